@@ -17,10 +17,16 @@ from support.engines import ENGINES, LISTS, REMOTE, Engines, long_tables
 from support.synthetic_tables import conversations, small
 from support.synthetic_versions import simulations, variants, versions
 
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning"
+)
 
 # Engines keep no order of rows, so "the first that has it" is another one of them.
 OF_ORDER = ("example_id",)
+SAME_FACTS = {
+    "n_judged", "n_titles", "n_undated", "n_tests", "n_before", "n_after", "left_out", "freq", "control", "n_without_variant",
+    "kind", "summary", "first_reaches_back",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +74,8 @@ def rich(n, **options):
     table = conversations(n, **options)
     channel = rng.choice(["web", "app", None], n) if n else []
     table["metadata.channel"] = pd.Series(channel, dtype="str")
+    # One to one with the model: its segments are the same conversations, so the same tests.
+    table["metadata.vendor"] = table["llm_model"].map({"gpt-4o": "one", "claude": "other"}).astype("str")
     table["metadata.beta"] = pd.array(rng.choice([True, False], n), dtype="boolean")
     table["n_turns"] = pd.array(rng.integers(1, 15, n), dtype="Int64")
     table["cost"] = rng.lognormal(-4, 1, n)
@@ -246,10 +254,18 @@ def assert_same(result, expected):
     assert list(result.columns) == list(expected.columns)
     kept = [name for name in expected if name not in OF_ORDER]
     pd.testing.assert_frame_equal(
-        _plain(result[kept]), _plain(expected[kept]), check_dtype=False, check_categorical=False, rtol=0, atol=1e-9
+        _plain(result[kept]),
+        _plain(expected[kept]),
+        check_dtype=False,
+        check_categorical=False,
+        rtol=0,
+        atol=1e-9,
     )
     for name in set(OF_ORDER) & set(expected):
         assert result[name].isna().tolist() == expected[name].isna().tolist()
+    facts, wanted = (table.attrs.get("promptlift", {}) for table in (result, expected))
+    for name in SAME_FACTS & set(wanted):
+        assert facts[name] == wanted[name], name
 
 
 def _plain(table):
@@ -259,7 +275,9 @@ def _plain(table):
         else column.astype(object).where(column.notna(), None)
         for name, column in table.items()
     }  # fmt: skip
-    return pd.DataFrame(columns).astype({n: "float64" for n, c in columns.items() if pd.api.types.is_numeric_dtype(c.dtype)})
+    return pd.DataFrame(columns).astype(
+        {n: "float64" for n, c in columns.items() if pd.api.types.is_numeric_dtype(c.dtype)}
+    )
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -271,7 +289,10 @@ def test_every_analysis_gives_what_pandas_gives(engines, engine, name, place):
     assert_same(run(Tables(engines, engine, source)), expected)
 
 
-ANY_SIZE = sorted(set(RUNS) - {"benchmark", "conversations_of", "compare", "what_else", "prompt_timeline", "simulated_vs_production"})
+ANY_SIZE = sorted(
+    set(RUNS)
+    - {"benchmark", "conversations_of", "compare", "what_else", "prompt_timeline", "simulated_vs_production"}
+)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -361,6 +382,46 @@ def test_spellings_of_a_title_in_one_conversation_count_once(engines, engine):
         }
     ).astype("str")
     result = analysis.issues(engines.table(source, engine), mentions=engines.table(long, engine))
-    assert result[["issue", "n", "total", "n_worst"]].to_numpy().tolist() == [["Wait", 1, 2, 1], ["Wait long", 1, 2, 0]]
+    assert result[["issue", "n", "total", "n_worst"]].to_numpy().tolist() == [
+        ["Wait", 1, 2, 1],
+        ["Wait long", 1, 2, 0],
+    ]
     assert result["severity"].astype("str").tolist()[0] == "high"
     assert result["example_id"].tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize("draw", ["normal", "ties", "skewed", "huge", "equal"])
+def test_quantiles_are_found_exactly_by_counting(draw, monkeypatch):
+    """A column of numbers is cut where pandas would cut it, however it is distributed."""
+    from promptlift.analysis import segment_rows
+    from promptlift.analysis.engines import open_table
+
+    rng = np.random.default_rng(2)
+    values = {
+        "normal": rng.normal(size=5_000),
+        "ties": rng.integers(0, 5, 5_000).astype(float),
+        "skewed": np.exp(rng.normal(0, 12, 5_000)),
+        "huge": np.r_[rng.normal(size=4_000) * 1e300, [-1.7e308, 1.7e308]],
+        "equal": np.full(100, 0.1),
+    }[draw]
+    monkeypatch.setattr(segment_rows, "_FEW_ROWS", 50)
+    frame = open_table(pd.DataFrame({"_v": values}))
+    ranks = sorted({0, 1, len(values) // 4, len(values) // 2, len(values) - 1})
+    assert segment_rows._order_statistics(frame, ranks) == np.sort(values)[ranks].tolist()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_inputs_are_read_and_not_changed_by_another_clock(engines, engine):
+    """Times without a zone are UTC, whatever the clock of the engine's session says."""
+    source = conversations(200)
+    naive = source.assign(
+        started_at=source["started_at"].dt.tz_localize(None),
+        created_at=source["created_at"].dt.tz_localize(None),
+    )
+    expected = analysis.completion_trend(source, freq="h", tz="Asia/Kathmandu")
+    result = analysis.completion_trend(
+        Tables(engines, engine, naive).conversations, freq="h", tz="Asia/Kathmandu"
+    )
+    pd.testing.assert_frame_equal(result, expected)
+    overview = analysis.prompt_overview(Tables(engines, engine, naive).conversations)
+    assert overview["first_at"].tolist() == analysis.prompt_overview(source)["first_at"].tolist()

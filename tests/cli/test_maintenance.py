@@ -16,7 +16,11 @@ def test_old_transcripts_are_deleted_and_the_copy_has_the_rest(start_service, tm
         prompt = lift.client.prompts.create(name="n", content="c", llm_model="gpt-4o")
         turns = [{"role": "user", "content": "hi", "timestamp": "2020-01-01T00:00:00Z"}]
         made = lift.client.conversations.log_many(
-            [{"content": json.dumps({"messages": turns})}, {"content": "User: new"}], prompt_id=prompt.id
+            [
+                {"content": json.dumps({"messages": turns}), "source_id": "s1"},
+                {"content": "User: new"},
+            ],
+            prompt_id=prompt.id,
         )
         old, new = (row.id for row in made.data)
         wait_for_insights(lift, [prompt.id], progress=False)
@@ -26,6 +30,9 @@ def test_old_transcripts_are_deleted_and_the_copy_has_the_rest(start_service, tm
         assert done.stdout.splitlines()[0] == "Transcripts deleted: 1"
         assert lift.client.conversations.get(old).content is None
         assert lift.client.conversations.get(new).content == "User: new"
+        # What has grown at its source since does not come back, nor does it come twice.
+        grown = lift.log([{"messages": [*turns, *turns], "source_id": "s1"}], prompt_id=prompt.id)
+        assert (grown.already_there, grown.failed) == (1, [])
         both = promptlift_command("vacuum", "--keep", "400d", "--keep-insights", "800d", "--data", str(data))
         assert "Conversations deleted with their insights: 1" in both.stdout
         assert [one.id for one in lift.client.conversations.deleted().data] == [old]

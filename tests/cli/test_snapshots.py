@@ -23,6 +23,7 @@ def running(tmp_path_factory):
     with promptlift.connect(made.base_url, made.key, progress=False) as lift:
         lift.create_prompt("Support", "You help.", llm_model="gpt-4o")
         lift.create_prompt("Sales", "You sell.", llm_model="gpt-4o")
+        lift.client.prompts.update(lift.prompt_id("Sales"), content="You sell well.")
         for name in ("Support", "Sales"):
             lift.log(
                 [{"content": f"User: {name} {number}?\nAssistant: Done."} for number in range(20)],
@@ -88,8 +89,10 @@ def test_export_writes_the_same_without_the_service(running, env, tmp_path):
         lambda lift: lift.conversations(insights=True, content=True),
         lambda lift: lift.messages(),
         lambda lift: lift.prompts(),
+        lambda lift: lift.versions("Sales"),
     ):
         pd.testing.assert_frame_equal(read(exported), read(pulled))
+    assert promptlift_command("export", tmp_path / "exported", "--data", running.data).returncode == 0
     # A pull from the running service goes on with what was exported.
     again = promptlift_command("pull", tmp_path / "exported", env=env)
     assert again.returncode == 0, again.stderr

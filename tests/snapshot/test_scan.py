@@ -17,7 +17,9 @@ from promptlift.snapshot.scan import scan
 from support.engines import LISTS, Engines, long_tables
 from support.synthetic_tables import conversations
 
-pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning"
+)
 SCANNED = ("duckdb", "polars", pytest.param("spark", marks=pytest.mark.slow))
 PROMPTS = ("support/eu=1", "007", "sales")
 
@@ -45,13 +47,27 @@ def snapshot(tmp_path_factory, source):
     about = source.set_index("conversation_id")
     for name, table in tables.items():
         keys = table["conversation_id"]
-        place = pd.DataFrame({"prompt_id": keys.map(about["prompt_id"]), "month": keys.map(about["started_at"]).dt.strftime("%Y-%m")})
-        for number, ((prompt, month), rows) in enumerate(table.groupby([place["prompt_id"], place["month"]], observed=True)):
-            part = rows.assign(**{"metadata.plan": "pro"}) if number == 1 and name == "conversations" else rows
+        place = pd.DataFrame(
+            {
+                "prompt_id": keys.map(about["prompt_id"]),
+                "month": keys.map(about["started_at"]).dt.strftime("%Y-%m"),
+            }
+        )
+        for number, ((prompt, month), rows) in enumerate(
+            table.groupby([place["prompt_id"], place["month"]], observed=True)
+        ):
+            part = (
+                rows.assign(**{"metadata.plan": "pro"}) if number == 1 and name == "conversations" else rows
+            )
             if number == 2 and name == "conversations":
                 part = rows.assign(**{"metadata.plan": 7})
             files.append(write(root, f"{name}/prompt_id={quote(prompt, safe='-_.')}/month={month}", part))
-    write(root, f"conversations/prompt_id=sales/month=2026-01", source.drop(columns=list(LISTS)).head(50), name="part-9-old.parquet")
+    write(
+        root,
+        "conversations/prompt_id=sales/month=2026-01",
+        source.drop(columns=list(LISTS)).head(50),
+        name="part-9-old.parquet",
+    )
     return root, files
 
 
@@ -59,7 +75,9 @@ def write(root, folder, table, *, name="part-1-0a1b2c3d.parquet"):
     (root / folder).mkdir(parents=True, exist_ok=True)
     arrow = pa.Table.from_pandas(table, preserve_index=False)
     columns = {
-        one: arrow[one].cast(pa.string()) if pa.types.is_dictionary(arrow[one].type) or pa.types.is_large_string(arrow[one].type) else arrow[one]
+        one: arrow[one].cast(pa.string())
+        if pa.types.is_dictionary(arrow[one].type) or pa.types.is_large_string(arrow[one].type)
+        else arrow[one]
         for one in arrow.column_names
     }
     pq.write_table(pa.table(columns), root / folder / name)
@@ -67,7 +85,9 @@ def write(root, folder, table, *, name="part-1-0a1b2c3d.parquet"):
 
 
 def scanned(engines, engine, root, files, table="conversations", **options):
-    connection = {"duckdb": lambda: engines.duckdb, "spark": lambda: engines.spark}.get(engine, lambda: None)()
+    connection = {"duckdb": lambda: engines.duckdb, "spark": lambda: engines.spark}.get(
+        engine, lambda: None
+    )()
     return scan(root, files, table, engine=engine, connection=connection, **options)
 
 
@@ -75,7 +95,9 @@ def scanned(engines, engine, root, files, table="conversations", **options):
 def test_exactly_the_listed_files_are_read(engines, engine, snapshot, source):
     table = scanned(engines, engine, *snapshot)
     assert {"prompt_id", "month", "metadata.plan"} <= set(names_of(table))
-    rows = collect(table, ["conversation_id", "prompt_id", "month", "task_completed", "metadata.plan"]).sort_values("conversation_id")
+    rows = collect(
+        table, ["conversation_id", "prompt_id", "month", "task_completed", "metadata.plan"]
+    ).sort_values("conversation_id")
     expected = source.sort_values("conversation_id")
     assert rows["conversation_id"].tolist() == expected["conversation_id"].tolist()
     assert rows["prompt_id"].tolist() == expected["prompt_id"].tolist()
@@ -85,14 +107,18 @@ def test_exactly_the_listed_files_are_read(engines, engine, snapshot, source):
 
 @pytest.mark.parametrize("engine", SCANNED)
 def test_analyses_of_a_scan_are_those_of_the_table(engines, engine, snapshot, source):
-    table, issues, topics = (scanned(engines, engine, *snapshot, name) for name in ("conversations", "issues", "topics"))
+    table, issues, topics = (
+        scanned(engines, engine, *snapshot, name) for name in ("conversations", "issues", "topics")
+    )
     for result, expected in (
         (analysis.completion_trend(table, by="prompt_id", tz="Europe/Berlin"), analysis.completion_trend(source, by="prompt_id", tz="Europe/Berlin")),
         (analysis.issues(table, mentions=issues, by="prompt_id"), analysis.issues(source, by="prompt_id")),
         (analysis.topics(table, mentions=topics), analysis.topics(source)),
     ):  # fmt: skip
         kept = [name for name in expected if name != "example_id"]
-        pd.testing.assert_frame_equal(result[kept], expected[kept], check_dtype=False, check_categorical=False)
+        pd.testing.assert_frame_equal(
+            result[kept], expected[kept], check_dtype=False, check_categorical=False
+        )
 
 
 def test_a_mention_whose_conversation_is_elsewhere_is_not_lost(engines, snapshot, source):
@@ -101,7 +127,9 @@ def test_a_mention_whose_conversation_is_elsewhere_is_not_lost(engines, snapshot
     issues = scanned(engines, "duckdb", root, files, "issues")
     moved = engines.duckdb.sql("SELECT * REPLACE ('2026-02' AS month) FROM issues")
     table = scanned(engines, "duckdb", root, files)
-    pd.testing.assert_frame_equal(analysis.issues(table, mentions=moved), analysis.issues(table, mentions=issues))
+    pd.testing.assert_frame_equal(
+        analysis.issues(table, mentions=moved), analysis.issues(table, mentions=issues)
+    )
 
 
 @pytest.mark.parametrize("engine", SCANNED)
@@ -136,3 +164,13 @@ def test_a_missing_extra_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(MissingExtra, match=r'pip install "promptlift\[duckdb\]"'):
         scan(tmp_path, [])
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_what_the_files_have_beside_the_table_is_no_segment(engines, engine, snapshot):
+    root, files = snapshot
+    topics = scanned(engines, engine, root, files, "topics")
+    found = analysis.segments(scanned(engines, engine, root, files), topics=topics)
+    about = found.attrs["promptlift"]
+    assert {"topics", "llm_model", "hour"} <= {*found["column"], *about["left_out"]}
+    assert "month" not in {*found["column"], *about["left_out"]}

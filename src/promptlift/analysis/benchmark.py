@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
-import pandas as pd
 
 from promptlift.analysis.reading import collect, facts_of, names_of, require
 from promptlift.errors import FrameError
@@ -14,6 +13,8 @@ from promptlift.schema.benchmarks import Benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import pandas as pd
 
 __all__ = ["benchmark"]
 

@@ -36,7 +36,7 @@ from promptlift.analysis.labels import all_columns
 from promptlift.analysis.reading import By, one_group_column, with_provenance
 from promptlift.analysis.sentences import comparison_sentence, corrected_sentence
 from promptlift.schema.insights import Insights
-from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS
+from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, MIXTURE
 from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
@@ -123,8 +123,8 @@ def compare(
         With ``labels`` also ``difference_points_corrected`` and ``rate_corrected`` with their ends, the same with
         ``_control``, ``p_corrected`` with ``_holm``, ``verdict_corrected``, ``n_labels``, ``n_effective``, how the judge errs
         in the two unlike (``tpr_difference``, ``tnr_difference``, ``p_equal_error``), and why nothing was ``not_corrected``.
-        ``attrs["promptlift"]`` says control, unit, rule, and in ``sentences`` what each row shows,
-        and in ``corrected`` the same of the labels.
+        ``attrs["promptlift"]`` says control, unit, rule, ``confidence_method``, and in ``sentences`` what each
+        row shows, and in ``corrected`` the same of the labels.
 
     Raises
     ------
@@ -204,6 +204,8 @@ def _facts(arms: Arms, rule: Rule, table: Kind, *, control: Any, paired: bool) -
         "level": rule.level,
         "confidence_mode": rule.confidence_mode,
         "confidence_needed": CONFIDENCE_THRESHOLDS[rule.confidence_mode],
+        # Nobody fixed a theta before these data were seen.
+        "confidence_method": MIXTURE if paired and table == "completion" else None,
         "labels": arms.labels,
         "n_without_variant": arms.n_without_variant,
         "n_without_item": arms.n_without_item,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.arms import read_arms
+from promptlift.analysis.long_mentions import LABELS, check_engines
 from promptlift.analysis.mentions import found_in
 from promptlift.analysis.one_line import one_line
 from promptlift.analysis.outcomes import outcome_codes
@@ -128,8 +129,11 @@ def conversations_of(table: pd.DataFrame, conversations: Any, *mark: Any, mentio
     # Engines keep no order of rows, so the rows are found again by their ids.
     require(conversations, ["conversation_id"])
     frame = collect(conversations, _needed(facts, named, names_of(conversations)))
-    long = None if mentions is None else collect(mentions, names_of(mentions))
-    ids = frame["conversation_id"][rows_of(_Asked(table, facts, frame, named, long))]
+    if mentions is not None:
+        check_engines(conversations, mentions, "mentions")
+        wanted = ("conversation_id", *LABELS.values(), "severity")
+        mentions = collect(mentions, [name for name in names_of(mentions) if name in wanted])
+    ids = frame["conversation_id"][rows_of(_Asked(table, facts, frame, named, mentions))]
     return rows_with(conversations, "conversation_id", ids.tolist())
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
-    "ENGINE_NEEDED",
     "ROWS",
     "column_name",
     "count_by",
@@ -42,10 +41,6 @@ _LOCAL: Final = (
 )
 _SPARK: Final = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
 _MICROSECONDS: Final = 1_000_000
-ENGINE_NEEDED: Final = (
-    "Pass tables of one engine, such as snapshot.scan('conversations', engine='duckdb') and "
-    "snapshot.scan('issues', engine='duckdb')."
-)
 
 
 def is_remote(table: Any) -> bool:
@@ -67,13 +62,14 @@ def column_name(name: str) -> str:
 
 def open_table(table: Any) -> nw.LazyFrame[Any]:
     """Return a table of any engine as a lazy frame whose columns are called as `named` says."""
-    frame = nw.from_native(table).lazy()
+    frame: nw.LazyFrame[Any] = nw.from_native(table).lazy()
     names = frame.collect_schema().names()
     safe = [named(name) for name in names]
     if safe == names:
         return frame
     if frame.implementation in _SPARK:
-        return nw.from_native(frame.to_native().toDF(*safe)).lazy()
+        renamed: nw.LazyFrame[Any] = nw.from_native(frame.to_native().toDF(*safe)).lazy()
+        return renamed
     return frame.rename({old: new for old, new in zip(names, safe, strict=True) if old != new})
 
 
@@ -106,7 +102,7 @@ def with_instant(frame: nw.LazyFrame[Any], times: Sequence[str], name: str) -> n
     schema = frame.collect_schema()
     for column in times:
         if not isinstance(schema[column], nw.Datetime | nw.Date | nw.Unknown):
-            raise ValueError(
+            raise ValueError(  # noqa: TRY004  (a column of the table, not an argument)
                 f"Column {column_name(column)} holds {schema[column]}, not times. Convert it to a timestamp in UTC first."
             )
     made = _NATIVE_INSTANT.get(frame.implementation)
@@ -176,19 +172,19 @@ def _column(column: pa.ChunkedArray) -> pd.Series[Any]:
     """Return a column as pandas has it: nullable truths and whole numbers, UTC times, decimal numbers as float64."""
     import pyarrow as pa  # noqa: PLC0415  (only where a table is not from pandas)
 
-    kind = column.type
-    if pa.types.is_boolean(kind):
-        return column.to_pandas(types_mapper={kind: pd.BooleanDtype()}.get)
-    if pa.types.is_integer(kind) and column.null_count:
-        return column.cast(pa.int64()).to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
-    if pa.types.is_integer(kind):
-        return column.cast(pa.int64()).to_pandas()
-    if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
-        return column.cast(pa.float64()).to_pandas()
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        times = pd.Series(pd.DatetimeIndex(column.cast(pa.timestamp("us")).to_numpy()))
-        return times.dt.tz_localize("UTC")
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return column.to_pandas().astype("str")
-    found: pd.Series[Any] = column.to_pandas()
-    return found
+    kind, types = column.type, pa.types
+    made: pd.Series[Any]
+    if types.is_boolean(kind):
+        made = column.to_pandas(types_mapper={kind: pd.BooleanDtype()}.get)
+    elif types.is_integer(kind):
+        nullable = {pa.int64(): pd.Int64Dtype()}.get if column.null_count else None
+        made = column.cast(pa.int64()).to_pandas(types_mapper=nullable)
+    elif types.is_decimal(kind) or types.is_floating(kind):
+        made = column.cast(pa.float64()).to_pandas()
+    elif types.is_timestamp(kind) or types.is_date(kind):
+        made = pd.Series(pd.DatetimeIndex(column.cast(pa.timestamp("us")).to_numpy())).dt.tz_localize("UTC")
+    elif types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        made = column.to_pandas().astype("str")
+    else:
+        made = column.to_pandas()
+    return made

@@ -153,7 +153,7 @@ def _measured_there(
     opened = open_table(table)
     schema = opened.collect_schema()
     groups = group_rows(count_by(opened, [by]), by) if by is not None else group_rows(pd.DataFrame(), None)
-    found = {}
+    found: dict[str, list[dict[str, float]]] = {}
     for name in wanted:
         if not schema[named(name)].is_numeric():
             raise ValueError(f"Column {name} holds {schema[named(name)]}, not numbers.")
@@ -167,7 +167,10 @@ def _measured_there(
         described = described.assign(n_missing=described[ROWS] - described["n"])
         described = described.assign(total=described["total"].fillna(0.0))
         order = np.argsort(group_rows(described, by).codes)
-        found[name] = described.iloc[order].drop(columns=[ROWS, *([by] if by else [])]).to_dict("records")
+        numbers: list[Any] = (
+            described.iloc[order].drop(columns=[ROWS, *([by] if by else [])]).to_dict("records")
+        )
+        found[name] = numbers
     return groups, found
 
 

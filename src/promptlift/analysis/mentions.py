@@ -306,78 +306,77 @@ def _title(item: Any) -> tuple[str, int]:
     return " ".join(str(title).split()), SEVERITIES.index(severity) if severity in SEVERITIES else -1
 
 
+@dataclass(frozen=True)
+class _Counted:
+    """Rows with the group and the outcome of each, and for how many conversations it stands."""
+
+    group: NDArray[np.intp]
+    outcome: NDArray[np.int8]
+    weight: NDArray[np.int64]
+
+
 def _tally_here(frame: pd.DataFrame, found: Found, groups: Groups) -> _Tally:
-    size = (len(found.titles), groups.count)
-    cell = found.title * groups.count + groups.codes[found.row]
-
-    def count(which: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return np.bincount(cell[which], minlength=size[0] * size[1]).reshape(size).astype(np.int64)
-
-    def count_all(which: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return np.bincount(groups.codes[which], minlength=groups.count).astype(np.int64)
-
+    """Count the rows of a pandas table."""
     outcome = outcome_codes(frame)
-    severity = np.full(size[0] * size[1], -1)
-    np.maximum.at(severity, cell, found.severity)
-    first = np.full(size[0] * size[1], -1)
-    first[cell[::-1]] = found.row[::-1]
-    ids = frame["conversation_id"].to_numpy(dtype=object)
-    example = np.array([ids[row] if row >= 0 else None for row in first], dtype=object)
-    return _Tally(
-        titles=found.titles,
-        groups=groups,
-        n=count(np.ones(len(cell), bool)),
-        n_worst=count((found.severity >= 0) & (found.severity == severity[cell])),
-        severity=severity.reshape(size),
-        rated=count(outcome[found.row] >= 2),
-        completed=count(outcome[found.row] == 3),
-        everyone=count_all(np.ones(len(frame), bool)),
-        all_rated=count_all(outcome >= 2),
-        all_completed=count_all(outcome == 3),
-        example=example.reshape(size),
-    )
+    everyone = _Counted(groups.codes, outcome, np.ones(len(frame), np.int64))
+    mentioned = _Counted(groups.codes[found.row], outcome[found.row], np.ones(len(found.row), np.int64))
+    ids = frame["conversation_id"].to_numpy(dtype=object)[found.row]
+    return _tally(found.titles, found.title, found.severity, ids, mentioned, everyone, groups)
 
 
 def _tally_there(conversations: Any, mentions: Any, column: str, by: str | None) -> _Tally:
     """Count in the engine that has both tables."""
     frame = judged_there(open_table(conversations))
-    keys = [name for name in ("status", "task_completed") if name in names_of(conversations)]
+    keys: list[str] = [name for name in ("status", "task_completed") if name in names_of(conversations)]
     keys = [*keys, *([by] if by is not None and by not in keys else [])]
     everyone = count_by(frame.filter(nw.col(KEPT)), keys)
-    found = count_mentions(frame, mentions, column, keys)
+    found = count_mentions(frame, mentions, column, keys).sort_values(EXAMPLE)
     both = pd.concat([everyone, found], ignore_index=True)
-    groups, outcome = group_rows(both, by), outcome_codes(both)
-    weight = both[ROWS].to_numpy(np.int64)
-    of_all, of_found = slice(len(everyone)), slice(len(everyone), None)
+    groups = group_rows(both, by)
+    outcome, weight, size = outcome_codes(both), both[ROWS].to_numpy(np.int64), len(everyone)
+    of_all = _Counted(groups.codes[:size], outcome[:size], weight[:size])
+    of_found = _Counted(groups.codes[size:], outcome[size:], weight[size:])
     title, titles = pd.factorize(found[TITLE])
-    size = (len(titles), groups.count)
-    cell = title * groups.count + groups.codes[of_found]
-    said = found[SEVERITY].to_numpy(np.intp)
-    severity = np.full(size[0] * size[1], -1)
-    np.maximum.at(severity, cell, said)
+    severity, ids = found[SEVERITY].to_numpy(np.intp), found[EXAMPLE].to_numpy(dtype=object)
+    return _tally([str(one) for one in titles], title, severity, ids, of_found, of_all, groups)
+
+
+def _tally(
+    titles: list[str],
+    title: NDArray[np.intp],
+    said: NDArray[np.intp],
+    ids: NDArray[np.object_],
+    mentioned: _Counted,
+    everyone: _Counted,
+    groups: Groups,
+) -> _Tally:
+    """Count mentions, each with its title, severity and conversation, the example first, and all conversations."""
+    shape = (len(titles), groups.count)
+    size = shape[0] * shape[1]
+    cell = title * groups.count + mentioned.group
 
     def count(which: NDArray[np.bool_]) -> NDArray[np.int64]:
-        counted = count_by_key(cell[which], size[0] * size[1], weight[of_found][which])
-        return counted.reshape(size)
+        return count_by_key(cell[which], size, mentioned.weight[which]).reshape(shape)
 
     def count_all(which: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return count_by_key(groups.codes[of_all][which], groups.count, weight[of_all][which])
+        return count_by_key(everyone.group[which], groups.count, everyone.weight[which])
 
-    example = np.full(size[0] * size[1], None, dtype=object)
-    order = found[EXAMPLE].argsort().to_numpy()[::-1]
-    example[cell[order]] = found[EXAMPLE].to_numpy(dtype=object)[order]
+    severity = np.full(size, -1)
+    np.maximum.at(severity, cell, said)
+    example = np.full(size, None, dtype=object)
+    example[cell[::-1]] = ids[::-1]
     return _Tally(
-        titles=[str(title) for title in titles],
+        titles=titles,
         groups=groups,
-        n=count(np.ones(len(found), bool)),
+        n=count(np.ones(len(cell), bool)),
         n_worst=count((said >= 0) & (said == severity[cell])),
-        severity=severity.reshape(size),
-        rated=count(outcome[of_found] >= 2),
-        completed=count(outcome[of_found] == 3),
-        everyone=count_all(np.ones(len(everyone), bool)),
-        all_rated=count_all(outcome[of_all] >= 2),
-        all_completed=count_all(outcome[of_all] == 3),
-        example=example.reshape(size),
+        severity=severity.reshape(shape),
+        rated=count(mentioned.outcome >= 2),
+        completed=count(mentioned.outcome == 3),
+        everyone=count_all(np.ones(len(everyone.group), bool)),
+        all_rated=count_all(everyone.outcome >= 2),
+        all_completed=count_all(everyone.outcome == 3),
+        example=example.reshape(shape),
     )
 
 

@@ -48,6 +48,7 @@ class _Reader:
     side: tuple[str, Any] | None
     topics: Any
     present: Sequence[str]
+    among: tuple[str, Sequence[Any]] | None = None
 
     def is_hour(self, name: str) -> bool:
         """Whether the hour of the day is meant, and not a column of that name."""
@@ -67,6 +68,8 @@ class FrameReader(_Reader):
     def rows(self) -> Rows:
         """The rows with a known outcome; a long table of topics becomes a column of lists."""
         frame = self.table
+        if self.among is not None:
+            frame = frame[frame[self.among[0]].isin(list(self.among[1])).to_numpy(dtype=bool)]
         if self.topics is not None:
             check_engines(frame, self.topics, "topics")
             frame = frame.assign(topics=_lists(frame, self.topics))
@@ -86,7 +89,7 @@ class FrameReader(_Reader):
         return self.rows.count(np.ones(len(self.rows.frame), bool))
 
     def same(self, used: Sequence[Split]) -> list[int]:
-        """Number the segments; those that are the same rows, or each other's rest, have the same number."""
+        """Give each segment a number, the same to those that are the same rows or each other's rest."""
         place: dict[frozenset[bytes], int] = {}
         return [place.setdefault(_key(split, one), len(place)) for split, one in _all(used)]
 
@@ -99,8 +102,9 @@ class EngineReader(_Reader):
         """The conversations in their engine."""
         if self.topics is not None:
             check_engines(self.table, self.topics, "topics")
+        bins = self.options["bins"]
         return EngineRows(
-            self.table, self.outcome, self.zone, self.options["bins"], self.times, self.side, self.topics
+            self.table, self.outcome, self.zone, bins, self.times, self.side, self.topics, self.among
         )
 
     def split(self, name: str) -> Split:
@@ -130,7 +134,7 @@ class EngineReader(_Reader):
         return rows.count(np.ones(len(rows.frame), bool))
 
     def same(self, used: Sequence[Split]) -> list[int]:
-        """Number the segments; those that are the same conversations, or each other's rest, have the same number.
+        """Give each segment a number, the same to those that are the same conversations or each other's rest.
 
         Only segments with the same counts can be, so only these are counted together to see.
         """

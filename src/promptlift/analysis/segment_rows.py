@@ -139,6 +139,8 @@ class EngineRows:
         Column and value of what is compared, where something is.
     topics
         Long table of topics; None without one.
+    among
+        Column and the values that count, where not all do.
     """
 
     table: Any
@@ -148,6 +150,7 @@ class EngineRows:
     times: Sequence[str]
     side: tuple[str, Any] | None = None
     topics: Any = None
+    among: tuple[str, Sequence[Any]] | None = None
 
     @cached_property
     def keys(self) -> list[str]:
@@ -158,15 +161,21 @@ class EngineRows:
     @cached_property
     def opened(self) -> nw.LazyFrame[Any]:
         """The conversations with a known outcome."""
-        frame = open_table(self.table)
+        return open_table(self.table).filter(self.known)
+
+    @cached_property
+    def known(self) -> nw.Expr:
+        """Whether a conversation has a known outcome and counts."""
         known = ~nw.col(named(self.outcome)).is_null()
         if "status" in self.keys:
             running = (nw.col("status").cast(nw.String()) == "in_progress").fill_null(value=False)
             known = known & ~running
-        return frame.filter(known)
+        if self.among is not None:
+            known = known & nw.col(named(self.among[0])).is_in(list(self.among[1])).fill_null(value=False)
+        return known
 
     @cached_property
-    def schema(self) -> nw.Schema:
+    def schema(self) -> Any:
         """The types of the columns."""
         return self.opened.collect_schema()
 
@@ -231,7 +240,9 @@ class EngineRows:
 
     def mentioned(self, titles: Sequence[str] | None = None) -> Mentioned:
         """Count the conversations by topic; with ``titles`` those that have any of them, as one topic."""
-        judged = judged_there(self.opened)
+        # Marked and not filtered: a snapshot is joined by partition only where each mention finds its conversation.
+        judged = judged_there(open_table(self.table))
+        judged = judged.with_columns((nw.col(KEPT) & self.known).alias(KEPT))
         long = self.topics
         if titles is not None:
             rows = open_table(long)

@@ -52,6 +52,9 @@ _LEFT_OUT: Final = frozenset(
 )  # fmt: skip
 
 
+_OF_SNAPSHOTS: Final = ("month", "position")
+
+
 def segments(
     conversations: Any,
     *,
@@ -196,6 +199,7 @@ def splits_of(
     zone: tzinfo,
     topics: Any = None,
     side: tuple[str, Any] | None = None,
+    among: tuple[str, Sequence[Any]] | None = None,
     without: Sequence[str] = (),
 ) -> Splits:
     """Split the conversations with a known outcome.
@@ -206,6 +210,8 @@ def splits_of(
         As `segments` has them.
     side
         A column and one of its values: segments are counted apart for it and for the rest.
+    among
+        A column and those of its values that count; by default all rows do.
     without
         Columns that cannot split.
     """
@@ -220,17 +226,28 @@ def splits_of(
     if outcome in asked:
         raise ValueError(f"{outcome} is the outcome, so it cannot be a segment as well.")
     times = _times(conversations, required=HOUR in asked and HOUR not in present)
-    by_default = [name for name in named if name not in without and _is_segment(name, outcome, present)]
+    # What a snapshot's files have beside the table: the month of their folder, and the order of the rows.
+    scanned = not isinstance(conversations, pd.DataFrame) and {"prompt_id", "month"} <= set(present)
+    left_out = {*without, *(_OF_SNAPSHOTS if scanned else ())}
+    by_default = [name for name in named if name not in left_out and _is_segment(name, outcome, present)]
     single = [*by_default, *([HOUR] if times and HOUR not in present else [])] if given is None else given
     names = list(dict.fromkeys([*single, *asked]))
     options = {"bins": bins, "smallest": smallest}
     reader: EngineReader | FrameReader
     if is_remote(conversations):
-        reader = EngineReader(conversations, outcome, zone, options, times, side, topics, present)
+        reader = EngineReader(conversations, outcome, zone, options, times, side, topics, present, among)
     else:
-        columns = [outcome, *times, *([side[0]] if side else []), *names, "status", "conversation_id"]
+        columns = [
+            outcome,
+            *times,
+            *([side[0]] if side else []),
+            *([among[0]] if among else []),
+            *names,
+            "status",
+            "conversation_id",
+        ]
         frame = collect(conversations, [name for name in dict.fromkeys(columns) if name in present])
-        reader = FrameReader(frame, outcome, zone, options, times, side, topics, present)
+        reader = FrameReader(frame, outcome, zone, options, times, side, topics, present, among)
     splits = {name: reader.split(name) for name in names}
     usable = [name for name, split in splits.items() if split.segments and split.exclusive]
     chosen = given_pairs or (list(combinations(usable, 2)) if pairs is True else [])

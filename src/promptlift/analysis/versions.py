@@ -89,7 +89,9 @@ class EngineOutcomes:
         """Count the outcomes in a span of time, in the order of ``OUTCOMES``."""
         inside = (nw.col(_BEGAN) >= span.low) & (nw.col(_BEGAN) < span.high)
         counted = count_by(self.frame.filter(inside), ["status", "task_completed"])
-        return count_by_key(outcome_codes(counted), len(OUTCOMES), counted[ROWS].to_numpy(np.int64))
+        return count_by_key(
+            outcome_codes(counted).astype(np.intp), len(OUTCOMES), counted[ROWS].to_numpy(np.int64)
+        )
 
     @property
     def n_undated(self) -> int:

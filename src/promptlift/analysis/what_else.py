@@ -95,10 +95,10 @@ def what_else(
     for name, table in long.items():
         if table is not None:
             check_engines(conversations, table, f"{name}s")
-    both = rows_with(conversations, by, [variant, control])
-    if not is_remote(conversations):
-        both = collect(both, names_of(conversations)).reset_index(drop=True)
-    two = _Two(both, by, variant, control, outcome, level)
+    table = conversations
+    if not is_remote(table):
+        table = rows_with(collect(table, names_of(table)), by, [variant, control]).reset_index(drop=True)
+    two = _Two(table, by, variant, control, outcome, level)
     rows = [
         *(row for kind, table in long.items() for row in _mentions(two, kind, table)),
         *_measures(two),
@@ -128,7 +128,7 @@ def what_else(
 
 @dataclass(frozen=True)
 class _Two:
-    """The conversations of the two groups, and how to compare them."""
+    """The conversations of the two groups (in an engine, all of them), and how to compare them."""
 
     table: Any
     by: str
@@ -141,6 +141,16 @@ class _Two:
     def side(self) -> tuple[str, Any]:
         """The column and the value of the variant."""
         return self.by, self.variant
+
+    @property
+    def sides(self) -> tuple[str, list[Any]]:
+        """The column and the values of both groups."""
+        return self.by, [self.variant, self.control]
+
+    @property
+    def inside(self) -> nw.Expr:
+        """Whether a conversation that an engine has is in one of the groups."""
+        return nw.col(named(self.by)).is_in(self.sides[1]).fill_null(value=False)
 
 
 def _mentions(two: _Two, kind: str, long: Any) -> list[dict[str, Any]]:
@@ -173,6 +183,7 @@ def _mentions_there(
 ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     """Count titles, and all conversations with insights, on both sides, in the engine that has them."""
     frame = judged_there(open_table(two.table))
+    frame = frame.with_columns((nw.col(KEPT) & two.inside).alias(KEPT))
     found = count_mentions(frame, long, column, [two.by])
     title, titles = pd.factorize(found[TITLE])
     counts = np.zeros((len(titles), 2), np.int64)
@@ -184,7 +195,7 @@ def _mentions_there(
 
 
 def _place(counted: pd.DataFrame, two: _Two) -> NDArray[np.intp]:
-    return (counted[two.by] == two.variant).to_numpy(dtype=bool, na_value=False).astype(np.intp)
+    return np.asarray((counted[two.by] == two.variant).to_numpy(dtype=bool, na_value=False), np.intp)
 
 
 def _measures(two: _Two) -> list[dict[str, Any]]:
@@ -205,7 +216,7 @@ def _measures(two: _Two) -> list[dict[str, Any]]:
 def _finite(two: _Two, name: str) -> Any:
     """Return the rows with a finite number in a column; None where a side has fewer than two, or it holds no numbers."""
     if is_remote(two.table):
-        frame = open_table(two.table)
+        frame = open_table(two.table).filter(two.inside)
         if not frame.collect_schema()[named(name)].is_numeric():
             return None
         finite = frame.filter(known_number(named(name)).is_finite().fill_null(value=False))
@@ -224,7 +235,7 @@ def _segments(two: _Two, topics: Any, zone: tzinfo) -> list[dict[str, Any]]:
     # What makes the groups cannot split them, and neither can what the length of a conversation brings about.
     found = splits_of(
         two.table, outcome=two.outcome, topics=topics, by=None, pairs=False, smallest=2 * _FEWEST_IN_A_CELL,
-        bins=4, zone=zone, side=two.side, without=(two.by, *MEASURES),
+        bins=4, zone=zone, side=two.side, among=two.sides, without=(two.by, *MEASURES),
     )  # fmt: skip
     rows = []
     for split in found.splits:

@@ -14,10 +14,17 @@ from promptlift.client.secret import Secret
 from promptlift.client.transport import Answer, Transport
 from promptlift.errors import ConfigError, NotFound
 from promptlift.schema.naming import SCHEMES
-from promptlift.schema.queries import ConversationQuery, ConversationsQuery, OptimizationsQuery, PromptsQuery
+from promptlift.schema.queries import (
+    ConversationQuery,
+    ConversationsQuery,
+    DeletedConversationsQuery,
+    OptimizationsQuery,
+    PromptsQuery,
+    VersionsQuery,
+)
 from promptlift.service import accounts
 from promptlift.service.actions import account as account_actions
-from promptlift.service.actions import conversations, prompts
+from promptlift.service.actions import conversations, prompts, versions
 from promptlift.service.errors import ApiException
 from promptlift.service.optimizations import requests
 from promptlift.service.store import accounts as stored_accounts
@@ -77,9 +84,17 @@ class DatabaseTransport(Transport):
                 found = account_actions.view(database, caller)
             case "prompts", []:
                 found = prompts.page(database, caller, PromptsQuery.model_validate(query))
+            case "prompts", [one, "versions"]:
+                listed = VersionsQuery.model_validate(query)
+                found = versions.page(
+                    database, caller, SCHEMES["prompt"], one, limit=listed.limit, offset=listed.offset
+                )
             case "conversations", []:
                 asked = ConversationsQuery.model_validate(query)
                 found = conversations.page(database, caller, asked, waits_because=None)
+            case "conversations", ["deleted"]:
+                since = DeletedConversationsQuery.model_validate(query)
+                found = conversations.deleted(database, caller, since)
             case "conversations", [one]:
                 included = ConversationQuery.model_validate(query).include_insights
                 found = conversations.get(database, caller, one, waits_because=None, with_insights=included)

@@ -22,7 +22,7 @@ Row = dict[str, Any]
 UNITS: Final = {column.name: column.unit for column in VARIANTS if column.unit}
 # A rate above this is not a fraction, whatever the rounding.
 _FRACTION_MOST: Final = 1.5
-_NO_SIZE: Final = (
+NO_SAMPLE_SIZE: Final = (
     "The service gives no sample size, so no interval can be known: how much of the lift is chance is open."
 )
 # Columns that are worked out for each row below; the others are taken from it as they are.
@@ -143,7 +143,7 @@ def _add(values: dict[str, list[Any]], item: Row, scale: float) -> None:
         values["original_task_completion"].append(None if other is None else other / scale)
         values["confidence"].append(_confidence(row, facts, winner=winner))
         n = value_at(row, "pairs.n") if row.get("n") is None else row["n"]
-        said = [basis.warning, _NO_SIZE if lift is not None and n is None else ""]
+        said = [basis.warning, NO_SAMPLE_SIZE if lift is not None and n is None else ""]
         values["n"].append(n)
         values["n_variants_tested"].append(tested)
         values["lift_basis"].append(basis.name)

@@ -134,7 +134,7 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     return theme.notes_of(table, *notes, *_caveats(table, value))
 
 
-def _verdict(row: Mapping[str, Any]) -> str:
+def _verdict(row: Mapping[Any, Any]) -> str:
     judged = str(row["verdict"]) if pd.notna(row["verdict"]) else "not compared"
     if "verdict_corrected" not in row:
         return judged

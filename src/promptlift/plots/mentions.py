@@ -172,7 +172,7 @@ def _write_rows(
 ) -> None:
     """Write each title above its row and its counts at the right, because margins cannot hold long titles."""
     of_title = [table[table[label] == title] for title in titles]
-    numbers = [_counts(rows, compared=compared) for rows in of_title]
+    numbers = [_counts(rows, compared=compared, short=not outcomes) for rows in of_title]
     names = theme.fit_names(ax, titles, numbers)
     for place, (rows, name, right) in enumerate(zip(of_title, names, numbers, strict=True)):
         first = rows.iloc[0]
@@ -187,12 +187,16 @@ def _write_rows(
             theme.write_in_row(ax, 0, y, completion)
 
 
-def _counts(rows: pd.DataFrame, *, compared: bool) -> str:
+def _counts(rows: pd.DataFrame, *, compared: bool, short: bool) -> str:
     """Return how many conversations have a title, and how many of them as severely as the worst."""
     n = int(rows["n"].sum())
-    counts = f"{n:,}" if compared else f"{n:,} of {rows['total'].iloc[0]:,}"
+    # Six-digit counts leave no room for the titles in a small panel.
+    short = short and n > 9_999
+    counts = f"{n:,}" if compared or short else f"{n:,} of {rows['total'].iloc[0]:,}"
     worst = rows["severity"].max() if "severity" in rows else None
     if not isinstance(worst, str):
         return counts
     severe = int(rows.loc[rows["severity"] == worst, "n_worst"].sum())
-    return f"{counts} · {worst} in {'all' if severe == n else f'{severe:,} of {n:,}'}"
+    return (
+        f"{counts} · {worst} in {'all' if severe == n else f'{severe:,}' + ('' if short else f' of {n:,}')}"
+    )

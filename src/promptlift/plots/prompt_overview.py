@@ -102,7 +102,10 @@ def prompt_overview(
     found = analysis.issues(conversations, top=top, level=level)
     figure, axes = _page(_headed(source, prompt_id, title))
     _headline(axes[0], headline.iloc[0], level)
-    notes = draw_trend(axes[1], trend) + draw_sentiment(axes[2], sentiment)
+    notes = draw_trend(axes[1], trend)
+    # The panel's heading says it, and beside wide counts the label would run into the headline numbers.
+    axes[1].set_ylabel("")
+    notes += draw_sentiment(axes[2], sentiment)
     notes += draw_mentions(axes[3], found, "issue", outcomes=False)
     for ax, shown in zip(axes[1:], (trend, sentiment, found), strict=True):
         lead_to_conversations(ax, shown, conversations)

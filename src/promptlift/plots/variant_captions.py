@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from promptlift.frames.variants import NO_SAMPLE_SIZE
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
@@ -28,8 +30,6 @@ def row_numbers(row: Mapping[Hashable, Any]) -> str:
         parts[0] += " (no bounds)" if ends[0] == ends[1] == "no bound" else f" ({ends[0]} to {ends[1]})"
     if not pd.isna(row["lift_expected"]):
         parts.append(f"expected {row['lift_expected']:+.1f}")
-    if not pd.isna(row["lift_verified"]):
-        parts.append(f"verified {row['lift_verified']:+.1f}")
     if not pd.isna(row["n_pairs"]):
         parts.append(f"{row['n_pairs']:,} pairs")
     elif not pd.isna(row["n"]):
@@ -118,6 +118,7 @@ def _caveats(shown: pd.DataFrame) -> list[str]:
         sentences.append(
             "Some lifts do not match the reported task completion rates; see the column warnings."
         )
-    elif shown["warnings"].ne("").any():
+    # The missing sample size is said by the note about hollow dots.
+    elif shown["warnings"].str.replace(NO_SAMPLE_SIZE, "", regex=False).str.strip().ne("").any():
         sentences.append("Some variants have warnings; see the column warnings.")
     return sentences

@@ -96,8 +96,8 @@ CONVERSATIONS_CREATE: Final = Endpoint(
     repeat="keyed",
 )
 # Whatever is wrong with one conversation is in its row of the answer. With keys, the same twice is the same as once.
-CONVERSATIONS_CREATE_MANY: Final = Endpoint(
-    "conversations.create_many",
+CONVERSATIONS_LOG_MANY: Final = Endpoint(
+    "conversations.log_many",
     "POST /conversations/bulk",
     LoggedAnswer,
     f"Log up to {limits.BULK_ROWS} conversations in one transaction",

@@ -60,7 +60,7 @@ class Simulation(ApiModel):
     is_original: Annotated[bool | None, Column()] = None
     """Whether the original answered."""
     stage: Annotated[str | None, Column(categories=SIMULATION_STAGES)] = None
-    """``screen``, ``confirm`` or ``regression``."""
+    """``screen``, ``confirm``, ``verify`` or ``regression``."""
     # "pass" is a keyword of Python.
     pass_number: Annotated[int | None, Column()] = Field(default=None, alias="pass")
     """Number of the pass."""

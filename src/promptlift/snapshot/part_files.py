@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ __all__ = [
 PARTITIONED: Final = ("conversations", "messages", "issues", "topics", "labels", "details")
 TABLES: Final = (*PARTITIONED, "prompts", "optimizations", "variants", "deleted")
 
+# Part files, and what is left of one when its writer is killed.
+_OURS: Final = re.compile(r"\.?part-\d+-[0-9a-f]{8}\.parquet(\.[0-9a-f]+\.part)?")
 _ROW_GROUP_ROWS: Final = 131_072
 _THREADS: Final = 4
 
@@ -195,7 +198,7 @@ def remove_others(root: Path, manifest: Manifest) -> None:
             here = Path(at)
             for name in files:
                 path = here / name
-                if path.relative_to(root).as_posix() not in kept and "part" in name:
+                if path.relative_to(root).as_posix() not in kept and _OURS.fullmatch(name):
                     path.unlink(missing_ok=True)
             if not any(here.iterdir()):
                 here.rmdir()

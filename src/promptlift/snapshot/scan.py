@@ -151,7 +151,7 @@ def _in_polars(root: str, files: Sequence[str], table: str, connection: Any, opt
     except ImportError as error:
         raise MissingExtra("engine='polars'", "polars") from error
     if not files:
-        return pl.from_arrow(_empty(table)).lazy()
+        return pl.LazyFrame(_empty(table))
     system, path = _file_system(root, options) if _is_address(root) else (None, root)
     scans = []
     for schema, group in _by_schema(path, files, system):
@@ -180,7 +180,7 @@ def _in_spark(root: str, files: Sequence[str], table: str, connection: Any, opti
         return session.createDataFrame(_empty(table))
     # Hadoop's name for the file system that the rest of the world calls s3.
     place = root.replace("s3://", "s3a://", 1) if root.startswith("s3://") else root
-    before = session.conf.get(_SPARK_INFERENCE)
+    before = str(session.conf.get(_SPARK_INFERENCE))
     session.conf.set(_SPARK_INFERENCE, "false")
     try:
         reader = session.read.option("mergeSchema", "true").option("basePath", f"{place}/{table}")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from promptlift.snapshot.manifest import FilePart, Manifest
+    from promptlift.snapshot.scan import Engine
 
 __all__ = ["Snapshot", "verify"]
 
@@ -129,6 +130,35 @@ class Snapshot:
                 found = [without_empty_metadata(keep(one)) for one in found]
             return joined(found) if found else None
         raise damaged(self._problems(self._parts(table, prompt_ids)))
+
+    def scan(self, table: str = "conversations", *, engine: Engine = "duckdb", connection: Any = None) -> Any:
+        """Return a table in an engine that goes beyond pandas; nothing is read until something is asked.
+
+        The engine reads the files that the manifest lists, and does not compare them with their hashes: :meth:`verify` does.
+
+        Parameters
+        ----------
+        table
+            Name of the table.
+        engine
+            ``duckdb`` (one machine), ``polars``, or ``spark`` (many).
+        connection
+            A DuckDB connection or a Spark session; by default that of the process.
+
+        Returns
+        -------
+        object
+            A DuckDB relation, a Polars LazyFrame or a Spark DataFrame, which the functions of ``promptlift.analysis`` take.
+
+        Raises
+        ------
+        MissingExtra
+            When the engine is not installed.
+        """
+        from promptlift.snapshot.scan import scan  # noqa: PLC0415  engines are extras
+
+        files = [one.path for one in self.manifest.files]
+        return scan(self.folder, files, table, engine=engine, connection=connection)
 
     def find(self, table: str, conversation_id: str) -> dict[str, Any] | None:
         """Return the row of a conversation, column to value; ``None`` when it is not there."""

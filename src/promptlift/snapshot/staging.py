@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from promptlift.atomic_write import atomic_write
+from promptlift.snapshot.columns import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +97,7 @@ class Staging:
 
     def add(self, staged: StagedRow) -> None:
         """Keep a row."""
-        data = orjson.dumps(staged.row)
+        data = to_json(staged.row)
         self._held.append((staged.row["id"], staged.list_hash, staged.late, data))
         self._held_bytes += len(data)
         if (

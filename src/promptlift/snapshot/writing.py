@@ -54,9 +54,13 @@ class NextState:
         self._sizes: dict[str, int] = {}
 
     def remove(
-        self, conversation_ids: Iterable[str], partitions: Iterable[tuple[str | None, str | None]]
+        self,
+        conversation_ids: Iterable[str],
+        partitions: Iterable[tuple[str | None, str | None]],
+        *,
+        tables: Iterable[str] = PARTITIONED,
     ) -> None:
-        """Take conversations out of all tables.
+        """Take conversations out of tables.
 
         Parameters
         ----------
@@ -64,10 +68,12 @@ class NextState:
             The conversations: those that were deleted, and those whose new rows follow.
         partitions
             Prompt and month of the partitions where they are.
+        tables
+            All with partitions by default.
         """
         gone = pa.array(list(conversation_ids), pa.string())
         places = list(dict.fromkeys(partitions))
-        for table in PARTITIONED:
+        for table in tables:
             for prompt_id, month in places:
                 folder = partition_folder(table, prompt_id, month)
                 parts = self._files.pop(folder, [])

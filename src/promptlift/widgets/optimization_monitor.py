@@ -114,8 +114,11 @@ class OptimizationMonitor(CommandWidget):
         return float(min(pause * 2**self._failures, max(pause, _LONGEST_PAUSE)))
 
     def _stop(self, reason: str) -> None:
-        self._lift.stop(self._id, reason or None)
-        self._notify("The optimization was stopped. The measurements so far are kept.")
+        answer = self._lift.stop(self._id, reason or None)
+        if answer.status == "completed":
+            self._notify("The winner was found already, and stays. Only its verification was stopped.")
+        else:
+            self._notify("The optimization was stopped. The measurements so far are kept.")
         self._poll(force=True)
 
     # What is shown.

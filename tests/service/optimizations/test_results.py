@@ -7,10 +7,12 @@ import math
 
 import pytest
 
+from promptlift.schema import limits
 from promptlift.schema.optimizations import Variant
 from promptlift.schema.results import OptimizationResults
 from promptlift.service.optimizations.results import results_of, unmeasured, variants_of
 from promptlift.stats import Experiment
+from promptlift.stats.budget import VERIFICATION_PASSES, VERIFICATION_PASSES_MAX
 from promptlift.stats.passes import Outcome
 from support import shapes
 from support.shapes import differences
@@ -120,6 +122,13 @@ def test_a_winner_is_named_by_its_id():
 
 
 # The lift on pairs after the decision
+
+
+def test_the_setting_and_the_experiment_agree_on_the_passes():
+    assert (limits.VERIFICATION_PASSES_DEFAULT, limits.VERIFICATION_PASSES_MAX) == (
+        VERIFICATION_PASSES,
+        VERIFICATION_PASSES_MAX,
+    )
 
 
 def test_a_winner_is_named_while_its_lift_is_still_verified():

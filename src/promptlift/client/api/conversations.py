@@ -10,12 +10,13 @@ from pydantic.alias_generators import to_snake
 from promptlift.client.api.group import Group
 from promptlift.client.retry import leaves_open
 from promptlift.errors import ApiError, InvalidApiKey
-from promptlift.schema import endpoints, limits
+from promptlift.schema import endpoints
+from promptlift.schema.bulk import in_requests
 from promptlift.schema.conversations import ConversationCreate, LoggedAnswer, LoggedConversation
 from promptlift.schema.pages import ErrorInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from promptlift.schema.conversations import Conversation, DeletedConversation, LookupAnswer
@@ -54,10 +55,10 @@ class Conversations(Group):
         made = [self._checked(one, prompt_id) for one in conversations]
         rows: list[LoggedConversation] = []
         offered = True
-        for group in _groups(made):
+        for group in in_requests(made, _size):
             if offered:
                 try:
-                    answer = self._send(endpoints.CONVERSATIONS_CREATE_MANY, conversations=group)
+                    answer = self._send(endpoints.CONVERSATIONS_LOG_MANY, conversations=group)
                 except ApiError as error:
                     if leaves_open(error) or isinstance(error, InvalidApiKey):
                         raise
@@ -179,17 +180,6 @@ class Conversations(Group):
         return self._send(endpoints.CONVERSATIONS_REGENERATE_INSIGHTS, conversation_id)
 
 
-def _groups(made: Sequence[ConversationCreate]) -> Iterator[Sequence[ConversationCreate]]:
-    """Split conversations into what one request may hold."""
-    start = size = 0
-    for number, one in enumerate(made):
-        # As JSON it may be a few times as long; the limit of a body is far beyond that of a content.
-        length = 2 * len(one.content.encode())
-        if number > start and (
-            number - start >= limits.BULK_ROWS or size + length > limits.BULK_BODY_BYTES // 2
-        ):
-            yield made[start:number]
-            start, size = number, 0
-        size += length
-    if start < len(made):
-        yield made[start:]
+def _size(one: ConversationCreate) -> int:
+    """Estimate the bytes that a conversation takes in a body: as JSON its content may be longer."""
+    return 2 * len(one.content.encode())

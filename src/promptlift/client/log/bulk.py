@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.errors import ApiError, InvalidApiKey, UnexpectedResponse, from_response
-from promptlift.schema import endpoints, limits
+from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from promptlift.client.connection import Connection
     from promptlift.client.log.records import Outgoing
 
 # Fewer than these go one by one: asking whether they may go together costs a request too.
 _WORTHWHILE: Final = 32
-# Bytes of one request, half of what our service takes.
-_BYTES: Final = limits.BULK_BODY_BYTES // 2
 
 
 class BulkLog:
@@ -58,17 +56,6 @@ class BulkLog:
             return False
         return isinstance(data, dict) and data.get("data") == []
 
-    def groups(self, some: Sequence[Outgoing]) -> Iterator[Sequence[Outgoing]]:
-        """Split conversations into what one request may hold."""
-        start = size = 0
-        for number, one in enumerate(some):
-            if number > start and (number - start >= limits.BULK_ROWS or size + len(one.body) > _BYTES):
-                yield some[start:number]
-                start, size = number, 0
-            size += len(one.body)
-        if start < len(some):
-            yield some[start:]
-
     def send(self, some: Sequence[Outgoing], connection: Connection) -> list[dict[str, Any] | ApiError]:
         """Log a group, and return what became of each: its row of the answer, or why it was refused.
 
@@ -91,4 +78,4 @@ class BulkLog:
 
     def _call(self, bodies: Sequence[bytes]) -> Call:
         body = b'{"conversations":[' + b",".join(bodies) + b"]}"
-        return Call.to(endpoints.CONVERSATIONS_CREATE_MANY, self._scheme, body=body, keyed=True)
+        return Call.to(endpoints.CONVERSATIONS_LOG_MANY, self._scheme, body=body, keyed=True)

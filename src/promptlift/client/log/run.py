@@ -31,6 +31,7 @@ from promptlift.errors import (
     UnexpectedResponse,
 )
 from promptlift.schema import endpoints
+from promptlift.schema.bulk import in_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -192,9 +193,8 @@ class LoggingRun:
         for job in jobs:
             if not new or not job.is_new:
                 pool.submit([job])
-        by_index = {job.one.index: job for job in new}
-        for group in self._bulk.groups([job.one for job in new]):
-            pool.submit([by_index[one.index] for one in group])
+        for group in in_requests(new, lambda job: len(job.one.body)):
+            pool.submit(group)
 
     def _apart(self, window: list[Outgoing]) -> tuple[list[Outgoing], list[Outgoing]]:
         """Keep states of one conversation apart: what becomes of the second depends on what became of the first."""
@@ -313,6 +313,8 @@ class LoggingRun:
             if found is None:
                 continue
             there, status = found
+            if there is None:  # its transcript was deleted because of its age, and does not come back
+                return _Done("already_there", candidate.id, status)
             relation = compare(there, one.content)
             there_hash = hashlib.sha256(there.encode("utf-8", "surrogatepass")).hexdigest()
             if relation == "same":
@@ -336,14 +338,14 @@ class LoggingRun:
         self._patch(grown.id, fields, connection)
         return _Done("updated", grown.id, one.status or grown.status)
 
-    def _read(self, conversation_id: str, connection: Connection) -> tuple[str, str | None] | None:
+    def _read(self, conversation_id: str, connection: Connection) -> tuple[str | None, str | None] | None:
         query = {"include_insights": False}
         call = Call.to(endpoints.CONVERSATIONS_GET, self._scheme, conversation_id, query=query)
         try:
             data = self._transport.send(call, self._task, connection=connection).data
         except NotFound:
             return None
-        if not isinstance(data, dict) or not isinstance(data.get("content"), str):
+        if not isinstance(data, dict) or not isinstance(data.get("content", 0), str | None):
             raise UnexpectedResponse("The answer is not a conversation with content", request=call.label)
         return data["content"], data.get("status")
 

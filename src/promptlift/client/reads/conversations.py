@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.paging import PAGE_ROWS, Row
@@ -127,15 +127,13 @@ class ConversationRead:
         details = {
             "include_insights": self._wanted.insights or None,
             "include_content": self._wanted.content or self._wanted.content_if_listed or None,
+            "updated_since": self._updated_since,
         }
-        call = Call.to(
+        return Call.to(
             endpoints.CONVERSATIONS_LIST,
             self._transport.config.scheme,
             query={**self._filters, **(details if with_details else {})},
         )
-        if not with_details or self._updated_since is None:
-            return call
-        return replace(call, query={**call.query, "updatedSince": self._updated_since})
 
     def run(self) -> RowsRead:
         """Read everything.

@@ -43,7 +43,7 @@ def actions(context: AppContext) -> Actions:
     room = _Conversations(context)
     return {
         endpoints.CONVERSATIONS_CREATE: room.create,
-        endpoints.CONVERSATIONS_CREATE_MANY: room.create_many,
+        endpoints.CONVERSATIONS_LOG_MANY: room.log_many,
         endpoints.CONVERSATIONS_LIST: room.list,
         endpoints.CONVERSATIONS_DELETED: room.deleted,
         endpoints.CONVERSATIONS_GET: room.get,
@@ -81,7 +81,7 @@ class _Conversations:
         # unspecified: the status code for a conversation that an idempotency key stood for. 200: nothing was created.
         return Reply(content, 201 if logged.created else 200)
 
-    async def create_many(self, request: ApiRequest[ConversationsCreate, None]) -> dict[str, Any]:
+    async def log_many(self, request: ApiRequest[ConversationsCreate, None]) -> dict[str, Any]:
         checked = await run_in_threadpool(_check_many, request.caller, request.body.conversations)
         entries = [one for one in checked if isinstance(one, Entry)]
         logged = iter(await self._context.log.log_many(entries) if entries else [])

@@ -223,19 +223,19 @@ _DROP_EXPIRED_OF_KEYS = delete(idempotency_keys).where(
     idempotency_keys.c.key.in_(bindparam("keys", expanding=True)),
     idempotency_keys.c.expires_at <= bindparam("now"),
 )
-# Most keys are new. Apart from the join, for which PostgreSQL would read all conversations where many keys are asked for.
-_KNOWN_KEYS = select(idempotency_keys.c.key).where(
+_KNOWN_KEYS = select(
+    idempotency_keys.c.key, idempotency_keys.c.conversation_id, idempotency_keys.c.expires_at
+).where(
     idempotency_keys.c.account_id == bindparam("account"),
     idempotency_keys.c.key.in_(bindparam("keys", expanding=True)),
 )
-_HELD_BY_KEYS = (
-    select(idempotency_keys.c.key, *_LISTED)
-    .join(conversations, conversations.c.id == idempotency_keys.c.conversation_id)
-    .where(
-        idempotency_keys.c.account_id == bindparam("account"),
-        idempotency_keys.c.key.in_(bindparam("keys", expanding=True)),
-    )
+# Where it knows little of a table that grows fast, PostgreSQL would read all keys of the account for a list of them. So each
+# is looked up by itself.
+_KNOWN_KEYS_ONE_BY_ONE = text(
+    "SELECT found.* FROM unnest(CAST(:keys AS text[])) AS asked(key) JOIN LATERAL (SELECT key, conversation_id, expires_at "
+    "FROM idempotency_keys WHERE account_id = :account AND key = asked.key LIMIT 1) AS found ON TRUE"
 )
+_BY_IDS = select(*_LISTED).where(conversations.c.id.in_(bindparam("ids", expanding=True)))
 
 
 def add(connection: Connection, rows: Sequence[dict[str, Any]], contents: Sequence[dict[str, Any]]) -> None:
@@ -262,14 +262,15 @@ def held_by_keys(
     """Conversations that living idempotency keys stand for, by key. Expired ones are dropped."""
     if not keys:
         return {}
-    asked: dict[str, Any] = {"account": account_id, "keys": list(keys)}
-    asked["keys"] = connection.scalars(_KNOWN_KEYS, asked).all()
-    if not asked["keys"]:
+    statement = _KNOWN_KEYS if connection.dialect.name == "sqlite" else _KNOWN_KEYS_ONE_BY_ONE
+    known = connection.execute(statement, {"account": account_id, "keys": list(keys)}).all()
+    if expired := [row.key for row in known if row.expires_at <= now]:
+        connection.execute(_DROP_EXPIRED_OF_KEYS, {"account": account_id, "keys": expired, "now": now})
+    living = {row.key: row.conversation_id for row in known if row.expires_at > now}
+    if not living:
         return {}
-    rows = connection.execute(_HELD_BY_KEYS, asked).all()
-    if rows and connection.execute(_DROP_EXPIRED_OF_KEYS, {**asked, "now": now}).rowcount:
-        rows = connection.execute(_HELD_BY_KEYS, asked).all()
-    return {row.key: row for row in rows}
+    rows = {row.id: row for row in connection.execute(_BY_IDS, {"ids": list(set(living.values()))})}
+    return {key: rows[one] for key, one in living.items()}
 
 
 def hold_keys(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:

@@ -9,6 +9,7 @@ from promptlift.client.reads.conversations import ConversationRead, Wanted
 from promptlift.client.reads.paging import PAGE_ROWS, Walk
 from promptlift.client.reads.read_list import RowsRead, read_list
 from promptlift.client.transport import Call
+from promptlift.schema import endpoints
 from promptlift.snapshot.staging import StagedRow
 from promptlift.workspace.snapshots.changes import CannotTell, ChangeSearch
 from promptlift.workspace.snapshots.known import UNKNOWN_HASH, list_hash
@@ -125,6 +126,9 @@ class ConversationPull:
         listed = self._known.in_order()
         walk = Walk.resumed(listed, total=self.state["total"], limit=self.state["limit"])
         read = self._read_list(walk)
+        if walk.as_of is not None:
+            # It has learned to say what changed; from now on that is asked for, so nothing before may be missed.
+            return self.everything(only_different=True)
         top = [one for one in self._new if one in walk.late]
         bottom = [one for one in self._new if one not in walk.late]
         order = [*top, *listed, *bottom]
@@ -159,10 +163,8 @@ class ConversationPull:
         read = self._read_list(walk, since=as_of)
         if walk.as_of is None:
             return None  # it did once
-        asked = {"deletedSince": as_of}
-        if self._prompt_id is not None:
-            asked[self._transport.config.scheme.link] = self._prompt_id
-        call = Call("GET", "/conversations/deleted", asked, repeatable=True)
+        asked = {"deleted_since": as_of, "prompt_id": self._prompt_id}
+        call = Call.to(endpoints.CONVERSATIONS_DELETED, self._transport.config.scheme, query=asked)
         gone = {row["id"] for row in read_list(self._transport, call, task=self._task).rows}
         total = self._count()
         deleted = gone & self._known.hashes.keys()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
+from promptlift.snapshot.columns import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,8 +21,7 @@ UNKNOWN_HASH: Final = 0
 
 def list_hash(row: dict[str, Any]) -> int:
     """Return a hash of a row as the list has it, 64 bits with a sign."""
-    data = orjson.dumps(row, option=orjson.OPT_SORT_KEYS)
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), signed=True)
+    return int.from_bytes(hashlib.blake2b(to_json(row), digest_size=8).digest(), signed=True)
 
 
 class KnownConversations:
@@ -85,9 +84,9 @@ class KnownConversations:
         numbers = {self._places[one] for one in conversation_ids if one in self._places}
         return [self._partitions[number] for number in sorted(numbers)]
 
-    def prompt_of(self, conversation_id: str) -> str | None:
-        """Return the prompt of a conversation."""
-        return self._partitions[self._places[conversation_id]][0]
+    def place_of(self, conversation_id: str) -> Place:
+        """Return prompt and month of the partition that has a conversation."""
+        return self._partitions[self._places[conversation_id]]
 
     def positions_for(self, order: list[str]) -> dict[str, float]:
         """Return the places in the list of all rows of an order, higher ones first; those that are known keep theirs.

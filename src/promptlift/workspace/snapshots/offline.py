@@ -12,6 +12,7 @@ from promptlift.client.transport import Answer, Transport
 from promptlift.errors import ConfigError, NotFound
 from promptlift.schema import limits
 from promptlift.schema.naming import LINKS, SCHEMES, link_of
+from promptlift.workspace.snapshots.prompt_completion import COLUMNS, completion_by_prompt
 from promptlift.workspace.snapshots.rows import JUDGED_COLUMNS, conversation_row
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
+_NOTHING: Final[dict[str, Any]] = {
+    **dict.fromkeys(("conversations", "withInsights", "judged", "completed"), 0),
+    **dict.fromkeys(("rate", "rateLow", "rateHigh")),
+    "weeks": [],
+}
 _SEGMENTS: Final = tuple(scheme.segment for scheme in SCHEMES.values())
 
 
@@ -78,14 +84,19 @@ class SnapshotTransport(Transport):
         else:
             return None
         if one is None:
-            return _page(list(records.values()), call)
+            rows = list(records.values())
+            if call.query.get("includeCompletion") == "true":
+                rows = [{**row, "completion": self._completion_of(row["id"])} for row in rows]
+            return _page(rows, call)
         if rest[1:] == ["variants"] and one in records:
             return {"data": self._variants.get(one, [])}
+        if rest[1:] == ["versions"] and one in self._versions:
+            return _page(self._versions[one], call)
         return records.get(one) if len(rest) == 1 else None
 
     def forget(self) -> None:
         """Read the tables again when they are asked for next: the snapshot has changed."""
-        for name in ("prompts", "optimizations", "_variants", "_conversations"):
+        for name in ("prompts", "optimizations", "_variants", "_versions", "_conversations", "_completion"):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -98,6 +109,14 @@ class SnapshotTransport(Transport):
         """The optimizations as the service gave them, by id."""
         return {row["id"]: row for row in self._records("optimizations")}
 
+    def _completion_of(self, prompt_id: str) -> Row:
+        return self._completion.get(prompt_id) or _NOTHING
+
+    @cached_property
+    def _completion(self) -> dict[str, Row]:
+        rows = self._snapshot.read("conversations", [column.name for column in COLUMNS])
+        return {} if rows is None else completion_by_prompt(rows)
+
     @cached_property
     def _variants(self) -> dict[str, list[Row]]:
         found: dict[str, list[Row]] = {}
@@ -105,6 +124,12 @@ class SnapshotTransport(Transport):
         for one in [] if table is None else table.to_pylist():
             found.setdefault(one["optimization_id"], []).append(orjson.loads(one["record"]))
         return found
+
+    @cached_property
+    def _versions(self) -> dict[str, list[Row]]:
+        rows = self._snapshot.read("prompts", ["prompt_id", "versions"])
+        found = [] if rows is None else rows.to_pylist()
+        return {one["prompt_id"]: orjson.loads(one["versions"]) for one in found if one["versions"]}
 
     def _records(self, table: str) -> list[Row]:
         rows = self._snapshot.read(table, ["record"])

@@ -18,6 +18,7 @@ from promptlift.snapshot import Snapshot
 from promptlift.snapshot.columns import frame_of
 from promptlift.workspace.conversations import recorded_filters
 from promptlift.workspace.session import frames, with_read_record
+from promptlift.workspace.snapshots.labels import keep_labels, read_labels
 from promptlift.workspace.snapshots.offline import SnapshotTransport
 from promptlift.workspace.workspace import Workspace, connect
 
@@ -77,6 +78,11 @@ class SnapshotWorkspace(Workspace):
         super().__init__(config, progress=False, client=Client(config, transport=self._offline))
         self.snapshot = snapshot
 
+    def _account(self) -> str:
+        raise ConfigError(
+            "This needs the service, and a snapshot is only read. promptlift.connect() or promptlift.local() opens it."
+        )
+
     def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Put the names of prompts into a table; here they cost no request."""
         if not self._names.known():
@@ -111,6 +117,34 @@ class SnapshotWorkspace(Workspace):
         raise ConfigError(
             f"A snapshot cannot be pulled from. promptlift.connect().pull({str(folder)!r}) reads the service."
         )
+
+    def kept_labels(self) -> pd.DataFrame:
+        """Return the labels that :meth:`keep_labels` put into the snapshot, one row a conversation.
+
+        Returns
+        -------
+        DataFrame
+            conversation_id, task_completed, sentiment, labelled_at; and a column for each further one of the labels.
+        """
+        return read_labels(self.snapshot)
+
+    def keep_labels(self, labels: pd.DataFrame) -> None:
+        """Keep the labels of people in the snapshot, beside the conversations; later pulls leave them there.
+
+        Parameters
+        ----------
+        labels
+            ``browser.labels`` of a :class:`~promptlift.widgets.ConversationBrowser`, or a table like it. A conversation that has
+            labels gets these instead.
+
+        Raises
+        ------
+        ConfigError
+            When a conversation is not in the snapshot.
+        SnapshotError
+            When another process writes the snapshot now.
+        """
+        keep_labels(self.snapshot, labels)
 
     def refresh(self) -> Snapshot:
         """Bring the snapshot up to date from the service that it is of; the tables are the new ones afterwards.

@@ -14,12 +14,15 @@ import pyarrow as pa
 from promptlift._version import __version__
 from promptlift.client.config import is_loopback
 from promptlift.client.reads.conversations import Wanted
-from promptlift.client.reads.optimizations import OptimizationRead, read_variants
+from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
 from promptlift.client.reads.read_list import read_prompts
 from promptlift.client.transport import Task
 from promptlift.errors import IncompleteError, InvalidApiKey, NotFound, SnapshotError
+from promptlift.schema import endpoints
 from promptlift.schema.account import account_rate
+from promptlift.snapshot.columns import to_json
 from promptlift.snapshot.manifest import MANIFEST_NAME, Manifest
+from promptlift.snapshot.part_files import PARTITIONED
 from promptlift.snapshot.snapshot import Snapshot
 from promptlift.snapshot.staging import Staging
 from promptlift.snapshot.writing import NextState
@@ -101,8 +104,8 @@ class Pull:
         if old is not None:
             self._check_same(old, service)
         content = self._options.content
-        if old is not None and content is None:
-            content = True if old.manifest.content and not old.manifest.state["content_listed"] else None
+        if old is not None and _has_rows(old):
+            content = old.manifest.content
         key = {
             "service": service,
             "prompt_id": self._options.prompt_id,
@@ -177,9 +180,11 @@ class Pull:
         if prompt_id != self._options.prompt_id:
             of = "all prompts" if prompt_id is None else f"prompt {prompt_id}"
             raise SnapshotError(f"{self._folder} has the conversations of {of}. {elsewhere}")
-        if self._options.content and not old.manifest.content:
+        if self._options.content not in (None, old.manifest.content) and _has_rows(old):
+            have = "with" if old.manifest.content else "without"
             raise SnapshotError(
-                f"{self._folder} was pulled without transcripts, and content=True wants them. {elsewhere}"
+                f"{self._folder} was pulled {have} transcripts, and content={self._options.content} is something else. "
+                f"{elsewhere}"
             )
 
     # into the tables
@@ -199,7 +204,7 @@ class Pull:
         content = self._has_content(old, reading)
         self._write_conversations(state, known, staging, found, content=content, warnings=warnings)
         totals: dict[str, int | None] = {"conversations": found.total}
-        self._write_prompts(state, totals, warnings)
+        self._write_prompts(old, state, totals, warnings)
         self._write_optimizations(old, state, totals, warnings)
         self._write_deleted(old, state, known, found.deleted)
         before = manifest.warnings
@@ -226,7 +231,7 @@ class Pull:
         return Snapshot(self._folder)
 
     def _has_content(self, old: Snapshot | None, reading: ConversationPull) -> bool:
-        if old is not None and old.manifest.of_table("conversations"):
+        if old is not None and _has_rows(old):
             return old.manifest.content
         return bool(self._options.content or (self._options.content is None and reading.content_listed))
 
@@ -245,7 +250,10 @@ class Pull:
         stale = found.deleted if counted is None else found.deleted | (last.keys() - set(counted))
         positions = known.positions_for(found.order)
         replaced = found.deleted | (last.keys() & known.hashes.keys())
-        state.remove(replaced, known.places(replaced))
+        # What people said of a conversation stays with it when the service has it anew.
+        told = tuple(table for table in PARTITIONED if table != "labels")
+        state.remove(replaced, known.places(replaced), tables=told)
+        state.remove(found.deleted, known.places(found.deleted), tables=("labels",))
         number = itertools.count()
         held: list[StagedRow] = []
         for part in staging.rows():
@@ -276,12 +284,32 @@ class Pull:
                 warnings[name] = _added(warnings.get(name, {}), counts)
 
     def _write_prompts(
-        self, state: NextState, totals: dict[str, int | None], warnings: dict[str, dict[str, int]]
+        self,
+        old: Snapshot | None,
+        state: NextState,
+        totals: dict[str, int | None],
+        warnings: dict[str, dict[str, int]],
     ) -> None:
+        """Write the prompts, those whose text has changed with all their texts where the service offers them."""
         read = read_prompts(self._transport, task=self._task)
         totals["prompts"] = read.total
+        before = None if old is None else old.read("prompts", ["record", "versions"])
+        known = {one["record"]: one["versions"] for one in ([] if before is None else before.to_pylist())}
         table, warnings["prompts"] = rows_to_tables.prompts_table(read.rows)
-        state.set_table("prompts", table)
+        versions = [
+            known[record] if record in known else self._versions(row)
+            for row, record in zip(read.rows, table["record"].to_pylist(), strict=True)
+        ]
+        state.set_table("prompts", table.append_column("versions", pa.array(versions, pa.string())))
+
+    def _versions(self, prompt: Row) -> str | None:
+        if prompt.get("updatedAt") == prompt.get("createdAt"):
+            return None
+        try:
+            read = read_offered(self._transport, endpoints.PROMPTS_VERSIONS, prompt["id"], task=self._task)
+        except NotFound:
+            return None
+        return to_json(read.rows).decode()
 
     def _write_optimizations(
         self,
@@ -314,7 +342,7 @@ class Pull:
         records, warnings["optimizations"] = rows_to_tables.optimizations_table(
             [item["optimization"] for item in whole]
         )
-        listed_texts = [orjson.dumps(listed[item["id"]]).decode() for item in whole]
+        listed_texts = [to_json(listed[item["id"]]).decode() for item in whole]
         state.set_table("optimizations", records.append_column("listed", pa.array(listed_texts, pa.string())))
         table, warnings["variants"] = rows_to_tables.variants_table(whole)
         state.set_table("variants", table)
@@ -328,7 +356,7 @@ class Pull:
         table = pa.table(
             {
                 "conversation_id": pa.array(ids, pa.string()),
-                "prompt_id": pa.array([known.prompt_of(one) for one in ids], pa.string()),
+                "prompt_id": pa.array([known.place_of(one)[0] for one in ids], pa.string()),
                 "noticed_at": pa.array([datetime.now(UTC)] * len(ids), pa.timestamp("us", "UTC")),
             }
         )
@@ -356,6 +384,10 @@ def _known_optimizations(old: Snapshot | None) -> dict[str, Row]:
     for one in [] if variants is None else variants.to_pylist():
         items[one["optimization_id"]]["variants"].append(orjson.loads(one["record"]))
     return items
+
+
+def _has_rows(snapshot: Snapshot) -> bool:
+    return bool(snapshot.manifest.of_table("conversations"))
 
 
 def _added(counts: dict[str, int], more: dict[str, int]) -> dict[str, int]:

@@ -13,8 +13,7 @@ from promptlift import frames
 from promptlift.frames.conversations import with_content_facts
 from promptlift.frames.layouts import ISSUES, TOPICS
 from promptlift.frames.metadata_columns import MetadataColumns
-from promptlift.schema.naming import LINKS
-from promptlift.snapshot.columns import arrow_table, with_metadata
+from promptlift.snapshot.columns import arrow_table, to_json, with_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,12 +30,11 @@ MENTION_COLUMNS: Final = {
     name: tuple(column for column in columns if column.name != "prompt")
     for name, columns in (("issues", ISSUES), ("topics", TOPICS))
 }
-# Fields of a row that a column has; the others are kept as JSON.
+# Fields of a row that a column has; the others are kept as JSON, and so are metadata, whose columns have one type each.
 _KNOWN: Final = frozenset(
     {
         *(column.path[0] for column in CONVERSATION_COLUMNS if column.path),
-        *("content", "metadata", "insights"),
-        *LINKS,
+        *("content", "insights"),
     }
 )
 _KNOWN_OF_INSIGHTS: Final = frozenset(column.path[1] for column in frames.INSIGHT_VALUES)
@@ -146,12 +144,12 @@ def _other_fields(row: Row) -> str | None:
         }
         if more:
             others["insights"] = more
-    return orjson.dumps(others).decode() if others else None
+    return to_json(others).decode() if others else None
 
 
 def records_table(rows: Sequence[Row], table: pa.Table) -> pa.Table:
     """Add to a table what it was made from, so that nothing that the service gave is lost."""
-    records = [orjson.dumps(row).decode() for row in rows]
+    records = [to_json(row).decode() for row in rows]
     return table.append_column("record", pa.array(records, pa.string()))
 
 
@@ -204,10 +202,4 @@ def conversation_row(columns: Mapping[str, Any], described: Sequence[TableColumn
     if columns.get("content") is not None:
         row["content"] = columns["content"]
     row["insights"] = judged if row.get("hasInsights") else None
-    metadata = {
-        name.removeprefix("metadata."): value
-        for name, value in columns.items()
-        if name.startswith("metadata.") and value is not None
-    }
-    row["metadata"] = metadata or None
     return row

@@ -17,6 +17,11 @@ def upgrade() -> None:
     op.add_column(
         "conversations", sa.Column("updated_at", sa.BigInteger(), nullable=False, server_default=sa.text("0"))
     )
+    if op.get_bind().dialect.name == "postgresql":  # where it was built without lz4, nothing changes
+        op.execute(
+            "DO $$ BEGIN EXECUTE 'ALTER TABLE conversation_contents ALTER COLUMN content SET COMPRESSION lz4'; "
+            "EXCEPTION WHEN OTHERS THEN NULL; END $$"
+        )
     op.add_column(
         "accounts", sa.Column("exclusions_at", sa.BigInteger(), nullable=False, server_default=sa.text("0"))
     )
