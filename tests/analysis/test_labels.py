@@ -372,6 +372,9 @@ def test_labels_of_another_question_are_refused(world):
     assert words == (
         "The labels answer was polite, not task_completed: a rate is corrected only by labels of its own question."
     )
+    compared = analysis.compare(table, by="prompt", labels=labels.assign(question="was polite"))
+    assert compared["not_corrected"].tolist() == [words]
+    assert compared["verdict_corrected"].tolist() == ["not corrected"]
     own = analysis.completion(table, labels=labels.assign(question="completed"))
     assert own["not_corrected"].tolist() == [""]
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -246,30 +245,40 @@ def lines(rows: Iterator[tuple[str, Row]], head: Sequence[str]) -> Iterator[str]
         yield f"| {name} | {' | '.join([*rates, *biases, *verdicts, f'{row.width:.2f}'])} |"
 
 
-def report(draws: int = DRAWS) -> Iterator[str]:
-    """All tables."""
+def sections(draws: int) -> dict[str, tuple[str, Iterator[tuple[str, Row]], Sequence[str]]]:
+    """Return the title, the rows and the first columns of each table."""
     one = ("labels", "true rate", "judge TPR/TNR")
     two = ("labels of each arm", "true rates", "judge of control → variant")
-    yield f"{draws:,} draws a row, {JUDGED:,} judged conversations of each group.\n"
-    for title, how in (
-        ("One rate, labels drawn with equal chances", {}),
-        ("One rate, labels drawn by verdict (Neyman)", {"draw": by_verdict}),
-        ("One rate, Rogan-Gladen", {"correct": rogan_gladen}),
-    ):
+    return {
+        "rate": ("One rate, labels drawn with equal chances", rate_rows(draws), one),
+        "rate-by-verdict": (
+            "One rate, labels drawn by verdict (Neyman)",
+            rate_rows(draws, draw=by_verdict),
+            one,
+        ),
+        "rogan-gladen": ("One rate, Rogan-Gladen", rate_rows(draws, correct=rogan_gladen), one),
+        "worth": ("What labels and a judge of 4,000 conversations are worth", worth_rows(draws), one),
+        **{
+            kind.replace(" ", "-"): (f"Difference of two arms: {kind}", difference_rows(draws, kind), two)
+            for kind in ("independent", "by verdict", "paired", "pooled")
+        },
+    }
+
+
+def report(draws: int = DRAWS, names: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the lines of all tables, or of those that are named."""
+    yield f"{draws:,} draws a row, {JUDGED:,} judged conversations of each group."
+    tables = sections(draws)
+    for name in names or tables:
+        title, rows, head = tables[name]
         yield f"\n### {title}\n"
-        yield from lines(rate_rows(draws, **how), one)
-    for kind in ("independent", "by verdict", "paired", "pooled"):
-        yield f"\n### Difference of two arms: {kind}\n"
-        yield from lines(difference_rows(draws, kind), two)
-    yield "\n### What labels and a judge of 4,000 conversations are worth\n"
-    yield from lines(worth_rows(draws), one)
+        yield from lines(rows, head)
 
 
 def main() -> None:
-    """Print the tables; an argument is the number of draws."""
-    show = partial(print, flush=True)
-    for line in report(int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS):
-        show(line)
+    """Print the tables; the arguments are the number of draws and the names of `sections`, by default all."""
+    for line in report(int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS, sys.argv[2:]):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

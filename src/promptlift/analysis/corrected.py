@@ -268,9 +268,9 @@ def comparison_columns(
     found = []
     for place in others:
         variant, reference = groups == place, groups == control
-        refusal = " ".join(
-            filter(None, (rows.refusal(variant, "the variant"), rows.refusal(reference, "the control")))
-        )
+        # Labels of another question are so for both arms, and that is said once.
+        said = dict.fromkeys((rows.refusal(variant, "the variant"), rows.refusal(reference, "the control")))
+        refusal = " ".join(filter(None, said))
         one, other = rows.group(variant), rows.group(reference)
         row = _arm(one, "rate", level) | _arm(other, "rate_control", level)
         row |= {"n_labels": len(one.labels), "n_labels_control": len(other.labels)}

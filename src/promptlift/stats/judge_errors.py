@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptlift.stats.intervals import check_level
-from promptlift.stats.labels import CorrectedDifference, LabelledGroup, quantile_of, too_few_labels
+from promptlift.stats.labels import (
+    CorrectedDifference,
+    LabelledGroup,
+    quantile_of,
+    too_few_labels,
+    too_few_of_two,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -167,7 +173,7 @@ def equal_error_test(
     from promptlift.stats.differences import newcombe  # noqa: PLC0415
 
     level = check_level(level)
-    refusal = _too_few_of_two(variant, control)
+    refusal = too_few_of_two(variant, control)
     if refusal:
         return EqualErrorTest(None, None, None, None, None, None, None, refusal)
     found: list[tuple[float, float, float]] = []
@@ -267,11 +273,6 @@ def _hardly_better(right: _Share, wrong: _Share, level: float) -> str:
         f"The judge is not clearly better than chance (TPR {right.value:.2f}, TNR {wrong.value:.2f}), so its rate cannot be "
         "divided by what it is worth. Use the labels alone, or PPI++, which falls back on them."
     )
-
-
-def _too_few_of_two(variant: LabelledGroup, control: LabelledGroup) -> str:
-    said = (too_few_labels(variant, "the variant"), too_few_labels(control, "the control"))
-    return " ".join(filter(None, said))
 
 
 def _together(variant: LabelledGroup, control: LabelledGroup) -> LabelledGroup:

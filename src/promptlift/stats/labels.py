@@ -35,6 +35,7 @@ __all__ = [
     "corrected_rate",
     "quantile_of",
     "too_few_labels",
+    "too_few_of_two",
 ]
 
 # Labels of either outcome that a corrected number needs.
@@ -289,7 +290,7 @@ def corrected_difference(
     """
     level = check_level(level)
     judged = _judged_difference(variant, control)
-    refusal = _refusal_of_two(variant, control)
+    refusal = too_few_of_two(variant, control)
     if refusal:
         return CorrectedDifference(None, None, None, None, None, judged, None, refusal, level)
     one, other = _of_group(variant), _of_group(control)
@@ -334,7 +335,7 @@ def corrected_paired_difference(
             "Pairs need as many labels, and as many unlabelled verdicts, of the variant as of the control."
         )
     judged = _judged_difference(variant, control)
-    refusal = _refusal_of_two(variant, control)
+    refusal = too_few_of_two(variant, control)
     if refusal:
         return CorrectedDifference(None, None, None, None, None, judged, None, refusal, level)
     mean = _corrected_mean(
@@ -374,6 +375,12 @@ def too_few_labels(group: LabelledGroup, name: str = "") -> str:
         return ""
     said = " and ".join(f"{count} {outcome}" for outcome, count in counts.items())
     return f"Too few labels{of} ({said}): {' and '.join(missing)} are needed. Draw more at random; do not look for them."
+
+
+def too_few_of_two(variant: LabelledGroup, control: LabelledGroup) -> str:
+    """Return in words how many more labels two groups need; empty where both have enough."""
+    said = (too_few_labels(variant, "the variant"), too_few_labels(control, "the control"))
+    return " ".join(filter(None, said))
 
 
 def quantile_of(n: float, level: float) -> float:
@@ -479,11 +486,6 @@ def _alike(chances: Numbers | None) -> bool:
 def _judged_difference(variant: LabelledGroup, control: LabelledGroup) -> float | None:
     one, other = variant.judged_rate, control.judged_rate
     return None if one is None or other is None else one - other
-
-
-def _refusal_of_two(variant: LabelledGroup, control: LabelledGroup) -> str:
-    said = (too_few_labels(variant, "the variant"), too_few_labels(control, "the control"))
-    return " ".join(filter(None, said))
 
 
 def _numbers(values: Any, name: str) -> Numbers:
