@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
 
 from promptlift import analysis, plots
+from support.labelled import judged, label
 
 
 @pytest.fixture(scope="module")
 def world():
-    rng = np.random.default_rng(0)
-    new = np.arange(1_200) % 2 == 1
-    truth = rng.random(1_200) < np.where(new, 0.5, 0.7)
-    said = rng.random(1_200) < np.where(truth, np.where(new, 0.95, 0.6), np.where(new, 0.4, 0.05))
-    table = pd.DataFrame(
-        {
-            "conversation_id": [f"c{place}" for place in range(1_200)],
-            "status": "completed",
-            "prompt": np.where(new, "new", "old"),
-            "started_at": pd.date_range("2026-10-01", periods=1_200, freq="h", tz="UTC"),
-            "task_completed": pd.array(said, dtype="boolean"),
-        }
-    )
-    plan = analysis.label_plan(table, by="prompt", n=240)
-    value = plan["conversation_id"].map(pd.Series(truth, index=table["conversation_id"]))
-    return table, plan.assign(value=value)
+    table, truth = judged(1_200)
+    return table, label(analysis.label_plan(table, by="prompt", n=240), truth)
 
 
 def points(ax):
@@ -73,10 +58,10 @@ def test_a_trend_has_both_in_every_period_that_could_be_corrected(world):
     hollow, filled = points(plots.completion_trend(result))
     assert [y for _, y in hollow] == pytest.approx(result["rate"].tolist())
     assert [y for _, y in filled] == pytest.approx(result["rate_corrected"].dropna().tolist())
-    daily = analysis.completion_trend(table, freq="W", labels=labels.head(30))
-    ax = plots.completion_trend(daily)
+    weekly = analysis.completion_trend(table, freq="W", labels=labels.head(30))
+    ax = plots.completion_trend(weekly)
     assert points(ax)[1] == []
-    assert "nothing could be corrected by labels. Not corrected: 8 of 8. Too few labels (" in words(ax)
+    assert "nothing could be corrected by labels. Not corrected: 4 of 4. Too few labels (" in words(ax)
 
 
 def test_segments_have_both_and_say_that_the_verdict_is_the_judges(world):

@@ -7,29 +7,18 @@ import pandas as pd
 import pytest
 
 from promptlift import analysis, report
+from support.labelled import judged, label
 
 
 @pytest.fixture(scope="module")
 def world():
-    rng = np.random.default_rng(0)
-    new = np.arange(1_200) % 2 == 1
-    truth = rng.random(1_200) < np.where(new, 0.5, 0.7)
-    said = rng.random(1_200) < np.where(truth, np.where(new, 0.95, 0.6), np.where(new, 0.4, 0.05))
-    table = pd.DataFrame(
-        {
-            "conversation_id": [f"c{place}" for place in range(1_200)],
-            "prompt_id": np.where(new, "new", "old"),
-            "status": "completed",
-            "started_at": pd.date_range("2026-10-01", periods=1_200, freq="h", tz="UTC"),
-            "task_completed": pd.array(said, dtype="boolean"),
-            "sentiment": "neutral",
-            "sentiment_score": 0.0,
-            "issues": [[] for _ in range(1_200)],
-        }
+    table, truth = judged(1_200)
+    table = (
+        table.drop(columns="channel")
+        .rename(columns={"prompt": "prompt_id"})
+        .assign(issues=[[] for _ in range(1_200)])
     )
-    plan = analysis.label_plan(table, by="prompt_id", n=240)
-    value = plan["conversation_id"].map(pd.Series(truth, index=table["conversation_id"]))
-    return table, plan.assign(value=value)
+    return table, label(analysis.label_plan(table, by="prompt_id", n=240), truth)
 
 
 def written(world, path, *, prompts=("old", "new"), labels=None, **options):
