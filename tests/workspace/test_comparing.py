@@ -254,13 +254,13 @@ def test_labels_correct_the_answer_and_the_judges_is_repeated(samples, of_prompt
     df = of_prompts.conversations
     plan = analysis.label_plan(df, by="compared", n=120)
     said = df.set_index("conversation_id")["task_completed"]
-    # A person who calls completed what the judge does, and every second of the others.
-    answers = [bool(said[one]) or place % 2 == 0 for place, one in enumerate(plan["conversation_id"])]
+    # A person who contradicts the judge in every fourth conversation.
+    answers = [bool(said[one]) != (place % 4 == 0) for place, one in enumerate(plan["conversation_id"])]
     found = samples.compare(V1, V2, labels=plan.assign(value=answers))
     row = found.table.iloc[0]
     assert row["n_labels"] + row["n_labels_control"] == 120
     assert row["not_corrected"] == ""
-    assert row["rate_control_corrected"] > row["rate_control"] + 0.1
+    assert row["rate_corrected"] < row["rate"]
     assert found.sentence.startswith("Corrected by 120 labels: ")
     assert found.notes[0] == f"Uncorrected, as the judge says: {of_prompts.sentence}"
     assert "Corrected by labels, points" in found._repr_html_()
