@@ -248,3 +248,22 @@ def test_nothing_shown_is_raw(name):
     table = many(np.random.default_rng(1), 200).replace({"compared": {"b": name}})
     found = Comparison(*two_groups.answer(table, ("a", name), outcome="task_completed", level=0.95, tz="UTC"))
     assert name not in found._repr_html_()
+
+
+def test_labels_correct_the_answer_and_the_judges_is_repeated(samples, of_prompts):
+    df = of_prompts.conversations
+    plan = analysis.label_plan(df, by="compared", n=120)
+    said = df.set_index("conversation_id")["task_completed"]
+    # A person who contradicts the judge in every fourth conversation.
+    answers = [bool(said[one]) != (place % 4 == 0) for place, one in enumerate(plan["conversation_id"])]
+    found = samples.compare(V1, V2, labels=plan.assign(value=answers))
+    row = found.table.iloc[0]
+    assert row["n_labels"] + row["n_labels_control"] == 120
+    assert row["not_corrected"] == ""
+    assert row["rate_corrected"] < row["rate"]
+    assert found.sentence.startswith("Corrected by 120 labels: ")
+    assert found.notes[0] == f"Uncorrected, as the judge says: {of_prompts.sentence}"
+    assert "Corrected by labels, points" in found._repr_html_()
+    refused = samples.compare(V1, V2, labels=plan.assign(value=answers, chance=np.nan))
+    assert refused.sentence == of_prompts.sentence
+    assert "picked by hand, by low confidence or by search" in refused.notes[0]

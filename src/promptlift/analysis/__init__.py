@@ -13,6 +13,7 @@ from promptlift.analysis.compare import compare
 from promptlift.analysis.completion_trend import completion_trend
 from promptlift.analysis.drill_down import conversations_of
 from promptlift.analysis.judge_agreement import judge_agreement
+from promptlift.analysis.label_plan import label_plan
 from promptlift.analysis.measures import measures
 from promptlift.analysis.mentions import issues, topics
 from promptlift.analysis.outcomes import completion
@@ -39,6 +40,7 @@ __all__ = [
     "issue_changes",
     "issues",
     "judge_agreement",
+    "label_plan",
     "measures",
     "persona_scenario_heatmap",
     "production_metrics",

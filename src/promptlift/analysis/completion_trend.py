@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from promptlift.analysis.corrected import with_rates
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone
@@ -35,6 +36,7 @@ def completion_trend(
     freq: str = "auto",
     by: By = None,
     tz: str | tzinfo = "UTC",
+    labels: Any = None,
     level: float = 0.95,
 ) -> pd.DataFrame:
     """Compute the completion rate of ended conversations by period, with Wilson's interval.
@@ -54,6 +56,11 @@ def completion_trend(
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together. All groups share one axis of periods.
     tz
         Zone whose clock cuts the periods.
+    labels
+        Labels of people, some of whose conversations were drawn at random with a known ``chance`` (`label_plan`): columns
+        ``conversation_id``, ``question``, ``value``, ``labeller``, ``labelled_at``, ``chance``. They correct the rates, which
+        are then right whatever the judge is.
+        A period needs as many labels as any other group.
     level
         Coverage of each interval.
 
@@ -63,8 +70,9 @@ def completion_trend(
         One row a period (and group), in order of time, none left out between the first and the last:
         ``period_start`` in ``tz``, ``by`` if given, ``n`` ended conversations with insights, ``completed`` of
         them, ``rate``, ``rate_low``, ``rate_high`` as fractions (NaN when ``n`` is 0), ``n_missing``,
-        ``n_in_progress``. ``attrs["promptlift"]`` says the ``freq`` that was used and ``n_undated``, the rows
-        without any time. Of days and weeks it also has ``trends``, a test of the slope over the days for each group with at least 14 days
+        ``n_in_progress``, and with ``labels`` the corrected columns of ``completion``. ``attrs["promptlift"]`` says the
+        ``freq`` that was used and ``n_undated``, the rows without any time. Of days and weeks it also has ``trends``, a test
+        of the slope over the days for each group with at least 14 days
         and 100 conversations: ``group``, ``points_per_day`` with ``points_low`` and ``points_high`` (percentage
         points, 95 %), ``p_holm`` (adjusted over the groups) and ``is_trend``, whether it may be called one; where
         it may, ``jump_at`` is the day on which the rate most likely jumped, if it did (``jump_p`` below 0.05), with
@@ -98,9 +106,10 @@ def completion_trend(
     days = count(freq="D") if weeks else found
     trends = {"trends": _trends(days)} if days.freq == "D" else {}
     columns_of_rates = rate_columns(found.counts, level)
-    return period_table(
+    result = period_table(
         found, conversations, "completion_trend", columns_of_rates, by=by, level=level, **trends
     )
+    return with_rates(result, conversations, labels, by=by, level=level)
 
 
 def _trends(found: PeriodCounts) -> list[dict[str, Any]]:

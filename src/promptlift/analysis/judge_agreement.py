@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.corrected import with_agreement
 from promptlift.analysis.reading import collect, names_of, rows_with, with_provenance
 from promptlift.errors import FrameError
 from promptlift.schema.insights import SENTIMENTS
@@ -48,7 +49,8 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     Parameters
     ----------
     labels
-        Table with conversation_id and task_completed or sentiment or both, one row a conversation: ``browser.labels``.
+        Table with conversation_id and task_completed or sentiment or both, one row a conversation: ``browser.labels``;
+        or with a row an answer: conversation_id, question, value. A column ``chance`` says how they were drawn.
     insights
         Table with the same columns, as ``lift.insights()`` or ``lift.conversations(insights=True)`` gives it.
     level
@@ -61,7 +63,9 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
         others. ``question``, ``value``, ``n``, ``agreed``; ``agreement``, ``tpr`` and ``tnr`` as fractions with Wilson's
         interval (NaN where nothing can be counted); ``kappa`` with its interval, NaN where both always gave one and the
         same answer; the counts ``true_positive``, ``false_negative``, ``false_positive``, ``true_negative`` (missing for
-        all sentiments together); ``n_unjudged``.
+        all sentiments together); ``n_unjudged``. Of task completion also the judge's rate on all conversations
+        (``rate_judged``), the one that labels of known ``chance`` correct (``rate_corrected`` with its ends, by PPI++, and
+        ``rate_rogan_gladen``), ``n_effective``, and ``not_corrected``, why there is none.
 
     Raises
     ------
@@ -96,6 +100,7 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     0.75 0.5 1.0 0.5
     """
     level = check_level(level)
+    given, labels = labels, _wide(labels)
     questions = _shared_questions(labels, insights)
     said = _answers(labels, questions, "labels")
     judged = _answers(rows_with(insights, KEY, list(said.index)), questions, "insights")
@@ -105,7 +110,19 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     result = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(
         {"question": "str", "value": "str", **dict.fromkeys(_COUNTS, "Int64")}
     )
-    return with_provenance(result, insights, "judge_agreement", level=level)
+    result = with_provenance(result, insights, "judge_agreement", level=level)
+    return with_agreement(result, insights, given, level=level)
+
+
+def _wide(labels: Any) -> Any:
+    """Return labels with a column for each question; of several labellers the first that answered counts."""
+    present = names_of(labels)
+    if not {KEY, "question", "value"} <= set(present):
+        return labels
+    long = collect(labels, [KEY, "question", "value"]).dropna()
+    long = long.assign(question=long["question"].replace({"completed": "task_completed"}))
+    long = long.drop_duplicates([KEY, "question"])
+    return long.pivot(index=KEY, columns="question", values="value").reset_index().rename_axis(columns=None)  # noqa: PD010
 
 
 def _compare(

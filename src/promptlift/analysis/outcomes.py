@@ -28,7 +28,7 @@ OUTCOMES = ("in_progress", "unknown", "failed", "completed")
 RATE_COLUMNS = ("n", "completed", "rate", "rate_low", "rate_high", "n_missing", "n_in_progress")
 
 
-def completion(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.DataFrame:
+def completion(conversations: Any, *, by: By = None, labels: Any = None, level: float = 0.95) -> pd.DataFrame:
     """Compute the completion rate of ended conversations, with Wilson's interval.
 
     Conversations still ``in_progress`` count neither way. Neither do ended ones without insights: they are no
@@ -41,6 +41,10 @@ def completion(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.
     by
         Column that names groups, such as ``"prompt"`` or ``"llm_model"``, or a list of columns that name them together
         (``["prompt", "metadata.channel"]``). Rows without a value are a group of their own.
+    labels
+        Labels of people, some of whose conversations were drawn at random with a known ``chance`` (`label_plan`): columns
+        ``conversation_id``, ``question``, ``value``, ``labeller``, ``labelled_at``, ``chance``. They correct the rates, which
+        are then right whatever the judge is.
     level
         Coverage of the interval.
 
@@ -49,7 +53,9 @@ def completion(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.
     DataFrame
         One row, or one a group (then ``by`` comes first): ``n`` ended conversations with insights, ``completed``
         of them, ``rate``, ``rate_low``, ``rate_high`` as fractions (NaN when ``n`` is 0), ``n_missing`` ended
-        ones without insights, ``n_in_progress``.
+        ones without insights, ``n_in_progress``. With ``labels`` also ``rate_corrected``
+        with its ends, ``n_labels``, ``n_effective`` (labels that would say as much without the judge) and
+        ``not_corrected``, why a row has no corrected rate; ``attrs["promptlift"]["corrected"]`` says it in words.
 
     Raises
     ------
@@ -69,6 +75,8 @@ def completion(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.
     >>> completion(table)[["n", "completed", "n_in_progress"]].to_dict("records")
     [{'n': 3, 'completed': 2, 'n_in_progress': 1}]
     """
+    from promptlift.analysis import corrected  # noqa: PLC0415  (which reads outcomes itself)
+
     level = check_level(level)
     conversations, by = one_group_column(conversations, by)
     columns = require(conversations, ["status", "task_completed"], by=by, taken=RATE_COLUMNS)
@@ -78,7 +86,8 @@ def completion(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.
     counts = count_by_key(key, groups.count * len(OUTCOMES), counted.weight)
     result = pd.DataFrame(rate_columns(counts.reshape(-1, len(OUTCOMES)), level))
     groups.name_rows(result)
-    return with_provenance(result, conversations, "completion", by=by, level=level)
+    result = with_provenance(result, conversations, "completion", by=by, level=level)
+    return corrected.with_rates(result, conversations, labels, by=by, level=level)
 
 
 def outcome_codes(frame: pd.DataFrame) -> NDArray[np.int8]:

@@ -8,6 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.corrected import with_rates
 from promptlift.analysis.engines import ROWS, count_by, known_number, named, open_table, with_instant
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, started
@@ -43,7 +44,9 @@ _COLUMNS = (
 )
 
 
-def prompt_overview(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.DataFrame:
+def prompt_overview(
+    conversations: Any, *, by: By = None, labels: Any = None, level: float = 0.95
+) -> pd.DataFrame:
     """Compute the headline numbers of conversations, each with its interval.
 
     Parameters
@@ -53,6 +56,8 @@ def prompt_overview(conversations: Any, *, by: By = None, level: float = 0.95) -
         ``started_at`` or ``created_at``.
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together.
+    labels
+        Labels of people that correct the completion rate, as for ``completion``.
     level
         Coverage of each interval.
 
@@ -64,7 +69,7 @@ def prompt_overview(conversations: Any, *, by: By = None, level: float = 0.95) -
         ``n_missing``); the mean sentiment score, -1 to 1, of ``sentiment_n`` conversations with its t interval,
         cut to that range: ``sentiment_mean``, ``sentiment_low``, ``sentiment_high``; for each label its count
         (``negative``), ``negative_share``, ``negative_low``, ``negative_high``; ``first_at`` and ``last_at``,
-        UTC. NaN where nothing was counted. ``attrs["promptlift"]["analyser"]`` says who judged.
+        UTC; with ``labels`` the corrected columns of ``completion``. NaN where nothing was counted. ``attrs["promptlift"]["analyser"]`` says who judged.
 
     Raises
     ------
@@ -75,8 +80,8 @@ def prompt_overview(conversations: Any, *, by: By = None, level: float = 0.95) -
     """
     level = check_level(level)
     conversations, by = one_group_column(conversations, by)
-    labels = ["status", "task_completed", "sentiment"]
-    columns = require(conversations, [*labels, "sentiment_score"], by=by, taken=_COLUMNS)
+    answers = ["status", "task_completed", "sentiment"]
+    columns = require(conversations, [*answers, "sentiment_score"], by=by, taken=_COLUMNS)
     counted = count_rows(conversations, [name for name in columns if name != "sentiment_score"])
     groups = group_rows(counted.frame, by)
     outcome, label = outcome_codes(counted.frame), sentiment_codes(counted.frame["sentiment"])
@@ -100,7 +105,8 @@ def prompt_overview(conversations: Any, *, by: By = None, level: float = 0.95) -
     result = result.assign(**score, **share_columns(counts.sum(axis=(1, 3))[:, :3], level))
     result["first_at"], result["last_at"] = values["first_at"], values["last_at"]
     groups.name_rows(result)
-    return with_provenance(result, conversations, "prompt_overview", by=by, level=level)
+    result = with_provenance(result, conversations, "prompt_overview", by=by, level=level)
+    return with_rates(result, conversations, labels, by=by, level=level)
 
 
 def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.corrected import segment_columns
 from promptlift.analysis.engines import is_remote
+from promptlift.analysis.labels import all_columns
 from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import check_zone, zone_name
 from promptlift.analysis.reading import collect, names_of, require, with_provenance
 from promptlift.analysis.segment_columns import HOUR, Segment, Split
 from promptlift.analysis.segment_readers import EngineReader, FrameReader
+from promptlift.analysis.segment_rows import judged_outcomes
 from promptlift.analysis.sentences import name_in_words, segment_sentence
 from promptlift.analysis.wording import figures
 from promptlift.errors import FrameError
@@ -62,6 +65,7 @@ def segments(
     smallest: int = 20,
     bins: int = 4,
     tz: str | tzinfo = "UTC",
+    labels: Any = None,
     level: float = 0.95,
 ) -> pd.DataFrame:
     """Find what goes with failure: a model, channel, topic, length, hour, tool error or value of the metadata.
@@ -92,6 +96,8 @@ def segments(
         Quantile bins of a column of numbers, and parts of the day.
     tz
         Zone whose clock says the hour.
+    labels
+        Labels of people that correct the rates, as for ``completion``.
     level
         Coverage of each interval; ``1 - level`` bounds the chance of any false alarm in the table.
 
@@ -102,7 +108,9 @@ def segments(
         ``unclear``), ``difference_points`` of its rate to that of the rest with Newcombe's interval (``…_low``,
         ``…_high``), ``n`` conversations, ``completed``, ``rate`` with its ends (fractions, Wilson), ``n_rest``,
         ``rate_rest``, Fisher's ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of so many points below the
-        rest would be found in 80 % of such tables), ``n_merged``, the values merged into it. ``attrs["promptlift"]``
+        rest would be found in 80 % of such tables), ``n_merged``, the values merged into it; with ``labels`` also
+        ``rate_corrected``, ``difference_points_corrected`` (to the rest), ``n_labels``, ``n_effective`` and
+        ``not_corrected``. Verdicts are the judge's. ``attrs["promptlift"]``
         says in ``sentences`` what each row shows, ``n_tests``, ``merged`` (values by column), ``left_out`` (columns and
         why), and the smallest ``smallest_findable_points`` of the table with its ``summary``.
 
@@ -115,6 +123,9 @@ def segments(
     """
     level, zone = check_level(level), check_zone(tz)
     smallest, bins = _at_least(smallest, 2, "smallest"), _at_least(bins, 2, "bins")
+    if labels is not None:
+        conversations = all_columns(conversations)
+        topics = None if topics is None else collect(topics, names_of(topics))
     found = splits_of(
         conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, smallest=smallest, bins=bins, zone=zone
     )  # fmt: skip
@@ -126,6 +137,14 @@ def segments(
     table = pd.DataFrame(rows, columns=[*COLUMNS, "_test"]).drop(columns="_test")
     dtypes = dict.fromkeys(_TEXTS, "str") | dict.fromkeys(_INTEGERS, "int64")
     table = table.astype({name: dtypes.get(name, "float64") for name in COLUMNS})
+    about_labels: dict[str, Any] = {}
+    if labels is not None:
+        judged, _ = judged_outcomes(conversations, outcome)
+        masks = [(one.members, split.known & ~one.members) for split in used for one in split.segments]
+        columns, facts_of_labels = segment_columns(
+            conversations[judged], labels, masks, outcome=outcome, level=level
+        )
+        table, about_labels = pd.concat([table, columns], axis=1), {"corrected": facts_of_labels}
     # Of two segments that are each other's rest, the one that fails more often comes first.
     table = table.sort_values(["p", "difference_points", "column", "segment"], ignore_index=True)
     facts = {
@@ -138,6 +157,7 @@ def segments(
         "merged": {split.column: [*one.merged] for split in used for one in split.segments if one.merged},
         "left_out": {split.column: split.why_not for split in splits if split.why_not},
         "options": {"smallest": smallest, "bins": bins, "tz": zone_name(zone)},
+        **about_labels,
     }
     result = with_provenance(table, conversations, "segments", **facts)
     about = result.attrs["promptlift"]

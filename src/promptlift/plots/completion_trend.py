@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from promptlift.plots import theme
+from promptlift.plots.corrected import corrected_notes
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.periods import draw_periods, has_conversations, lane_height
 
@@ -80,7 +81,8 @@ def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any
         return theme.notes_of(table)
     if not table["n"].any():
         theme.show_empty(ax, "No ended conversations with insights")
-    return theme.notes_of(table, omitted, _not_counted(table[shown], facts), *_trends(facts))
+    said = corrected_notes(table[shown], "rate")
+    return theme.notes_of(table, omitted, *said, _not_counted(table[shown], facts), *_trends(facts))
 
 
 def _not_counted(table: pd.DataFrame, facts: dict[str, Any]) -> str | None:

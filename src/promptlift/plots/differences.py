@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from promptlift.plots import theme
+from promptlift.plots.corrected import draw_raw_and_corrected
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 ENDS = ["difference", "difference_low", "difference_high"]
+# A raw difference is in its row, the corrected one below it: above are the words.
+_BESIDE = (0.0, -0.18)
 
 
 def points_axis(ax: Axes, label: str) -> None:
@@ -80,8 +83,8 @@ def draw_differences(
     """
     no_interval = table[[f"{value}_low", f"{value}_high"]].isna().any(axis=1)
     weight = np.where(no_interval, 0, table[n].to_numpy(np.float64, na_value=0.0))
-    theme.draw_estimates(
-        ax, rows, table.assign(_weight=weight), value, "_weight",
+    draw_raw_and_corrected(
+        ax, rows, table.assign(_weight=weight), value, "_weight", beside=_BESIDE,
         color=color or theme.palette(ax)[0], horizontal=True, **style,
     )  # fmt: skip
 

@@ -61,6 +61,8 @@ class Material:
         Returns the transcript of a conversation, or ``None`` when there is none.
     optimizations, variants
         The optimizations of the prompts in the period; ``None`` when the source has none to offer.
+    labels
+        Labels of people that correct the judge; ``None`` without any.
     """
 
     conversations: pd.DataFrame
@@ -71,6 +73,7 @@ class Material:
     optimizations: pd.DataFrame | None = None
     variants: pd.DataFrame = field(default_factory=pd.DataFrame)
     earlier: pd.DataFrame | None = None
+    labels: Any = None
 
     def name_of(self, prompt_id: Any) -> str:
         """Return the name shown of a prompt."""
