@@ -23,7 +23,7 @@ __all__ = ["CALLS", "confirmed", "optimize_with_gepa"]
 # Conversations that GEPA may spend: what our modes spend on average.
 CALLS: Final = {"exploratory": 200, "validation": 450}
 TRAINED: Final = 60
-VALIDATED: Final = 20
+VALIDATED: Final = 15
 COMPONENT: Final = "prompt"
 
 

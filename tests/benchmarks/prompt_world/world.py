@@ -286,7 +286,7 @@ def draw_world(family: str, seed: int) -> World:
                 cost=rng.choice([0.0, 0.0, 0.01, 0.02]),
             )
         )
-    harms = {text: rng.uniform(0.02, 0.06) for text in vocabulary.FILLERS if rng.random() < 0.35}
+    harms = {text: rng.uniform(0.02, 0.06) for text in vocabulary.FILLERS if rng.random() < 0.25}
     world = World(family, seed, tuple(modes), "\n".join(vocabulary.SEED_LINES), harms)
     return _CHANGES.get(family, lambda world, _: world)(world, rng)
 
@@ -356,7 +356,7 @@ def _weak_writer(world: World, _: random.Random) -> World:
 
 
 def _noisy_judge(world: World, _: random.Random) -> World:
-    return replace(world, judge=Judge(true_positive=0.85, true_negative=0.75))
+    return replace(world, judge=Judge(true_positive=0.8, true_negative=0.7))
 
 
 _CHANGES: Final = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Edit", "apply_edits", "shown_symptoms", "write_edits", "write_prompt"]
 
 # Of the causes that share a symptom, the rarest comes to a writer's mind this often.
-RARE_CAUSE: Final = 0.7
+RARE_CAUSE: Final = 0.55
 
 _OPENING: Final = re.compile(r"Hello, \w+ \w+ here with order \d+\.")
 
