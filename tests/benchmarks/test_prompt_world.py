@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from benchmarks.prompt_world.measure import Measured, copied_words, lost_lines, table
-from benchmarks.prompt_world.vocabulary import CURES, DEFECTS, FILLERS, RULES, SEED_LINES, THEMES
+from benchmarks.prompt_world.vocabulary import CURES, DEFECTS, FILLERS, GUESS, RULES, SEED_LINES, THEMES
 from benchmarks.prompt_world.world import FAMILIES, SETTLED, draw_world, simulated_completion
 from benchmarks.prompt_world.writer import apply_edits, write_edits, write_prompt
 
@@ -67,7 +67,7 @@ def test_a_rule_with_any_wording_of_the_cure_mends_its_mode(world, wording):
 
 
 def test_a_rule_without_the_cure_mends_nothing(world):
-    text = f"{world.seed_prompt}\nTake special care with the {world.modes[2].theme}."
+    text = f"{world.seed_prompt}\n{GUESS.format(theme=world.modes[2].theme)}"
     assert world.gain(text) == 0
 
 
@@ -204,7 +204,8 @@ def test_no_rule_repeats_five_words_of_a_conversation():
     said = [text for seed in range(3) for one in draw_world("additive", seed).log for _, text in one.messages]
     cures = [cure.format(theme=theme) for cure in CURES for theme in THEMES]
     rules = [rule.format(cure=cure) for rule in RULES for cure in cures]
-    assert copied_words("\n".join([*rules, *FILLERS]), said) == ()
+    guesses = [f"{GUESS.format(theme=theme)}\n{rule.split(',')[0]}" for theme in THEMES for rule in RULES]
+    assert copied_words("\n".join([*rules, *guesses, *FILLERS]), said) == ()
 
 
 def test_a_line_that_matters_is_missed(world):

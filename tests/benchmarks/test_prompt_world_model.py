@@ -237,7 +237,9 @@ def test_an_unknown_purpose_is_refused(asking):
 
 def test_a_request_without_a_purpose_is_a_rewrite(asking):
     one = asking()
-    said = f"Instructions:\n```\n{one.world.seed_prompt}\n```\nExamples:\n{one.world.modes[1].symptom}\n```x```"
+    said = (
+        f"Instructions:\n```\n{one.world.seed_prompt}\n```\nExamples:\n{one.world.modes[1].symptom}\n```x```"
+    )
     answer = one.ask(None, ("user", said))
     assert answer.startswith(f"```\n{one.world.seed_prompt}")
     assert answer.endswith("\n```")
@@ -280,4 +282,3 @@ def test_a_run_goes_on_from_its_file(tmp_path, capsys, monkeypatch):
     assert [row.rsplit("|", 2)[0] for row in capsys.readouterr().out.splitlines()] == [
         row.rsplit("|", 2)[0] for row in first.splitlines()
     ]
-

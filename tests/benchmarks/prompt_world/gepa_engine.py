@@ -93,9 +93,7 @@ class Adapter:
             {
                 "Inputs": one["opening"],
                 "Generated Outputs": one["reply"],
-                "Feedback": "It was settled."
-                if one["judged"]["taskCompleted"]
-                else one["judged"]["summary"],
+                "Feedback": "It was settled." if one["judged"]["taskCompleted"] else one["judged"]["summary"],
             }
             for one in eval_batch.trajectories or []
         ]

@@ -48,9 +48,7 @@ def kept(file: Path | None) -> list[Measured]:
             record = json.loads(line)
         except ValueError:
             continue
-        found.append(
-            Measured(**{**record, "copied": tuple(record["copied"]), "lost": tuple(record["lost"])})
-        )
+        found.append(Measured(**{**record, "copied": tuple(record["copied"]), "lost": tuple(record["lost"])}))
     return found
 
 

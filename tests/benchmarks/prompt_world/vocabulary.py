@@ -9,6 +9,7 @@ __all__ = [
     "DEFECTS",
     "FILLERS",
     "FIRST_NAMES",
+    "GUESS",
     "LAST_NAMES",
     "REQUESTS",
     "RULES",
@@ -80,6 +81,9 @@ RULES: Final = (
     "In such conversations {cure}.",
     "As a step of its own, {cure}.",
 )
+
+# What a writer writes about a symptom whose cure it does not find.
+GUESS: Final = "Treat every {theme} with special care."
 
 # What writers add when they know nothing: some do nothing, some do harm, and which do is another matter in every world.
 FILLERS: Final = (

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Edit", "apply_edits", "shown_symptoms", "write_edits", "write_prompt"]
 
 # Of the causes that share a symptom, the rarest comes to a writer's mind this often.
-RARE_CAUSE: Final = 0.55
+RARE_CAUSE: Final = 0.6
 
 _OPENING: Final = re.compile(r"Hello, \w+ \w+ here with order \d+\.")
 
@@ -71,7 +71,7 @@ def write_edits(
         if rng.random() < writer.finds:
             rule = rng.choice(vocabulary.RULES).format(cure=rng.choice(mode.cures))
         else:
-            rule = f"Take special care with the {mode.theme}."
+            rule = vocabulary.GUESS.format(theme=mode.theme)
         if rule not in prompt:
             edits.append(Edit(symptom, f"Nothing is said of the {mode.theme}.", "add", "", rule))
     openings = _OPENING.findall(context)
