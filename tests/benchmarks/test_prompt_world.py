@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
+
 from benchmarks.prompt_world.measure import Measured, copied_words, lost_lines, table
 from benchmarks.prompt_world.vocabulary import CURES, DEFECTS, FILLERS, GUESS, RULES, SEED_LINES, THEMES
 from benchmarks.prompt_world.world import FAMILIES, SETTLED, draw_world, simulated_completion

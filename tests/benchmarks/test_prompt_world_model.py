@@ -7,13 +7,13 @@ from typing import Literal
 
 import httpx
 import pytest
+from pydantic import BaseModel, ConfigDict
+
 from benchmarks.prompt_world import run
 from benchmarks.prompt_world.engines import ENGINES, Named
 from benchmarks.prompt_world.measure import measure
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.world import OPEN, SETTLED, draw_world
-from pydantic import BaseModel, ConfigDict
-
 from promptlift.service.insights.llm_answer import TargetsJudgeAnswer
 from promptlift.service.optimizations.variants.request import VariantsAnswer
 from promptlift.service.simulations.scenarios_request import ScenariosAnswer
@@ -26,7 +26,7 @@ class Strict(BaseModel):
 
 
 class Evidence(Strict):
-    conversationId: str
+    conversation_id: str
     quote: str
 
 
@@ -184,12 +184,26 @@ def test_reflection(asking, answer):
     assert any(one.world.gain(f"{one.world.seed_prompt}\n{edit.text}") > 0 for edit in edits)
     texts = {record["conversationId"]: record["text"] for record in conversations}
     evidence = [
-        (item.conversationId, item.quote) if answer is Reflection else item.split(": ", 1)
+        (item.conversation_id, item.quote) if answer is Reflection else item.split(": ", 1)
         for edit in edits
         for item in edit.evidence
     ]
     assert evidence
     assert all(quote in texts[conversation] for conversation, quote in evidence)
+
+
+def test_reflection_replaces_lines_that_are_there(asking):
+    one = asking()
+    records = [{"kind": "prompt", "content": one.world.seed_prompt}, *transcripts_of(one.world, 6)]
+    asked = (
+        one.ask_with_data("reflection", records, f"Write edits, try {n}.", **schema_of(Reflection))
+        for n in range(12)
+    )
+    edits = [edit for found in asked for edit in Reflection.model_validate(found).edits]
+    replacing = [edit for edit in edits if edit.operation == "replace"]
+    assert 0 < len(replacing) < len(edits) / 2
+    assert all(edit.anchor in one.world.seed_prompt.split("\n") for edit in replacing)
+    assert all(edit.text.startswith(edit.anchor) and edit.text != edit.anchor for edit in replacing)
 
 
 def test_reflection_can_delete(asking):

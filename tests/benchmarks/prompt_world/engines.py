@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from benchmarks.prompt_world.model import WorldModel
     from benchmarks.prompt_world.world import World
-
     from support.stub_endpoint import StubEndpoint
 
 __all__ = ["ENGINES", "Named", "run_engine"]
@@ -91,7 +90,7 @@ def _told(optimization: Any) -> bool:
 
 def gepa(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
     """Optimize with the public GEPA package, which tests its best candidate no further."""
-    from benchmarks.prompt_world.gepa_engine import optimize_with_gepa  # noqa: PLC0415 - it need not be installed
+    from benchmarks.prompt_world.gepa_engine import optimize_with_gepa  # it need not be installed
 
     del model
     return Named(optimize_with_gepa(world, endpoint.settings.base_url, mode, seed))
@@ -99,7 +98,7 @@ def gepa(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, see
 
 def gepa_confirmed(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
     """Optimize with GEPA, and name its best candidate only when our confirmation does."""
-    from benchmarks.prompt_world.gepa_engine import confirmed  # noqa: PLC0415 - see above
+    from benchmarks.prompt_world.gepa_engine import confirmed
 
     found = gepa(world, model, endpoint, mode, seed)
     if found.text is None or not confirmed(world, found.text, endpoint.settings.base_url, mode, seed):

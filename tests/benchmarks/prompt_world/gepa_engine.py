@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import gepa
 import httpx
-from benchmarks.prompt_world.model import PURPOSE
 from gepa.core.adapter import EvaluationBatch
 
+from benchmarks.prompt_world.model import PURPOSE
 from promptlift.stats.experiment import Experiment, Outcome
 
 if TYPE_CHECKING:
@@ -75,7 +75,10 @@ class Adapter:
         self._model = model
 
     def evaluate(
-        self, batch: list[str], candidate: dict[str, str], capture_traces: bool = False
+        self,
+        batch: list[str],
+        candidate: dict[str, str],
+        capture_traces: bool = False,  # noqa: FBT001, FBT002 - GEPA's own signature
     ) -> EvaluationBatch:
         """Hold a conversation with each opening."""
         held = [self._model.converse(candidate[COMPONENT], opening) for opening in batch]

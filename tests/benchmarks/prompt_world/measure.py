@@ -12,7 +12,6 @@ from benchmarks.prompt_world.engines import run_engine
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.vocabulary import SEED_LINES
 from benchmarks.prompt_world.world import draw_world
-
 from support.stub_endpoint import StubEndpoint
 
 if TYPE_CHECKING:

@@ -11,24 +11,27 @@ import json
 import re
 import threading
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.prompt_world.world import OPEN, SETTLED
 from benchmarks.prompt_world.writer import write_edits, write_prompt
-
 from support.stub_endpoint import Say, completion
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Iterable
 
     from benchmarks.prompt_world.world import Mode, World
-
+    from benchmarks.prompt_world.writer import Edit
     from support.stub_endpoint import Asked
 
 __all__ = ["PURPOSE", "WorldModel"]
 
 PURPOSE: Final = "x-promptlift-purpose"
 CHARS_A_TOKEN: Final = 4
+# Share of the additions that a reflection writes as a longer line in the place of one that is there.
+REPLACES: Final = 0.2
 
 _WANTED: Final = re.compile(r"Write (\d+) (?:variants|scenarios)")
 _STRATEGY: Final = re.compile(r"^\d+\. (.+)$", re.MULTILINE)
@@ -188,7 +191,7 @@ class WorldModel:
                 "anchor": edit.anchor,
                 "text": edit.text,
             }
-            for edit in write_edits(self.world, prompt, context, rng)
+            for edit in _placed(write_edits(self.world, prompt, context, rng), prompt, rng)
         ]
         return {"edits": edits}
 
@@ -243,6 +246,21 @@ def _prompt_and_context(body: dict[str, Any]) -> tuple[str, str]:
     return prompt, "\n".join(others)
 
 
+def _placed(edits: list[Edit], prompt: str, rng: random.Random) -> list[Edit]:
+    """Put some of the sentences that are to be added beside a line of the prompt, as a replacement of it."""
+    lines = [line for line in prompt.split("\n") if line.strip()]
+    placed = []
+    for edit in edits:
+        line = rng.choice(lines) if lines and edit.operation == "add" and rng.random() < REPLACES else None
+        beside = (
+            None
+            if line is None
+            else replace(edit, operation="replace", anchor=line, text=f"{line} {edit.text}")
+        )
+        placed.append(beside or edit)
+    return placed
+
+
 def _evidence(records: Iterable[dict[str, Any]], symptom: str) -> list[tuple[str, str]]:
     """List who said a symptom: the id of the conversation, and the words."""
     if not symptom:
@@ -264,11 +282,10 @@ def _evidence_schema(body: dict[str, Any]) -> dict[str, Any]:
             return resolved(schema["$defs"][node["$ref"].rpartition("/")[2]])
         return node
 
-    for name in ("edits", "evidence"):
-        at = schema if name == "edits" else edit
-        items = resolved(at).get("properties", {}).get(name, {}).get("items", {})
-        edit = resolved(items)
-    return edit
+    def items(node: dict[str, Any], name: str) -> dict[str, Any]:
+        return resolved(node.get("properties", {}).get(name, {}).get("items", {}))
+
+    return items(items(schema, "edits"), "evidence")
 
 
 def _shaped(schema: dict[str, Any], conversation: str, quote: str) -> Any:
