@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
 import pytest
 
 from benchmarks.prompt_world.measure import Measured, copied_words, lost_lines, table
+from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.vocabulary import CURES, DEFECTS, FILLERS, GUESS, RULES, SEED_LINES, THEMES
 from benchmarks.prompt_world.world import FAMILIES, SETTLED, draw_world, simulated_completion
 from benchmarks.prompt_world.writer import apply_edits, write_edits, write_prompt
+from promptlift import analysis
+from support.synthetic_tables import small
 
 
 @pytest.fixture
@@ -225,3 +229,26 @@ def test_the_table_counts_what_was_named():
         "additive", "exploratory", "today", "3", "1.3 ± 3.5", "2 of 3", "1 of 3", "1 of 3", "167", "40k", "0 of 3", "1 of 3",
         "1 of 3", "3",
     ]  # fmt: skip
+
+
+def judged(world):
+    """The logged conversations with what the world's judge says of them, as a table."""
+    model = WorldModel(world)
+    turns = [[{"role": role, "content": text} for role, text in one.messages] for one in world.log]
+    said = ["\n".join(map(json.dumps, one)) for one in turns]
+    requests = [
+        {"messages": [{"role": "system", "content": ""}, {"role": "user", "content": text}]} for text in said
+    ]
+    found = [model._judge(request) for request in requests]
+    return small(
+        conversation_id=[str(number) for number in range(len(found))],
+        issues=[one["issues"] for one in found],
+        task_completed=[one["taskCompleted"] for one in found],
+    )
+
+
+def test_headroom_is_told_from_the_log():
+    """No model call is needed to tell worlds without headroom from those with some."""
+    for family, told in (("no-headroom", 0), ("additive", 20), ("defective", 20)):
+        enough = [analysis.headroom(judged(draw_world(family, seed)))["enough"][0] for seed in range(20)]
+        assert abs(sum(enough) - told) <= 2
