@@ -56,9 +56,10 @@ def test_the_ids_of_another_account_are_not_found(strangers, endpoint):
 
 
 # Fields of bodies whose ids are the sender's own words: they name nothing of the service.
-OWN_WORDS = {"sourceId", "sourceIds"}
+OWN_WORDS = {"sourceId", "sourceIds", "conversations.sourceId"}
 IDS_IN_QUERIES = {
     "/conversations": ("promptId", "agentId"),
+    "/conversations/deleted": ("promptId", "agentId"),
     "/optimizations": ("promptId", "agentId"),
     "/optimizations/{id}/simulations": ("variantId",),
     "/actions": ("promptId", "agentId", "optimizationId"),
@@ -71,6 +72,8 @@ def ids_in_bodies(own, optimization, targets):
     arm = {"promptId": own}
     for link in ("promptId", "agentId"):
         yield "POST", "/conversations", log, link, targets["prompts"]
+        many = {"conversations": [log]}
+        yield "POST", "/conversations/bulk", many, f"conversations.{link}", targets["prompts"]
         yield "POST", "/optimizations", {}, link, targets["prompts"]
         yield "POST", "/benchmarks", {"arms": [{}]}, f"arms.{link}", targets["prompts"]
         set_of = {"arms": [arm], "scenarioSet": {}}
@@ -122,6 +125,9 @@ def test_ids_of_another_account_in_a_body_are_as_if_they_did_not_exist(strangers
         nobody = ["none"] if isinstance(foreign, list) else "none"
         missing = mine.ask(method, path, with_id(body, field, nobody))
         assert (answer.status, answer.raw) == (missing.status, missing.raw), (path, field)
+        if path == "/conversations/bulk":  # whose rows are refused one by one
+            assert [row["error"]["code"] for row in answer.body["data"]] == ["NOT_FOUND"]
+            continue
         assert answer.status in (400, 404, 409), (path, field)
     found = mine.ask("POST", f"/prompts/{own}/conversations/lookup", {"ids": [targets["conversations"]]})
     assert targets["conversations"] not in found.raw.decode()

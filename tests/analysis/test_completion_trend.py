@@ -236,3 +236,18 @@ def test_the_last_period_ends_where_the_next_one_would_start(last, freq, tz, end
 def test_no_period_has_no_end():
     starts = pd.DatetimeIndex(analysis.completion_trend(conversations(0))["period_start"])
     assert len(last_period_end(starts, "D")) == 0
+
+
+@pytest.mark.parametrize("slope", [0.012, 0.0])
+def test_weeks_have_the_test_of_their_days(slope):
+    rng = np.random.default_rng(7)
+    day = np.repeat(np.arange(60), 5)
+    table = small(
+        started_at=pd.Timestamp("2026-01-01") + pd.to_timedelta(day, "D"),
+        task_completed=list(rng.random(300) < 0.5 + slope * (day - 30)),
+        conversation_id=[str(i) for i in range(300)],
+    )
+    weeks, days = (analysis.completion_trend(table, freq=freq).attrs["promptlift"] for freq in ("auto", "D"))
+    assert (weeks["freq"], weeks["trends"]) == ("W", days["trends"])
+    assert weeks["trends"][0]["is_trend"] == (slope > 0)
+    assert "trends" not in analysis.completion_trend(table, freq="MS").attrs["promptlift"]

@@ -200,3 +200,14 @@ def test_long_names_in_one_sentence_are_told_apart():
 def test_other_tables_have_no_finding():
     with pytest.raises(ValueError, match="result of an analysis that has a plot"):
         finding(pd.DataFrame({"a": [1]}))
+
+
+def test_a_sentence_about_tone_says_which_share_was_compared():
+    rows = [("v1", "negative", 10), ("v1", "positive", 90), ("v2", "negative", 12), ("v2", "positive", 88)]
+    df = pd.DataFrame(
+        [(prompt, label) for prompt, label, n in rows for _ in range(n)], columns=["prompt", "sentiment"]
+    )
+    said = finding(analysis.sentiment_distribution(df, by="prompt"))
+    assert said.startswith(
+        "No difference was found in the share of negative conversations: v2 2 points higher than v1 ("
+    )

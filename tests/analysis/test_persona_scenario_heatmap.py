@@ -100,3 +100,10 @@ def test_a_cell_that_is_there_twice_is_no_pair():
     table = simulations(5)
     with pytest.raises(ValueError, match="appear twice"):
         analysis.persona_scenario_heatmap(pd.concat([table, table], ignore_index=True))
+
+
+def test_an_interval_ends_where_no_difference_can_be_larger():
+    table = simulations(2)
+    table["task_completed"] = pd.array([False, True] * 2, "boolean")
+    row = analysis.persona_scenario_heatmap(table).iloc[0]
+    assert (row["difference"], row["difference_high"]) == (100.0, 100.0)

@@ -34,7 +34,7 @@ def test_each_period_has_the_numbers_of_its_own_conversations():
 
 def test_a_period_without_conversations_is_a_gap_and_not_zero():
     table = small(started_at=["2026-01-01", "2026-01-03"], sentiment=["positive", "negative"])
-    trend = analysis.sentiment_trend(table)
+    trend = analysis.sentiment_trend(table, freq="D")
     assert trend["n"].tolist() == [1, 0, 1]
     assert trend["negative_share"].isna().tolist() == [False, True, False]
     assert trend["sentiment_mean"].isna().all()  # no scores in the table
@@ -70,3 +70,9 @@ def test_what_cannot_be_read_is_refused():
         analysis.sentiment_trend(small(started_at=["2026-01-01"]))
     with pytest.raises(FrameError, match="started_at"):
         analysis.sentiment_trend(small(sentiment=["positive"]))
+
+
+@pytest.mark.parametrize(("n", "freq"), [(300, "W"), (3_000, "D")])
+def test_thin_days_become_weeks_by_default(n, freq):
+    trend = analysis.sentiment_trend(conversations(n, days=60))
+    assert trend.attrs["promptlift"]["freq"] == freq

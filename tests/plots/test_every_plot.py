@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+
 import matplotlib.pyplot as plt
 import pytest
 
+from promptlift import plots
 from promptlift.plots.theme import WIDTH
 from support.every_plot import LONG, cases, faults, of_conversations, of_optimizations, table
 
@@ -18,7 +21,7 @@ def draw(name, call, title):
 @pytest.mark.filterwarnings(
     "ignore:Glyph .* missing from font"
 )  # the names of other scripts, without such a font
-@pytest.mark.parametrize("n", [0, 300])
+@pytest.mark.parametrize("n", [0, 5, 300])
 def test_every_text_has_its_place(n):
     wrong = {}
     for name, call in cases((n,)):
@@ -51,4 +54,22 @@ def test_without_a_title_there_is_none():
     for name, call in plots_of_long_names():
         if name.split()[0] in ("issues", "compare", "fleet"):
             assert call().get_title("left") == "", name
+        plt.close("all")
+
+
+def test_every_plot_that_there_is_takes_a_title_and_is_among_these():
+    every = {name for name in plots.__all__ if name != "follow_notebook_theme"}
+    for name in every:
+        assert "title" in inspect.signature(getattr(plots, name)).parameters, name
+        assert '``"auto"`` writes the finding' in getattr(plots, name).__doc__, name
+    assert {name.split()[0] for name, _ in plots_of_long_names()} == every
+
+
+def test_every_finding_is_the_title_of_its_plot():
+    for name, call in plots_of_long_names():
+        if name == "prompt_overview":
+            continue
+        title = call(title="auto").get_title("left")
+        assert len(title) > 10, name
+        assert not title.endswith("."), name
         plt.close("all")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -15,7 +16,7 @@ from promptlift.errors import FrameError, NotFound
 from promptlift.schema.prompt_insights import PromptInsightsView
 from support.drawn import words
 from support.sentences import PLOTS
-from support.synthetic_tables import conversations, small
+from support.synthetic_tables import TITLES, conversations, small
 
 SUMMARY = {
     "totalConversations": 420,
@@ -66,7 +67,7 @@ def test_the_page_has_four_panels_with_the_numbers_of_the_analysis():
     texts = words(figure)
     assert len(figure.axes) == 4
     assert {"600", f"{row['rate']:.0%}", "Task completion", "Sentiment", "Issues"} <= set(texts)
-    assert f"95% interval {row['rate_low']:.0%} to {row['rate_high']:.0%}, n = {row['n']:,}" in texts
+    assert f"95% interval {row['rate_low']:.0%} to {row['rate_high']:.0%} n = {row['n']:,}" in texts
     assert whiskers(figure)
 
 
@@ -191,3 +192,15 @@ def test_a_long_finding_keeps_its_interval():
     said = finding(analysis.issues(table))
     assert said.endswith(" to 18%)")
     assert said in words(plots.prompt_overview(table))
+
+
+@pytest.mark.slow
+def test_wide_counts_leave_room_for_the_titles_of_issues_and_for_the_headline():
+    figure = plots.prompt_overview(conversations(40_000, seed=3))
+    figure.canvas.draw()
+    trend, found = figure.axes[1], figure.axes[3]
+    assert trend.get_ylabel() == ""
+    written = {text.get_text() for text in found.texts}
+    assert set(TITLES) & written
+    assert not any("…" in text for text in written)
+    assert any(re.fullmatch(r"\d\d,\d{3} · high in \d,\d{3}", text) for text in written)

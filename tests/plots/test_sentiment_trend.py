@@ -81,7 +81,7 @@ def test_few_are_hollow_and_none_are_a_gap():
     table = small(
         started_at=["2026-01-01"] * 5 + ["2026-01-03"] * 2, sentiment=["negative"] * 4 + ["positive"] * 3
     )
-    ax = plots.sentiment_trend(table, value="negative")
+    ax = plots.sentiment_trend(table, value="negative", freq="D")
     many, few = points(ax)
     assert (many.get_ydata().tolist(), few.get_ydata().tolist()) == ([0.8], [0.0])
     assert same_color(few.get_markerfacecolor(), ax.get_facecolor())

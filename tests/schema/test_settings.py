@@ -23,6 +23,8 @@ DEFAULTS = {
         "deploymentMode": "manual",
         "autoDeploy": {"enabled": False, "requireRegressionPass": True},
         "maxIterations": 10,
+        # Ours.
+        "verificationPasses": 4,
         "simulation": {
             "personaCount": 5,
             "scenariosPerSimulation": 3,

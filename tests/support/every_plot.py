@@ -10,7 +10,13 @@ import pandas as pd
 from matplotlib.text import Text
 
 from promptlift import plots
-from promptlift.frames import fleet_table, step_failures_table, top_issues_table
+from promptlift.frames import (
+    fleet_table,
+    production_metrics_table,
+    step_failures_table,
+    targets_table,
+    top_issues_table,
+)
 from promptlift.schema.benchmarks import Benchmark
 from support.synthetic_tables import TITLES, conversations
 from support.synthetic_versions import simulations, variants, versions
@@ -30,7 +36,7 @@ HOSTILE: Final = (
     r"$\frac{1}{0}$ <script>alert(1)</script>",
     "two\nlines\x00 \u202egnp.exe",
     "",
-    "_hidden",
+    "_hidden 👩‍👩‍👧 שלום مرحبا",
     "日本語の顧客サポートのための長い名前のプロンプトです" * 2,
     "W" * 120,
 )
@@ -65,6 +71,7 @@ def of_conversations(data: pd.DataFrame, *, several: bool) -> Iterator[tuple[str
             f"compare {value}",
             lambda value=value, **more: plots.compare(data, by="prompt_id", value=value, **more),
         )
+    yield "segments", lambda **more: plots.segments(data, **more)
     yield "prompt_overview", lambda **more: plots.prompt_overview(data, **more)
     texts = versions(["2026-01-20", "2026-02-01", "2026-02-12", "2026-03-01"])
     one = data.assign(prompt_id=data["prompt_id"].iloc[0]) if len(data) else data
@@ -128,7 +135,7 @@ def of_views(few: tuple[str, ...], n: int) -> Iterator[tuple[str, Any]]:
     """Name every plot of the service's own views with a call that draws it."""
     issues = [
         {"issue": name, "frequency": n, "impact": "high", "share": 9.0, "completionWith": 40.0, "completionWithout": 60.0,
-         "impactPoints": 2.0 - 8 * place, "impactPointsLow": -20.0 - place, "impactPointsHigh": 16.0 - 8 * place}
+         "impactPoints": 2.0 - 8 * place, "impactPointsLow": -20.0 - 8 * place, "impactPointsHigh": 16.0 - 8 * place}
         for place, name in enumerate(few)
     ]  # fmt: skip
     steps = [
@@ -137,7 +144,7 @@ def of_views(few: tuple[str, ...], n: int) -> Iterator[tuple[str, Any]]:
         for name in few
     ]  # fmt: skip
     agents = [
-        {"id": f"p{place}", "name": name, "rank": place, "rankLow": place, "rankHigh": min(place + 1, len(few)),
+        {"id": f"p{place}", "name": name, "rank": place, "rankLow": max(1, place - 1), "rankHigh": min(place + 1, len(few)),
          "taskCompletionRate": 99.0 - 9 * place, "taskCompletionLow": 89.0 - 9 * place, "taskCompletionHigh": 100.0 - 9 * place,
          "conversations": n, "failed": n // 5}
         for place, name in enumerate(few, 1)
@@ -148,6 +155,28 @@ def of_views(few: tuple[str, ...], n: int) -> Iterator[tuple[str, Any]]:
         lambda **more: plots.step_failures(step_failures_table(steps, prompt_id="p")[0], **more),
     )
     yield "fleet", lambda **more: plots.fleet(fleet_table(agents)[0], **more)
+    results = [
+        {"optimizationId": "o1", "target": name, "change": "improved" if place < 2 else "unclear", "original": 40.0,
+         "variant": 60.0 - 9 * place, "points": 20.0 - 9 * place, "pointsLow": 10.0 - 9 * place,
+         "pointsHigh": 30.0 - 9 * place, "intervalLevel": 0.95, "n": n}
+        for place, name in enumerate(few)
+    ]  # fmt: skip
+    met = targets_table(results)[0]
+    met.attrs["promptlift"] = {
+        "table": "targets",
+        "hypothesis": {"text": few[0] if few else "It helps.", "held": True, "measuredBy": "targets"},
+    }
+    yield "targets", lambda **more: plots.targets(met, **more)
+    watched = [
+        {"metric": name, "before": before, "after": after, "conversationsBefore": n, "conversations": n // 2, "p": p,
+         "level": 0.008, "regressed": p in (0.001, 0.0001)}
+        for name, before, after, p in (
+            ("task_completion", 60.0, 20.0, 0.001), ("sentiment", 0.4, -0.4, 0.9), ("quality", 70.0, 70.0, 1.0),
+            ("abandonment", 0.0, 100.0, 0.0001), ("response_time", 1e5, 2.0, 1.0), ("length", None, 3.0, None),
+        )
+    ]  # fmt: skip
+    known = production_metrics_table(watched[: 3 * len(few)])[0]
+    yield "production_metrics", lambda **more: plots.production_metrics(known, **more)
     for name, limits in (("limits", (5, 10, n, None)), ("no limits", (None,) * 4)):
         used = usage(n, limits)
         yield f"usage {name}", lambda used=used, **more: plots.usage(used, now="2026-04-16", **more)

@@ -251,6 +251,15 @@ CONVERSATION_LISTED = {
     "toolErrors": maybe(count),
     "metadata": maybe(flat),
 }
+CONVERSATION_DELETED = {"id": text, "promptId": text, "agentId": text, "deletedAt": time}
+CONVERSATION_LOGGED_MANY = {
+    "index": count,
+    "id": text,
+    "status": CONVERSATION_STATUS,
+    "created": flag,
+    "createdAt": time,
+    "error": lambda value: value is None,
+}
 CONVERSATION_KNOWN = {
     "id": text,
     "sourceId": maybe(text),
@@ -277,6 +286,8 @@ SETTINGS = {
         "deploymentMode": one_of("manual", "semi-automatic"),
         "autoDeploy": {"enabled": flag, "requireRegressionPass": flag},
         "maxIterations": count,
+        # Beyond the specification:
+        "verificationPasses": count,
         "simulation": {
             "personaCount": count,
             "scenariosPerSimulation": count,
@@ -329,7 +340,7 @@ RESTORED = {
 }
 OPTIMIZATION_STATUS = one_of("queued", "running", "completed", "failed", "stopped")
 MODE = one_of("exploratory", "validation")
-STAGE = one_of("preparing", "screen", "confirm", "done")
+STAGE = one_of("preparing", "screen", "confirm", "verify", "done")
 OPTIMIZATION_CREATED = {
     "id": text,
     "status": OPTIMIZATION_STATUS,
@@ -349,9 +360,13 @@ EFFECT = {
             *("liftLow", "liftHigh", "liftExpected"),
             *("liftPoints", "liftPointsLow", "liftPointsHigh", "liftPointsExpected", "standardErrorPoints"),
             *("intervalLevel", "logEValue"),
+            *("liftVerified", "liftVerifiedLow", "liftVerifiedHigh"),
+            *("liftPointsVerified", "liftPointsVerifiedLow", "liftPointsVerifiedHigh"),
         ),
         maybe(number),
     ),
+    "verifiedPairs": maybe(PAIRS),
+    "verifiedBy": maybe(one_of("verification", "regression-test")),
     "look": maybe(count),
     "maxLooks": maybe(count),
     "pairs": PAIRS,
@@ -377,7 +392,8 @@ RESULTS_MEASURED = {
     "finalistVariantId": maybe(text),
     "eValue": maybe(number),
     "liftTrace": listed(maybe(number)),
-    "confidenceMethod": one_of("sequential-mcnemar-e-value"),
+    "confidenceMethod": one_of("sequential-likelihood-ratio", "sequential-mixture"),
+    "theta": maybe(number),
     "confidenceNeeded": number,
     "confidenceCalibrated": maybe(number),
     "estimand": one_of("population", "panel"),
@@ -455,7 +471,10 @@ OPTIMIZATION = {
     "personaIds": maybe(listed(text)),
     "seed": count,
     "settings": {
-        **dict.fromkeys(("maxIterations", "personaCount", "scenariosPerSimulation", "maxTurns"), count),
+        **dict.fromkeys(
+            ("maxIterations", "verificationPasses", "personaCount", "scenariosPerSimulation", "maxTurns"),
+            count,
+        ),
         "confidenceMode": one_of("low", "moderate", "high"),
         "deploymentMode": one_of("manual", "semi-automatic"),
         "autoDeploy": {"enabled": flag, "requireRegressionPass": flag},

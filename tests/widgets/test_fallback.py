@@ -8,6 +8,7 @@ import nbclient
 import nbformat
 import pytest
 
+from promptlift.schema import static_html
 from promptlift.widgets.browser.widget import ConversationBrowser
 from promptlift.widgets.fallback import front_end, is_unattended
 from support.conversation_tables import browsable
@@ -77,3 +78,12 @@ def test_the_front_end_has_no_way_to_parse_html(names):
     ):
         assert name not in code
     assert "url(" not in front_end("css", *names)
+
+
+def test_tables_with_widths_have_their_columns_below_each_other():
+    plain = static_html.table(["A", "B"], [["1", "2"]])
+    fixed = static_html.table(["A", "B"], [["1", "2"]], caption="C", widths=(30, 70))
+    assert "colgroup" not in plain
+    assert "table-layout" not in plain
+    assert '</caption><colgroup><col style="width:30%"><col style="width:70%"></colgroup><thead>' in fixed
+    assert "table-layout:fixed" in fixed

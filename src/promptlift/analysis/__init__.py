@@ -1,7 +1,7 @@
 """Tables in, small tables out: the numbers behind every picture and report.
 
-Every function takes whatever narwhals accepts (pandas, Polars, PyArrow, DuckDB, Dask, PySpark) and returns a small
-pandas table. Rates and shares are fractions; ``…_low`` and ``…_high`` are the ends of a Wilson interval.
+Every function takes whatever narwhals accepts (pandas, Polars, PyArrow, DuckDB, PySpark, Ibis) and returns a small
+pandas table: an engine counts, and only the counts come here. Rates and shares are fractions; ``…_low`` and ``…_high`` are the ends of a Wilson interval.
 """
 
 from __future__ import annotations

@@ -34,11 +34,13 @@ from promptlift.analysis.comparison_rows import (
 from promptlift.analysis.reading import By, one_group_column, with_provenance
 from promptlift.analysis.sentences import comparison_sentence
 from promptlift.schema.insights import Insights
-from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS
+from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, MIXTURE
 from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from promptlift.stats.evidence import ConfidenceMode
 
@@ -108,7 +110,7 @@ def compare(
         ``n01``, ``n00`` (both, only the variant, only the control, neither), ``e_value``, ``confidence``,
         ``confidence_worse``. Of numbers: ``mean`` (t intervals), ``cliffs_delta``, ``n_better``, ``n_worse``. Of labels:
         ``cramers_v``; of sentiments also ``cliffs_delta``, and the share of ``positive`` as ``rate``.
-        ``attrs["promptlift"]`` says control, unit, rule, and in ``sentences`` what each row shows.
+        ``attrs["promptlift"]`` says control, unit, rule, ``confidence_method``, and in ``sentences`` what each row shows.
 
     Raises
     ------
@@ -165,6 +167,8 @@ def _facts(arms: Arms, rule: Rule, table: Kind, *, control: Any, paired: bool) -
         "level": rule.level,
         "confidence_mode": rule.confidence_mode,
         "confidence_needed": CONFIDENCE_THRESHOLDS[rule.confidence_mode],
+        # Nobody fixed a theta before these data were seen.
+        "confidence_method": MIXTURE if paired and table == "completion" else None,
         "labels": arms.labels,
         "n_without_variant": arms.n_without_variant,
         "n_without_item": arms.n_without_item,
@@ -176,11 +180,19 @@ def _samples(arms: Arms, others: list[int], repeats: Repeats, by: str | None) ->
     if arms.control is None:
         return []
     if arms.item is None:
-        known = [_known(arms.value[arms.group == place]) for place in range(len(arms.names))]
-        control, missing_control = known[arms.control]
+        known = [_known(arms, place) for place in range(len(arms.names))]
+        control, weight_control, missing_control = known[arms.control]
         return [
-            Sample(values, control, missing, missing_control, n_dropped=missing + missing_control)
-            for values, missing in (known[place] for place in others)
+            Sample(
+                values,
+                control,
+                missing,
+                missing_control,
+                n_dropped=missing + missing_control,
+                weight=weight,
+                weight_control=weight_control,
+            )
+            for values, weight, missing in (known[place] for place in others)
         ]
     control, control_there = items_of(arms, arms.control, repeats=repeats, by=by)
     samples = []
@@ -202,11 +214,14 @@ def _samples(arms: Arms, others: list[int], repeats: Repeats, by: str | None) ->
     return samples
 
 
-def _known(
-    values: np.ndarray[Any, np.dtype[np.float64]],
-) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
+def _known(arms: Arms, place: int) -> tuple[NDArray[np.float64], NDArray[np.int64] | None, int]:
+    """Return the known outcomes of a variant, how many rows each stands for, and how many rows have none."""
+    mine = arms.group == place
+    values, weight = arms.value[mine], None if arms.weight is None else arms.weight[mine]
     missing = np.isnan(values)
-    return values[~missing], int(missing.sum())
+    if weight is None:
+        return values[~missing], None, int(missing.sum())
+    return values[~missing], weight[~missing], int(weight[missing].sum())
 
 
 def _row(arms: Arms, sample: Sample, rule: Rule, table: Kind) -> dict[str, Any]:

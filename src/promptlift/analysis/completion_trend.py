@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
@@ -25,6 +26,7 @@ _ALPHA = 0.05
 _OF_TREND = ("points_per_day", "points_low", "points_high", "p_holm", "n_days", "n", "is_trend")
 # Of more groups at once, Holm leaves nothing to find.
 _MAX_TESTED = 200
+_MAX_TESTED_WEEKS = 1_000
 
 
 def completion_trend(
@@ -62,7 +64,7 @@ def completion_trend(
         ``period_start`` in ``tz``, ``by`` if given, ``n`` ended conversations with insights, ``completed`` of
         them, ``rate``, ``rate_low``, ``rate_high`` as fractions (NaN when ``n`` is 0), ``n_missing``,
         ``n_in_progress``. ``attrs["promptlift"]`` says the ``freq`` that was used and ``n_undated``, the rows
-        without any time. Of days it also has ``trends``, a test of the slope for each group with at least 14 days
+        without any time. Of days and weeks it also has ``trends``, a test of the slope over the days for each group with at least 14 days
         and 100 conversations: ``group``, ``points_per_day`` with ``points_low`` and ``points_high`` (percentage
         points, 95 %), ``p_holm`` (adjusted over the groups) and ``is_trend``, whether it may be called one; where
         it may, ``jump_at`` is the day on which the rate most likely jumped, if it did (``jump_p`` below 0.05), with
@@ -80,10 +82,21 @@ def completion_trend(
     columns = require(
         conversations, ["status", "task_completed"], by=by, taken=("period_start", *RATE_COLUMNS)
     )
-    found = count_periods(
-        conversations, columns, outcome_codes, len(OUTCOMES), judged=slice(2, 4), by=by, freq=freq, zone=zone
+    count = partial(
+        count_periods,
+        conversations,
+        columns,
+        outcome_codes,
+        len(OUTCOMES),
+        judged=slice(2, 4),
+        by=by,
+        zone=zone,
     )
-    trends = {"trends": _trends(found)} if found.freq == "D" else {}
+    found = count(freq=freq)
+    weeks = found.freq == "W" and len(found.starts) <= _MAX_TESTED_WEEKS and found.groups.count <= _MAX_TESTED
+    # Weeks are for the eye; the days within them say more about a trend.
+    days = count(freq="D") if weeks else found
+    trends = {"trends": _trends(days)} if days.freq == "D" else {}
     columns_of_rates = rate_columns(found.counts, level)
     return period_table(
         found, conversations, "completion_trend", columns_of_rates, by=by, level=level, **trends

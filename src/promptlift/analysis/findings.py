@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.analysis.reading import facts_of, is_missing
 from promptlift.analysis.view_findings import VIEWS
 from promptlift.analysis.wording import (
+    figures,
     known,
     name_in_title,
     names_in_title,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["finding"]
 
 _NAME: Final = 44
+# As for the hollow points of a plot: from fewer conversations nothing is said to differ.
+_FEW: Final = 5
 _NO_INSIGHTS: Final = "No conversations with insights"
 
 
@@ -102,7 +105,9 @@ def _sentiment_distribution(table: pd.DataFrame, facts: Mapping[str, Any]) -> st
         return _NO_INSIGHTS
     if by is not None:
         negative = table[table["sentiment"] == "negative"]
-        return _groups(_pooled(negative, by, "n", "total"), "are negative", facts["level"])
+        return _groups(
+            _pooled(negative, by, "n", "total"), "are negative", facts["level"], _share_of("negative")
+        )
     rows = table.set_index(table["sentiment"].astype("str"))
     return _sentiments(
         {label: rows.loc[label, "n"] for label in rows.index}, rows["total"].iloc[0], facts["level"]
@@ -118,7 +123,9 @@ def _sentiment_trend(
     if not n:
         return _NO_INSIGHTS
     if by is not None:
-        return _groups(_pooled(table, by, values[0], "n"), f"are {values[0]}", facts["level"])
+        return _groups(
+            _pooled(table, by, values[0], "n"), f"are {values[0]}", facts["level"], _share_of(values[0])
+        )
     return _sentiments({label: table[label].sum() for label in values}, n, facts["level"])
 
 
@@ -275,17 +282,51 @@ def _others(k: int, counts: Mapping[str, int]) -> str:
 
 def _prompt_timeline(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
-    compared = table[table["difference"].notna()]
-    if compared.empty:
+    compared = [place for place, is_known in enumerate(table["difference"].notna()) if is_known]
+    if not compared:
         n = int(table["n"].sum()) if len(table) else 0
         return (
             "No version can be compared with the one before yet"
             if n
             else "No ended conversations with insights"
         )
-    row = compared.iloc[-1]
+    row, before = table.iloc[compared[-1]], int(table["n"].iloc[compared[-1] - 1])
     name = f"version {row['number']}" if known(row["number"]) else "the last version"
+    if min(before, row["n"]) < _FEW:
+        return f"Too few conversations to compare {name} with the one before: {row['n']:,} and {before:,}"
     return _difference(_ends(row, "difference"), name, "the one before")
+
+
+def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    if table.empty:
+        return "No segments to compare"
+    sure = [
+        _sure(low, high)
+        for low, high in zip(table["difference_points_low"], table["difference_points_high"], strict=True)
+    ]
+    found = table[table["verdict"].ne("unclear").to_numpy() & sure]
+    if found.empty:
+        least = facts["smallest_findable_points"]
+        missed = "" if least is None else f"; drops of less than {figures(least)[0]} points may be missed"
+        return f"None of {len(table):,} segments clearly differs from the rest{missed}"
+    row = found.iloc[0]
+    value, low, high = _ends(row, "difference_points")
+    shown, least, most = size_figures(value, low, high)
+    name = _quoted(f"{row['column']}: {row['segment']}")
+    if facts["outcome"] == "task_completed":
+        said = f"{name} completes {points(shown)} {'more' if value > 0 else 'less'} than the rest ({least} to {most})"
+    else:
+        outcome, way = (
+            name_in_title(str(facts["outcome"]).replace("_", " "), 30),
+            "higher" if value > 0 else "lower",
+        )
+        said = f"{name}: {outcome} {points(shown)} {way} than the rest ({least} to {most})"
+    others = len(found) - 1
+    return (
+        f"{said}; {others:,} more of {len(table):,} segments clearly differ{'s' if others == 1 else ''}"
+        if others
+        else said
+    )
 
 
 def _simulated_vs_production(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -293,11 +334,15 @@ def _simulated_vs_production(table: pd.DataFrame, facts: Mapping[str, Any]) -> s
     if table.empty:
         return "No variant was applied yet"
     row = table.iloc[-1]
-    name = _quoted(row["name"] if known(row["name"]) else row["variant_id"])
+    ids = table["variant_id"].where(table["name"].isna(), table["name"])
+    name = _quoted(names_in_title(list(ids), _NAME)[-1])
     value, low, high = _ends(row, "difference")
     predicted = f"; simulated {signed_figures(row['predicted'])[0]}" if known(row["predicted"]) else ""
     if not known(value):
         return f"Production cannot be compared yet: no conversations before or after {name} was applied{predicted}"
+    if min(row["n_before"], row["n_after"]) < _FEW:
+        few = f"{row['n_before']:,} before and {row['n_after']:,} after {name} was applied"
+        return f"Too few conversations to see a change: {few}{predicted}"
     if _sure(low, high):
         shown, least, most = size_figures(value, low, high)
         way = "rose" if value > 0 else "fell"
@@ -334,7 +379,11 @@ def _measured(one: str, other: str, value: float, low: float, high: float, in_po
     return f"{one} {unit} {'higher' if value > 0 else 'lower'} than {other}{ends}"
 
 
-def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float) -> str:
+def _share_of(label: str) -> str:
+    return f" in the share of {label} conversations"
+
+
+def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float, what: str = "") -> str:
     """Return in words how the shares of groups differ: two with a test, more from the lowest to the highest."""
     known_groups = [group for group in groups if group[2]]
     if not known_groups:
@@ -351,7 +400,7 @@ def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float) -> 
     ends = test.lift_points, test.lift_points_low, test.lift_points_high
     value, low, high = (math.nan if end is None else end for end in ends)
     if test.direction == "unclear" or not _sure(low, high):
-        return f"No difference was found: {_measured(name, control, value, low, high, True)}"
+        return f"No difference was found{what}: {_measured(name, control, value, low, high, True)}"
     shown, least, most = size_figures(value, low, high)
     rates = " and ".join(percent(x1 / n1, x0 / n0))
     way = "more" if value > 0 else "fewer"
@@ -397,6 +446,7 @@ _FINDINGS: Final[dict[str, Callable[..., str]]] = {
     "issues": _issues,
     "persona_scenario_heatmap": _persona_scenario_heatmap,
     "prompt_timeline": _prompt_timeline,
+    "segments": _segments,
     "sentiment_distribution": _sentiment_distribution,
     "sentiment_trend": _sentiment_trend,
     "simulated_vs_production": _simulated_vs_production,

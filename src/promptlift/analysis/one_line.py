@@ -7,8 +7,10 @@ from typing import Any
 
 from promptlift.analysis.reading import is_missing
 
-__all__ = ["columns_of", "fit_to_width", "one_line", "start_of"]
+__all__ = ["columns_of", "fit_to_width", "in_a_sentence", "one_line", "start_of"]
 
+_RIGHT_TO_LEFT = {"R", "AL"}
+_MARK = "\N{LEFT-TO-RIGHT MARK}"
 # Control and format characters (those that change the writing direction too) and lone surrogates.
 _NOT_SHOWN = {"Cc", "Cf", "Cs", "Co", "Cn"}
 
@@ -44,3 +46,10 @@ def start_of(line: str, width: int) -> str:
             break
         kept += char
     return kept
+
+
+def in_a_sentence(name: str) -> str:
+    """Return a name that leaves the order of the words and numbers around it, also where it is written from right to left."""
+    if name.isascii() or not any(unicodedata.bidirectional(char) in _RIGHT_TO_LEFT for char in name):
+        return name
+    return f"{_MARK}{name}{_MARK}"

@@ -178,8 +178,9 @@ def _with_rates(table: pd.DataFrame, level: float) -> pd.DataFrame:
             "rate": rates[0],
             "rate_control": rates[1],
             "difference": 100 * (rates[0] - rates[1]),
-            "difference_low": np.array([end.points_low for end in ends], np.float64),
-            "difference_high": np.array([end.points_high for end in ends], np.float64),
+            # Of a few pairs, the interval would reach beyond what can be.
+            "difference_low": np.array([end.points_low for end in ends], np.float64).clip(-100.0, 100.0),
+            "difference_high": np.array([end.points_high for end in ends], np.float64).clip(-100.0, 100.0),
             **{name: table[name] for name in ("n11", "n10", "n01", "n00")},
         }
     )

@@ -9,9 +9,17 @@ from promptlift.analysis.reading import collect, require, with_provenance
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["production_metrics"]
+__all__ = ["metric_name", "metric_text", "production_metrics"]
 
 _HIGHER_IS_WORSE: Final = ("abandonment", "response_time", "length")
+_FORMATS: Final = {
+    "task_completion": "{:.1f} %",
+    "sentiment": "{:+.2f}",
+    "quality": "{:.1f}",
+    "abandonment": "{:.1f} %",
+    "response_time": "{:,.1f} s",
+    "length": "{:,.1f} messages",
+}
 
 
 def production_metrics(table: Any) -> pd.DataFrame:
@@ -42,3 +50,14 @@ def production_metrics(table: Any) -> pd.DataFrame:
     frame.insert(3, "change", change)
     frame.insert(4, "got_worse", change.where(rising, -change) > 0)
     return with_provenance(frame.reset_index(drop=True), table, "production_metrics")
+
+
+def metric_name(metric: Any) -> str:
+    """Return the name of a metric as people read it; one that is not known keeps its own."""
+    name = str(metric)
+    return name.replace("_", " ").capitalize() if name in _FORMATS else name
+
+
+def metric_text(metric: Any, value: float) -> str:
+    """Format the value of a metric with its unit and a typographic minus."""
+    return _FORMATS.get(str(metric), "{:.4g}").format(value).replace("-", "−")

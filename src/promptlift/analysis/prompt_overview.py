@@ -8,17 +8,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.engines import ROWS, count_by, known_number, named, open_table, with_instant
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, started
 from promptlift.analysis.reading import (
     TIMES,
     By,
-    collect,
     count_by_key,
     count_rows,
-    first_known,
     group_rows,
-    known_number,
     names_of,
     one_group_column,
     require,
@@ -110,33 +108,30 @@ def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.Data
     times = [name for name in TIMES if name in names_of(table)]
     if by is None and isinstance(table, pd.DataFrame) and table["sentiment_score"].dtype == np.float64:
         return _values_of_all(table, times)
-    native = (
-        table[[*([by] if by else []), "sentiment_score", *times]]
-        if isinstance(table, pd.DataFrame)
-        else table
-    )
-    frame = nw.from_native(native).lazy()
+    if isinstance(table, pd.DataFrame):
+        at = started(table, times) if times else np.full(len(table), NO_TIME)
+        known = pd.arrays.IntegerArray(at, at == NO_TIME)
+        frame = open_table(table[[*([by] if by else []), "sentiment_score"]].assign(_at=known))
+    elif times:
+        frame = with_instant(open_table(table), times, "_at")
+    else:
+        frame = open_table(table).with_columns(_at=nw.lit(None, dtype=nw.Int64()))
     frame = frame.with_columns(
-        _group=nw.col(by) if by else nw.lit(0),
-        _score=known_number("sentiment_score"),
-        _at=first_known(times) if times else nw.lit(None),
+        _group=nw.col(named(by)) if by else nw.lit(0), _score=known_number("sentiment_score")
     )
-    at = nw.col("_at")
-    grouped = frame.group_by("_group").agg(
-        n=nw.col("_score").count(),
-        mean=nw.col("_score").mean(),
-        sd=nw.col("_score").std(ddof=1),
-        first_at=at.min(),
-        last_at=at.max(),
-    )
-    small = collect(grouped.to_native(), ["_group", "n", "mean", "sd", "first_at", "last_at"])
+    score, began = nw.col("_score"), nw.col("_at")
+    small = count_by(
+        frame, ["_group"], n=score.count(), mean=score.mean(), sd=score.std(ddof=1), first_at=began.min(), last_at=began.max()
+    )  # fmt: skip
+    small = small.drop(columns=ROWS)
     order = group_rows(small, "_group").codes
     wanted = range(1 if names is None else len(names))
     small = small.assign(_place=order).set_index("_place").reindex(wanted).drop(columns="_group")
     small["n"] = small["n"].fillna(0).astype(np.int64)
     small["mean"], small["sd"] = small["mean"].astype(np.float64), small["sd"].astype(np.float64)
     for name in ("first_at", "last_at"):
-        small[name] = pd.to_datetime(small[name], utc=True).astype("datetime64[us, UTC]")
+        at = small[name].to_numpy(np.int64, na_value=NO_TIME)
+        small[name] = pd.DatetimeIndex(at.view("datetime64[us]"), tz="UTC")
     return small
 
 

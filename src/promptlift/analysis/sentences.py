@@ -221,7 +221,7 @@ def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) 
             one, other, score=row["name"], difference=ends[0], low=ends[1], high=ends[2], decided=decided
         )
     what = f"{row['kind']} {name_in_words(row['name'])}"
-    if not decided:
+    if not decided or not strength_of(*ends, decided=True).startswith("clearly"):
         shown = signed_figures(*ends) if all(map(known, ends)) else ("not known",) * 3
         return (
             f"No clear difference in {what}: {shown[0]} points measured ({shown[1]} to {shown[2]}); unclear."

@@ -98,7 +98,7 @@ def sentiment_distribution(conversations: Any, *, by: By = None, level: float = 
 def sentiment_trend(
     conversations: Any,
     *,
-    freq: str = "D",
+    freq: str = "auto",
     by: By = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
@@ -112,8 +112,8 @@ def sentiment_trend(
     conversations
         Table with ``sentiment``, ``started_at`` or ``created_at`` and, if there, ``sentiment_score``.
     freq
-        ``"h"``, ``"D"``, ``"W"`` (from Monday), ``"MS"`` (months), or ``"auto"``: days, or weeks when the median
-        day has fewer than 10 conversations with a label.
+        ``"h"``, ``"D"``, ``"W"`` (from Monday), ``"MS"`` (months), or ``"auto"`` (the default): days, or weeks when
+        the median day has fewer than 10 conversations with a label, or months beyond ten years.
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together. All groups share one axis of periods.
     tz

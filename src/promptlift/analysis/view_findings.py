@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.analysis.production_metrics import metric_name, metric_text
 from promptlift.analysis.wording import (
     known,
     name_in_title,
     names_in_title,
+    percent,
+    percent_digits,
     points,
     signed_figures,
     size_figures,
@@ -52,7 +55,7 @@ def _variant_lift(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
 def _winner(row: Any, facts: Mapping[str, Any]) -> str:
     confidence = facts.get("confidence")
     confidence = row["confidence"] if confidence is None else confidence
-    sure = f", confidence {confidence:.2f}" if known(confidence) else ""
+    sure = f", confidence {_confidences(confidence)[0]}" if known(confidence) else ""
     name = _quoted(row["name"])
     if not known(row["lift"]):
         return f"{name} is the winner{sure}"
@@ -87,11 +90,18 @@ def _variant_confidence(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         return f"{reached} of {len(runs)} optimizations reached the confidence that a winner needs"
     last, needed = runs[0]["confidence"], runs[0]["threshold"]
     if not known(needed):
-        return f"Confidence {last:.2f}"
+        return f"Confidence {_confidences(last)[0]}"
+    shown, least = _confidences(last, needed)
     after = f" after pass {int(runs[0]['look'])}" if facts.get("has_trace") and known(runs[0]["look"]) else ""
     if last >= needed:
-        return f"Confidence {last:.2f}{after} reaches the {needed:.2f} that a winner needs"
-    return f"Confidence {last:.2f}{after}, below the {needed:.2f} that a winner needs"
+        return f"Confidence {shown}{after} reaches the {least} that a winner needs"
+    return f"Confidence {shown}{after}, below the {least} that a winner needs"
+
+
+def _confidences(*values: float) -> tuple[str, ...]:
+    """Format confidences with two digits, more where different ones would look alike or one would look certain."""
+    digits = max(2, percent_digits(*values) + 2)
+    return tuple(f"{value:.{digits}f}" for value in values)
 
 
 def _benchmark(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -124,8 +134,7 @@ def _benchmark(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
             ", the best of the others" if len(arms) > 1 else ""
         )
     row = arms.iloc[arms["difference"].argmax()]
-    ends = signed_figures(*(row[f"difference{end}"] for end in ("", "_low", "_high")))
-    return f"No arm is better than {reference}: the best, {names[row.name]}, {points(ends[0])} ({ends[1]} to {ends[2]})"
+    return f"No arm is better than {reference}: the best, {names[row.name]}, {_in_points(row)}"
 
 
 def _by_points(row: Any, name: str, reference: str, way: str) -> str:
@@ -133,9 +142,8 @@ def _by_points(row: Any, name: str, reference: str, way: str) -> str:
     if known(ends[1]) and known(ends[2]) and (ends[1] > 0 or ends[2] < 0):
         shown, low, high = size_figures(*ends)
         return f"{name} completes {points(shown)} {way} than {reference} ({low} to {high})"
-    shown, low, high = signed_figures(*ends)
     verdict = "better" if way == "more" else "worse"
-    return f"{name} is {verdict} than {reference} by its test: {points(shown)} ({low} to {high})"
+    return f"{name} is {verdict} than {reference} by its test: {_in_points(row)}"
 
 
 def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -148,7 +156,8 @@ def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         return "No issue goes clearly with lower task completion"
     row = lower.iloc[0]
     shown, low, high = size_figures(*(row[f"impact_points{end}"] for end in ("", "_low", "_high")))
-    more = f"; {len(lower) - 1} more issues go with lower completion" if len(lower) > 1 else ""
+    others = {0: "", 1: "; 1 more issue goes with lower completion"}
+    more = others.get(len(lower) - 1, f"; {len(lower) - 1} more issues go with lower completion")
     return f"With {_quoted(row['issue'])}, completion is {points(shown)} lower ({low} to {high}){more}"
 
 
@@ -160,10 +169,15 @@ def _step_failures(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     steps = [str(step).replace("tool:", "tool ") for step in table["step"]]
     step = _quoted(names_in_title(steps, _NAME)[0])
     also = int(table["failed"].eq(row["failed"]).sum()) - 1
-    most = f"{step} fails most often" if not also else f"{step} and {also} more steps fail most often"
-    ends = f" ({row['failure_pct']:.0f}%, {row['failure_pct_low']:.0f}% to {row['failure_pct_high']:.0f}%)"
-    shown = ends if known(row["failure_pct_low"]) and known(row["failure_pct_high"]) else ""
-    return f"{most}: {row['failed']:,} of {row['n']:,} conversations that came to it{shown}"
+    most = "fails most often"
+    if also:
+        most = f"and {also} more step{'s' if also > 1 else ''} fail most often"
+    found = f"{step} {most}: {row['failed']:,} of {row['n']:,} conversations that came to {'the first' if also else 'it'}"
+    ends = [row[f"failure_pct{end}"] for end in ("", "_low", "_high")]
+    if not all(map(known, ends)):
+        return found
+    rate, low, high = percent(*(end / 100.0 for end in ends))
+    return f"{found} ({rate}, {low} to {high})"
 
 
 def _fleet(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -173,15 +187,84 @@ def _fleet(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         return "No prompt has conversations with insights"
     row = judged.iloc[0]
     name = _quoted(names_in_title(list(judged["name"].fillna(judged["prompt_id"])), _NAME)[0])
-    ends = [row[f"completion_pct{end}"] for end in ("_low", "_high")]
-    interval = f" ({ends[0]:.0f}% to {ends[1]:.0f}%)" if all(map(known, ends)) else ""
-    rate = f"{row['completion_pct']:.0f}%{interval}"
+    ends = [row[f"completion_pct{end}"] / 100.0 for end in ("", "_low", "_high")]
+    if all(map(known, ends)):
+        shown, low, high = percent(*ends)
+        rate = f"{shown} ({low} to {high})"
+    else:
+        (rate,) = percent(ends[0])
     best = int(judged["may_be_best"].fillna(value=False).astype(bool).sum())
     if len(judged) == 1:
         return f"{name} completes {rate} of its tasks"
     if best > 1:
         return f"Any of {best} prompts may be the best; measured highest is {name} with {rate}"
-    return f"{name} completes the most tasks: {rate}"
+    if known(row["rank_high"]) and row["rank_high"] == 1:
+        return f"{name} completes the most tasks: {rate}"
+    return f"{name} is measured highest, not clearly: {rate}"
+
+
+def _targets(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    if table.empty:
+        return "This optimization has no targets"
+    measured = table[table["difference"].notna()]
+    if measured.empty:
+        return "No target was measured on a pair of conversations yet"
+    measured = measured.assign(target=names_in_title(list(measured["target"]), _NAME))
+    is_change = measured["change"].eq
+    improved = measured[is_change("improved") & measured["difference_low"].gt(0)]
+    worse = measured[is_change("worse") & measured["difference_high"].lt(0)].iloc[::-1]
+    if improved.empty and worse.empty:
+        row = measured.iloc[measured["difference"].abs().argmax()]
+        return f"No target clearly improved or became worse: most for {_quoted(row['target'])}, {_in_points(row)}"
+    first = (improved if len(improved) else worse).iloc[0]
+    shown, low, high = size_figures(*(first[f"difference{end}"] for end in ("", "_low", "_high")))
+    way = "more" if len(improved) else "less"
+    said = f"{_quoted(first['target'])} is met {points(shown)} {way} often ({low} to {high})"
+    if len(table) == 1:
+        return said
+    counts = {"improved": len(improved), "became worse": len(worse)}
+    return (
+        f"{said}; of {len(table)} targets, {' and '.join(f'{n} {word}' for word, n in counts.items() if n)}"
+    )
+
+
+def _production_metrics(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    if table.empty:
+        return "No look yet: the first is at 30 judged conversations"
+    compared = table[table["before"].notna() & table["after"].notna()]
+    if compared.empty:
+        return "Nothing to compare before and after yet"
+    harmed = compared[compared["regressed"].fillna(value=False).astype(bool)]
+    if len(harmed):
+        row = harmed.iloc[0]
+        before, after = (metric_text(row["metric"], row[side]) for side in ("before", "after"))
+        others = [metric_name(metric).lower() for metric in harmed["metric"].iloc[1:]]
+        also = f"; {_list(others)} regressed too" if others else ""
+        return f"{name_in_title(metric_name(row['metric']), _NAME)} regressed from {before} to {after}{_test_of(row)}{also}"
+    metrics = "1 metric" if len(compared) == 1 else f"{len(compared)} metrics"
+    tested = compared[compared["p"].notna()]
+    least = tested.iloc[tested["p"].argmin()] if len(tested) else None
+    where = (
+        "" if least is None else f": least sure for {metric_name(least['metric']).lower()}{_test_of(least)}"
+    )
+    return f"No harm was found in {metrics}{where}"
+
+
+def _test_of(row: Any) -> str:
+    if not (known(row["p"]) and known(row["level"])):
+        return ""
+    return f" (p {row['p']:.2g}, {'below' if row['p'] < row['level'] else 'not below'} {row['level']:.2g})"
+
+
+def _in_points(row: Any) -> str:
+    """Return a difference in points with its signs, and its interval where there is one."""
+    value, *ends = (row[f"difference{end}"] for end in ("", "_low", "_high"))
+    if not all(map(known, ends)):
+        return f"{points(signed_figures(value)[0])}, without an interval"
+    shown, low, high = signed_figures(value, *ends)
+    return f"{points(shown)} ({low} to {high})"
 
 
 def _usage(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -215,7 +298,9 @@ def _quoted(text: Any) -> str:
 VIEWS: Final[dict[str, Callable[..., str]]] = {
     "benchmark": _benchmark,
     "fleet": _fleet,
+    "production_metrics": _production_metrics,
     "step_failures": _step_failures,
+    "targets": _targets,
     "top_issues": _top_issues,
     "usage_projection": _usage,
     "variant_confidence": _variant_confidence,

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.analysis.distinct import distinct_lines
-from promptlift.analysis.one_line import one_line
+from promptlift.analysis.one_line import in_a_sentence, one_line
 from promptlift.analysis.reading import is_missing
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def known(value: Any) -> bool:
 
 def name_in_title(text: Any, width: int) -> str:
     """Return a name as one line, cut to ``width`` columns."""
-    return one_line(text, width) or "(empty)"
+    return in_a_sentence(one_line(text, width)) or "(empty)"
 
 
 def names_in_title(names: Sequence[Any], width: int) -> list[str]:
     """Return names as `name_in_title` does, but cut by what tells them apart."""
-    return [name or "(empty)" for name in distinct_lines(names, width)]
+    return [in_a_sentence(name) or "(empty)" for name in distinct_lines(names, width)]
 
 
 def figures(*values: float, ends: tuple[float, ...] = (0.0,)) -> tuple[str, ...]:

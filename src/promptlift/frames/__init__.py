@@ -12,6 +12,7 @@ from promptlift.frames.benchmarks import (
 from promptlift.frames.columns import Parts
 from promptlift.frames.conversations import (
     ConversationParts,
+    conversation_prompts,
     conversations_table,
     issues_table,
     topics_table,
@@ -99,6 +100,7 @@ __all__ = [
     "benchmark_arms_table",
     "benchmark_conversations_table",
     "benchmarks_table",
+    "conversation_prompts",
     "conversations_table",
     "deliveries_table",
     "describe_columns",

@@ -195,6 +195,11 @@ EVENTS: Final = table_columns(
             meaning="The optimization that it concerns.",
             path=("data", "optimizationId"),
         ),
+        TableColumn(
+            "warnings",
+            "text",
+            meaning="What to know before trusting its numbers: a ``reductionPercent`` that is only the ratio of two counts.",
+        ),
     ),
     first=("event_id", "type", "happened_at", "prompt_id", "conversation_id", "optimization_id", "data"),
 )

@@ -72,8 +72,8 @@ def _priced(data: Any, prices: Mapping[str, Mapping[str, float]]) -> pd.DataFram
 
 def _draw_differences(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     facts = table.attrs["promptlift"]
-    reference = table.loc[table["is_reference"].astype(bool), "name"]
-    name = theme.plain(reference.iloc[0], 28) if len(reference) else "the reference"
+    arms = zip(table["is_reference"].astype(bool), theme.distinct_names(list(table["name"]), 28), strict=True)
+    name = next((name for is_reference, name in arms if is_reference), "the reference")
     level = "" if facts.get("level") is None else f" ({100 * facts['level']:.4g} % interval)"
     theme.frame_rows(ax, f"Task completion, difference to {name} in percentage points{level}")
     if table.empty:

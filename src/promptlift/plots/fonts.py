@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 import matplotlib as mpl
 from matplotlib import font_manager
@@ -87,7 +88,8 @@ def _installed(families: tuple[str, ...]) -> tuple[str, ...]:
 
 def _lacking(chars: frozenset[str], families: tuple[str, ...], weight: Any, slant: Any) -> frozenset[str]:
     """Return the characters that none of the families has; whitespace needs none."""
-    lacking = {char for char in chars if not char.isspace()}
+    # Nor do marks of the writing direction, which are not drawn.
+    lacking = {char for char in chars if not char.isspace() and category(char) != "Cf"}
     for family in families:
         properties = font_manager.FontProperties(family=family, weight=weight, style=slant)
         lacking -= _known(str(font_manager.findfont(properties)), 0, frozenset(lacking))

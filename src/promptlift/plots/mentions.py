@@ -9,8 +9,11 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from promptlift.plots import theme
 from promptlift.plots.drill_down import lead_to_conversations
+from promptlift.plots.legends import legend, legend_headroom, legend_rows, make_room
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     from matplotlib.axes import Axes
 
@@ -102,7 +105,11 @@ def topics(
 def _draw(table: pd.DataFrame, label: str, title: str | None, ax: Axes | None, style: dict[str, Any]) -> Axes:
     by = table.attrs["promptlift"]["by"]
     count = 1 if by is None else min(theme.MAX_GROUPS, table[by].nunique(dropna=False))
+    new = ax is None
     ax = theme.new_axes(ax, 1.2 + (0.5 + 0.07 * count) * max(2, table[label].nunique()))
+    if new and by is not None and len(table):
+        groups, _, _ = theme.groups_of(ax, table, by, "n")
+        make_room(ax, legend_rows(ax, groups, _totals(groups)))
     return theme.finish(ax, table, draw_mentions(ax, table, label, **style), title=title)
 
 
@@ -133,9 +140,11 @@ def draw_mentions(
         text = f"No {label}s" if facts["n_judged"] else "No conversations with insights"
         theme.show_empty(ax, text, ticks=False)
         return theme.notes_of(table)
-    totals = [int(group.rows["total"].max()) for group in groups]
-    headroom = 0.4 * theme.legend_rows(ax, groups, totals) if by is not None else 0
-    ax.set_ylim(-0.35, len(titles) - 0.15 + headroom)
+    totals = _totals(groups)
+    # The highest title stands above its row.
+    rows_of_y = len(titles) + 0.2
+    headroom = legend_headroom(ax, legend_rows(ax, groups, totals), rows_of_y) if by is not None else 0
+    ax.set_ylim(-0.35, rows_of_y - 0.35 + headroom)
     most = min(1.015, 1.08 * float(table["share_high"].max()))
     # Room for half a marker at 0.
     ax.set_xlim(-0.015 * most, most)
@@ -150,8 +159,12 @@ def draw_mentions(
         )
     _write_rows(ax, table, titles, label, outcomes=outcomes and by is None, compared=by is not None)
     if by is not None:
-        theme.legend(ax, groups, totals)
+        legend(ax, groups, totals)
     return theme.notes_of(table, omitted)
+
+
+def _totals(groups: Sequence[theme.Group]) -> list[int]:
+    return [int(group.rows["total"].max()) for group in groups]
 
 
 def _write_rows(
@@ -159,7 +172,7 @@ def _write_rows(
 ) -> None:
     """Write each title above its row and its counts at the right, because margins cannot hold long titles."""
     of_title = [table[table[label] == title] for title in titles]
-    numbers = [_counts(rows, compared=compared) for rows in of_title]
+    numbers = [_counts(rows, compared=compared, short=not outcomes) for rows in of_title]
     names = theme.fit_names(ax, titles, numbers)
     for place, (rows, name, right) in enumerate(zip(of_title, names, numbers, strict=True)):
         first = rows.iloc[0]
@@ -174,12 +187,16 @@ def _write_rows(
             theme.write_in_row(ax, 0, y, completion)
 
 
-def _counts(rows: pd.DataFrame, *, compared: bool) -> str:
+def _counts(rows: pd.DataFrame, *, compared: bool, short: bool) -> str:
     """Return how many conversations have a title, and how many of them as severely as the worst."""
     n = int(rows["n"].sum())
-    counts = f"{n:,}" if compared else f"{n:,} of {rows['total'].iloc[0]:,}"
+    # Six-digit counts leave no room for the titles in a small panel.
+    short = short and n > 9_999
+    counts = f"{n:,}" if compared or short else f"{n:,} of {rows['total'].iloc[0]:,}"
     worst = rows["severity"].max() if "severity" in rows else None
     if not isinstance(worst, str):
         return counts
     severe = int(rows.loc[rows["severity"] == worst, "n_worst"].sum())
-    return f"{counts} · {worst} in {'all' if severe == n else f'{severe:,} of {n:,}'}"
+    return (
+        f"{counts} · {worst} in {'all' if severe == n else f'{severe:,}' + ('' if short else f' of {n:,}')}"
+    )

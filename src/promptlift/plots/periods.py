@@ -12,6 +12,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator
 
 from promptlift.analysis.periods import last_period_end
 from promptlift.plots import theme
+from promptlift.plots.legends import legend, legend_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +132,7 @@ def draw_periods(
     theme.frame_axes(ax, "y")
     ax.set_xlabel(f"{PERIODS[facts['freq']]} ({theme.plain(facts['tz'])})")
     sizes = [int(group.rows[n].sum()) for group in groups]
-    headroom = (1.6 if len(lanes) > 1 else theme.legend_rows(ax, groups, sizes)) if named else 0
+    headroom = (1.6 if len(lanes) > 1 else legend_rows(ax, groups, sizes)) if named else 0
     bottom = scale.low + scale.span * (_STRIP[0] - 0.01 - _LANE * (len(lanes) - 1))
     ax.set_ylim(bottom, scale.high + scale.span * (0.04 + 0.1 * headroom))
     if len(starts) == 0:
@@ -156,7 +157,7 @@ def draw_periods(
     if len(lanes) > 1:
         _name_lanes(ax, groups, sizes, scale)
     elif named:
-        theme.legend(ax, groups, sizes)
+        legend(ax, groups, sizes)
 
 
 def _set_ticks(ax: Axes, ticks: dict[float, str]) -> None:

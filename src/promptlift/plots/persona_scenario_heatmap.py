@@ -194,18 +194,28 @@ def _write_names(
     ax: Axes, rows: dict[str, int], columns: dict[str, int], right: float, bottom: float
 ) -> None:
     """Write the names as texts instead of tick labels, because they may need other fonts."""
-    names = theme.distinct_names(list(rows), 64)
+    names = _wrapped(list(rows), 28, 2)
     for name, y in [*zip(names, rows.values(), strict=True), ("all scenarios", bottom)]:
         ax.annotate(
-            _lines(name, 28, 2), (-0.5, y), xytext=(-5, 0), textcoords="offset points", ha="right",
+            name, (-0.5, y), xytext=(-5, 0), textcoords="offset points", ha="right",
             va="center", fontsize="small", fontweight="bold" if y == bottom else None, annotation_clip=False,
         )  # fmt: skip
-    names = theme.distinct_names(list(columns), 3 * _LINE - 6)
+    names = _wrapped(list(columns), _LINE, 3)
     for name, x in [*zip(names, columns.values(), strict=True), ("all personas", right)]:
         ax.text(
-            x, -0.56, _lines(name, _LINE, 3),
+            x, -0.56, name,
             ha="center", va="bottom", fontsize="small", fontweight="bold" if x == right else None,
         )  # fmt: skip
+
+
+def _wrapped(names: list[str], width: int, most: int) -> list[str]:
+    """Break names into lines, cut so that different names stay different: words leave lines of which some is empty."""
+    columns = most * width
+    lines = [_lines(name, width, most) for name in theme.distinct_names(names, columns)]
+    while len(set(lines)) < len(names) and columns > width:
+        columns -= 2
+        lines = [_lines(name, width, most) for name in theme.distinct_names(names, columns)]
+    return lines
 
 
 def _lines(text: str, width: int, most: int) -> str:

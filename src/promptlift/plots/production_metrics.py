@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.production_metrics import metric_name, metric_text
 from promptlift.plots import theme
 
 if TYPE_CHECKING:
@@ -16,24 +17,24 @@ if TYPE_CHECKING:
 
 __all__ = ["production_metrics"]
 
-# Name, format, and the ends of the scale; ``None`` where only the values say how far it goes.
-_METRICS: Final[dict[str, tuple[str, str, tuple[float, float] | None]]] = {
-    "task_completion": ("Task completion", "{:.1f} %", (0.0, 100.0)),
-    "sentiment": ("Sentiment", "{:+.2f}", (-1.0, 1.0)),
-    "quality": ("Quality", "{:.1f}", (0.0, 100.0)),
-    "abandonment": ("Abandonment", "{:.1f} %", (0.0, 100.0)),
-    "response_time": ("Response time", "{:.1f} s", None),
-    "length": ("Length", "{:.1f} messages", None),
+# The ends of the scale; those of the others follow from their values.
+_ENDS: Final = {
+    "task_completion": (0.0, 100.0),
+    "sentiment": (-1.0, 1.0),
+    "quality": (0.0, 100.0),
+    "abandonment": (0.0, 100.0),
 }
 
 
-def production_metrics(table: Any, *, ax: Axes | None = None, **style: Any) -> Axes:
+def production_metrics(table: Any, *, title: str | None = None, ax: Axes | None = None, **style: Any) -> Axes:
     """Draw the production metrics before and after a text went live, each on its own scale, with their tests.
 
     Parameters
     ----------
     table
         The table of ``lift.production_metrics(optimization_id)``, or the result of ``analysis.production_metrics``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -55,20 +56,20 @@ def production_metrics(table: Any, *, ax: Axes | None = None, **style: Any) -> A
     theme.frame_rows(ax, "Least to greatest value of each metric; a bar before, a point after")
     if result.empty:
         theme.show_empty(ax, "No look yet: the first is at 30 judged conversations", ticks=False)
-        return theme.finish(ax, result, theme.notes_of(result))
+        return theme.finish(ax, result, theme.notes_of(result), title=title)
     ax.set_xticks(np.linspace(0.0, 1.0, 5), labels=[""] * 5)
     ax.set_xlim(-0.03, 1.03)
     ax.set_ylim(-0.45, len(result) - 0.15)
     color = style.pop("color", None) or theme.palette(ax)[0]
     for row, y in zip(result.to_dict("records"), np.arange(len(result))[::-1], strict=True):
-        name, form, ends = _METRICS.get(str(row["metric"]), (str(row["metric"]), "{:.4g}", None))
-        _draw_row(ax, float(y), row, ends, color, style)
-        theme.name_row(ax, float(y), f"{theme.plain(name, 40)}: {_verdict(row)}", _numbers(row, form))
+        _draw_row(ax, float(y), row, _ENDS.get(str(row["metric"])), color, style)
+        name = theme.plain(metric_name(row["metric"]), 40)
+        theme.name_row(ax, float(y), f"{name}: {_verdict(row)}", _numbers(row))
     notes = (
         "p: one-sided, of “it became worse”, adjusted over the metrics and windows; harm where it is below its level, which "
         "every look lowers."
     )
-    return theme.finish(ax, result, theme.notes_of(result, notes))
+    return theme.finish(ax, result, theme.notes_of(result, notes), title=title)
 
 
 def _draw_row(
@@ -106,11 +107,11 @@ def _verdict(row: Mapping[Any, Any]) -> str:
     return "regressed" if row["regressed"] else "no harm seen"
 
 
-def _numbers(row: Mapping[Any, Any], form: str) -> str:
+def _numbers(row: Mapping[Any, Any]) -> str:
     """Return the numbers at the right of a row: both values, conversations, and the test."""
     if pd.isna(row["before"]) or pd.isna(row["after"]):
         return ""
-    before, after = (form.format(row[side]) for side in ("before", "after"))
+    before, after = (metric_text(row["metric"], row[side]) for side in ("before", "after"))
     parts = [f"{before} → {after}", f"{int(row['n_before']):,} and {int(row['n_after']):,} conversations"]
     if pd.notna(row["p"]) and pd.notna(row["level"]):
         sign = "<" if row["p"] < row["level"] else "≥"

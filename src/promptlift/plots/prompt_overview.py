@@ -102,7 +102,10 @@ def prompt_overview(
     found = analysis.issues(conversations, top=top, level=level)
     figure, axes = _page(_headed(source, prompt_id, title))
     _headline(axes[0], headline.iloc[0], level)
-    notes = draw_trend(axes[1], trend) + draw_sentiment(axes[2], sentiment)
+    notes = draw_trend(axes[1], trend)
+    # The panel's heading says it, and beside wide counts the label would run into the headline numbers.
+    axes[1].set_ylabel("")
+    notes += draw_sentiment(axes[2], sentiment)
     notes += draw_mentions(axes[3], found, "issue", outcomes=False)
     for ax, shown in zip(axes[1:], (trend, sentiment, found), strict=True):
         lead_to_conversations(ax, shown, conversations)
@@ -239,7 +242,7 @@ def _interval(low: float, high: float, level: float, n: int, *, rate: bool = Fal
     else:
         digits = next((digits for digits in (2, 3) if f"{low:.{digits}f}" != f"{high:.{digits}f}"), 3)
         ends = f"{low:+.{digits}f} to {high:+.{digits}f}".replace("-", "−")
-    return f"{100 * level:g}% interval {ends}, n = {n:,}{few}"
+    return f"{100 * level:g}% interval {ends}\nn = {n:,}{few}"
 
 
 def _period(row: pd.Series[Any]) -> str:

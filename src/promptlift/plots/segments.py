@@ -34,6 +34,7 @@ def segments(
     tz: Any = "UTC",
     level: float = 0.95,
     top: int | None = 12,
+    title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
@@ -50,6 +51,8 @@ def segments(
         As for ``analysis.segments``.
     top
         How many segments to draw; None draws all.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -86,7 +89,7 @@ def segments(
     )
     if shown.empty:
         theme.show_empty(ax, "No segments to compare", ticks=False)
-        return lead_to_conversations(theme.finish(ax, table, theme.notes_of(table)), table, data)
+        return lead_to_conversations(theme.finish(ax, table, theme.notes_of(table), title=title), table, data)
     rows = np.arange(len(shown), dtype=np.float64)[::-1]
     ax.set_ylim(-0.45, len(shown) - 0.15)
     signed_ticks(ax)
@@ -99,7 +102,7 @@ def segments(
     for name, row, y in zip(names, shown.to_dict("records"), rows, strict=True):
         said = "" if row["verdict"] == "unclear" else f" · {row['verdict']}"
         theme.name_row(ax, y, f"{name}{said}", _numbers(row), boxed=False)
-    theme.finish(ax, table, theme.notes_of(table, *_notes(table, len(shown))))
+    theme.finish(ax, table, theme.notes_of(table, *_notes(table, len(shown))), title=title)
     return lead_to_conversations(ax, table, data)
 
 

@@ -10,6 +10,7 @@ from matplotlib.ticker import PercentFormatter
 from promptlift.analysis.drill_down import SCORE_MARK
 from promptlift.plots import theme
 from promptlift.plots.drill_down import lead_to_conversations
+from promptlift.plots.legends import legend, legend_headroom, legend_rows, make_room
 from promptlift.plots.periods import RATES, SCORES, draw_periods, has_conversations, lane_height
 
 if TYPE_CHECKING:
@@ -66,7 +67,12 @@ def sentiment_distribution(
         Raised by ``analysis.sentiment_distribution``.
     """
     table = theme.result_of(data, "sentiment_distribution", by=by, level=level)
+    new = ax is None
     ax = theme.new_axes(ax, 3.4)
+    column = table.attrs["promptlift"]["by"]
+    if new and column is not None:
+        groups, _, _ = theme.groups_of(ax, table, column, "n")
+        make_room(ax, legend_rows(ax, groups, _sizes(groups)))
     theme.finish(ax, table, draw_sentiment(ax, table, **style), title=title)
     return lead_to_conversations(ax, table, data)
 
@@ -74,7 +80,7 @@ def sentiment_distribution(
 def sentiment_trend(
     data: Any,
     *,
-    freq: str = "D",
+    freq: str = "auto",
     by: By = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
@@ -205,9 +211,9 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     total = int(table.loc[shown, "n"].sum())
     ax.set_xlabel(f"Share of conversations (n = {total:,})")
-    sizes = [int(group.rows["n"].sum()) for group in groups]
-    headroom = 0.35 * theme.legend_rows(ax, groups, sizes) if by is not None else 0
-    ax.set_ylim(-0.6, 2.6 + headroom)
+    sizes = _sizes(groups)
+    headroom = legend_headroom(ax, legend_rows(ax, groups, sizes), 3.1) if by is not None else 0.1
+    ax.set_ylim(-0.6, 2.5 + headroom)
     ax.set_yticks(range(3), labels)
     if total == 0:
         theme.show_empty(
@@ -226,11 +232,15 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
             theme.draw_estimates(
                 ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points
             )
-        theme.legend(ax, groups, sizes)
+        legend(ax, groups, sizes)
     missing = int(table.loc[shown, "n_missing"].sum() / 3)
     return theme.notes_of(
         table, omitted, f"{missing:,} without a sentiment are not counted." if missing else None
     )
+
+
+def _sizes(groups: Sequence[theme.Group]) -> list[int]:
+    return [int(group.rows["n"].sum()) for group in groups]
 
 
 def _draw_one(ax: Axes, table: pd.DataFrame, color: Any, style: dict[str, Any]) -> None:

@@ -24,13 +24,15 @@ _HELD = {
 }
 
 
-def targets(table: Any, *, ax: Axes | None = None, **style: Any) -> Axes:
+def targets(table: Any, *, title: str | None = None, ax: Axes | None = None, **style: Any) -> Axes:
     """Draw how much more often the variant met each target than the original, with intervals.
 
     Parameters
     ----------
     table
         The table of ``lift.targets(optimization_id)``, or the result of ``analysis.targets``.
+    title
+        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
         Axes to draw on; by default those of a new figure.
     style
@@ -54,16 +56,20 @@ def targets(table: Any, *, ax: Axes | None = None, **style: Any) -> Axes:
     if result.empty:
         theme.frame_rows(ax, "Target met, difference to the original in percentage points")
         theme.show_empty(ax, "This optimization has no targets", ticks=False)
-        return theme.finish(ax, result, theme.notes_of(result, _hypothesis(facts)))
+        return theme.finish(ax, result, theme.notes_of(result, _hypothesis(facts)), title=title)
     points_axis(ax, f"Target met, difference to the original in percentage points{level}")
     rows = np.arange(len(result), dtype=np.float64)[::-1]
     ax.set_ylim(-0.45, len(result) - 0.15)
     draw_differences(ax, rows, result, "n_pairs", **style)
     fit_points(ax, result[["difference", "difference_low", "difference_high"]])
-    for row, y in zip(result.to_dict("records"), rows, strict=True):
-        change = row["change"] if isinstance(row["change"], str) else "not measured"
-        theme.name_row(ax, y, f"{theme.plain(row['target'], 52)}: {change}", _numbers(row))
-    return theme.finish(ax, result, theme.notes_of(result, _hypothesis(facts)))
+    records = result.to_dict("records")
+    changes = [f": {row['change'] if isinstance(row['change'], str) else 'not measured'}" for row in records]
+    numbers = [_numbers(row) for row in records]
+    beside = [change + text for change, text in zip(changes, numbers, strict=True)]
+    names = theme.fit_names(ax, list(result["target"]), beside, most=60)
+    for y, name, change, text in zip(rows, names, changes, numbers, strict=True):
+        theme.name_row(ax, y, name + change, text)
+    return theme.finish(ax, result, theme.notes_of(result, _hypothesis(facts)), title=title)
 
 
 def _numbers(row: Mapping[Any, Any]) -> str:

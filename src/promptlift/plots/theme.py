@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.colors import to_rgba
 from matplotlib.font_manager import FontProperties
-from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
 
 from promptlift import analysis
 from promptlift.analysis.findings import finding
+from promptlift.analysis.one_line import in_a_sentence
 from promptlift.analysis.reading import ANALYSER_NOTES, facts_of
 from promptlift.plots.drill_down import record_marks
 from promptlift.plots.fonts import MISSING, make_readable
@@ -52,8 +52,6 @@ __all__ = [
     "hold_width",
     "inches_wide",
     "is_dark",
-    "legend",
-    "legend_rows",
     "lines_of",
     "mark_rehearsal",
     "name_row",
@@ -62,6 +60,7 @@ __all__ = [
     "notes_of",
     "palette",
     "plain",
+    "points_wide",
     "precomputed",
     "result_of",
     "show_empty",
@@ -97,7 +96,6 @@ FEW = 5
 # Of every figure, in inches.
 WIDTH = 8.5
 _SHORTEST_NAME = 12
-_LEGEND_MARKER = 26  # points, with the space around it
 MAX_GROUPS = 6
 _REHEARSAL = (
     "Rehearsal: produced by a built-in stand-in for a language model; it says nothing about a real prompt."
@@ -299,36 +297,6 @@ def frame_rows(ax: Axes, label: str) -> None:
     ax.set_xlabel(label)
 
 
-def legend(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str = "n") -> None:
-    """Add a legend with the groups and their sizes above the data, in two columns where they fit side by side."""
-    handles = [
-        Line2D([], [], marker=group.marker, linestyle="none", color=group.color, label="group")
-        for group in groups
-    ]
-    labels = _legend_labels(groups, counts, unit)
-    box = ax.legend(
-        handles=handles, loc="upper left", ncols=_legend_columns(ax, labels), frameon=False, fontsize="small",
-        borderaxespad=0.1, handletextpad=0.1, columnspacing=1.0,
-    )  # fmt: skip
-    for text, label in zip(box.get_texts(), labels, strict=True):
-        # Set afterwards: matplotlib omits labels that start with an underscore.
-        text.set_text(label)
-
-
-def legend_rows(ax: Axes, groups: Sequence[Group], counts: Sequence[int], unit: str = "n") -> int:
-    """Return how many rows the legend of the groups takes."""
-    return -(-len(groups) // _legend_columns(ax, _legend_labels(groups, counts, unit)))
-
-
-def _legend_labels(groups: Sequence[Group], counts: Sequence[int], unit: str) -> list[str]:
-    return [f"{group.name} ({unit} = {count:,})" for group, count in zip(groups, counts, strict=True)]
-
-
-def _legend_columns(ax: Axes, labels: Sequence[str]) -> int:
-    widest = max((points_wide(label, "small") for label in labels), default=0.0)
-    return 2 if 2 * (widest + _LEGEND_MARKER) <= 72 * inches_wide(ax) else 1
-
-
 def notes_of(table: pd.DataFrame, *more: str | None) -> list[str]:
     """Return the notes under a plot: what is omitted, which analyser judged, and whether it was a rehearsal."""
     facts = facts_of(table)
@@ -472,13 +440,19 @@ def write_title(
 
 
 def lines_of(text: str, room: float, size: Any, weight: str = "normal") -> list[str]:
-    """Break a text into lines that fit into so many points."""
+    """Break a text into lines that fit into so many points, about equally long."""
+    # Drawn at few dots an inch, letters are wider than measured.
+    room *= 0.96
     columns = max(20, int(1.1 * len(text) * room / max(points_wide(text, size, weight), 1.0)))
     lines = textwrap.wrap(text, columns)
     while columns > 20 and any(points_wide(line, size, weight) > room for line in lines):
         columns -= 2
         lines = textwrap.wrap(text, columns)
-    return lines
+    # As few columns as give as few lines: no word stands alone in the last one.
+    count = len(lines)
+    while columns > 20 and len(textwrap.wrap(text, columns - 1)) == count:
+        columns -= 1
+    return [in_a_sentence(line) for line in textwrap.wrap(text, columns)]
 
 
 def texts_of(ax: Axes) -> list[Text]:

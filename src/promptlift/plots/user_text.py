@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.analysis.distinct import distinct_lines
-from promptlift.analysis.one_line import columns_of, fit_to_width, one_line
+from promptlift.analysis.one_line import columns_of, fit_to_width, in_a_sentence, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,12 +15,12 @@ __all__ = ["columns_of", "distinct_names", "escaped", "fit_to_width", "plain"]
 
 def plain(text: Any, width: int = 40) -> str:
     """Return a text from outside as one line, cut to ``width``, without mathematics or control characters."""
-    return escaped(one_line(text, width))
+    return escaped(in_a_sentence(one_line(text, width)))
 
 
 def distinct_names(names: Sequence[Any], width: int) -> list[str]:
     """Return names as `plain` does, but cut by what tells them apart, so that different names stay different."""
-    return [escaped(name) for name in distinct_lines(names, width)]
+    return [escaped(in_a_sentence(name)) for name in distinct_lines(names, width)]
 
 
 def escaped(line: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from promptlift.schema import limits
 from promptlift.schema.account import Account, Usage
 from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
 from promptlift.schema.benchmarks import (
@@ -22,7 +23,10 @@ from promptlift.schema.conversations import (
     Conversation,
     ConversationCreate,
     ConversationLookup,
+    ConversationsCreate,
     ConversationUpdate,
+    DeletedConversation,
+    LoggedAnswer,
     LookupAnswer,
 )
 from promptlift.schema.endpoint import Endpoint
@@ -55,6 +59,7 @@ from promptlift.schema.queries import (
     BenchmarksQuery,
     ConversationQuery,
     ConversationsQuery,
+    DeletedConversationsQuery,
     DeliveriesQuery,
     EventsQuery,
     InsightsQuery,
@@ -90,12 +95,32 @@ CONVERSATIONS_CREATE: Final = Endpoint(
     errors=("NOT_FOUND", "LIMIT_EXCEEDED"),
     repeat="keyed",
 )
+# Whatever is wrong with one conversation is in its row of the answer. With keys, the same twice is the same as once.
+CONVERSATIONS_LOG_MANY: Final = Endpoint(
+    "conversations.log_many",
+    "POST /conversations/bulk",
+    LoggedAnswer,
+    f"Log up to {limits.BULK_ROWS} conversations in one transaction",
+    body=ConversationsCreate,
+    lines="conversations",
+    repeat="keyed",
+    specified=(),
+)
 CONVERSATIONS_LIST: Final = Endpoint(
     "conversations.list",
     "GET /conversations",
     Page[Conversation],
     "List conversations",
     query=ConversationsQuery,
+)
+# Before the path with an id, which it would be taken for.
+CONVERSATIONS_DELETED: Final = Endpoint(
+    "conversations.deleted",
+    "GET /conversations/deleted",
+    Page[DeletedConversation],
+    "List the conversations that are no longer there",
+    query=DeletedConversationsQuery,
+    specified=(),
 )
 CONVERSATIONS_GET: Final = Endpoint(
     "conversations.get",

@@ -35,6 +35,8 @@ class RunSettings(ApiModel):
     """The settings that count for an optimization, as they were when it was asked for. Ours."""
 
     max_iterations: int | None = None
+    verification_passes: int | None = None
+    """Passes after a win that only measure how large the lift is."""
     persona_count: int | None = None
     scenarios_per_simulation: int | None = None
     max_turns: int | None = None

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ConfigDict
 
-from promptlift.schema.model import ApiModel
+from promptlift.schema.model import ApiModel, UtcTime
 
 Item = TypeVar("Item", bound=ApiModel)
 
@@ -30,6 +30,9 @@ class Page(ApiModel, Generic[Item]):
 
     data: list[Item]
     pagination: Pagination | None = None
+    as_of: UtcTime | None = None
+    """Only in answers to ``updatedSince`` and ``deletedSince``: what to ask with next, so that nothing is missed and nothing
+    unchanged comes again. Of a read of several pages, that of its first page counts."""
 
 
 class Done(ApiModel):

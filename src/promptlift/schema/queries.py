@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -12,6 +13,7 @@ from promptlift.schema import limits
 from promptlift.schema.benchmarks import ARMS_MAX, LEVEL_DEFAULT, MARGIN_DEFAULT, BenchmarkStatus
 from promptlift.schema.conversations import ConversationStatus
 from promptlift.schema.events import EventKind
+from promptlift.schema.model import from_wire_time, to_wire_time
 from promptlift.schema.optimizations import OptimizationStatus
 from promptlift.schema.prompts import PromptStatus
 from promptlift.schema.simulations import SimulationStage
@@ -75,6 +77,14 @@ def _filter_text(text: str) -> str | None:
     return text or None
 
 
+def _time(text: Any) -> datetime:
+    """Read a time; one without a zone is taken as UTC."""
+    time = from_wire_time(text)
+    if not isinstance(time, datetime):
+        raise ValueError("must be an ISO 8601 time such as 2026-01-31T09:30:00Z")  # noqa: TRY004 - for pydantic
+    return time
+
+
 # A word in quotes, whose own quotes are doubled, or one that ends at the next comma.
 _WORD: Final = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
 
@@ -97,6 +107,11 @@ Limit = Annotated[
 ]
 Offset = Annotated[int, Field(ge=0), BeforeValidator(_whole(0, OFFSET_MAX))]
 Flag = Annotated[bool, BeforeValidator(_flag)]
+Since = Annotated[
+    datetime | None,
+    BeforeValidator(_time),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
 FilterText = Annotated[str | None, BeforeValidator(_filter_text)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words), WithJsonSchema({"type": "string"})]
 
@@ -132,6 +147,8 @@ class QueryModel(BaseModel):
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, datetime):
+        return to_wire_time(value)
     if isinstance(value, list | tuple | set | frozenset):
         return ",".join(_quoted(str(part)) for part in value)
     return str(value)
@@ -208,6 +225,17 @@ class ConversationsQuery(LinkedQuery):
     """Beyond the specification: items carry insights"""
     include_content: Flag = False
     """Beyond the specification: items carry content"""
+    updated_since: Since = None
+    """Beyond the specification: only what was logged or has changed since; the answer has asOf, for the next time"""
+
+
+class DeletedConversationsQuery(LinkedQuery):
+    """Query of ``GET /conversations/deleted``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    deleted_since: Since = None
+    """Only what was deleted since; the answer has asOf, for the next time"""
 
 
 class ConversationQuery(QueryModel):

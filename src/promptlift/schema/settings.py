@@ -59,6 +59,8 @@ class OptimizationSettings(ApiModel):
     deployment_mode: DeploymentMode = "manual"
     auto_deploy: AutoDeploy = Field(default_factory=AutoDeploy)
     max_iterations: int = 10
+    verification_passes: int = limits.VERIFICATION_PASSES_DEFAULT
+    """Passes after a win that only measure how large the lift is. Ours."""
     simulation: SimulationSettings = Field(default_factory=SimulationSettings)
 
 
@@ -126,6 +128,7 @@ class OptimizationChange(_Change):
     deployment_mode: DeploymentMode | None = None
     auto_deploy: AutoDeployChange | None = None
     max_iterations: Annotated[int, Field(ge=1, le=MAX_ITERATIONS_MAX)] | None = None
+    verification_passes: Annotated[int, Field(ge=0, le=limits.VERIFICATION_PASSES_MAX)] | None = None
     simulation: SimulationChange | None = None
 
 

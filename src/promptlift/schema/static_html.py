@@ -132,7 +132,7 @@ def element(tag: str, *children: Any, **attributes: str | bool | None) -> Markup
         elif value not in (None, False):
             written.append(f' {plain}="{escape(visible(value))}"')
     inner = "".join(text(child) for child in children)
-    end = "" if tag in {"br", "hr"} else f"</{tag}>"
+    end = "" if tag in {"br", "col", "hr"} else f"</{tag}>"
     return Markup(f"<{tag}{''.join(written)}>{inner}{end}")  # noqa: S704  every part was escaped above
 
 
@@ -169,7 +169,12 @@ def badges(labels: Iterable[tuple[Any, Tone]]) -> Markup:
 
 
 def table(
-    headers: Sequence[Any], rows: Iterable[Sequence[Any]], *, numbers: Sequence[int] = (), caption: Any = None
+    headers: Sequence[Any],
+    rows: Iterable[Sequence[Any]],
+    *,
+    numbers: Sequence[int] = (),
+    caption: Any = None,
+    widths: Sequence[int] = (),
 ) -> Markup:
     """Return a table.
 
@@ -183,6 +188,9 @@ def table(
         Positions of numeric columns, which are aligned right.
     caption
         Text above the table.
+    widths
+        Percent of the page for each column, so that the columns of several tables stand below each other; by default as
+        wide as the cells need.
     """
     styles = [_NUMBER if place in numbers else _CELL for place in range(len(headers))]
     head = [
@@ -197,7 +205,11 @@ def table(
     if caption is not None:
         style = "text-align:left;font-weight:600;padding:.4em 0"
         parts.insert(0, element("caption", caption, style=style))
-    return element("table", *parts, style="border-collapse:collapse;margin:.6em 0;font-size:13px")
+    if widths:
+        columns = [element("col", style=f"width:{width}%") for width in widths]
+        parts.insert(0 if caption is None else 1, element("colgroup", *columns))
+    layout = ";table-layout:fixed;width:100%;min-width:70em" if widths else ""
+    return element("table", *parts, style=f"border-collapse:collapse;margin:.6em 0;font-size:13px{layout}")
 
 
 def facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:

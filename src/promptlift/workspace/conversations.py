@@ -133,15 +133,24 @@ class ConversationTables(Session):
         if not names:
             raise ConfigError("prompt_id is an empty list; leave it out for all prompts.")
         ids = list(dict.fromkeys(self._names.id_of_filter(name) for name in names))
-        one = {"prompt_id": ids[0] if len(ids) == 1 else ids, "status": status}
-        parts = _ConversationParts(
-            self._labels_of, wanted, insights=insights, content=content, sort=len(ids) > 1
-        )
         details = Wanted(insights=insights, content=content)
+        return self._conversations_table(ids, wanted, details, status=status)
+
+    def _conversations_table(
+        self, prompt_ids: list[str | None], wanted: ConversationFilter, details: Wanted, *, status: str | None
+    ) -> pd.DataFrame:
+        """Read the table of conversations from where the workspace has it."""
+        parts = _ConversationParts(
+            self._labels_of,
+            wanted,
+            insights=details.insights,
+            content=details.content,
+            sort=len(prompt_ids) > 1,
+        )
         return self._table_of_parts(
             "conversations",
-            {**one, **wanted.record()},
-            lambda on_part: self._read_each(details, on_part, ids, status=status),
+            recorded_filters(prompt_ids, wanted, status),
+            lambda on_part: self._read_each(details, on_part, prompt_ids, status=status),
             parts,
         )
 
@@ -237,7 +246,10 @@ class ConversationTables(Session):
             conversation_id, prompt (the name where it is known without a request, as after :meth:`prompts`, else the id), turn
             (from 0), role, content, sent_at, model, tokens.
         """
-        filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
+        return self._messages_table({"prompt_id": self._names.id_of_filter(prompt_id)})
+
+    def _messages_table(self, filters: dict[str, str | None]) -> pd.DataFrame:
+        """Read the table of messages from where the workspace has it."""
         return self._table(
             "messages",
             filters,
@@ -259,7 +271,10 @@ class ConversationTables(Session):
             conversation_id, prompt (as in :meth:`messages`), sentiment, sentiment_score (-1 to 1), task_completed, topics, summary, issues,
             insights_at, analyser.
         """
-        filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
+        return self._insights_table({"prompt_id": self._names.id_of_filter(prompt_id)})
+
+    def _insights_table(self, filters: dict[str, str | None]) -> pd.DataFrame:
+        """Read the table of insights from where the workspace has it."""
 
         def read(on_part: Callable[[list[dict[str, Any]]], None]) -> RowsRead:
             return self._read(Wanted(insights=True), on_part, has_insights=True, **filters)
@@ -381,6 +396,14 @@ class _ConversationParts:
         if self._sort:
             frame = frame.sort_values("created_at", ascending=False, kind="stable", ignore_index=True)
         return self._wanted.apply(frame), warnings
+
+
+def recorded_filters(
+    prompt_ids: list[str | None], wanted: ConversationFilter, status: str | None
+) -> dict[str, Any]:
+    """Return the filters of a table of conversations as its attributes say them."""
+    prompts = prompt_ids[0] if len(prompt_ids) == 1 else prompt_ids
+    return {"prompt_id": prompts, "status": status, **wanted.record()}
 
 
 def _joined(before: RowsRead, more: RowsRead) -> RowsRead:

@@ -50,7 +50,8 @@ class OptimizationTables(Session):
         DataFrame
             optimization_id, prompt_id, prompt (as in ``lift.messages``), status, mode, variant_count, winner_selected, winning_variant_id, lift_pct,
             confidence, created_at, completed_at; and what only the embedded service sends: started_at, lift_low, lift_high,
-            lift_expected (percent), n_pairs, reason, rehearsal, deployment_state. Times are UTC.
+            lift_expected, lift_verified (percent), n_pairs, confidence_method, theta, reason, rehearsal, deployment_state.
+            Times are UTC.
 
         Raises
         ------
@@ -128,7 +129,8 @@ class OptimizationTables(Session):
             quality, lift (percent), lift_points, lift_low, lift_high, interval_level, lift_expected, confidence, n,
             n_pairs, n_dropped, n11, n10, n01, n00 (both, only the variant, only the original, neither completed),
             look, max_looks, n_variants_tested, lift_basis (what the two rates say the lift is),
-            uncertainty_source, warnings, content, number, original_task_completion (on the same pairs), rehearsal.
+            uncertainty_source, warnings, content, number, original_task_completion (on the same pairs), rehearsal,
+            lift_verified, lift_verified_low, lift_verified_high (percent, on pairs after the decision).
 
             ``attrs["promptlift"]`` has the units, how task completion was given, and of the optimization its status,
             confidence, threshold, trace (confidence by pass), interval_level, reason and rehearsal; of several

@@ -16,6 +16,7 @@ from promptlift.workspace.optimizing import Optimizing
 from promptlift.workspace.prompt_editing import PromptEditing
 from promptlift.workspace.prompt_views import PromptViews
 from promptlift.workspace.reviewing import Reviewing
+from promptlift.workspace.snapshots.pulling import Pulling
 
 # Debuggers and lists of variables ask for the repr of everything, again and again.
 _REUSED_SECONDS: Final = 10.0
@@ -64,6 +65,7 @@ class Workspace(
     Optimizing,
     Benchmarking,
     Reviewing,
+    Pulling,
 ):
     """The tables of one account, and ways to log, optimize and apply.
 

@@ -104,6 +104,7 @@ def test_a_fix_that_holds_is_verified_once(world, live):
         "verificationStatus": "verified",
         "reductionPercent": pytest.approx(100 * (1 - (4 / 60) / (80 / 200))),
         "postFixConversationCount": 60,
+        "preFixConversationCount": 200,
         "answerComparison": {"before": "answer 79", "after": "better answer 4"},
     }
     assert look(world) == 0

@@ -22,11 +22,12 @@ _WRONG_GUESSES_MAX: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """Rows of one answer, and what it says about the list."""
+    """Rows of one answer, and what it says about the list; ``as_of`` is the time to ask from for what changes next."""
 
     rows: list[Row]
     total: int
     limit: int | None
+    as_of: str | None = None
 
 
 def list_page(data: Any, call: Call) -> ListPage:
@@ -60,7 +61,10 @@ def list_page(data: Any, call: Call) -> ListPage:
             request=label,
         )
     _check_filters(rows, params, label)
-    return ListPage(rows, total, limit if _is_count(limit) else None)
+    as_of = data.get("asOf")
+    return ListPage(
+        rows, total, limit if _is_count(limit) else None, as_of if isinstance(as_of, str) else None
+    )
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from promptlift.schema.limits import VERIFICATION_PASSES_DEFAULT
+from promptlift.schema.results import confidence_method_of
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
+from promptlift.service.deployments.plan import tests_before_deploying
 from promptlift.service.errors import ApiException, invalid, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
@@ -145,6 +148,7 @@ def _settings_of_run(settings: dict[str, Any]) -> dict[str, Any]:
     return {
         **settings["simulation"],
         "maxIterations": settings["maxIterations"],
+        "verificationPasses": settings["verificationPasses"],
         "deploymentMode": settings["deploymentMode"],
         "autoDeploy": settings["autoDeploy"],
     }
@@ -213,7 +217,7 @@ def stop(
                 details={"status": row.status},
             )
         now = clock.now()
-        lifecycle.stop(connection, row, reason, now=now)
+        status = lifecycle.stop(connection, row, reason, now=now)
         action_id = action_log.add(
             connection,
             caller.account_id,
@@ -223,7 +227,7 @@ def stop(
             note=reason if note is None else note,
             optimization_id=row.id,
         )
-    return {"success": True, "status": "stopped", "actionId": action_id}
+    return {"success": True, "status": status, "actionId": action_id}
 
 
 def stop_all_of(connection: Connection, account_id: str, prompt_id: str, *, now: int) -> None:
@@ -264,7 +268,9 @@ def page(
 
 def _brief(row: AnyRow) -> dict[str, Any]:
     results = None if row.results is None else orjson.loads(row.results)["results"]
-    if results is None and row.status == "running":
+    if results is not None:
+        results["confidenceMethod"] = confidence_method_of(results.get("confidenceMethod"))
+    elif row.status == "running":
         results = _unmeasured(row)
     return {
         "id": row.id,
@@ -329,6 +335,10 @@ def experiment_of(row: AnyRow, *, variants: int | None = None, prior_sd_points: 
     """
     settings = orjson.loads(row.settings)
     panel = None if row.persona_ids is None else orjson.loads(row.persona_ids)
+    verification = settings.get("verificationPasses", VERIFICATION_PASSES_DEFAULT)
+    if tests_before_deploying(settings, rehearsal=row.rehearsal):
+        # unspecified: whether pairs are held that those of the regression test will replace. They would cost for nothing.
+        verification = 0
     return Experiment(
         variants or row.variant_count,
         row.mode,
@@ -339,6 +349,7 @@ def experiment_of(row: AnyRow, *, variants: int | None = None, prior_sd_points: 
         row.seed,
         estimand="population" if panel is None else "panel",
         prior_sd_points=prior_sd_points,
+        verification_passes=verification,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from promptlift.errors import PromptliftError
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
@@ -90,7 +91,17 @@ class OptimizationRun(Run):
         texts = self._texts()
         experiment = self._experiment()
         while (step := experiment.next_pass()) is not None:
-            self._simulate(step, texts, experiment.verdict().progress)
+            try:
+                self._simulate(step, texts, experiment.verdict().progress)
+            except (Cancelled, LeaseLost):
+                raise
+            except PromptliftError as error:
+                if step.stage != "verify":
+                    raise
+                # The winner is found: what is in the way now only keeps its lift from being measured once more.
+                self._notes.append(f"The verification ended early: {error}")
+                experiment.stop()
+                break
             self._record(experiment, step)
         with self.database.write() as connection:
             accounts.lock(connection, self.optimization.account_id)
@@ -182,7 +193,7 @@ class OptimizationRun(Run):
 
     def _simulate(self, step: Pass, texts: Sequence[str], progress: Progress) -> None:
         cells = self._cells.of(step)
-        if step.number < progress.passes_max:
+        if progress.passes_left > 1:
             self._cells.look_ahead(step)
         of_cells = [
             [SimulatedConversation(cells[planned.number], arm, texts[arm]) for arm in planned.order]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import and_, delete, func, insert, or_, select, update
 
+from promptlift.service.store import changes
 from promptlift.service.store.tables import conversation_contents, conversations, insights
 
 if TYPE_CHECKING:
@@ -80,11 +81,11 @@ def change(
     content
         The new content. The insights of the old one are removed, so that they are not taken for those of the new one.
     """
+    values = {**values, "updated_at": changes.stamp(connection, [before.account_id])}
     connection.execute(update(conversations).where(conversations.c.seq == before.seq).values(**values))
     if content is not None:
         connection.execute(
-            update(conversation_contents)
-            .where(conversation_contents.c.conversation_id == before.id)
-            .values(content=content)
+            delete(conversation_contents).where(conversation_contents.c.conversation_id == before.id)
         )
+        connection.execute(insert(conversation_contents).values(conversation_id=before.id, content=content))
         connection.execute(delete(insights).where(insights.c.conversation_id == before.id))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import webhooks
+from promptlift.service.store import bulk, webhooks
 from promptlift.service.store.tables import events
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
     from promptlift.schema.events import EventKind
     from promptlift.service.store.tables import AnyRow
-
-
-_WRITE = insert(events)
 
 
 def row(
@@ -41,7 +38,7 @@ def row(
 def write(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Keep events, and put them on their way to those who subscribe to them."""
     if rows:
-        connection.execute(_WRITE, list(rows))
+        bulk.insert_rows(connection, events, rows)
         webhooks.enqueue(connection, rows)
 
 

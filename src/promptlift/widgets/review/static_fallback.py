@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 _TEXT_CHARS: Final = 4_000
+# Of every stage, so that its lifts stand on one axis.
+_WIDTHS: Final = (27, 26, 20, 27)
 _ACTIONS: Final = 8
 _KINDS: Final = {"apply": "applied", "stop": "stopped", "restore": "restored", "undo": "undone"}
 
@@ -103,7 +105,8 @@ def _table(cards: Sequence[Card], caption: str) -> Markup:
             confidence = _stacked(pieces_html(card.confidence_pieces, label=card.confidence), card.confidence)
         verdict = _stacked(confidence, " · ".join(filter(None, (card.outcome, card.in_production))))
         rows.append([name, effect, verdict, numbers])
-    return table(["Variant", "Lift over the original", "Verdict", "Measured"], rows, caption=caption)
+    headers = ["Variant", "Lift over the original", "Verdict", "Measured"]
+    return table(headers, rows, caption=caption, widths=_WIDTHS)
 
 
 def _stacked(drawing: Markup, words: str) -> Markup:

@@ -7,6 +7,7 @@ from promptlift.service.store.tables.columns import AnyRow, metadata
 from promptlift.service.store.tables.conversations import (
     conversation_contents,
     conversations,
+    deleted_conversations,
     idempotency_keys,
     insights,
     issue_names,
@@ -49,6 +50,7 @@ __all__ = [
     "conversation_sums",
     "conversation_turns",
     "conversations",
+    "deleted_conversations",
     "deliveries",
     "deployments",
     "events",

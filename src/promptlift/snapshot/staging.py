@@ -1,0 +1,162 @@
+"""What a pull has read and not yet put into tables, so that it can be left at any point and goes on there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from promptlift.atomic_write import atomic_write
+from promptlift.snapshot.columns import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    Row = dict[str, Any]
+
+__all__ = ["FOLDER", "StagedRow", "Staging"]
+
+FOLDER: Final = ".pull"
+_STATE: Final = "state.json"
+# What is lost at most when the process is killed.
+_ROWS: Final = 2_000
+_BYTES: Final = 16 << 20
+_SECONDS: Final = 2.0
+
+
+class StagedRow(NamedTuple):
+    """A row as the service gave it.
+
+    Attributes
+    ----------
+    row
+        Decoded JSON.
+    list_hash
+        Hash of the row as the list had it.
+    late
+        0, or the number of the attempt that found it at the top of the list after it had passed there.
+    """
+
+    row: dict[str, Any]
+    list_hash: int
+    late: int
+
+
+class Staging:
+    """Rows in the order in which they were read, in files that are written whole.
+
+    Parameters
+    ----------
+    root
+        Folder of the snapshot.
+    key
+        What the pull is of; rows that another pull left there are thrown away.
+
+    Attributes
+    ----------
+    state
+        What was noted with :meth:`note`.
+    """
+
+    def __init__(self, root: Path, key: Row) -> None:
+        self._folder = root / FOLDER
+        self._held: list[tuple[str, int, int, bytes]] = []
+        self._held_bytes = 0
+        self._written_at = time.monotonic()
+        self.state: Row = {"key": key}
+        found = self._load()
+        if found is not None and found.get("key") == key:
+            self.state = found
+        else:
+            self.clear()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if found is None or found.get("key") != key:
+            self.note()
+        self._files = len(self._paths())
+
+    def _load(self) -> Row | None:
+        try:
+            found = json.loads((self._folder / _STATE).read_bytes())
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def _paths(self) -> list[Path]:
+        return sorted(self._folder.glob("rows-*.parquet"))
+
+    def note(self, **facts: Any) -> None:
+        """Keep facts about the pull."""
+        self.state |= facts
+        atomic_write(self._folder / _STATE, json.dumps(self.state).encode())
+
+    def add(self, staged: StagedRow) -> None:
+        """Keep a row."""
+        data = to_json(staged.row)
+        self._held.append((staged.row["id"], staged.list_hash, staged.late, data))
+        self._held_bytes += len(data)
+        if (
+            len(self._held) >= _ROWS
+            or self._held_bytes >= _BYTES
+            or time.monotonic() - self._written_at > _SECONDS
+        ):
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that are held."""
+        self._written_at = time.monotonic()
+        if not self._held:
+            return
+        ids, hashes, late, rows = zip(*self._held, strict=True)
+        table = pa.table(
+            {
+                "id": pa.array(ids, pa.string()),
+                "hash": pa.array(hashes, pa.int64()),
+                "late": pa.array(late, pa.int32()),
+                "row": pa.array(rows, pa.binary()),
+            }
+        )
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd", use_dictionary=False)
+        self._files += 1
+        atomic_write(self._folder / f"rows-{self._files:06d}.parquet", sink.getvalue().to_pybytes())
+        self._held.clear()
+        self._held_bytes = 0
+
+    def ids(self) -> list[str]:
+        """Return the ids of all rows, in the order of the list."""
+        self.flush()
+        early: list[str] = []
+        late: dict[int, list[str]] = {}
+        for path in self._paths():
+            table = pq.read_table(path, columns=["id", "late"])
+            for one, attempt in zip(table["id"].to_pylist(), table["late"].to_pylist(), strict=True):
+                (late.setdefault(attempt, []) if attempt else early).append(one)
+        return [*(one for attempt in sorted(late, reverse=True) for one in late[attempt]), *early]
+
+    def last_places(self) -> dict[str, int]:
+        """Return of each row where it was read last, counted in the order in which rows were read."""
+        self.flush()
+        ids = [one for path in self._paths() for one in pq.read_table(path, columns=["id"])["id"].to_pylist()]
+        return {one: place for place, one in enumerate(ids)}
+
+    def rows(self) -> Iterator[list[StagedRow]]:
+        """Yield all rows in the order in which they were read, those of a file at a time."""
+        self.flush()
+        for path in self._paths():
+            table = pq.read_table(path)
+            columns = (table[name].to_pylist() for name in ("row", "hash", "late"))
+            yield [
+                StagedRow(orjson.loads(row), list_hash, late)
+                for row, list_hash, late in zip(*columns, strict=True)
+            ]
+
+    def clear(self) -> None:
+        """Throw everything away: it is in the tables, or not wanted any more."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._held.clear()
