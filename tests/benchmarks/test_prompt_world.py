@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 
@@ -14,6 +13,7 @@ from benchmarks.prompt_world.vocabulary import CURES, DEFECTS, FILLERS, GUESS, R
 from benchmarks.prompt_world.world import FAMILIES, SETTLED, draw_world, simulated_completion
 from benchmarks.prompt_world.writer import apply_edits, write_edits, write_prompt
 from promptlift import analysis
+from promptlift.service.llm.hostile_text import data_block
 from support.synthetic_tables import small
 
 
@@ -234,12 +234,14 @@ def test_the_table_counts_what_was_named():
 def judged(world):
     """The logged conversations with what the world's judge says of them, as a table."""
     model = WorldModel(world)
-    turns = [[{"role": role, "content": text} for role, text in one.messages] for one in world.log]
-    said = ["\n".join(map(json.dumps, one)) for one in turns]
-    requests = [
-        {"messages": [{"role": "system", "content": ""}, {"role": "user", "content": text}]} for text in said
+    blocks = [
+        data_block([{"role": role, "content": text} for role, text in one.messages], seed=1).text
+        for one in world.log
     ]
-    found = [model._judge(request) for request in requests]
+    found = [
+        model._judge({"messages": [{"role": "system", "content": ""}, {"role": "user", "content": block}]})
+        for block in blocks
+    ]
     return small(
         conversation_id=[str(number) for number in range(len(found))],
         issues=[one["issues"] for one in found],

@@ -51,6 +51,12 @@ class QuotedReflection(Strict):
     edits: list[QuotedEdit]
 
 
+def block_of(records):
+    """Set records apart as the service does."""
+    lines = "\n".join(map(json.dumps, records))
+    return f"BEGIN {'0' * 32}\n{lines}\nEND {'0' * 32}"
+
+
 class Asking:
     """A world's endpoint, asked over HTTP."""
 
@@ -77,8 +83,7 @@ class Asking:
 
     def ask_with_data(self, purpose, records, ask, **options):
         """Ask as the service does: records as lines of JSON, then the question."""
-        lines = "\n".join(map(json.dumps, records))
-        data = f"BEGIN x\n{lines}\nEND x\n\n{ask}"
+        data = f"{block_of(records)}\n\n{ask}"
         return json.loads(self.ask(purpose, ("system", "Rules."), ("user", data), **options))
 
 
@@ -151,7 +156,7 @@ def test_a_noisy_judge_errs_more(asking):
 
 def test_judge_with_targets(asking):
     rules = 'Answer criteria: {"target 1": "Be kind", "target 2": "Be brief"}'
-    turn = json.dumps({"role": "assistant", "content": SETTLED})
+    turn = block_of([{"role": "assistant", "content": SETTLED}])
     found = json.loads(asking().ask("judge", ("system", rules), ("user", turn)))
     assert [each.name for each in TargetsJudgeAnswer.model_validate(found).criteria] == [
         "target 1",

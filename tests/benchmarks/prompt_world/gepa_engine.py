@@ -25,6 +25,8 @@ CALLS: Final = {"exploratory": 200, "validation": 450}
 TRAINED: Final = 60
 VALIDATED: Final = 15
 COMPONENT: Final = "prompt"
+# Around a transcript, as the service sets data apart.
+MARK: Final = "0" * 32
 
 
 class Silent:
@@ -59,7 +61,8 @@ class Model:
         asked = [{"role": "system", "content": prompt}, {"role": "user", "content": opening}]
         reply = self.ask(asked, "agent", seed=next(self._tosses))
         turns = [{"role": "user", "content": opening}, {"role": "assistant", "content": reply}]
-        shown = "\n".join(json.dumps(turn) for turn in turns)
+        lines = "\n".join(json.dumps(turn) for turn in turns)
+        shown = f"BEGIN {MARK}\n{lines}\nEND {MARK}"
         judged = self.ask(
             [{"role": "system", "content": "Judge."}, {"role": "user", "content": shown}], "judge"
         )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.prompt_world.world import OPEN, SETTLED
 from benchmarks.prompt_world.writer import write_edits, write_prompt
+from support.data_blocks import read_records
 from support.stub_endpoint import Say, completion
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class WorldModel:
 
     def _judge(self, body: dict[str, Any]) -> dict[str, Any]:
         """Judge by the assistant's last words, with the errors of the world's judge."""
-        turns = [one for one in _records(body) if one.get("role") in ("user", "assistant")]
+        turns = [one for one in read_records(body["messages"]) if one.get("role") in ("user", "assistant")]
         said = [one["content"] for one in turns if one["role"] == "assistant"]
         rng = self.world.rng("judge", [one["content"] for one in turns])
         settled = bool(said) and SETTLED in said[-1]
@@ -181,7 +182,7 @@ class WorldModel:
         prompt, context = _prompt_and_context(body)
         rng = self.world.rng("reflection", _digest(body["messages"]))
         items = _evidence_schema(body)
-        records = _records(body)
+        records = read_records(body["messages"])
         edits = [
             {
                 "symptom": edit.symptom or "Conversations stay open.",
@@ -224,23 +225,9 @@ def _digest(of: Any) -> str:
     return hashlib.sha256(json.dumps(of).encode()).hexdigest()[:10]
 
 
-def _records(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the JSON objects of the last message, one a line."""
-    found = []
-    for line in body["messages"][-1]["content"].splitlines():
-        if line.startswith("{"):
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict):
-                found.append(record)
-    return found
-
-
 def _prompt_and_context(body: dict[str, Any]) -> tuple[str, str]:
     """Return the prompt of a request, and the other data that came with it."""
-    records = _records(body)
+    records = read_records(body["messages"])
     prompt = next((one["content"] for one in records if one.get("kind") == "prompt"), "")
     others = [json.dumps(one, ensure_ascii=False) for one in records if one.get("kind") != "prompt"]
     return prompt, "\n".join(others)
