@@ -48,12 +48,22 @@ def test_without_an_issue_conversations_complete_like_those_that_do_not_have_it(
 
 
 def test_the_gain_is_compared_with_what_the_pairs_can_find():
-    result = analysis.headroom(shop(), pairs=120)
-    assert result["points_findable"].tolist() == [smallest_findable_points(120, e_threshold=9.0)] * 3
+    result = analysis.headroom(shop())
+    found = smallest_findable_points(120, e_threshold=9.0, theta=0.67)
+    assert result["points_findable"].tolist() == [found] * 3
     assert result["enough"].tolist() == [True, True, False]
     assert not analysis.headroom(shop(), pairs=40)["enough"].any()
     assert analysis.headroom(shop(), pairs=2_000)["enough"].all()
-    assert analysis.headroom(shop(), e_threshold=19.0)["points_findable"][0] > result["points_findable"][0]
+
+
+def test_a_longer_test_finds_less_and_more_certainty_needs_more():
+    def findable(**options):
+        return analysis.headroom(shop(), **options)["points_findable"][0]
+
+    assert findable(mode="validation") == smallest_findable_points(240, e_threshold=9.0, theta=0.65)
+    assert findable(mode="validation") < findable() < findable(confidence_mode="high")
+    with pytest.raises(ValueError, match="mode must be exploratory or validation"):
+        analysis.headroom(shop(), mode="quick")
 
 
 def test_where_nearly_everything_completes_there_is_nothing_to_find():

@@ -10,6 +10,9 @@ import pandas as pd
 from promptlift.analysis.mentions import check_top, find_mentions, issues, judged_rows
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import collect, names_of, require, with_provenance
+from promptlift.stats.budget import confirm_passes
+from promptlift.stats.design import theta_of
+from promptlift.stats.evidence import e_threshold
 from promptlift.stats.headroom import points_to_gain
 from promptlift.stats.intervals import check_level, rate_and_interval
 from promptlift.stats.planning import smallest_findable_points
@@ -17,12 +20,16 @@ from promptlift.stats.planning import smallest_findable_points
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from promptlift.stats.budget import Mode
+    from promptlift.stats.evidence import ConfidenceMode
+
 __all__ = ["ANY_ISSUE", "headroom"]
 
 ANY_ISSUE: Final = "(any issue)"
-# Pairs of an exploratory confirmation with the usual settings, and the evidence that a winner needs at `moderate`.
-PAIRS: Final = 120
-E_THRESHOLD: Final = 9.0
+# An optimization with the usual settings: three variants, ten iterations, fifteen pairs a pass.
+VARIANTS: Final = 3
+ITERATIONS: Final = 10
+PAIRS_A_PASS: Final = 15
 _RATED: Final = ("n_rated", "completed", "rate", "rate_low", "rate_high")
 _KEPT: Final = (
     *("issue", "n", "total", "share", "share_low", "share_high"),
@@ -34,8 +41,9 @@ _KEPT: Final = (
 def headroom(
     conversations: Any,
     *,
-    pairs: int = PAIRS,
-    e_threshold: float = E_THRESHOLD,
+    mode: Mode = "exploratory",
+    confidence_mode: ConfidenceMode = "moderate",
+    pairs: int | None = None,
     top: int | None = 10,
     level: float = 0.95,
 ) -> pd.DataFrame:
@@ -48,11 +56,10 @@ def headroom(
     ----------
     conversations
         Table with ``conversation_id``, ``issues``, ``task_completed`` and, if there, ``status``.
+    mode, confidence_mode
+        Of the optimization that is thought of.
     pairs
-        Pairs that the confirmation of an optimization may use; 120 are those of ``exploratory`` with the usual settings,
-        240 those of ``validation``.
-    e_threshold
-        Evidence that a winner needs: 4, 9 or 19 for confidence mode ``low``, ``moderate`` or ``high``.
+        Pairs that its confirmation may use; by default those of its mode with the usual settings, 120 or 240.
     top
         How many issues to return; None returns all.
     level
@@ -73,10 +80,13 @@ def headroom(
     FrameError
         When a column is missing.
     ValueError
-        When ``pairs``, ``top`` or ``level`` cannot be used, or ``issues`` does not hold lists.
+        When ``mode``, ``confidence_mode``, ``pairs``, ``top`` or ``level`` cannot be used, or ``issues`` does not hold lists.
     """
     level = check_level(level)
     check_top(top)
+    theta = theta_of(mode, confidence_mode)
+    if pairs is None:
+        pairs = PAIRS_A_PASS * confirm_passes(VARIANTS, mode, ITERATIONS)
     columns = require(conversations, ["conversation_id", "issues", "task_completed"])
     optional = [name for name in ("status", "has_insights") if name in names_of(conversations)]
     frame = collect(conversations, list(dict.fromkeys([*columns, *optional])))
@@ -88,7 +98,7 @@ def headroom(
     gained = [points_to_gain(*map(int, row), level=level) for row in counts.itertuples(index=False)]
     for at, name in enumerate(("points", "points_low", "points_high")):
         table[name] = np.array([points[at] for points in gained], dtype=float)
-    findable = smallest_findable_points(pairs, e_threshold=e_threshold)
+    findable = smallest_findable_points(pairs, e_threshold=e_threshold(confidence_mode), theta=theta)
     table["points_findable"] = np.nan if findable is None else findable
     enough = (table["points_high"] >= table["points_findable"]).astype("boolean")
     table["enough"] = enough.mask(table["points_high"].isna())
