@@ -88,7 +88,7 @@ class Writer:
         Chance of writing a rule for the very opening that it was shown.
     """
 
-    finds: float = 0.75
+    finds: float = 0.85
     attention: int = 4
     focus: float = 0.15
     fills: float = 0.6
@@ -103,7 +103,7 @@ class Judge:
     true_positive: float = 0.97
     true_negative: float = 0.96
     # Share of summaries that quote what the assistant said.
-    quotes: float = 0.4
+    quotes: float = 0.9
 
 
 class Conversation(NamedTuple):
@@ -352,7 +352,7 @@ def _constraint_trap(world: World, _: random.Random) -> World:
 
 
 def _weak_writer(world: World, _: random.Random) -> World:
-    return replace(world, writer=replace(world.writer, finds=0.25, fills=0.9))
+    return replace(world, writer=replace(world.writer, finds=0.3, fills=0.9))
 
 
 def _noisy_judge(world: World, _: random.Random) -> World:
