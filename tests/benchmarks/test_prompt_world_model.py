@@ -10,10 +10,11 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from benchmarks.prompt_world import run
-from benchmarks.prompt_world.engines import ENGINES, Named
+from benchmarks.prompt_world.engines import ENGINES, Named, told_headroom
 from benchmarks.prompt_world.measure import measure
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.world import OPEN, SETTLED, draw_world
+from promptlift.schema.optimizations import Optimization
 from promptlift.service.insights.llm_answer import TargetsJudgeAnswer
 from promptlift.service.optimizations.variants.request import VariantsAnswer
 from promptlift.service.simulations.scenarios_request import ScenariosAnswer
@@ -270,6 +271,18 @@ def test_todays_engine_is_measured_as_users_run_it():
     assert found.tokens > 10_000
     assert (found.gain != 0) == found.named
     assert (found.copied, found.lost, found.told_headroom) == ((), (), False)
+
+
+@pytest.mark.parametrize("place", ["optimization", "results"])
+@pytest.mark.parametrize("enough", [True, False])
+def test_an_answer_tells_whether_there_is_headroom(place, enough):
+    said = {"headroom": {"enough": enough}}
+    whole = {"id": "opt_1", "status": "completed"}
+    whole = (
+        whole | said if place == "optimization" else whole | {"results": {"winnerSelected": False, **said}}
+    )
+    assert told_headroom(Optimization.model_validate(whole)) is not enough
+    assert not told_headroom(Optimization.model_validate({"id": "opt_1", "status": "completed"}))
 
 
 def test_gepa_is_measured_alone_and_confirmed(monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from unittest.mock import patch
 
 import promptlift
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
     from benchmarks.prompt_world.model import WorldModel
     from benchmarks.prompt_world.world import World
+    from promptlift.schema.optimizations import Optimization
     from support.stub_endpoint import StubEndpoint
 
-__all__ = ["ENGINES", "Named", "run_engine"]
+__all__ = ["ENGINES", "Named", "run_engine", "told_headroom"]
 
 CALLS_AT_A_TIME: Final = 16
 # Of one optimization; far above what one takes.
@@ -76,16 +77,19 @@ def today(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, se
             done = lift.optimize(prompt.id, mode=mode, seed=seed, timeout=DEADLINE_SECONDS)
             table = lift.variants(done.id)
             winners = list(table[table["is_winner"].fillna(False).astype(bool)]["content"])
-            return Named(winners[0] if winners else None, _told(done))
+            return Named(winners[0] if winners else None, told_headroom(done))
         finally:
             service.stop()
 
 
-def _told(optimization: Any) -> bool:
-    """Whether an answer says that there was no headroom, which no engine said before the search."""
-    extra: dict[str, Any] = getattr(optimization.results, "model_extra", None) or {}
-    headroom = extra.get("headroom")
-    return isinstance(headroom, dict) and headroom.get("enough") is False
+def told_headroom(optimization: Optimization) -> bool:
+    """Whether an optimization says that nothing could be gained; engines without a search never do."""
+    # unspecified: the field is headroom, of the optimization or its results, and says enough: false.
+    for answer in (optimization, optimization.results):
+        said = {} if answer is None else answer.model_dump(by_alias=True).get("headroom")
+        if isinstance(said, dict) and said.get("enough") is False:
+            return True
+    return False
 
 
 def gepa(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
