@@ -110,7 +110,8 @@ def headroom(
 def _any_issue(frame: pd.DataFrame, level: float) -> pd.DataFrame:
     """Count the conversations that have any issue at all, as `issues` counts those of one."""
     named = np.isin(np.arange(len(frame)), find_mentions(frame["issues"], "issues").row)
-    marked = frame.assign(issues=[[ANY_ISSUE] if has_one else [] for has_one in named.tolist()])
+    marks = pd.Series([[ANY_ISSUE] if one else [] for one in named.tolist()], frame.index, dtype=object)
+    marked = frame.assign(issues=marks)
     table = issues(marked, top=1, level=level)[list(_KEPT)]
     if not table.empty:
         return table
