@@ -3,6 +3,9 @@
 Somebody opens a conversation with a request that meets some of the world's failure modes, each with its own frequency
 and without regard to the others. An assistant whose prompt does not mend a mode that it meets fails with the mode's
 chance, and then says the mode's symptom. So the completion of a text is a product over what can go wrong.
+
+The numbers of the worlds are free, and were chosen so that the engine of before the search and GEPA 0.1.4 gain about what
+they had been seen to gain elsewhere. Who changes one has another ruler, and measures everything again.
 """
 
 from __future__ import annotations
@@ -17,7 +20,18 @@ from benchmarks.prompt_world import vocabulary
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FAMILIES", "Conversation", "Mode", "World", "Writer", "draw_world"]
+__all__ = [
+    "FAMILIES",
+    "OPEN",
+    "SETTLED",
+    "Conversation",
+    "Judge",
+    "Mode",
+    "World",
+    "Writer",
+    "draw_world",
+    "simulated_completion",
+]
 
 MODES: Final = 12
 LOGGED: Final = 150
@@ -25,6 +39,10 @@ LOGGED: Final = 150
 FIRST_LOSS: Final = 0.14
 NEXT_LOSS: Final = 0.82
 OTHER_FAILURES: Final = 0.04
+# Share of all conversations that the harmful sentence of a defective seed prompt spoils.
+DEFECT_LOSS: Final = 0.26
+# How many words at the beginning of an opening name one customer.
+COPIED_WORDS: Final = 7
 
 # How an assistant's last words sound; judges and people go by them.
 SETTLED: Final = "Everything is settled now."
@@ -41,7 +59,8 @@ class Mode:
     theme
         What the opening is about when it meets the mode.
     logged, live
-        Share of openings that meet it, in the logged conversations and among the users who come.
+        Share of openings that meet it, among the users of the log (and in scenarios written in their likeness) and among
+        those who come.
     failure
         How often an assistant fails that meets it unmended.
     symptom
@@ -245,11 +264,6 @@ class World:
         return Conversation((("user", opening), ("assistant", reply), ("user", thanks)), completed)
 
 
-DEFECT_LOSS: Final = 0.26
-# How many words at the beginning of an opening name one customer.
-COPIED_WORDS: Final = 7
-
-
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
@@ -333,7 +347,7 @@ def _null(world: World, _: random.Random) -> World:
 
 
 def _drifted(world: World, _: random.Random) -> World:
-    """Let other matters be frequent now: the second, fourth and sixth mode change places with rare ones."""
+    """Let other matters be frequent now: the first, third and fifth mode change places with rare ones."""
     places = list(range(MODES))
     for one, other in ((0, 9), (2, 8), (4, 10)):
         places[one], places[other] = other, one
