@@ -267,7 +267,8 @@ def test_a_request_without_a_purpose_is_a_rewrite(asking):
 
 def test_todays_engine_is_measured_as_users_run_it():
     found = measure("defective", 3, "today", "exploratory")
-    assert 60 <= found.conversations <= 345
+    # At most 345, and 120 more that verify a win.
+    assert 60 <= found.conversations <= 465
     assert found.tokens > 10_000
     assert (found.gain != 0) == found.named
     assert (found.copied, found.lost, found.told_headroom) == ((), (), False)
