@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Literal
 
 import httpx
@@ -10,8 +11,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from benchmarks.prompt_world import run
-from benchmarks.prompt_world.engines import ENGINES, Named, told_headroom
-from benchmarks.prompt_world.measure import measure
+from benchmarks.prompt_world.engines import told_headroom
+from benchmarks.prompt_world.measure import Measured, measure
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.world import OPEN, SETTLED, draw_world
 from promptlift.schema.optimizations import Optimization
@@ -296,22 +297,35 @@ def test_gepa_is_measured_alone_and_confirmed(monkeypatch):
     assert confirmed.gain in (0, alone.gain)
 
 
+def nothing_named(family, seed, engine, mode):
+    """Stand in for a measurement: an optimizer that names nothing."""
+    return Measured(family, seed, engine, mode, 0.0, False, False, 100, 1_000, (), (), 1.0)
+
+
 def test_a_run_goes_on_from_its_file(tmp_path, capsys, monkeypatch):
     asked = []
 
-    def naming_nothing(world, *_):
-        asked.append(world.name)
-        return Named(None)
+    def measure_here(missing, **_):
+        asked.extend(missing)
+        return [nothing_named(*key) for key in missing]
 
-    monkeypatch.setitem(ENGINES, "today", naming_nothing)
+    monkeypatch.setattr(run, "measure_all", measure_here)
     out = tmp_path / "worlds.jsonl"
     arguments = ["--families", "additive,null", "--worlds", "2", "--out", str(out)]
     assert run.main(arguments) == 0
     first = capsys.readouterr().out
-    assert asked == ["additive 0", "null 0", "additive 1", "null 1"]
+    assert [(family, seed) for family, seed, *_ in asked] == [
+        ("additive", 0), ("null", 0), ("additive", 1), ("null", 1),
+    ]  # fmt: skip
     out.write_text(out.read_text()[:-40])
     assert run.main(arguments) == 0
-    assert asked[4:] == ["null 1"]
-    assert [row.rsplit("|", 2)[0] for row in capsys.readouterr().out.splitlines()] == [
-        row.rsplit("|", 2)[0] for row in first.splitlines()
-    ]
+    assert asked[4:] == [("null", 1, "today", "exploratory")]
+    assert capsys.readouterr().out == first
+
+
+def test_worlds_are_measured_in_processes_and_none_is_begun_after_the_deadline(monkeypatch):
+    keys = [("additive", seed, "today", "exploratory") for seed in range(3)]
+    monkeypatch.setattr(run, "measure", nothing_named)
+    found = run.measure_all(keys, at_once=2, deadline=math.inf)
+    assert sorted(one.seed for one in found) == [0, 1, 2]
+    assert list(run.measure_all(keys, at_once=2, deadline=0.0)) == []

@@ -13,7 +13,10 @@ import dataclasses
 import json
 import sys
 import time
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # Run as a program, it finds the tests' shared modules two floors up.
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -21,6 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.prompt_world.engines import ENGINES
 from benchmarks.prompt_world.measure import Measured, measure, table
 from benchmarks.prompt_world.world import FAMILIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MODES = ("exploratory", "validation")
 
@@ -52,6 +58,25 @@ def kept(file: Path | None) -> list[Measured]:
     return found
 
 
+def measure_all(
+    missing: list[tuple[str, int, str, str]], *, at_once: int, deadline: float
+) -> Iterator[Measured]:
+    """Measure the worlds in processes of their own, and begin none after the deadline."""
+    waiting = iter(missing)
+    # A fresh process inherits no threads, and no settings of a service that runs beside it.
+    with ProcessPoolExecutor(at_once, mp_context=get_context("spawn")) as pool:
+        running: set[Future[Measured]] = set()
+        while True:
+            while len(running) < at_once and time.monotonic() < deadline:
+                if (key := next(waiting, None)) is None:
+                    break
+                running.add(pool.submit(measure, *key))
+            if not running:
+                return
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (one.result() for one in ended)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run what is missing, and print the table."""
     options = _options(arguments)
@@ -65,11 +90,9 @@ def main(arguments: list[str] | None = None) -> int:
     done = {(one.family, one.seed, one.engine, one.mode): one for one in kept(options.out)}
     missing = [key for key in wanted if key not in done]
     deadline = time.monotonic() + (options.minutes * 60 if options.minutes else float("inf"))
-    for number, key in enumerate(missing, start=1):
-        if time.monotonic() > deadline:
-            print(f"Time is up: {len(missing) - number + 1} worlds are left.", file=sys.stderr)
-            break
-        done[key] = one = measure(*key)
+    results = measure_all(missing, at_once=options.at_once, deadline=deadline)
+    for number, one in enumerate(results, start=1):
+        done[one.family, one.seed, one.engine, one.mode] = one
         if options.out is not None:
             with options.out.open("a") as file:
                 file.write(json.dumps(dataclasses.asdict(one)) + "\n")
@@ -79,6 +102,9 @@ def main(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
             flush=True,
         )
+    left = sum(key not in done for key in missing)
+    if left:
+        print(f"Time is up: {left} worlds are left.", file=sys.stderr)
     order = sorted((key for key in wanted if key in done), key=_place)
     print(table([done[key] for key in order]))
     return 0
@@ -92,6 +118,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--worlds", type=int, default=20, help="of each family")
     parser.add_argument("--mode", nargs="+", type=names_of(MODES), default=[["exploratory"]])
     parser.add_argument("--engines", nargs="+", type=names_of(tuple(ENGINES)), default=[["today"]])
+    parser.add_argument("--at-once", type=int, default=2, help="worlds under way")
     parser.add_argument("--seed", type=int, default=0, help="of the first world; the others follow")
     parser.add_argument("--out", type=Path, help="file of JSON lines that keeps what is done")
     parser.add_argument("--minutes", type=float, help="begin no further world after this time")
