@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -89,7 +90,7 @@ def main(arguments: list[str] | None = None) -> int:
     ]
     done = {(one.family, one.seed, one.engine, one.mode): one for one in kept(options.out)}
     missing = [key for key in wanted if key not in done]
-    deadline = time.monotonic() + (options.minutes * 60 if options.minutes else float("inf"))
+    deadline = math.inf if options.minutes is None else time.monotonic() + 60 * options.minutes
     results = measure_all(missing, at_once=options.at_once, deadline=deadline)
     for number, one in enumerate(results, start=1):
         done[one.family, one.seed, one.engine, one.mode] = one
