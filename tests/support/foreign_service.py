@@ -6,7 +6,9 @@ and networks do.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import threading
 import time
 from dataclasses import dataclass, field
@@ -47,6 +49,16 @@ class Handler(BaseHTTPRequestHandler):
 class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
+
+    def process_request(self, request, client_address):
+        self.__dict__.setdefault("accepted", []).append(request)
+        super().process_request(request, client_address)
+
+    def hang_up(self):
+        """Close all connections, so that their threads end."""
+        for request in self.__dict__.get("accepted", ()):
+            with contextlib.suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request, client_address):
         pass  # clients that hang up are part of the tests
@@ -96,6 +108,7 @@ class ForeignService:
 
     def __exit__(self, *_):
         self.server.shutdown()
+        self.server.hang_up()
         self.server.server_close()
 
     # what it holds

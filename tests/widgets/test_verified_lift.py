@@ -16,7 +16,7 @@ def test_the_monitor_and_the_review_show_what_was_verified(lift, world):
     monitor = CommandFrontEnd(OptimizationMonitor(lift, done.id))
     assert "on 60 new pairs after the decision" in monitor.view["effect"]
     review = VariantReview(lift, done.id)._repr_html_()
-    assert review.count("lift on new pairs after the decision") == 1
+    assert "on new pairs after the decision" in review
     row = lift.variants(done.id).set_index("is_winner").loc[True]
     assert row["lift_verified"] == results.lift_verified
     assert lift.optimizations()["lift_verified"].iloc[0] == results.lift_verified

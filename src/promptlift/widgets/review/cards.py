@@ -245,10 +245,6 @@ def _facts(row: Row) -> list[tuple[str, str]]:
     if row["n10"] is not None and row["n01"] is not None:
         pairs.append(("only the variant completed", f"{row['n10']:,}"))
         pairs.append(("only the original completed", f"{row['n01']:,}"))
-    if row["lift_verified"] is not None:
-        ends = _ends_in_words(row["lift_verified_low"], row["lift_verified_high"])
-        verified = f"{signed(row['lift_verified'])} (90% interval {ends})"
-        pairs.append(("lift on new pairs after the decision", verified))
     if row["n_dropped"]:
         pairs.append(("pairs lost to errors", f"{row['n_dropped']:,}"))
     return [(name, value) for name, value in pairs if value]
@@ -264,6 +260,9 @@ def lift_in_words(row: Row) -> str:
     words += f" ({interval_in_words(row['interval_level'], row['lift_low'], row['lift_high'])})"
     if row["lift_expected"] is not None:
         words += f", expected {signed(row['lift_expected'])}"
+    if row["lift_verified"] is not None:
+        ends = _ends_in_words(row["lift_verified_low"], row["lift_verified_high"])
+        words += f"; on new pairs after the decision {signed(row['lift_verified'])} (90% interval {ends})"
     return words
 
 
