@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import promptlift
+from promptlift.analysis.reading import collect, names_of
 from promptlift.errors import ConfigError, NotFound
 from promptlift.local import wait_for_insights
 from support.service_process import ServiceProcess, wait_until
@@ -208,6 +209,19 @@ def test_an_engine_reads_what_the_manifest_lists(opened):
     assert lazy.select(polars.len()).collect().item() == len(opened.conversations())
     counted = lazy.group_by("prompt_id").agg(polars.len().alias("n")).collect()
     assert dict(counted.iter_rows()) == opened.conversations().groupby("prompt_id").size().to_dict()
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars", pytest.param("spark", marks=pytest.mark.slow)])
+def test_a_scan_names_the_prompts_and_leaves_out_what_is_for_pulls_alone(opened, engine):
+    pytest.importorskip({"spark": "pyspark"}.get(engine, engine))
+    table = opened.conversations()
+    scanned = opened.snapshot.scan("conversations", engine=engine)
+    assert not {"position", "list_hash"} & set(names_of(scanned))
+    columns = ["conversation_id", "prompt_id", "prompt"]
+    found = collect(scanned, columns)
+    here, there = (one[columns].sort_values("conversation_id").to_numpy().tolist() for one in (table, found))
+    assert there == here
+    assert set(table["prompt"]) >= {"Sales"}
 
 
 def test_what_changed_at_our_service_is_asked_for_by_time(ours, tmp_path):

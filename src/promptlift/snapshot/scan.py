@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from promptlift.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from os import PathLike
 
 __all__ = ["Engine", "scan"]
@@ -44,6 +44,8 @@ _LEAST: Final[dict[str, dict[str, pa.DataType]]] = {
     "issues": {**_MENTION, "title": _TEXT, "severity": _TEXT},
     "topics": {**_MENTION, "topic": _TEXT},
 }
+# What the files have for pulls alone: the order of the list, and the digest by which a change is noticed.
+_OWN: Final = ("position", "list_hash")
 _SPARK_INFERENCE: Final = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
@@ -55,6 +57,7 @@ def scan(
     engine: Engine = "duckdb",
     connection: Any = None,
     storage_options: dict[str, Any] | None = None,
+    prompts: Mapping[str, str] | None = None,
 ) -> Any:
     """Return a table of a snapshot in an engine; nothing is read until something is asked.
 
@@ -73,6 +76,8 @@ def scan(
         and the running Spark session, or a new one.
     storage_options
         Options of the file system, such as ``{"key": …, "secret": …, "endpoint_url": …}`` for S3. Spark has its own.
+    prompts
+        Names of prompts by id, for a column ``prompt`` beside ``prompt_id``; it is null for an id that has no name here.
 
     Returns
     -------
@@ -92,7 +97,10 @@ def scan(
         raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, not {engine!r}.")
     place = str(root).rstrip("/")
     wanted = sorted(path for path in files if path.partition("/")[0] == table)
-    return read(place, wanted, table, connection, storage_options or {})
+    found = read(place, wanted, table, connection, storage_options or {})
+    if not wanted or not _partitioned(wanted):
+        return found
+    return _FINISH[engine](found, None if prompts is None else dict(prompts), connection)
 
 
 def _is_address(root: str) -> bool:
@@ -238,8 +246,59 @@ def _by_partition(files: Sequence[str]) -> dict[tuple[tuple[str, str | None], ..
     return groups
 
 
+def _finish_duckdb(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
+    """Leave out what is only for pulls, and name the prompts."""
+    import duckdb  # noqa: PLC0415  (an extra)
+
+    connection = duckdb.default_connection() if connection is None else connection
+    own = [_identifier(name) for name in _OWN if name in found.columns]
+    kept = f"* EXCLUDE ({', '.join(own)})" if own else "*"
+    if prompts is None or "prompt" in found.columns:
+        return found.select(kept) if own else found
+    # A map instead of a join: the rows stay in the order of the files, and no second table has to live as long.
+    ids, names = (", ".join(map(_quoted, texts)) for texts in (prompts, prompts.values()))
+    named = "MAP {}::MAP(VARCHAR, VARCHAR)" if not prompts else f"MAP([{ids}], [{names}])"
+    return found.select(f"{kept}, element_at({named}, prompt_id)[1] AS prompt")
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _finish_polars(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
+    """Leave out what is only for pulls, and name the prompts."""
+    del connection
+    import polars as pl  # noqa: PLC0415  (an extra)
+
+    columns = found.collect_schema().names()
+    found = found.drop([name for name in _OWN if name in columns])
+    if prompts is None or "prompt" in columns:
+        return found
+    named = pl.col("prompt_id").replace_strict(prompts or {"": None}, default=None, return_dtype=pl.String)
+    return found.with_columns(named.alias("prompt"))
+
+
+def _finish_spark(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
+    """Leave out what is only for pulls, and name the prompts."""
+    del connection
+    from pyspark.sql import functions  # noqa: PLC0415  (an extra)
+
+    found = found.drop(*(name for name in _OWN if name in found.columns))
+    if prompts is None or "prompt" in found.columns:
+        return found
+    if not prompts:
+        return found.withColumn("prompt", functions.lit(None).cast("string"))
+    pairs = [functions.lit(text) for pair in prompts.items() for text in pair]
+    return found.withColumn("prompt", functions.create_map(*pairs)[functions.col("prompt_id")])
+
+
 _ENGINES: Final[dict[str, Callable[..., Any]]] = {
     "duckdb": _in_duckdb,
     "polars": _in_polars,
     "spark": _in_spark,
+}
+_FINISH: Final[dict[str, Callable[..., Any]]] = {
+    "duckdb": _finish_duckdb,
+    "polars": _finish_polars,
+    "spark": _finish_spark,
 }

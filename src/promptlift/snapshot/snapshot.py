@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -148,7 +149,8 @@ class Snapshot:
         Returns
         -------
         object
-            A DuckDB relation, a Polars LazyFrame or a Spark DataFrame, which the functions of ``promptlift.analysis`` take.
+            A DuckDB relation, a Polars LazyFrame or a Spark DataFrame, which the functions of ``promptlift.analysis`` take. Beside
+            ``prompt_id`` stands ``prompt``, the name.
 
         Raises
         ------
@@ -158,7 +160,20 @@ class Snapshot:
         from promptlift.snapshot.scan import scan  # noqa: PLC0415  engines are extras
 
         files = [one.path for one in self.manifest.files]
-        return scan(self.folder, files, table, engine=engine, connection=connection)
+        return scan(
+            self.folder, files, table, engine=engine, connection=connection, prompts=self._prompt_names()
+        )
+
+    def _prompt_names(self) -> dict[str, str]:
+        """Return the names of the prompts by id; those that share a name have their id in it."""
+        rows = self.read("prompts", ["prompt_id", "name"])
+        ids, names = ([], []) if rows is None else (rows["prompt_id"].to_pylist(), rows["name"].to_pylist())
+        shared = Counter(names)
+        return {
+            one: name if shared[name] == 1 else f"{name} ({one})"
+            for one, name in zip(ids, names, strict=True)
+            if name is not None
+        }
 
     def find(self, table: str, conversation_id: str) -> dict[str, Any] | None:
         """Return the row of a conversation, column to value; ``None`` when it is not there."""
