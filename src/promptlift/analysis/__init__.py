@@ -12,6 +12,7 @@ from promptlift.analysis.changes import issue_changes, topic_changes
 from promptlift.analysis.compare import compare
 from promptlift.analysis.completion_trend import completion_trend
 from promptlift.analysis.drill_down import conversations_of
+from promptlift.analysis.headroom import headroom
 from promptlift.analysis.judge_agreement import judge_agreement
 from promptlift.analysis.label_plan import label_plan
 from promptlift.analysis.measures import measures
@@ -37,6 +38,7 @@ __all__ = [
     "completion_trend",
     "conversations_of",
     "fleet",
+    "headroom",
     "issue_changes",
     "issues",
     "judge_agreement",

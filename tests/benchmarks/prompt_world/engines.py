@@ -1,0 +1,124 @@
+"""The optimizers that are measured: each gets a world and its endpoint, and names a better prompt or none."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+from unittest.mock import patch
+
+import promptlift
+from promptlift.local import wait_for_insights
+from support.service_process import ServiceProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from benchmarks.prompt_world.model import WorldModel
+    from benchmarks.prompt_world.world import World
+    from promptlift.schema.optimizations import Optimization
+    from support.stub_endpoint import StubEndpoint
+
+__all__ = ["ENGINES", "Named", "run_engine", "told_headroom"]
+
+CALLS_AT_A_TIME: Final = 16
+# Of one optimization; far above what one takes.
+DEADLINE_SECONDS: Final = 600.0
+
+
+class Named(NamedTuple):
+    """What an optimizer said.
+
+    Attributes
+    ----------
+    text
+        The prompt that it called better; ``None`` when it named none.
+    told_headroom
+        Whether it said before spending anything that there is nothing to gain.
+    """
+
+    text: str | None
+    told_headroom: bool = False
+
+
+def today(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
+    """Optimize with the real service, as its users do: logged conversations first, then ``lift.optimize``."""
+    settings = endpoint.settings
+    environment = {
+        "PROMPTLIFT_LLM_BASE_URL": settings.base_url,
+        "PROMPTLIFT_LLM_API_KEY": settings.api_key or "",
+        "PROMPTLIFT_LLM_MODEL": settings.model,
+        "PROMPTLIFT_LLM_CONCURRENCY": str(CALLS_AT_A_TIME),
+    }
+    with (
+        tempfile.TemporaryDirectory(prefix="promptlift-world-") as folder,
+        # The ledger of what was logged is kept here, not among the user's own data.
+        patch.dict(os.environ, {"PROMPTLIFT_DATA": str(Path(folder) / "client")}),
+    ):
+        service = ServiceProcess(Path(folder) / "service", env=environment).start()
+        try:
+            lift = promptlift.connect(service.base_url, service.key, progress=False)
+            prompt = lift.client.prompts.create(
+                name="Support assistant", content=world.seed_prompt, llm_model=settings.model
+            )
+            records = [
+                {
+                    "messages": [{"role": role, "content": text} for role, text in one.messages],
+                    "source_id": f"{world.name} {number}",
+                }
+                for number, one in enumerate(world.log)
+            ]
+            logged = lift.log(records, prompt_id=prompt.id)
+            if logged.logged != len(records):
+                raise RuntimeError(f"Not all conversations could be logged: {logged}")
+            wait_for_insights(lift, [prompt.id], progress=False)
+            model.forget()
+            done = lift.optimize(prompt.id, mode=mode, seed=seed, timeout=DEADLINE_SECONDS)
+            table = lift.variants(done.id)
+            winners = list(table[table["is_winner"].fillna(False).astype(bool)]["content"])
+            return Named(winners[0] if winners else None, told_headroom(done))
+        finally:
+            service.stop()
+
+
+def told_headroom(optimization: Optimization) -> bool:
+    """Whether an optimization says that nothing could be gained; engines without a search never do."""
+    # unspecified: the field is headroom, of the optimization or its results, and says enough: false.
+    for answer in (optimization, optimization.results):
+        said = {} if answer is None else answer.model_dump(by_alias=True).get("headroom")
+        if isinstance(said, dict) and said.get("enough") is False:
+            return True
+    return False
+
+
+def gepa(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
+    """Optimize with the public GEPA package, which tests its best candidate no further."""
+    from benchmarks.prompt_world.gepa_engine import optimize_with_gepa  # it need not be installed
+
+    del model
+    return Named(optimize_with_gepa(world, endpoint.settings.base_url, mode, seed))
+
+
+def gepa_confirmed(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
+    """Optimize with GEPA, and name its best candidate only when our confirmation does."""
+    from benchmarks.prompt_world.gepa_engine import confirmed
+
+    found = gepa(world, model, endpoint, mode, seed)
+    if found.text is None or not confirmed(world, found.text, endpoint.settings.base_url, mode, seed):
+        return Named(None)
+    return found
+
+
+ENGINES: Final[dict[str, Callable[..., Named]]] = {
+    "today": today,
+    "gepa": gepa,
+    "gepa-confirmed": gepa_confirmed,
+}
+
+
+def run_engine(
+    name: str, world: World, model: WorldModel, endpoint: StubEndpoint, *, mode: str, seed: int
+) -> Named:
+    """Run one optimizer in one world."""
+    return ENGINES[name](world, model, endpoint, mode, seed)
