@@ -105,7 +105,7 @@ def _merged(
         # Asked for again without a time, it is the same label.
         same = known.get("value") == one.value
         labelled_at = known["labelled_at"] if same and one.labelled_at is None else now
-        given = {name: getattr(one, name) for name in ("chance", "draw_id") if name in one.model_fields_set}
+        given: Row = {name: getattr(one, name) for name in ("chance", "draw_id") if name in one.model_fields_set}
         after[key] = {
             **known,
             **given,
@@ -121,7 +121,7 @@ def _merged(
     return after
 
 
-def _wire(row: Mapping[str, Any]) -> Row:
+def _wire(row: Mapping[Any, Any]) -> Row:
     return {
         "id": row["id"],
         # unspecified: which link an answer carries when the request names no scheme. Both.
