@@ -150,7 +150,7 @@ class Labelling(Session):
         """
         from promptlift.analysis.label_tables import label_records  # noqa: PLC0415  logging needs no tables
 
-        rows = label_records(labels, labeller=labeller or _user(), chance=chance)
+        rows = label_records(labels, labeller=labeller or self.labeller(), chance=chance)
         store = self._labels_kept()
         kept = [one for one in store.keep(rows) if one is not None]
         table: pd.DataFrame = frames().labels_table(kept)[0]
@@ -168,7 +168,14 @@ class Labelling(Session):
             Who answered; by default the name of the user of this computer.
         """
         answer = {"conversation_id": conversation_id, "question": question, "value": None}
-        self._labels_kept().keep([{**answer, "labeller": labeller or _user()}])
+        self._labels_kept().keep([{**answer, "labeller": labeller or self.labeller()}])
+
+    def labeller(self) -> str:
+        """Return who labels where nobody says so: the user of this computer."""
+        try:
+            return getpass.getuser() or "unnamed"
+        except (OSError, KeyError, ImportError):  # a container may have none
+            return "unnamed"
 
     def _read_labels(self, filters: dict[str, str | None]) -> RowsRead:
         """Read labels from where they are kept; the list itself shows whether the service keeps any."""
@@ -237,14 +244,6 @@ class Labelling(Session):
             if isinstance(row.source_id, str):
                 known[row.source_id] = row.conversation_id
         return known
-
-
-def _user() -> str:
-    """Return the name of the user of this computer."""
-    try:
-        return getpass.getuser() or "unnamed"
-    except (OSError, KeyError, ImportError):  # a container may have none
-        return "unnamed"
 
 
 def _is_not_offered(error: ApiError) -> bool:

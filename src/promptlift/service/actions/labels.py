@@ -105,7 +105,9 @@ def _merged(
         # Asked for again without a time, it is the same label.
         same = known.get("value") == one.value
         labelled_at = known["labelled_at"] if same and one.labelled_at is None else now
-        given: Row = {name: getattr(one, name) for name in ("chance", "draw_id") if name in one.model_fields_set}
+        given: Row = {
+            name: getattr(one, name) for name in ("chance", "draw_id") if name in one.model_fields_set
+        }
         after[key] = {
             **known,
             **given,
