@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["draw_id", "label_plan"]
+__all__ = ["draw_id", "label_plan", "whole"]
 
 QUESTION: Final = "task_completed"
 # Fewest of a verdict in a group, as far as n allows: a verdict that is never drawn could not be corrected.
@@ -91,7 +91,7 @@ def label_plan(
     >>> plan.attrs["promptlift"]["strata"]
     [{'group': None, 'verdict': False, 'n': 100, 'n_labels': 20}, {'group': None, 'verdict': True, 'n': 300, 'n_labels': 60}]
     """
-    n = _whole(n)
+    n = whole(n)
     if (tpr is None) != (tnr is None):
         raise ValueError("Pass tpr and tnr together: one alone does not say how good a judge is.")
     conversations, by = one_group_column(conversations, by)
@@ -150,7 +150,8 @@ def _needs(sizes: NDArray[np.int64], tpr: float | None, tnr: float | None) -> ND
     return np.asarray((spreads / totals[:, None]).ravel(), np.float64)
 
 
-def _whole(n: Any) -> int:
+def whole(n: Any) -> int:
+    """Return a number of labels that was checked."""
     try:
         count = operator.index(n)
     except TypeError:
