@@ -54,7 +54,14 @@ def content(number: int) -> str:
     return json.dumps({"messages": turns, "metadata": {"number": number}})
 
 
-PROMPT = {"id": "p1", "name": "Support", "content": "Help.", "llmModel": "gpt-4o", "status": "active", "tags": []}
+PROMPT = {
+    "id": "p1",
+    "name": "Support",
+    "content": "Help.",
+    "llmModel": "gpt-4o",
+    "status": "active",
+    "tags": [],
+}
 ROWS = [listed(number) for number in range(COUNT)]
 ANSWERS = {f"{ROOT}/prompts/p1": answer(PROMPT)}
 for one in range(COUNT):
