@@ -18,7 +18,7 @@ import pytest
 
 from promptlift.client import Client, configure
 from promptlift.client.transport import Call, Transport
-from promptlift.errors import ConnectionFailed
+from promptlift.errors import ConfigError, ConnectionFailed
 from promptlift.schema.endpoint import encode_id
 from support.foreign_service import KEY, ForeignService
 from support.service_process import wait_until
@@ -254,3 +254,11 @@ def calls_of(request):
         sys.setprofile(None)
     assert answers[0] == answers[1]
     return count
+
+
+@pytest.mark.parametrize("host", ["xn--ü.de", "a" + "ü" * 70 + ".example"])
+def test_a_host_that_is_no_name_is_told_before_any_request(host):
+    with pytest.warns(UserWarning, match="unencrypted"):
+        config = configure(f"http://{host}", KEY)
+    with pytest.raises(ConfigError, match="cannot be read: Invalid IDNA hostname"):
+        Client(config)

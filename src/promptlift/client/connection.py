@@ -22,6 +22,7 @@ import httpx
 
 from promptlift._version import __version__
 from promptlift.client.config import is_loopback
+from promptlift.errors import ConfigError
 
 if TYPE_CHECKING:
     import ssl
@@ -69,7 +70,12 @@ class ConnectionFactory:
     """Address, headers, TLS context, proxy and timeouts, which all connections of a client share."""
 
     def __init__(self, config: ClientConfig) -> None:
-        url = httpx.URL(config.base_url)
+        try:
+            url = httpx.URL(config.base_url)
+        except httpx.InvalidURL as error:
+            raise ConfigError(
+                f"The service address cannot be read: {error}. Use one such as https://host/api/v1."
+            ) from None
         self.url = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         self.headers = _Headers(
             httpx.Headers(
@@ -100,8 +106,8 @@ class ConnectionFactory:
         """Make a connection; it connects with its first request."""
         return Connection(self)
 
-    def line(self, backend: httpcore.NetworkBackend) -> httpcore.ConnectionInterface:
-        """Make what carries the requests of one connection, through the proxy if there is one."""
+    def http_connection(self, backend: httpcore.NetworkBackend) -> httpcore.ConnectionInterface:
+        """Make a connection of httpcore, through the proxy if there is one; it connects with its first request."""
         pool = httpcore.ConnectionPool(
             ssl_context=self.context,
             proxy=_proxy(self.proxy),
@@ -155,7 +161,7 @@ class Connection:
         self._bodiless = httpcore.Request(
             "GET", shared.url, headers=shared.headers, extensions=shared.extensions
         )
-        self._line: httpcore.ConnectionInterface | None = None
+        self._http: httpcore.ConnectionInterface | None = None
         self._socket: socket.socket | None = None
         self._ended = False
         self._began = 0.0
@@ -194,17 +200,18 @@ class Connection:
         raise failure.with_traceback(None)
 
     def _exchange(self, method: str, target: str, body: bytes | None) -> RawAnswer:
-        shared, line = self._shared, self._line
-        if line is None or line.is_closed() or line.has_expired():
+        http = self._http
+        if http is None or http.is_closed() or http.has_expired():
             self.close()
             # Kept before it connects, so that an interrupt leaves nothing open.
-            self._line = line = shared.line(self._backend)
+            self._http = http = self._shared.http_connection(self._backend)
         self._began, self._received = time.monotonic(), 0
-        response = line.handle_request(self._request(method, target, body))
+        response = http.handle_request(self._request(method, target, body))
         try:
             if not self._received:
                 # Data left over after the last answer does not answer this request.
                 raise ExchangeFailed("an answer was there before the request", "cut off")
+            # Of a header that comes twice the last one counts; none of those that are read is a list.
             headers = {
                 name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers
             }
@@ -246,10 +253,10 @@ class Connection:
 
     def close(self) -> None:
         """Close the connection; the next request opens another."""
-        line, self._line, self._socket = self._line, None, None
-        if line is not None:
+        http, self._http, self._socket = self._http, None, None
+        if http is not None:
             with contextlib.suppress(Exception):
-                line.close()
+                http.close()
 
     def connected(self, stream: httpcore.NetworkStream) -> httpcore.NetworkStream:
         """Take note of an open socket; answers on it have a bounded time."""
@@ -310,15 +317,16 @@ class _TimedStream(httpcore.NetworkStream):
 
 
 def _read(response: httpcore.Response, headers: Mapping[str, str]) -> bytes:
-    assert isinstance(response.stream, Iterable)  # noqa: S101 - it is, of a connection without async
     length = headers.get("content-length", "")
     if length.isdecimal() and int(length) > ANSWER_BYTES_MAX:
         raise ExchangeFailed(f"the answer has {length} bytes", "too large")
-    encoded = "content-encoding" in headers
-    if length.isdecimal() and not encoded:
-        return b"".join(response.stream)
+    body = response.stream
+    assert isinstance(body, Iterable)  # noqa: S101 - it is, of a connection without async
+    packed = "content-encoding" in headers
+    if length.isdecimal() and not packed:
+        return b"".join(body)
     parts, size = [], 0
-    for part in _unpacked(response) if encoded else response.stream:
+    for part in _unpack(response, body) if packed else body:
         size += len(part)
         if size > ANSWER_BYTES_MAX:
             raise ExchangeFailed(f"the answer has more than {ANSWER_BYTES_MAX} bytes", "too large")
@@ -326,20 +334,19 @@ def _read(response: httpcore.Response, headers: Mapping[str, str]) -> bytes:
     return b"".join(parts)
 
 
-def _unpacked(response: httpcore.Response) -> Iterator[bytes]:
-    """Return the parts of a body that was sent packed, as httpx unpacks them."""
-    return httpx.Response(response.status, headers=response.headers, stream=_Packed(response)).iter_bytes()
+class _Body(httpx.SyncByteStream):
+    """The body of an answer as httpx takes one."""
 
-
-class _Packed(httpx.SyncByteStream):
-    """The body of an answer as httpx reads one."""
-
-    def __init__(self, response: httpcore.Response) -> None:
-        self._response = response
+    def __init__(self, parts: Iterable[bytes]) -> None:
+        self._parts = parts
 
     def __iter__(self) -> Iterator[bytes]:
-        assert isinstance(self._response.stream, Iterable)  # noqa: S101
-        yield from self._response.stream
+        return iter(self._parts)
+
+
+def _unpack(response: httpcore.Response, body: Iterable[bytes]) -> Iterator[bytes]:
+    """Return the parts of a compressed body as httpx decompresses them."""
+    return httpx.Response(response.status, headers=response.headers, stream=_Body(body)).iter_bytes()
 
 
 def _reason(error: Exception) -> str:
