@@ -309,6 +309,7 @@ def _insights(row: dict[str, Any]) -> dict[str, Any]:
         "summary": f"summary of {row['id']}",
         "issues": [{"title": "slow", "severity": "low", "evidence": None}],
         "createdAt": "2026-01-31T00:00:00Z",
+        **row.get("judged", {}),
     }
 
 

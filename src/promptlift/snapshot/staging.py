@@ -128,6 +128,10 @@ class Staging:
         self._held.clear()
         self._held_bytes = 0
 
+    def any(self) -> bool:
+        """Whether there is a row."""
+        return bool(self._held or self._files)
+
     def ids(self) -> list[str]:
         """Return the ids of all rows, in the order of the list."""
         self.flush()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from promptlift.atomic_write import atomic_write
-from promptlift.errors import SnapshotError
+from promptlift.errors import SnapshotBusy
 from promptlift.file_lock import file_lock, try_acquire
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ def only_writer(root: Path) -> Iterator[None]:
 
     Raises
     ------
-    SnapshotError
+    SnapshotBusy
         When another process, or another thread of this one, writes it now.
     """
     root.mkdir(parents=True, exist_ok=True)
     lock = file_lock(root / _LOCK)
     if not try_acquire(lock):
-        raise SnapshotError(
+        raise SnapshotBusy(
             f"{root} is being written {_owner(root)}. Wait until that is done, or pull into another folder; reading it is "
             "possible all the while."
         )

@@ -122,7 +122,7 @@ class ConversationPull:
     def changed(self) -> Found:
         """Read what is new, different or deleted, in as few requests as the service allows."""
         if self.state.get("as_of"):
-            return self._since(self.state["as_of"]) or self.everything(only_different=True)
+            return self.as_listed()
         listed = self._known.in_order()
         walk = Walk.resumed(listed, total=self.state["total"], limit=self.state["limit"])
         read = self._read_list(walk)
@@ -135,6 +135,11 @@ class ConversationPull:
         if not walk.gone and self._take_changed(order, walk.total):
             return Found(walk.total, order, set(), walk.rows, read.dropped)
         return self.everything(only_different=True)
+
+    def as_listed(self) -> Found:
+        """Read what is new, different or deleted, wherever in the list it is."""
+        as_of = self.state.get("as_of")
+        return (self._since(as_of) if as_of else None) or self.everything(only_different=True)
 
     def everything(self, *, only_different: bool = False) -> Found:
         """Walk through the whole list.

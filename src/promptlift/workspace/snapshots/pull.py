@@ -58,11 +58,15 @@ class PullOptions:
         brings.
     everything
         Whether every row is read anew, not only what is seen to be new or different.
+    as_listed
+        Whether the conversations must be as the list has them now, so that it is looked through whole where the service does
+        not say what changed. Where nothing did, the snapshot stays as it is.
     """
 
     prompt_id: str | None = None
     content: bool | None = None
     everything: bool = False
+    as_listed: bool = False
 
 
 class Pull:
@@ -78,16 +82,37 @@ class Pull:
         What to bring.
     progress
         Called with conversations read and in total.
+    service
+        Service and account, where an earlier pull of this client has found them out.
+
+    Attributes
+    ----------
+    service
+        Service and account of the snapshot; ``None`` before it is known.
     """
 
-    def __init__(self, client: Client, folder: Path, options: PullOptions, progress: Progress) -> None:
+    def __init__(
+        self,
+        client: Client,
+        folder: Path,
+        options: PullOptions,
+        progress: Progress,
+        *,
+        service: Row | None = None,
+    ) -> None:
         self._client = client
         self._transport = client.transport
         self._folder = folder
         self._options = options
         self._progress = progress
         self._task = Task()
+        self.service = service
         self._began_at = _now()
+
+    @property
+    def requests(self) -> int:
+        """Requests made."""
+        return self._task.requests
 
     def run(self) -> Snapshot:
         """Pull.
@@ -100,7 +125,7 @@ class Pull:
             When reading ended early; the next pull goes on there.
         """
         old = Snapshot(self._folder) if (self._folder / MANIFEST_NAME).exists() else None
-        service = self._service(old)
+        service = self.service = self.service or self._service(old)
         if old is not None:
             self._check_same(old, service)
         content = self._options.content
@@ -128,8 +153,10 @@ class Pull:
         try:
             if old is None:
                 found = reading.first()
+            elif self._options.everything:
+                found = reading.everything()
             else:
-                found = reading.everything() if self._options.everything else reading.changed()
+                found = reading.as_listed() if self._options.as_listed else reading.changed()
         except IncompleteError as error:
             raise IncompleteError(
                 f"{error} The snapshot stays as it was, and what was read is kept: pull again to go on.",
@@ -137,6 +164,9 @@ class Pull:
             ) from error
         finally:
             staging.flush()
+        if old is not None and self._options.as_listed and not found.deleted and not staging.any():
+            staging.clear()
+            return old
         return self._commit(old, service, known, staging, reading, found)
 
     # what the service says
