@@ -117,8 +117,13 @@ class Connection:
         self._untraced = {"timeout": shared.timeout}
         self._urls: dict[str, httpx.URL] = {}
 
-    def exchange(self, method: str, target: str, body: bytes | None) -> RawAnswer:
+    def exchange(self, method: str, target: str, body: bytes | None, known: str | None = None) -> RawAnswer:
         """Send one request and read its whole answer.
+
+        Parameters
+        ----------
+        known
+            Tag of an answer that need not be sent again when it is still the answer; the status is 304 then.
 
         Raises
         ------
@@ -129,7 +134,7 @@ class Connection:
         failure: ExchangeFailed | None = None
         interrupt: BaseException | None = None
         try:
-            return self._exchange(method, target, body)
+            return self._exchange(method, target, body, known)
         except ExchangeFailed as error:
             failure = error
         except httpx.DecodingError as error:
@@ -156,13 +161,15 @@ class Connection:
         failure.__context__ = None
         raise failure.with_traceback(None)
 
-    def _exchange(self, method: str, target: str, body: bytes | None) -> RawAnswer:
+    def _exchange(self, method: str, target: str, body: bytes | None, known: str | None) -> RawAnswer:
         url = self._urls.get(target)
         if url is None:
             url = httpx.URL(self._shared.base_url + target)
             if "?" not in target and len(self._urls) < 16:
                 self._urls[target] = url
         headers = self._shared.headers if body is None else self._shared.headers_with_body
+        if known is not None:
+            headers = httpx.Headers([*headers.raw, (b"if-none-match", known.encode("latin-1"))])
         self._began, self._received = time.monotonic(), 0
         # Tracing costs a tenth of a request, and is needed only where a new connection may be opened.
         stream = self._stream
