@@ -15,7 +15,7 @@ from promptlift.atomic_write import atomic_write
 from promptlift.snapshot.columns import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     Row = dict[str, Any]
@@ -24,6 +24,9 @@ __all__ = ["FOLDER", "StagedRow", "Staging"]
 
 FOLDER: Final = ".pull"
 _STATE: Final = "state.json"
+# Files of rows in the order of the list, and of rows whose turn has not come.
+_IN_TURN: Final = "rows"
+_AHEAD: Final = "ahead"
 # What is lost at most when the process is killed.
 _ROWS: Final = 2_000
 _BYTES: Final = 16 << 20
@@ -79,6 +82,12 @@ class Staging:
         if found is None or found.get("key") != key:
             self.note()
         self._files = len(self._paths())
+        # Rows with details that were fetched ahead of their turn, and those that an earlier attempt left, by id.
+        self._ahead: dict[str, StagedRow] = {}
+        self._ahead_written: set[str] = set()
+        self._ahead_files = len(self._paths(_AHEAD))
+        self._index: dict[str, tuple[int, Path]] | None = None
+        self._loaded: tuple[Path, dict[str, Row]] | None = None
 
     def _load(self) -> Row | None:
         try:
@@ -87,8 +96,8 @@ class Staging:
             return None
         return found if isinstance(found, dict) else None
 
-    def _paths(self) -> list[Path]:
-        return sorted(self._folder.glob("rows-*.parquet"))
+    def _paths(self, kind: str = _IN_TURN) -> list[Path]:
+        return sorted(self._folder.glob(f"{kind}-*.parquet"))
 
     def note(self, **facts: Any) -> None:
         """Keep facts about the pull."""
@@ -97,22 +106,60 @@ class Staging:
 
     def add(self, staged: StagedRow) -> None:
         """Keep a row."""
+        self._ahead.pop(staged.row["id"], None)
         data = to_json(staged.row)
         self._held.append((staged.row["id"], staged.list_hash, staged.late, data))
         self._held_bytes += len(data)
-        if (
-            len(self._held) >= _ROWS
-            or self._held_bytes >= _BYTES
-            or time.monotonic() - self._written_at > _SECONDS
-        ):
+        if len(self._held) >= _ROWS or self._held_bytes >= _BYTES:
+            self.flush()
+        self._flush_in_time()
+
+    def save(self, row: Row, list_hash: int) -> None:
+        """Keep a row with its details ahead of its turn: when the pull ends before, they need not be fetched again."""
+        self._ahead[row["id"]] = StagedRow(row, list_hash, 0)
+        self._flush_in_time()
+
+    def saved(self, one: str, list_hash: int) -> Row | None:
+        """Return the row with its details that an earlier attempt left; ``None`` when the list says something else of it."""
+        if self._index is None:
+            self._index = self._read_index()
+        found, path = self._index.get(one, (None, None))
+        if path is None or found != list_hash:
+            return None
+        if self._loaded is None or self._loaded[0] != path:
+            rows = (orjson.loads(row) for row in pq.read_table(path, columns=["row"])["row"].to_pylist())
+            self._loaded = path, {row["id"]: row for row in rows}
+        return self._loaded[1][one]
+
+    def _read_index(self) -> dict[str, tuple[int, Path]]:
+        index = {}
+        for path in (*self._paths(_AHEAD), *self._paths()):
+            table = pq.read_table(path, columns=["id", "hash"])
+            for one, list_hash in zip(table["id"].to_pylist(), table["hash"].to_pylist(), strict=True):
+                index[one] = list_hash, path
+        return index
+
+    def _flush_in_time(self) -> None:
+        if time.monotonic() - self._written_at > _SECONDS:
             self.flush()
 
     def flush(self) -> None:
         """Write the rows that are held."""
         self._written_at = time.monotonic()
-        if not self._held:
-            return
-        ids, hashes, late, rows = zip(*self._held, strict=True)
+        ahead = [one for key, one in self._ahead.items() if key not in self._ahead_written]
+        if ahead:
+            self._ahead_files += 1
+            rows = [(one.row["id"], one.list_hash, one.late, to_json(one.row)) for one in ahead]
+            self._write(f"{_AHEAD}-{self._ahead_files:06d}.parquet", rows)
+            self._ahead_written.update(one.row["id"] for one in ahead)
+        if self._held:
+            self._files += 1
+            self._write(f"{_IN_TURN}-{self._files:06d}.parquet", self._held)
+            self._held.clear()
+            self._held_bytes = 0
+
+    def _write(self, name: str, held: Sequence[tuple[str, int, int, bytes]]) -> None:
+        ids, hashes, late, rows = zip(*held, strict=True)
         table = pa.table(
             {
                 "id": pa.array(ids, pa.string()),
@@ -123,10 +170,7 @@ class Staging:
         )
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="zstd", use_dictionary=False)
-        self._files += 1
-        atomic_write(self._folder / f"rows-{self._files:06d}.parquet", sink.getvalue().to_pybytes())
-        self._held.clear()
-        self._held_bytes = 0
+        atomic_write(self._folder / name, sink.getvalue().to_pybytes())
 
     def any(self) -> bool:
         """Whether there is a row."""

@@ -229,6 +229,9 @@ class ConversationPull:
                 staging.note(content_listed=self.content_listed)
             one = row["id"]
             self._hashes[one] = list_hash(row)
+            if (fetched := staging.saved(one, self._hashes[one])) is not None:
+                # By an attempt that failed; the list says the same of it still.
+                row |= {name: value for name, value in fetched.items() if name not in row}
             if one not in self._known:
                 self._new[one] = {name: row.get(name) for name in ("id", "status", "hasInsights")}
             return differs is None or differs(row)
@@ -241,7 +244,13 @@ class ConversationPull:
                 staging.note(total=walk.total, limit=walk.limit, as_of=walk.as_of)
 
         reader = self._reader(
-            walk=walk, keep=keep, on_part=stage, part_rows=1, progress=self._progress, updated_since=since
+            walk=walk,
+            keep=keep,
+            on_part=stage,
+            on_details=lambda row: staging.save(row, self._hashes[row["id"]]),
+            part_rows=1,
+            progress=self._progress,
+            updated_since=since,
         )
         read = reader.run()
         stage(read.rows)

@@ -135,6 +135,7 @@ class Pull:
             "service": service,
             "prompt_id": self._options.prompt_id,
             "content": content,
+            "everything": self._options.everything,
             "pull": 0 if old is None else old.manifest.pulls,
         }
         staging = Staging(self._folder, key)
