@@ -78,6 +78,8 @@ class Pulling(Session):
 
         Raises
         ------
+        NotFound
+            When there is no such prompt; the message has near names, and no folder is made.
         SnapshotError
             When the folder is of another account, service or prompt, is being written by another process, or is damaged.
         IncompleteError
@@ -91,6 +93,8 @@ class Pulling(Session):
 
         options = PullOptions(self._names.id_of_filter(prompt_id), content, everything)
         used = SnapshotInUse(Path(folder))
+        if options.prompt_id is not None and not used.folder.exists():
+            self._names.check_filter(options.prompt_id)
         snapshot, _ = self._pull_into(used, options)
         self._in_use = used
         return snapshot
