@@ -10,6 +10,7 @@ import pytest
 import promptlift
 from promptlift.errors import IncompleteError
 from promptlift.snapshot import Snapshot
+from promptlift.snapshot.location import LocalFolder
 from promptlift.snapshot.writer_lock import only_writer
 from support.foreign_service import KEY, ForeignService, hang_up
 from support.pulled import LISTED, StampingService, workspace
@@ -141,7 +142,7 @@ def test_while_another_process_writes_it_the_service_is_asked(tmp_path):
         service.fill(30)
         lift = workspace(service)
         lift.pull(tmp_path)
-        with only_writer(tmp_path):
+        with only_writer(LocalFolder(tmp_path)):
             service.fill(1)
             found = lift.conversations()
         assert len(found) == 31

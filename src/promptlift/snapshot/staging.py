@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -11,12 +10,12 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from promptlift.atomic_write import atomic_write
 from promptlift.snapshot.columns import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
+
+    from promptlift.snapshot.location import Location
 
     Row = dict[str, Any]
 
@@ -57,7 +56,7 @@ class Staging:
     Parameters
     ----------
     root
-        Folder of the snapshot.
+        Where the snapshot is.
     key
         What the pull is of; rows that another pull left there are thrown away.
 
@@ -67,8 +66,8 @@ class Staging:
         What was noted with :meth:`note`.
     """
 
-    def __init__(self, root: Path, key: Row) -> None:
-        self._folder = root / FOLDER
+    def __init__(self, root: Location, key: Row) -> None:
+        self._root = root
         self._held: list[tuple[str, int, int, bytes]] = []
         self._held_bytes = 0
         self._written_at = time.monotonic()
@@ -78,7 +77,6 @@ class Staging:
             self.state = found
         else:
             self.clear()
-        self._folder.mkdir(parents=True, exist_ok=True)
         if found is None or found.get("key") != key:
             self.note()
         self._files = len(self._paths())
@@ -86,23 +84,27 @@ class Staging:
         self._ahead: dict[str, StagedRow] = {}
         self._ahead_written: set[str] = set()
         self._ahead_files = len(self._paths(_AHEAD))
-        self._index: dict[str, tuple[int, Path]] | None = None
-        self._loaded: tuple[Path, dict[str, Row]] | None = None
+        self._index: dict[str, tuple[int, str]] | None = None
+        self._loaded: tuple[str, dict[str, Row]] | None = None
 
     def _load(self) -> Row | None:
         try:
-            found = json.loads((self._folder / _STATE).read_bytes())
+            found = json.loads(self._root.read(f"{FOLDER}/{_STATE}"))
         except (OSError, ValueError):
             return None
         return found if isinstance(found, dict) else None
 
-    def _paths(self, kind: str = _IN_TURN) -> list[Path]:
-        return sorted(self._folder.glob(f"{kind}-*.parquet"))
+    def _paths(self, kind: str = _IN_TURN) -> list[str]:
+        begin, end = f"{FOLDER}/{kind}-", ".parquet"
+        return [path for path in self._root.paths(FOLDER) if path.startswith(begin) and path.endswith(end)]
+
+    def _table(self, path: str, columns: Sequence[str] | None = None) -> pa.Table:
+        return pq.read_table(pa.BufferReader(self._root.read(path)), columns=columns)
 
     def note(self, **facts: Any) -> None:
         """Keep facts about the pull."""
         self.state |= facts
-        atomic_write(self._folder / _STATE, json.dumps(self.state).encode())
+        self._root.write(f"{FOLDER}/{_STATE}", json.dumps(self.state).encode())
 
     def add(self, staged: StagedRow) -> None:
         """Keep a row."""
@@ -127,14 +129,14 @@ class Staging:
         if path is None or found != list_hash:
             return None
         if self._loaded is None or self._loaded[0] != path:
-            rows = (orjson.loads(row) for row in pq.read_table(path, columns=["row"])["row"].to_pylist())
+            rows = (orjson.loads(row) for row in self._table(path, columns=["row"])["row"].to_pylist())
             self._loaded = path, {row["id"]: row for row in rows}
         return self._loaded[1][one]
 
-    def _read_index(self) -> dict[str, tuple[int, Path]]:
+    def _read_index(self) -> dict[str, tuple[int, str]]:
         index = {}
         for path in (*self._paths(_AHEAD), *self._paths()):
-            table = pq.read_table(path, columns=["id", "hash"])
+            table = self._table(path, columns=["id", "hash"])
             for one, list_hash in zip(table["id"].to_pylist(), table["hash"].to_pylist(), strict=True):
                 index[one] = list_hash, path
         return index
@@ -170,7 +172,7 @@ class Staging:
         )
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="zstd", use_dictionary=False)
-        atomic_write(self._folder / name, sink.getvalue().to_pybytes())
+        self._root.write(f"{FOLDER}/{name}", sink.getvalue().to_pybytes())
 
     def any(self) -> bool:
         """Whether there is a row."""
@@ -182,7 +184,7 @@ class Staging:
         early: list[str] = []
         late: dict[int, list[str]] = {}
         for path in self._paths():
-            table = pq.read_table(path, columns=["id", "late"])
+            table = self._table(path, columns=["id", "late"])
             for one, attempt in zip(table["id"].to_pylist(), table["late"].to_pylist(), strict=True):
                 (late.setdefault(attempt, []) if attempt else early).append(one)
         return [*(one for attempt in sorted(late, reverse=True) for one in late[attempt]), *early]
@@ -190,14 +192,14 @@ class Staging:
     def last_places(self) -> dict[str, int]:
         """Return of each row where it was read last, counted in the order in which rows were read."""
         self.flush()
-        ids = [one for path in self._paths() for one in pq.read_table(path, columns=["id"])["id"].to_pylist()]
+        ids = [one for path in self._paths() for one in self._table(path, columns=["id"])["id"].to_pylist()]
         return {one: place for place, one in enumerate(ids)}
 
     def rows(self) -> Iterator[list[StagedRow]]:
         """Yield all rows in the order in which they were read, those of a file at a time."""
         self.flush()
         for path in self._paths():
-            table = pq.read_table(path)
+            table = self._table(path)
             columns = (table[name].to_pylist() for name in ("row", "hash", "late"))
             yield [
                 StagedRow(orjson.loads(row), list_hash, late)
@@ -206,5 +208,5 @@ class Staging:
 
     def clear(self) -> None:
         """Throw everything away: it is in the tables, or not wanted any more."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._root.remove_folder(FOLDER)
         self._held.clear()

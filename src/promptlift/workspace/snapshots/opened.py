@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.plan_read import ReadPlan
@@ -17,7 +17,7 @@ from promptlift.workspace.workspace import Workspace, connect
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
@@ -25,13 +25,17 @@ if TYPE_CHECKING:
 _NO_KEY: Final = "none"
 
 
-def open_snapshot(folder: str | os.PathLike[str]) -> SnapshotWorkspace:
+def open_snapshot(
+    folder: str | os.PathLike[str], *, storage_options: Mapping[str, Any] | None = None
+) -> SnapshotWorkspace:
     """Open a workspace on a snapshot: the same tables and methods, read from disk, with no network.
 
     Parameters
     ----------
     folder
-        Where ``lift.pull`` or ``promptlift pull`` wrote it.
+        Where ``lift.pull`` or ``promptlift pull`` wrote it: a folder, or an address such as ``s3://bucket/january``.
+    storage_options
+        Of the file system of an address, as for ``lift.pull``.
 
     Raises
     ------
@@ -44,7 +48,7 @@ def open_snapshot(folder: str | os.PathLike[str]) -> SnapshotWorkspace:
     --------
     >>> lift = promptlift.open_snapshot("january/")  # doctest: +SKIP
     """
-    return SnapshotWorkspace(Snapshot(folder))
+    return SnapshotWorkspace(Snapshot(folder, storage_options=storage_options))
 
 
 class SnapshotWorkspace(Workspace):
@@ -90,12 +94,13 @@ class SnapshotWorkspace(Workspace):
         prompt_id: str | None = None,
         content: bool | None = None,
         everything: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Snapshot:
         """Refuse to pull: there is no service here. :meth:`refresh` connects to the one that the snapshot is of.
 
         Parameters
         ----------
-        folder, prompt_id, content, everything
+        folder, prompt_id, content, everything, storage_options
             As for ``lift.pull``.
 
         Raises
@@ -103,7 +108,7 @@ class SnapshotWorkspace(Workspace):
         ConfigError
             Always.
         """
-        del prompt_id, content, everything
+        del prompt_id, content, everything, storage_options
         raise ConfigError(
             f"A snapshot cannot be pulled from. promptlift.connect().pull({str(folder)!r}) reads the service."
         )
@@ -150,7 +155,8 @@ class SnapshotWorkspace(Workspace):
         manifest = self.snapshot.manifest
         service = manifest.service
         with connect(service["base_url"], scheme=service["scheme"]) as lift:
-            lift.pull(self.snapshot.folder, prompt_id=manifest.filters.get("prompt_id"))
+            lift.use_snapshot(self.snapshot.folder, storage_options=self.snapshot.storage_options)
+            lift.refresh()
         self.reload()
         return self.snapshot
 
@@ -179,12 +185,17 @@ class SnapshotWorkspace(Workspace):
         count = self._tables().count(self._names.id_of_filter(prompt_id), status=status)
         return ReadPlan(count, 0, None, 0.0)
 
-    def use_snapshot(self, folder: str | os.PathLike[str] | None) -> None:
+    def use_snapshot(
+        self,
+        folder: str | os.PathLike[str] | None,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
         """Refuse: a snapshot is all there is here.
 
         Parameters
         ----------
-        folder
+        folder, storage_options
             As for ``lift.use_snapshot``.
 
         Raises
@@ -192,6 +203,7 @@ class SnapshotWorkspace(Workspace):
         ConfigError
             Always.
         """
+        del storage_options
         raise ConfigError(
             f"This is a snapshot already. promptlift.connect(snapshot={folder!r}) opens the service beside one."
         )

@@ -32,9 +32,9 @@ from promptlift.workspace.snapshots.known import KnownConversations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from promptlift.client import Client
+    from promptlift.snapshot.location import Location
     from promptlift.snapshot.staging import StagedRow
     from promptlift.workspace.snapshots.conversation_pull import Found
 
@@ -76,8 +76,8 @@ class Pull:
     ----------
     client
         Where to read.
-    folder
-        Folder of the snapshot.
+    location
+        Where the snapshot is.
     options
         What to bring.
     progress
@@ -94,7 +94,7 @@ class Pull:
     def __init__(
         self,
         client: Client,
-        folder: Path,
+        location: Location,
         options: PullOptions,
         progress: Progress,
         *,
@@ -102,7 +102,7 @@ class Pull:
     ) -> None:
         self._client = client
         self._transport = client.transport
-        self._folder = folder
+        self._location, self._folder = location, location.place
         self._options = options
         self._progress = progress
         self._task = Task()
@@ -124,7 +124,7 @@ class Pull:
         IncompleteError
             When reading ended early; the next pull goes on there.
         """
-        old = Snapshot(self._folder) if (self._folder / MANIFEST_NAME).exists() else None
+        old = Snapshot(self._location) if self._location.exists(MANIFEST_NAME) else None
         service = self.service = self.service or self._service(old)
         if old is not None:
             self._check_same(old, service)
@@ -138,7 +138,7 @@ class Pull:
             "everything": self._options.everything,
             "pull": 0 if old is None else old.manifest.pulls,
         }
-        staging = Staging(self._folder, key)
+        staging = Staging(self._location, key)
         staging.note(attempts=1 + staging.state.get("attempts", 0))
         known = KnownConversations(old)
         reading = ConversationPull(
@@ -230,7 +230,7 @@ class Pull:
         found: Found,
     ) -> Snapshot:
         manifest = old.manifest if old is not None else Manifest(service)
-        state = NextState(self._folder, manifest.files)
+        state = NextState(self._location, manifest.files)
         warnings: dict[str, dict[str, int]] = {}
         content = self._has_content(old, reading)
         self._write_conversations(state, known, staging, found, content=content, warnings=warnings)
@@ -259,7 +259,7 @@ class Pull:
             )
         )
         staging.clear()
-        return Snapshot(self._folder)
+        return Snapshot(self._location)
 
     def _has_content(self, old: Snapshot | None, reading: ConversationPull) -> bool:
         if old is not None and _has_rows(old):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlift.errors import ConfigError, IncompleteError, SnapshotBusy
@@ -12,11 +11,12 @@ from promptlift.workspace.session import Session
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
     from promptlift.snapshot import Snapshot
+    from promptlift.snapshot.location import Location
     from promptlift.workspace.snapshots.pull import PullOptions
     from promptlift.workspace.snapshots.tables import SnapshotTables
 
@@ -27,7 +27,7 @@ class SnapshotInUse:
 
     Attributes
     ----------
-    folder
+    location
         Where it is; the first pull makes it when it is not there.
     service
         The service and account that it was found to be of; ``None`` before this workspace has compared them.
@@ -35,7 +35,7 @@ class SnapshotInUse:
         Held while it is brought up to date and read: one thread after the other.
     """
 
-    folder: Path
+    location: Location
     service: dict[str, Any] | None = None
     lock: Any = field(default_factory=threading.RLock, repr=False)
 
@@ -52,6 +52,7 @@ class Pulling(Session):
         prompt_id: str | None = None,
         content: bool | None = None,
         everything: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
     ) -> Snapshot:
         """Copy the account's tables into a folder of Parquet files, or bring such a folder up to date.
 
@@ -61,7 +62,8 @@ class Pulling(Session):
         Parameters
         ----------
         folder
-            The folder; it is made when it is not there.
+            The folder; it is made when it is not there. Or an address that fsspec knows, such as ``s3://bucket/january``
+            (extra ``s3``).
         prompt_id
             A prompt's name or id: only its conversations; all of the account when it is left out.
         content
@@ -70,6 +72,9 @@ class Pulling(Session):
         everything
             Whether all conversations are read again. Otherwise insights that were made anew are seen only where the service says
             what changed, or as the older rows are looked at, a hundred each time.
+        storage_options
+            Of the file system of an address, such as ``{"key": …, "secret": …, "endpoint_url": …}``; by default what its library
+            finds in the environment.
 
         Returns
         -------
@@ -92,8 +97,8 @@ class Pulling(Session):
         from promptlift.workspace.snapshots.pull import PullOptions  # noqa: PLC0415  Parquet takes its time to load
 
         options = PullOptions(self._names.id_of_filter(prompt_id), content, everything)
-        used = SnapshotInUse(Path(folder))
-        if options.prompt_id is not None and not used.folder.exists():
+        used = SnapshotInUse(_location(folder, storage_options))
+        if options.prompt_id is not None and not used.location.exists(""):
             self._names.check_filter(options.prompt_id)
         snapshot, _ = self._pull_into(used, options)
         self._in_use = used
@@ -110,9 +115,17 @@ class Pulling(Session):
         used = self._in_use
         if used is None:
             raise ConfigError('There is no snapshot to bring up to date: lift.pull("folder/") makes one.')
-        return self.pull(used.folder, prompt_id=self._prompt_of(used))
+        from promptlift.workspace.snapshots.pull import PullOptions  # noqa: PLC0415  Parquet takes its time to load
 
-    def use_snapshot(self, folder: str | os.PathLike[str] | None) -> None:
+        snapshot, _ = self._pull_into(used, PullOptions(self._prompt_of(used)))
+        return snapshot
+
+    def use_snapshot(
+        self,
+        folder: str | os.PathLike[str] | None,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
         """Answer tables of conversations from a snapshot, which each call first brings up to date.
 
         :meth:`pull` and ``promptlift.connect(snapshot=…)`` do the same. ``conversations``, ``issues``, ``topics``, ``messages``
@@ -129,13 +142,15 @@ class Pulling(Session):
         ----------
         folder
             The snapshot; the first table that is asked for makes it when it is not there. ``None`` reads the service again.
+        storage_options
+            As for :meth:`pull`.
 
         Examples
         --------
         >>> lift.use_snapshot("january/")  # doctest: +SKIP
         >>> lift.use_snapshot(None)  # doctest: +SKIP
         """
-        self._in_use = None if folder is None else SnapshotInUse(Path(folder))
+        self._in_use = None if folder is None else SnapshotInUse(_location(folder, storage_options))
 
     def _from_snapshot(
         self,
@@ -157,7 +172,7 @@ class Pulling(Session):
         from promptlift.workspace.snapshots.pull import PullOptions  # noqa: PLC0415  Parquet takes its time to load
 
         with used.lock:
-            before = _opened(used.folder)
+            before = _opened(used.location)
             if before is not None and not _holds(before, prompt_ids, content=content):
                 return None
             options = PullOptions(self._prompt_of(used), as_listed=True)
@@ -178,14 +193,14 @@ class Pulling(Session):
         from promptlift.snapshot.writer_lock import only_writer  # noqa: PLC0415  Parquet takes its time to load
         from promptlift.workspace.snapshots.pull import Pull  # noqa: PLC0415
 
-        with used.lock, only_writer(used.folder), self._bar("conversations pulled", None) as move:
-            pull = Pull(self.client, used.folder, options, move, service=used.service)
+        with used.lock, only_writer(used.location), self._bar("conversations pulled", None) as move:
+            pull = Pull(self.client, used.location, options, move, service=used.service)
             snapshot = pull.run()
         used.service = pull.service
         return snapshot, pull.requests
 
     def _prompt_of(self, used: SnapshotInUse) -> str | None:
-        snapshot = _opened(used.folder)
+        snapshot = _opened(used.location)
         prompt_id: str | None = None if snapshot is None else snapshot.manifest.filters.get("prompt_id")
         return prompt_id
 
@@ -195,11 +210,17 @@ class Pulling(Session):
         return SnapshotTables(snapshot, labels_of=self._labels_of, named=self._named, requests=requests)
 
 
-def _opened(folder: Path) -> Snapshot | None:
+def _location(folder: str | os.PathLike[str], options: Mapping[str, Any] | None) -> Location:
+    from promptlift.snapshot.location import location_of  # noqa: PLC0415  the same
+
+    return location_of(folder, options)
+
+
+def _opened(location: Location) -> Snapshot | None:
     from promptlift.snapshot import Snapshot  # noqa: PLC0415  the same
     from promptlift.snapshot.manifest import MANIFEST_NAME  # noqa: PLC0415
 
-    return Snapshot(folder) if (folder / MANIFEST_NAME).exists() else None
+    return Snapshot(location) if location.exists(MANIFEST_NAME) else None
 
 
 def _holds(snapshot: Snapshot, prompt_ids: Sequence[str | None], *, content: bool) -> bool:
