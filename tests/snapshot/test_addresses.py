@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -141,6 +142,26 @@ def test_one_writer_at_a_time_and_a_claim_that_is_not_renewed_is_void(address, s
     location.write(".writer.json", json.dumps(claim).encode())
     lift.pull(place, storage_options=options)
     assert not location.exists(".writer.json")
+
+
+def test_what_another_writer_did_is_not_written_over(address, service):
+    """A claim can be lost, by a machine that stood still for minutes; the state that it began from tells."""
+    place, options = address
+    lift, other = workspace(service), workspace(service)
+    lift.pull(place, storage_options=options)
+    service.fill(2)
+
+    def before(_method, path, _count):
+        if path == "/prompts" and service.before is not None:
+            service.before = None
+            location_of(place, options).remove([".writer.json"])
+            other.pull(place, storage_options=options)
+
+    service.before, service.lock = before, contextlib.nullcontext()
+    with pytest.raises(SnapshotBusy, match=r"written by another process meanwhile.*Pull again"):
+        lift.refresh()
+    assert verify(place, storage_options=options) == {}
+    assert lift.refresh().manifest.pulls == 3
 
 
 def test_an_address_that_nobody_knows_is_refused(service):

@@ -17,7 +17,7 @@ from promptlift.client.reads.conversations import Wanted
 from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
 from promptlift.client.reads.read_list import read_prompts
 from promptlift.client.transport import Task
-from promptlift.errors import IncompleteError, InvalidApiKey, NotFound, SnapshotError
+from promptlift.errors import IncompleteError, InvalidApiKey, NotFound, SnapshotBusy, SnapshotError
 from promptlift.schema import endpoints
 from promptlift.schema.account import account_rate
 from promptlift.snapshot.columns import to_json
@@ -238,6 +238,7 @@ class Pull:
         self._write_prompts(old, state, totals, warnings)
         self._write_optimizations(old, state, totals, warnings)
         self._write_deleted(old, state, known, found.deleted)
+        self._check_unchanged(old)
         before = manifest.warnings
         manifest = state.commit(
             replace(
@@ -260,6 +261,14 @@ class Pull:
         )
         staging.clear()
         return Snapshot(self._location)
+
+    def _check_unchanged(self, old: Snapshot | None) -> None:
+        """Refuse to write over what another writer did, whose claim was not seen: a store has no locks."""
+        now = Snapshot(self._location).manifest if self._location.exists(MANIFEST_NAME) else None
+        if now != (None if old is None else old.manifest):
+            raise SnapshotBusy(
+                f"{self._folder} was written by another process meanwhile, and stays as that one left it. Pull again."
+            )
 
     def _has_content(self, old: Snapshot | None, reading: ConversationPull) -> bool:
         if old is not None and _has_rows(old):
