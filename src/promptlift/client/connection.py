@@ -167,8 +167,13 @@ class Connection:
         self._began = 0.0
         self._received = 0
 
-    def exchange(self, method: str, target: str, body: bytes | None) -> RawAnswer:
+    def exchange(self, method: str, target: str, body: bytes | None, known: str | None = None) -> RawAnswer:
         """Send one request and read its whole answer.
+
+        Parameters
+        ----------
+        known
+            Tag of an answer that need not be sent again when it is still the answer; the status is 304 then.
 
         Raises
         ------
@@ -179,7 +184,7 @@ class Connection:
         failure: ExchangeFailed | None = None
         interrupt: BaseException | None = None
         try:
-            return self._exchange(method, target, body)
+            return self._exchange(method, target, body, known)
         except ExchangeFailed as error:
             failure = error
         except httpx.DecodingError as error:
@@ -199,14 +204,14 @@ class Connection:
         failure.__context__ = None
         raise failure.with_traceback(None)
 
-    def _exchange(self, method: str, target: str, body: bytes | None) -> RawAnswer:
+    def _exchange(self, method: str, target: str, body: bytes | None, known: str | None) -> RawAnswer:
         http = self._http
         if http is None or http.is_closed() or http.has_expired():
             self.close()
             # Kept before it connects, so that an interrupt leaves nothing open.
             self._http = http = self._shared.http_connection(self._backend)
         self._began, self._received = time.monotonic(), 0
-        response = http.handle_request(self._request(method, target, body))
+        response = http.handle_request(self._request(method, target, body, known))
         try:
             if not self._received:
                 # Data left over after the last answer does not answer this request.
@@ -219,21 +224,22 @@ class Connection:
         finally:
             response.close()
 
-    def _request(self, method: str, target: str, body: bytes | None) -> httpcore.Request:
+    def _request(self, method: str, target: str, body: bytes | None, known: str | None) -> httpcore.Request:
         shared = self._shared
         base = shared.url
         url = httpcore.URL(
             scheme=base.scheme, host=base.host, port=base.port, target=base.target + target.encode("ascii")
         )
-        if body is None and method in _WITHOUT_BODY:
+        if body is None and known is None and method in _WITHOUT_BODY:
             # The one object again and again: making one checks every header.
             self._bodiless.method, self._bodiless.url = method.encode("ascii"), url
             return self._bodiless
-        headers = shared.headers if body is None else shared.headers_with_body
-        length = (b"content-length", b"%d" % len(body or b""))
-        return httpcore.Request(
-            method, url, headers=_Headers([*headers, length]), content=body, extensions=shared.extensions
-        )
+        headers = _Headers(shared.headers if body is None else shared.headers_with_body)
+        if body is not None or method not in _WITHOUT_BODY:
+            headers.append((b"content-length", b"%d" % len(body or b"")))
+        if known is not None:
+            headers.append((b"if-none-match", known.encode("latin-1")))
+        return httpcore.Request(method, url, headers=headers, content=body, extensions=shared.extensions)
 
     def abort(self) -> None:
         """Abort the request that another thread is making, even while it connects."""
