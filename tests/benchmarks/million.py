@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -66,6 +66,11 @@ def write_file(path: Path, rows: int) -> None:
 def peak_mb(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
+
+
+def processor_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def count(client: httpx.Client) -> int:
@@ -116,8 +121,11 @@ def measure(rows: int, database: str, *, judge: bool) -> None:
             httpx.Client(base_url=service.base_url, headers=headers, timeout=120) as client,
         ):
             mark, began, marked_at = 0, time.perf_counter(), time.perf_counter()
+            importer_seconds = 0.0
             while importing.poll() is None:
-                importer_mb = max(importer_mb, peak_mb(importing.pid))
+                with suppress(StopIteration):  # it has just ended
+                    importer_mb = max(importer_mb, peak_mb(importing.pid))
+                importer_seconds = max(importer_seconds, processor_seconds(importing.pid))
                 total, now = count(client), time.perf_counter()
                 if total >= mark + min(A_MARK, rows // 4) or total == rows > mark:
                     rate = (total - mark) / (now - marked_at)
@@ -130,6 +138,8 @@ def measure(rows: int, database: str, *, judge: bool) -> None:
                 time.sleep(0.5)
         assert importing.returncode == 0
         print(f"all: {rows / (marked_at - began):.0f} rows/s")
+        service_seconds = processor_seconds(service.process.pid)
+        print(f"processor time: service {service_seconds:.0f} s, import {importer_seconds:.0f} s")
         assert service.process is not None
         print(f"peak memory: service {peak_mb(service.process.pid):.0f} MB, import {importer_mb:.0f} MB")
         with httpx.Client(base_url=service.base_url, headers=headers, timeout=120) as client:
