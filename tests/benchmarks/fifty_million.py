@@ -69,6 +69,8 @@ RUNS: Final[dict[str, Any]] = {
     "segments": lambda a, t: a.segments(t("conversations")),
     "segments with topics": lambda a, t: a.segments(t("conversations"), topics=t("topics")),
     "comparison": lambda a, t: a.compare(t("conversations"), by="llm_model", control="gpt-4o"),
+    "headroom": lambda a, t: a.headroom(t("conversations"), mentions=t("issues")),
+    "plan of labels": lambda a, t: a.label_plan(t("conversations"), by="prompt", n=200),
     "overview": lambda a, t: a.prompt_overview(t("conversations"), by="prompt"),
 }
 
