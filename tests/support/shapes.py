@@ -360,8 +360,8 @@ OPTIMIZATION_CREATED = {
     "createdAt": time,
     # Beyond the specification:
     "rehearsal": flag,
-    "headroom": maybe(HEADROOM),
 }
+OPTIMIZATION_ASKED_FOR = {**OPTIMIZATION_CREATED, "headroom": maybe(HEADROOM)}
 PAIRS = dict.fromkeys(("n", "n11", "n10", "n01", "n00", "dropped"), count)
 EFFECT = {
     "lift": maybe(number),
