@@ -91,7 +91,8 @@ def _service(
             lift.client.settings.update(optimization={"search": search})
             model.forget()
             done = lift.optimize(prompt.id, mode=mode, seed=seed, timeout=DEADLINE_SECONDS)
-            winner = next((one for one in lift.client.optimizations.variants(done.id) if one.is_winner), None)
+            found = lift.client.optimizations.variants(done.id).data
+            winner = next((one for one in found if one.is_winner), None)
             if winner is None:
                 return Named(None, told_headroom(done))
             return Named(winner.content, told_headroom(done), without_cause(winner))
