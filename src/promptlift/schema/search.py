@@ -12,7 +12,7 @@ EditOperation = Literal["add", "replace", "delete"]
 EDIT_OPERATIONS: Final[tuple[EditOperation, ...]] = get_args(EditOperation)
 EditState = Literal["kept", "pruned", "refused"]
 EDIT_STATES: Final[tuple[EditState, ...]] = get_args(EditState)
-CandidateState = Literal["pool", "rejected", "finalist", "pruned"]
+CandidateState = Literal["testing", "pool", "rejected", "finalist"]
 CANDIDATE_STATES: Final[tuple[CandidateState, ...]] = get_args(CandidateState)
 SearchSetting = Literal["on", "off"]
 SEARCH_DEFAULT: Final[SearchSetting] = "off"
@@ -59,22 +59,25 @@ class Edit(ApiModel):
 
 
 class CandidateSearch(ApiModel):
-    """What the search measured of one candidate, against the original on the same cells. It decides nothing."""
+    """What the search measured of one candidate. It decides who is confirmed, and nothing else."""
 
     pairs: int = 0
+    """Cells on which it talked beside the candidate that its generation was tested against."""
     won: int = 0
     lost: int = 0
     tied: int = 0
     points: float | None = None
-    """Percentage points of completion; ``None`` without pairs."""
+    """Percentage points of completion that it is better than the original, estimated from all conversations of the search;
+    ``None`` before it has talked."""
     points_low: float | None = None
+    """Lower end of its interval, 90 %."""
     points_high: float | None = None
     conversations_spent: int | None = None
     """Conversations of the search up to the last test of the candidate."""
     state: str | None = None
-    """``pool``, ``rejected``, ``finalist`` or ``pruned``."""
+    """``testing``, ``pool``, ``rejected`` or ``finalist``."""
     reason: str | None = None
-    """Why it was rejected, pruned or chosen."""
+    """How its test ended."""
 
 
 class HeadroomIssue(ApiModel):
