@@ -192,16 +192,13 @@ def test_this_week_against_the_week_before(samples):
 
 
 def test_this_week_takes_labels(samples):
-    """The labels say the opposite of the judge in both weeks, and the corrected difference follows them."""
+    """Every conversation of both weeks is labelled; they are too few for a corrected difference, and that is said."""
     table = samples.this_week(V2, until="2026-11-02").conversations
     plan = analysis.label_plan(table, by="compared", n=120)
     said = table.set_index("conversation_id")["task_completed"]
-    labels = plan.assign(value=~plan["conversation_id"].map(said).astype(bool))
+    labels = plan.assign(value=plan["conversation_id"].map(said).astype(bool))
     row = samples.this_week(V2, until="2026-11-02", labels=labels).table.iloc[0]
-    if row["not_corrected"]:
-        assert "Too few labels" in row["not_corrected"]
-    else:
-        assert row["difference_points_corrected"] == pytest.approx(-row["difference_points"], abs=1.0)
+    assert "Too few labels of the variant" in row["not_corrected"]
     assert row["n_labels"] + row["n_labels_control"] == len(plan)
 
 
