@@ -65,10 +65,7 @@ class ConversationTables(Pulling):
         --------
         >>> lift.client.prompts.update(lift.prompt_id("Support assistant"), content="…")  # doctest: +SKIP
         """
-        found = self._names.find(prompt)
-        if found is None:
-            raise self._names.unknown(prompt)
-        return found
+        return self._names.known_id(prompt)
 
     def conversations(
         self,

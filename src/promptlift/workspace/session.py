@@ -139,7 +139,7 @@ class Session:
         return frame
 
     @contextlib.contextmanager
-    def _bar(self, unit: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
+    def _bar(self, unit: str, total: int | None) -> Iterator[Callable[[int, int | None], None]]:
         """Show a progress bar while the block runs, if that takes longer than a second."""
         if not self._progress:
             yield lambda _done, _total: None
@@ -148,7 +148,7 @@ class Session:
 
         with tqdm(total=total, unit=f" {unit}", delay=SILENT_SECONDS, leave=False) as bar:
 
-            def move(done: int, total: int) -> None:
+            def move(done: int, total: int | None) -> None:
                 if bar.total != total:
                     bar.total = total
                 bar.update(done - bar.n)

@@ -217,10 +217,14 @@ class ConversationRead:
         self._rows += new
         self._total = total
         missing = [row for row in new if self._wanted.lacks(row)]
+        self._pending.update(row["id"] for row in missing)
+        # A few go at once, too few for any plan, so that nobody waits for the answer about the plan.
+        first, others = missing[:DETAIL_THREADS], missing[DETAIL_THREADS:]
+        for row in first:
+            pool.submit(row)
         if total / PAGE_ROWS + (total if missing else 0) > ASK_PLAN_FROM:
             ask_plan(self._transport, self._task)
-        self._pending.update(row["id"] for row in missing)
-        for row in missing:
+        for row in others:
             pool.submit(row)
         self._collect(pool.ready())
         self._report_progress()
