@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from promptlift.errors import ConfigError, MissingExtra
+from promptlift.errors import MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
