@@ -31,7 +31,6 @@ _CAREFUL_SECONDS: Final = 6.0
 _BURST_SECONDS: Final = 30.0
 # Rates are round numbers.
 _ROUND: Final = 10
-_UNCOUNTED: Final = 2
 # Requests at even distances go a little slower than the bucket fills, and may catch up what half a minute brought.
 _EVEN_SLACK: Final = 1.01
 _EVEN_BEHIND: Final = 30.0
@@ -155,14 +154,17 @@ class Pace:
         remaining: int | None = None,
         reset: float | None = None,
         wall_now: float = 0.0,
+        counted: bool = True,
     ) -> None:
         """Record an answer and its rate-limit headers.
 
+        One that is not ``counted`` says nothing of the rate: a key is refused before requests are counted.
         ``reset`` is either seconds from now or seconds since 1970; ``wall_now`` is the time since 1970.
         """
         self._in_flight = max(0, self._in_flight - 1)
         self._refusals = 0
-        self._accepted.append(now)
+        if counted:
+            self._accepted.append(now)
         if self._trying:
             self._trying, self._even_proven = False, True
         if limit is not None and limit > 0:
@@ -210,14 +212,13 @@ class Pace:
     def _learn(self, now: float, retry_after: float | None) -> None:
         """Learn the rate, and how the service counts, from what was accepted before a refusal."""
         count, elapsed = len(self._accepted), now - (self._sent[0] if self._sent else now)
-        # A refused key for the account, for one, may not have counted.
-        uncounted = count % _ROUND
-        self._whole_minute = count - uncounted if uncounted <= _UNCOUNTED else count
-        self.known, self.per_minute = True, self._whole_minute
+        self.known, self.per_minute, self._whole_minute = True, count, count
         # What a bucket that held as much as flows in within a minute had let through by now.
         flowing = count / (1 + elapsed / 60)
         likely = round(flowing / _ROUND) * _ROUND
-        fits = likely > 0 and abs(count - likely * (1 + elapsed / 60)) <= 1.5
+        # Some that were accepted may not have been answered yet.
+        missing = likely * (1 + elapsed / 60) - count
+        fits = likely > 0 and -1.5 <= missing <= 1.5 + min(self._in_flight, _FEW_IN_FLIGHT)
         unclear = retry_after is None and count - flowing < 1
         seems_even = self._soon(retry_after, flowing) or (
             retry_after is None and fits and (unclear or count % _ROUND)
