@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.read_list import RowsRead
-from promptlift.errors import IncompleteError
+from promptlift.errors import ApiError, IncompleteError
 from promptlift.schema.account import account_rate
 from promptlift.workspace.prompt_names import PromptNames
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from types import ModuleType
 
@@ -115,6 +115,20 @@ class Session:
         """Put the names of prompts into a table, as far as they are known without a request."""
         named: pd.DataFrame = frames().with_prompt_names(frame, self._names.known())
         return named
+
+    def _labels_of(self, prompt_ids: Iterable[str]) -> dict[str, str]:
+        """Return the names of prompts by id, as tables and legends show them.
+
+        Names are told apart where several prompts share one. Prompts that are not there any more have none, and so
+        have all of a service that does not list them.
+        """
+        wanted = set(prompt_ids)
+        if not wanted:
+            return {}
+        try:
+            return self._names.labels(wanted)
+        except ApiError:
+            return {}
 
     def _existing(self, frame: pd.DataFrame, filters: dict[str, Any]) -> pd.DataFrame:
         """Return a table, unless it is empty because there is no such prompt."""
