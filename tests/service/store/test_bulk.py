@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from sqlalchemy import event
 
@@ -36,7 +38,7 @@ def log(filled, numbers):
 
     @event.listens_for(filled.database._writer, "before_cursor_execute")
     def note(connection, cursor, statement, parameters, context, executemany):
-        found.append(statement)
+        found.append(re.sub(r"\(\?(, \?)*\)", "(…)", statement))  # a list of any length
 
     try:
         with filled.database.write() as connection:

@@ -31,9 +31,9 @@ def test_a_page_after_a_cursor_reads_a_range_of_an_index(filled):
         assert [row.id for row in page] == ids[2_000:2_005]
 
     *_, plan = plans(filled, deep, table="events")
-    assert "ix_events_account_id_seq" in plan, plan
-    # The bound is part of the range, not a filter on what was read, and the order is that of the index.
-    bound = "(account_id=? AND seq<?)" if filled.database.is_sqlite else "seq < "
-    assert bound in plan.partition("Filter")[0], plan
+    # The bound is part of the range, not a filter on what was read, and the order is that of the index. With one account
+    # PostgreSQL may take that of the numbers alone.
+    sqlite, postgresql = "ix_events_account_id_seq (account_id=? AND seq<?)", "seq < "
+    assert (sqlite if filled.database.is_sqlite else postgresql) in plan.partition("Filter")[0], plan
     assert "Sort" not in plan
     assert "TEMP B-TREE" not in plan
