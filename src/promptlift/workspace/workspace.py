@@ -10,6 +10,7 @@ from promptlift.workspace.comparing import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
 from promptlift.workspace.glance_views import Shown, show
+from promptlift.workspace.labelling import Labelling
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
@@ -68,6 +69,7 @@ class Workspace(
     PromptEditing,
     OptimizationTables,
     EventTables,
+    Labelling,
     Logging,
     Optimizing,
     Benchmarking,
