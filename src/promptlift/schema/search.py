@@ -94,9 +94,9 @@ class HeadroomIssue(ApiModel):
 class Headroom(ApiModel):
     """The most that mending everything could give, by the logged conversations, before anything is spent."""
 
-    conversations: int
+    conversations: int | None = None
     """Logged conversations that were judged."""
-    completed: int
+    completed: int | None = None
     points: float | None = None
     """Percentage points of completion that would be gained if every issue vanished; ``None`` where nothing was counted."""
     points_low: float | None = None
