@@ -1,9 +1,10 @@
-"""The writer of edits: it recognises the symptoms in the transcripts that it is shown, and guesses a rule against each."""
+"""The writer of edits: it recognises the symptoms in the transcripts that it is shown, and words a rule against each."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from promptlift.service.optimizations.tasks import EditDraft
 from promptlift.service.rehearsal.causes import CAUSES
 from promptlift.service.rehearsal.draws import Draws
 from promptlift.service.rehearsal.lines import MARK, kind_of
@@ -11,26 +12,20 @@ from promptlift.service.rehearsal.lines import MARK, kind_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.schema.transcript import Role
+    from promptlift.service.optimizations.tasks import EditsRequest, ShownConversation
     from promptlift.service.rehearsal.causes import Cause
 
-__all__ = ["Found", "ShownConversation", "Wording", "find_symptoms", "word_edit"]
+__all__ = ["Suspicion", "Wording", "suspect_causes", "word_edit", "write_edits"]
 
 _BY_FAILING: Final = {one.failing: one for one in CAUSES}
 _QUOTE_CHARS: Final = 120
+_EVIDENCE: Final = 3
 # How often the first rule against a symptom is the right one, and one that replaces a rule that did not help.
 _RIGHT_AT_FIRST: Final = 0.6
 _RIGHT_AFTERWARDS: Final = 0.85
 
 
-class ShownConversation(NamedTuple):
-    """A failed conversation that the writer is shown."""
-
-    id: str
-    messages: Sequence[tuple[Role, str]]
-
-
-class Found(NamedTuple):
+class Suspicion(NamedTuple):
     """A cause that the writer suspects, with a quote from each conversation in which it saw the symptom."""
 
     cause: Cause
@@ -45,26 +40,44 @@ class Wording(NamedTuple):
     text: str
 
 
-def find_symptoms(shown: Sequence[ShownConversation], seed: int) -> list[Found]:
+def write_edits(request: EditsRequest, seed: int) -> list[EditDraft]:
+    """Write an edit against each symptom in the failed conversations, the most frequent first.
+
+    Parameters
+    ----------
+    seed
+        Seed of the run.
+    """
+    content = request.prompt.content
+    edits = []
+    for cause, quotes in suspect_causes(request.conversations, seed):
+        wording = word_edit(cause, content, seed, request.seed, *(conversation for conversation, _ in quotes))
+        if wording is not None:
+            evidence = list(quotes[:_EVIDENCE])
+            edits.append(EditDraft(f"Rehearsal: {cause.symptom}.", cause.why, evidence, *wording))
+    return edits
+
+
+def suspect_causes(shown: Sequence[ShownConversation], seed: int) -> list[Suspicion]:
     """Return the causes that failed conversations point to, the one seen most often first.
 
-    Where nothing that the rehearsal says is recognised, as in conversations of real people, the cause is a guess.
+    Where no line of the rehearsal is recognised, as in conversations of real people, the cause is a guess.
     """
     quotes: dict[str, list[tuple[str, str]]] = {}
     for conversation in shown:
-        said = [
-            text.removeprefix(MARK).strip() for role, text in conversation.messages if role == "assistant"
-        ]
-        found = [(kind, text) for text in said if (kind := kind_of(text)) in _BY_FAILING]
-        if found:
-            failing, quote = found[0]
+        if conversation.completed:
+            continue
+        said = [text.removeprefix(MARK).strip() for role, text in conversation.turns if role == "assistant"]
+        symptoms = [(kind, text) for text in said if (kind := kind_of(text)) in _BY_FAILING]
+        if symptoms:
+            failing, words = symptoms[0]
         elif said and said[-1]:
-            failing, quote = Draws(seed, "guess", *said).one_of(CAUSES).failing, said[-1]
+            failing, words = Draws(seed, "guess", *said).one_of(CAUSES).failing, said[-1]
         else:
             continue
-        quotes.setdefault(str(failing), []).append((conversation.id, quote[:_QUOTE_CHARS].rstrip()))
+        quotes.setdefault(str(failing), []).append((conversation.id, words[:_QUOTE_CHARS].rstrip()))
     ordered = sorted(quotes.items(), key=lambda item: -len(item[1]))
-    return [Found(next(one for one in CAUSES if one.failing == name), seen) for name, seen in ordered]
+    return [Suspicion(next(one for one in CAUSES if one.failing == name), seen) for name, seen in ordered]
 
 
 def word_edit(cause: Cause, content: str, seed: int, *key: str | int) -> Wording | None:
