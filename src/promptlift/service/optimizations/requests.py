@@ -148,6 +148,8 @@ def _settings_of_run(settings: dict[str, Any]) -> dict[str, Any]:
     return {
         **settings["simulation"],
         "maxIterations": settings["maxIterations"],
+        "variantsPerGeneration": settings["variantsPerGeneration"],
+        "search": settings["search"],
         "verificationPasses": settings["verificationPasses"],
         "deploymentMode": settings["deploymentMode"],
         "autoDeploy": settings["autoDeploy"],

@@ -37,6 +37,9 @@ optimizations = Table(
     # Logged conversations to take scenarios from, in their order; a JSON list, written when the run begins.
     Column("pool", Text),
     Column("experiment", Text),
+    # What could be gained by the logged conversations, and the state of the search; JSON both.
+    Column("headroom", Text),
+    Column("search", Text),
     Column("results", Text),
     Column("failure", Text),
     Column("stop_reason", Text),
@@ -63,6 +66,11 @@ optimization_variants = Table(
     Column("content", Text, nullable=False),
     Column("rationale", Text),
     Column("created_at", BigInteger, nullable=False),
+    # Of a search: where it comes from by number, and its edits as JSON.
+    Column("generation", Integer),
+    Column("parent", Integer),
+    Column("other_parent", Integer),
+    Column("edits", Text),
     PrimaryKeyConstraint("optimization_id", "number"),
 )
 
