@@ -67,7 +67,9 @@ def edits() -> dict[str, dict[str, Any]]:
     }  # fmt: skip
 
 
-def candidates(named: dict[str, str] | None = None, made: dict[str, dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+def candidates(
+    named: dict[str, str] | None = None, made: dict[str, dict[str, Any]] | None = None
+) -> list[dict[str, Any]]:
     """Make the original and the candidates of three generations.
 
     Parameters
@@ -94,7 +96,9 @@ def candidates(named: dict[str, str] | None = None, made: dict[str, dict[str, An
             "metrics": {"taskCompletion": 50.0, "sentiment": 0.1, "quality": 70.0}, "pairs": {"n": 60}, "warnings": [],
         }
     ]  # fmt: skip
-    for number, (identifier, name, generation, (parent, other), of, state, counts, reason) in enumerate(rows, 1):
+    for number, (identifier, name, generation, (parent, other), of, state, counts, reason) in enumerate(
+        rows, 1
+    ):
         pairs, won, lost, spent = counts
         kept = [Edit.from_wire(made[one]) for one in of if made[one]["state"] != "refused"]
         points = 100.0 * (won - lost) / pairs
@@ -130,7 +134,13 @@ class SearchedService(ReviewedService):
     asked: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self):
-        results = {"winnerSelected": True, "winningVariantId": "v6", "lift": 62.5, "confidence": 0.96, "confidenceNeeded": 0.9}
+        results = {
+            "winnerSelected": True,
+            "winningVariantId": "v6",
+            "lift": 62.5,
+            "confidence": 0.96,
+            "confidenceNeeded": 0.9,
+        }
         plan = {
             "search": {"planned": 172, "spent": 168},
             "confirmation": {"planned": 173, "spent": 120},

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.frames.columns import read_table
 from promptlift.frames.layouts import EDITS
+from promptlift.frames.optimizations import value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,13 +42,21 @@ def edits_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
 
 
 def _edits_of(variants: Sequence[Row]) -> Iterator[tuple[Row, list[Row]]]:
-    """Yield each edit as the newest variant with it has it, and the variants that list it, the oldest first."""
-    found: dict[Any, tuple[Row, list[Row]]] = {}
+    """Yield each edit with the variants that list it, the oldest first.
+
+    What became of an edit is as the winner says, else the finalist, else the newest variant that lists it.
+    """
+    found: dict[Any, list[tuple[Row, Row]]] = {}
     for variant in sorted(variants, key=_age):
         for edit in _objects(variant.get("edits")):
-            having = found[edit["id"]][1] if edit.get("id") in found else []
-            found[edit.get("id")] = (edit, [*having, variant])
-    yield from found.values()
+            found.setdefault(edit.get("id"), []).append((edit, variant))
+    for listed in found.values():
+        edit, _ = max(enumerate(listed), key=lambda one: (_weight(one[1][1]), one[0]))[1]
+        yield edit, [variant for _, variant in listed]
+
+
+def _weight(variant: Row) -> int:
+    return 2 * (variant.get("isWinner") is True) + (value_at(variant, "search.state") == "finalist")
 
 
 def _where(edit: Row, having: Sequence[Row]) -> Row:
@@ -56,7 +65,8 @@ def _where(edit: Row, having: Sequence[Row]) -> Row:
     made = [
         one
         for one in having
-        if next(own for own in _objects(one.get("edits")) if own.get("id") == identifier).get("state") == "kept"
+        if next(own for own in _objects(one.get("edits")) if own.get("id") == identifier).get("state")
+        == "kept"
     ]
     first = (made or having)[0]
     return {

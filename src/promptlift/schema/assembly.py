@@ -25,8 +25,8 @@ def assembled(original: str, edits: Iterable[Edit]) -> str:
     Examples
     --------
     >>> from promptlift.schema.search import Edit
-    >>> assembled("Help people.", [Edit(id="e1", operation="add", text="Be brief.")])
-    'Help people.\\nBe brief.'
+    >>> assembled("Help people. Be quick.", [Edit(id="e1", operation="replace", anchor="quick", text="brief")])
+    'Help people. Be brief.'
     """
     text = original
     for edit in edits:

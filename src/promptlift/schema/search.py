@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
+from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel
 
 EditOperation = Literal["add", "replace", "delete"]
@@ -30,50 +31,73 @@ class EditEvidence(ApiModel):
 class Edit(ApiModel):
     """One change of a prompt that a search made, and what its conversations say of it."""
 
-    id: str
+    id: Annotated[str, Column(name="edit_id")]
     """The same in every candidate that has the edit."""
-    operation: str | None = None
+    operation: Annotated[str | None, Column(categories=EDIT_OPERATIONS)] = None
     """``add``, ``replace`` or ``delete``."""
-    anchor: str = ""
+    anchor: Annotated[str, Column()] = ""
     """The text of the prompt that is replaced or deleted, or after which the new text stands; empty for its end."""
-    text: str = ""
+    text: Annotated[str, Column()] = ""
     """The new text; empty for a deletion."""
-    symptom: str = ""
+    symptom: Annotated[str, Column()] = ""
     """What goes wrong in the conversations."""
-    cause: str = ""
+    cause: Annotated[str, Column()] = ""
     """Why, as the writer sees it."""
     evidence: list[EditEvidence] = Field(default_factory=list)
-    won: int | None = None
+    won: Annotated[int | None, Column()] = None
     """Cells that were completed with the edit and not without it. Candidates with and without it are compared, so other
     edits may have had their part in it."""
-    lost: int | None = None
+    lost: Annotated[int | None, Column()] = None
     """Cells that were completed without the edit and not with it."""
-    tied: int | None = None
+    tied: Annotated[int | None, Column()] = None
     """Cells that ended alike."""
-    effect: float | None = None
+    effect: Annotated[float | None, Column(unit="percentage points")] = None
     """Points of completion that the edit is worth by all conversations of the search; ``None`` before it was tested."""
-    state: str | None = None
+    state: Annotated[str | None, Column(categories=EDIT_STATES)] = None
     """``kept``, ``pruned`` (left out again because it earned nothing) or ``refused`` (never part of a prompt)."""
-    reason: str | None = None
+    reason: Annotated[str | None, Column()] = None
     """Why it was refused or pruned."""
 
 
 class CandidateSearch(ApiModel):
     """What the search measured of one candidate, against the original on the same cells. It decides nothing."""
 
-    pairs: int = 0
-    won: int = 0
-    lost: int = 0
-    tied: int = 0
-    points: float | None = None
+    pairs: Annotated[
+        int,
+        Column(
+            name="search_pairs",
+            meaning="Pairs of the search on which it was compared with the original; they decide nothing.",
+        ),
+    ] = 0
+    won: Annotated[
+        int, Column(name="search_won", meaning="Pairs of the search in which only the candidate completed.")
+    ] = 0
+    lost: Annotated[
+        int, Column(name="search_lost", meaning="Pairs of the search in which only the original completed.")
+    ] = 0
+    tied: Annotated[int, Column(name="search_tied", meaning="Pairs of the search that ended alike.")] = 0
+    points: Annotated[
+        float | None,
+        Column(
+            name="search_points",
+            unit="percentage points",
+            meaning="Points of completion over the original in the search.",
+        ),
+    ] = None
     """Percentage points of completion; ``None`` without pairs."""
-    points_low: float | None = None
-    points_high: float | None = None
-    conversations_spent: int | None = None
+    points_low: Annotated[
+        float | None,
+        Column(name="search_points_low", unit="percentage points", meaning="Lower end of its interval."),
+    ] = None
+    points_high: Annotated[
+        float | None,
+        Column(name="search_points_high", unit="percentage points", meaning="Upper end of its interval."),
+    ] = None
+    conversations_spent: Annotated[int | None, Column(name="search_conversations")] = None
     """Conversations of the search up to the last test of the candidate."""
-    state: str | None = None
+    state: Annotated[str | None, Column(name="search_state", categories=CANDIDATE_STATES)] = None
     """``pool``, ``rejected``, ``finalist`` or ``pruned``."""
-    reason: str | None = None
+    reason: Annotated[str | None, Column(name="search_reason")] = None
     """Why it was rejected, pruned or chosen."""
 
 

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import pytest
 
+from promptlift.service.optimizations.tasks import EditsRequest, ShownConversation
 from promptlift.service.optimizations.variants.checks import problems_of
+from promptlift.service.rehearsal import Rehearsal
 from promptlift.service.rehearsal.causes import CAUSES, Causes
 from promptlift.service.rehearsal.conversation import answer_as_assistant
 from promptlift.service.rehearsal.lines import kind_of
-from promptlift.service.rehearsal.reflection import ShownConversation, find_symptoms, word_edit
+from promptlift.service.rehearsal.reflection import suspect_causes, word_edit
 from promptlift.service.rehearsal.rewrites import REWRITES, rewrite
 from promptlift.service.rehearsal.script import SCRIPT
 from promptlift.service.rehearsal.truth import Truth
+from promptlift.service.simulations.prompt_text import PromptText
 
 PROMPT = "You help customers of a shop with orders and refunds. Never promise a refund above $50."
 OPENINGS = [f"It is about my order {number}" for number in range(400)]
@@ -31,6 +34,10 @@ def with_rules(content=PROMPT):
     return "\n".join([content, *(one.rules[0] for one in CAUSES)])
 
 
+def shown_as(name, turns, *, completed=False):
+    return ShownConversation(name, completed, [], turns)
+
+
 def failing_conversations(truth, content, openings):
     shown = []
     for number, opening in enumerate(openings):
@@ -40,7 +47,7 @@ def failing_conversations(truth, content, openings):
                 answer = answer_as_assistant(content, messages, truth)
                 failing = None if kind_of(answer) in ("asks", "goes on") else kind_of(answer)
                 messages += [("assistant", answer), ("user", "Go on, please.")]
-            shown.append(ShownConversation(f"cnv_{number}", messages))
+            shown.append(shown_as(f"cnv_{number}", messages))
     return shown
 
 
@@ -96,7 +103,7 @@ def test_the_causes_of_a_seed_have_their_shares():
 def test_the_symptom_that_a_conversation_shows_is_that_of_its_cause():
     truth = Truth(4)
     failed = failing_conversations(truth, PROMPT, OPENINGS[:60])
-    found = find_symptoms(failed, 4)
+    found = suspect_causes(failed, 4)
     for one in found:
         for conversation, quote in one.quotes:
             assert truth.causes.of(OPENINGS[int(conversation.removeprefix("cnv_"))]) == one.cause.failing
@@ -109,20 +116,20 @@ def test_the_symptom_that_a_conversation_shows_is_that_of_its_cause():
 def test_only_symptoms_that_are_shown_are_found():
     truth = Truth(4)
     failed = failing_conversations(truth, PROMPT, OPENINGS[:60])
-    all_found = {one.cause.failing for one in find_symptoms(failed, 4)}
-    kept = [one for one in failed if truth.causes.of(one.messages[0][1]) != "vague"]
-    assert {one.cause.failing for one in find_symptoms(kept, 4)} == all_found - {"vague"}
-    assert find_symptoms([], 4) == []
+    all_found = {one.cause.failing for one in suspect_causes(failed, 4)}
+    kept = [one for one in failed if truth.causes.of(one.turns[0][1]) != "vague"]
+    assert {one.cause.failing for one in suspect_causes(kept, 4)} == all_found - {"vague"}
+    assert suspect_causes([], 4) == []
 
 
 def test_conversations_of_real_people_give_guesses_with_quotes():
     shown = [
-        ShownConversation("cnv_a", [("user", "Where is my parcel?"), ("assistant", "Ask the post office.")]),
-        ShownConversation("cnv_b", [("user", "Hello?")]),
+        shown_as("cnv_a", [("user", "Where is my parcel?"), ("assistant", "Ask the post office.")]),
+        shown_as("cnv_b", [("user", "Hello?")]),
     ]
-    (found,) = find_symptoms(shown, 1)
+    (found,) = suspect_causes(shown, 1)
     assert list(found.quotes) == [("cnv_a", "Ask the post office.")]
-    assert find_symptoms(shown, 1) == [found]
+    assert suspect_causes(shown, 1) == [found]
 
 
 def test_a_rule_that_did_not_help_is_replaced_and_a_cured_text_is_left_alone():
@@ -138,3 +145,53 @@ def test_a_rule_that_did_not_help_is_replaced_and_a_cured_text_is_left_alone():
         cause.is_mended_by(one.text) for one in words
     )
     assert word_edit(cause, f"{PROMPT}\n{cause.rules[1]}", 1) is None
+
+
+def written(seed, content, conversations, *, number=1):
+    request = EditsRequest(
+        prompt=PromptText(content),
+        conversations=conversations,
+        edits=[],
+        intent={},
+        general={},
+        problems=[],
+        seed=number,
+    )
+    return Rehearsal(seed).write_edits(request).edits
+
+
+def test_edits_answer_the_symptoms_and_quote_them():
+    seed = curable_seed()
+    truth = Truth(seed)
+    failed = failing_conversations(truth, PROMPT, OPENINGS[:40])
+    edits = written(seed, PROMPT, [*failed, shown_as("cnv_ok", [("assistant", "Done.")], completed=True)])
+    assert 2 <= len(edits) <= 4
+    by_id = {one.id: one for one in failed}
+    for edit in edits:
+        assert edit.symptom.startswith("Rehearsal: ")
+        assert edit.operation == "add"
+        assert 1 <= len(edit.evidence) <= 3
+        for conversation, quote in edit.evidence:
+            assert any(quote in text for _, text in by_id[conversation].turns)
+    assert written(seed, PROMPT, failed) == written(seed, PROMPT, failed)
+    assert written(seed, PROMPT, []) == []
+
+
+def test_a_search_that_keeps_what_wins_learns_generation_by_generation():
+    gained = []
+    for seed in [seed for seed in range(12) if max(Truth(seed).effects.values()) > 1]:
+        truth, content, rates = Truth(seed), PROMPT, [solved(Truth(seed), PROMPT)]
+        for generation in range(4):
+            failed = failing_conversations(truth, content, OPENINGS[10 * generation : 10 * generation + 20])
+            for edit in written(seed, content, failed[:8], number=generation):
+                tried = (
+                    content.replace(edit.anchor, edit.text)
+                    if edit.operation == "replace"
+                    else f"{content}\n{edit.text}"
+                )
+                if solved(truth, tried) >= solved(truth, content):
+                    content = tried
+            rates.append(solved(truth, content))
+        assert rates == sorted(rates)
+        gained.append(rates[-1] - rates[0])
+    assert sum(gained) / len(gained) > 0.12
