@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pandas as pd
 
 from promptlift.analysis.reading import collect, facts_of, names_of, require, with_provenance
@@ -76,24 +77,24 @@ def search(variants: Any) -> pd.DataFrame:
     table["is_winner"] = table["is_winner"].astype("boolean").fillna(value=False)
     table["state"] = table["state"].astype("str")
     table = table.sort_values(["conversations", "generation"], kind="stable").reset_index(drop=True)
-    table["best_low"], table["best_high"] = _best_so_far(table)
+    for name, values in zip(("best_low", "best_high"), _best_so_far(table), strict=True):
+        table[name] = np.array(values, np.float64)
     said: Mapping[str, Any] = facts_of(variants)
     return with_provenance(
         table[list(_COLUMNS)], variants, "search", **{name: said[name] for name in _FACTS if name in said}
     )
 
 
-def _best_so_far(table: pd.DataFrame) -> tuple[pd.Series[float], pd.Series[float]]:
+def _best_so_far(table: pd.DataFrame) -> tuple[list[float], list[float]]:
     """Return the largest lower bound so far, and the upper bound of the candidate that has it."""
     low, high = 0.0, 0.0
-    lows, highs = [], []
-    for row in table.itertuples():
-        if row.state != "rejected" and pd.notna(row.points_low) and row.points_low > low:
-            low = float(row.points_low)
-            high = low if pd.isna(row.points_high) else float(row.points_high)
+    lows: list[float] = []
+    highs: list[float] = []
+    ends = table[["points_low", "points_high"]].to_numpy(np.float64)
+    for (own_low, own_high), state in zip(ends.tolist(), table["state"], strict=True):
+        # NaN is never larger.
+        if state != "rejected" and own_low > low:
+            low, high = own_low, max(own_low, own_high)
         lows.append(low)
         highs.append(high)
-    return (
-        pd.Series(lows, index=table.index, dtype="float64"),
-        pd.Series(highs, index=table.index, dtype="float64"),
-    )
+    return lows, highs

@@ -91,7 +91,7 @@ def search(
     _limit(ax, table, rows + 1)
     _draw_best(ax, table, groups[0].color if color is None else color)
     for group in groups:
-        own = {"marker": group.marker, "markersize": 6.0} | style
+        own: dict[str, Any] = {"marker": group.marker, "markersize": 6.0} | style
         theme.draw_estimates(
             ax, group.rows["conversations"], group.rows, "points", "n_pairs", color=group.color, **own
         )
