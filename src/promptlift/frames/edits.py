@@ -56,7 +56,7 @@ def _edits_of(variants: Sequence[Row]) -> Iterator[tuple[Row, list[Row]]]:
 
 
 def _weight(variant: Row) -> int:
-    return 2 * (variant.get("isWinner") is True) + (value_at(variant, "search.state") == "finalist")
+    return 2 * (variant.get("isWinner") is True) + int(value_at(variant, "search.state") == "finalist")
 
 
 def _where(edit: Row, having: Sequence[Row]) -> Row:
