@@ -43,7 +43,19 @@ class Named(NamedTuple):
 
 
 def today(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
-    """Optimize with the real service, as its users do: logged conversations first, then ``lift.optimize``."""
+    """Optimize with the real service without a search, as before there was one."""
+    return _service(world, model, endpoint, mode, seed, search="off")
+
+
+def search(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
+    """Optimize with the real service and its search."""
+    return _service(world, model, endpoint, mode, seed, search="on")
+
+
+def _service(
+    world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int, *, search: str
+) -> Named:
+    """Do as users of the service do: logged conversations first, then ``lift.optimize``."""
     settings = endpoint.settings
     environment = {
         "PROMPTLIFT_LLM_BASE_URL": settings.base_url,
@@ -73,6 +85,7 @@ def today(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, se
             if logged.logged != len(records):
                 raise RuntimeError(f"Not all conversations could be logged: {logged}")
             wait_for_insights(lift, [prompt.id], progress=False)
+            lift.client.settings.update(optimization={"search": search})
             model.forget()
             done = lift.optimize(prompt.id, mode=mode, seed=seed, timeout=DEADLINE_SECONDS)
             table = lift.variants(done.id)
@@ -112,6 +125,7 @@ def gepa_confirmed(world: World, model: WorldModel, endpoint: StubEndpoint, mode
 
 ENGINES: Final[dict[str, Callable[..., Named]]] = {
     "today": today,
+    "search": search,
     "gepa": gepa,
     "gepa-confirmed": gepa_confirmed,
 }

@@ -22,7 +22,7 @@ from promptlift.service.store import accounts, action_log, optimizations, prompt
 from promptlift.stats import Experiment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
+    from promptlift.stats.searched import Searched
+    from promptlift.stats.tally import PairTally
 
 # Exact as a number of JavaScript too.
 _SEED_BITS = 53
@@ -85,7 +87,9 @@ def trigger(
                 "persona_ids": None
                 if body.persona_ids is None
                 else orjson.dumps(list(dict.fromkeys(body.persona_ids))).decode(),
-                "settings": orjson.dumps({**chosen, **pace, "general": settings["general"]}).decode(),
+                "settings": orjson.dumps(
+                    {**chosen, **pace, **_search(body), "general": settings["general"]}
+                ).decode(),
                 "prompt": orjson.dumps(_prompt_of_run(prompt)).decode(),
                 "seed": secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
                 "rehearsal": rehearsal,
@@ -125,6 +129,11 @@ def _pace(body: OptimizationCreate, *, rehearsal: bool, default: float) -> dict[
         )
     seconds = default if body.rehearsal_seconds is None else body.rehearsal_seconds
     return {"rehearsalSeconds": seconds} if rehearsal and seconds else {}
+
+
+def _search(body: OptimizationCreate) -> dict[str, str]:
+    """Return what the request says of a search; nothing leaves it to the account's setting."""
+    return {} if body.search is None else {"search": body.search}
 
 
 def _check_text(prompt: AnyRow, link: str) -> None:
@@ -327,13 +336,22 @@ def _unmeasured(row: AnyRow) -> dict[str, Any]:
     )
 
 
-def experiment_of(row: AnyRow, *, variants: int | None = None, prior_sd_points: float = 10.0) -> Experiment:
+def experiment_of(
+    row: AnyRow,
+    *,
+    variants: int | None = None,
+    prior_sd_points: float = 10.0,
+    searched: Searched | None = None,
+    screened: Mapping[int, PairTally] | None = None,
+) -> Experiment:
     """Return the experiment of an optimization before its first pass.
 
     Parameters
     ----------
     variants
         How many there really are, where the model wrote fewer than asked for.
+    searched, screened
+        Of a search; see ``Experiment``.
     """
     settings = orjson.loads(row.settings)
     panel = None if row.persona_ids is None else orjson.loads(row.persona_ids)
@@ -352,6 +370,8 @@ def experiment_of(row: AnyRow, *, variants: int | None = None, prior_sd_points: 
         estimand="population" if panel is None else "panel",
         prior_sd_points=prior_sd_points,
         verification_passes=verification,
+        searched=searched,
+        screened=screened,
     )
 
 

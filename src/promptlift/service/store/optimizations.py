@@ -169,6 +169,18 @@ def logged(connection: Connection, account_id: str, prompt_id: str, *, before: i
     ).all()
 
 
+def judged(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> Sequence[AnyRow]:
+    """Return the judged ones of the same conversations as `logged`, with the documents of their insights."""
+    return connection.execute(
+        select(conversations.c.id, insights.c.task_completed, insights.c.document)
+        .select_from(conversations)
+        .join(insights, insights.c.conversation_id == conversations.c.id)
+        .where(*_there(account_id, prompt_id, before), insights.c.task_completed.is_not(None))
+        .order_by(*_LAST_FIRST)
+        .limit(REMEMBERED)
+    ).all()
+
+
 def transcripts(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> Iterator[bytes]:
     """Return the contents of the same conversations as `logged`, one at a time."""
     rows = connection.execution_options(yield_per=100).scalars(

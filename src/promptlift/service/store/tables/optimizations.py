@@ -37,7 +37,7 @@ optimizations = Table(
     # Logged conversations to take scenarios from, in their order; a JSON list, written when the run begins.
     Column("pool", Text),
     Column("experiment", Text),
-    # What could be gained by the logged conversations, and the state of the search; JSON both.
+    # What could be gained by the logged conversations; and the search with its candidates, edits and outcomes. Both JSON.
     Column("headroom", Text),
     Column("search", Text),
     Column("results", Text),
@@ -66,11 +66,6 @@ optimization_variants = Table(
     Column("content", Text, nullable=False),
     Column("rationale", Text),
     Column("created_at", BigInteger, nullable=False),
-    # Of a search: where it comes from by number, and its edits as JSON.
-    Column("generation", Integer),
-    Column("parent", Integer),
-    Column("other_parent", Integer),
-    Column("edits", Text),
     PrimaryKeyConstraint("optimization_id", "number"),
 )
 
@@ -108,6 +103,8 @@ simulations = Table(
     Column("ended_by", String(10)),
     # Whether the conversation met each target of the optimization, as JSON; nothing without targets.
     Column("criteria", Text),
+    # Titles of what the judge found wrong, as JSON; nothing where it found nothing.
+    Column("issues", Text),
     Column("error", Text),
     Column("content", LargeBinary),
     Column("created_at", BigInteger, nullable=False),

@@ -1,4 +1,4 @@
-"""The search of optimizations: headroom, its state, and where each candidate comes from."""
+"""The search of optimizations: headroom, its state, and what went wrong in simulated conversations."""
 
 from __future__ import annotations
 
@@ -16,6 +16,4 @@ def upgrade() -> None:
     # Not as a batch: SQLite's would copy the table.
     for name in ("headroom", "search"):
         op.add_column("optimizations", sa.Column(name, sa.Text(), nullable=True))
-    for name in ("generation", "parent", "other_parent"):
-        op.add_column("optimization_variants", sa.Column(name, sa.Integer(), nullable=True))
-    op.add_column("optimization_variants", sa.Column("edits", sa.Text(), nullable=True))
+    op.add_column("simulations", sa.Column("issues", sa.Text(), nullable=True))
