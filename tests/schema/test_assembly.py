@@ -20,7 +20,10 @@ def edit(operation, text="", anchor=""):
         (edit("add", "very", "Be"), "You help.\nBe very quick.\n\nNever promise a date.\n"),
         (edit("add", "Be kind.", "Not there."), "You help.\nBe quick.\n\nNever promise a date.\nBe kind."),
         (edit("replace", "Be brief.", "Be quick."), "You help.\nBe brief.\n\nNever promise a date.\n"),
-        (edit("replace", "Be brief.", "Not there."), "You help.\nBe quick.\n\nNever promise a date.\nBe brief."),
+        (
+            edit("replace", "Be brief.", "Not there."),
+            "You help.\nBe quick.\n\nNever promise a date.\nBe brief.",
+        ),
         (edit("delete", anchor="Be quick."), "You help.\n\nNever promise a date.\n"),
         (edit("delete", anchor="Not there."), TEXT),
         (edit("unknown", "Be kind."), "You help.\nBe quick.\n\nNever promise a date.\nBe kind."),

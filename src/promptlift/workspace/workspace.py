@@ -13,6 +13,7 @@ from promptlift.workspace.glance_views import Shown, show
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
+from promptlift.workspace.planning import Planning
 from promptlift.workspace.prompt_editing import PromptEditing
 from promptlift.workspace.prompt_views import PromptViews
 from promptlift.workspace.reviewing import Reviewing
@@ -56,6 +57,7 @@ def connect(
 
 class Workspace(
     Comparing,
+    Planning,
     ConversationTables,
     PromptViews,
     PromptEditing,
