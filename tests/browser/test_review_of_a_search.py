@@ -50,6 +50,12 @@ def test_tree_and_edits_are_read_without_scrolling_sideways(lab, searched, width
         assert box.locator(".plw-member").count() == 7
         assert box.locator(".plw-edit").count() == 4
         assert box.evaluate(SIDEWAYS) == []
+        # All candidates are on one axis: the lines of the original stand above each other.
+        zeros = box.locator(".plw-member .plw-piece-zero").evaluate_all(
+            "all => all.map(one => one.getBoundingClientRect().x)"
+        )
+        assert len(zeros) == 6
+        assert max(zeros) - min(zeros) < 1.5
         for place in ("card", "edits", "search"):
             box.locator(f".plw-{place}").first.evaluate("one => one.scrollIntoView()")
             notebook.screenshot(f"review-search-{place}-{width}-{theme.lower()}")

@@ -62,7 +62,7 @@ def test_the_headroom_is_that_of_the_analysis_and_no_model_is_called(lift, plann
     judged(lift, planned, 12, 12)
     with requests_of(lift) as seen:
         plan = lift.plan_optimization(planned.id, confidence_mode="high")
-    assert not [one for one in seen if one[0] != "GET"]
+    assert not [one for one in seen if not one.startswith("GET ")]
     table = analysis.headroom(
         lift.conversations(planned.id, insights=True), confidence_mode="high", pairs=plan.spending.pairs
     )
