@@ -1,5 +1,8 @@
 """Fifty million conversations in a snapshot, analysed by DuckDB with two threads: seconds and peak memory of each analysis.
 
+Beside the seconds on the clock stand those of the processor, user's and system's, divided by the two threads: what a machine with
+nothing else to do would take at best. The load is that of the machine while it was measured.
+
     python tests/benchmarks/fifty_million.py FOLDER [--rows 1000000 10000000 50000000] [--engines duckdb spark] [--keep]
 
 Rows are drawn by DuckDB in the layout of a snapshot, without transcripts. Each analysis runs in a process of its own, so that
@@ -11,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -115,13 +119,15 @@ def run(root: Path, name: str, engine: str) -> None:
         part["path"] for part in json.loads((root / "manifest.json").read_text(encoding="utf-8"))["files"]
     ]
     connection = _connection(root, engine)
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     table = RUNS[name](analysis, lambda of: scan(root, files, of, engine=engine, connection=connection))
-    seconds = time.perf_counter() - started
+    seconds, worked = time.perf_counter() - started, time.process_time() - worked
     numbers = table.select_dtypes("number")
     said = {
         "name": name,
         "seconds": round(seconds, 2),
+        "processor": round(worked, 2),
+        "load": round(os.getloadavg()[0], 1),
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "rows": len(table),
         "sums": {column: float(numbers[column].sum()) for column in numbers},
@@ -193,7 +199,8 @@ def main() -> None:
                 within = found["seconds"] <= MOST_SECONDS and found["megabytes"] <= MOST_MEGABYTES
                 apart = _apart(answers[0].get("sums", {}), found["sums"])
                 print(
-                    f"{said} {found['seconds']:7.2f} s {found['megabytes']:6,} MB  "
+                    f"{said} {found['seconds']:7.2f} s, processor {found['processor'] / THREADS:7.2f} s at {THREADS}, "
+                    f"load {found['load']:4.1f}, {found['megabytes']:6,} MB  "
                     f"{'within' if within else 'OVER'}  sums at most {apart:.0e} apart",
                     flush=True,
                 )

@@ -140,13 +140,8 @@ class Experiment:
                 f"verification_passes must be at most {VERIFICATION_PASSES_MAX}, not {verification_passes!r}."
             )
         self._searched = searched
-        self._design = Design.of(
-            variant_count if searched is None else 1,
-            mode,
-            confidence_mode,
-            max_iterations,
-            method=confidence_method,
-        )
+        of = variant_count if searched is None else 1
+        self._design = Design.of(of, mode, confidence_mode, max_iterations, method=confidence_method)
         if searched is not None:
             self._design = replace(self._design, keep=(), confirm_passes=searched.confirm_passes)
         if estimand not in {"population", "panel"}:
@@ -398,13 +393,14 @@ class Experiment:
                     screened_out_after=self._screened_out.get(arm),
                 )
         left = self._screened_out.get(arm)
+        looks = len(self._design.keep) if self._searched is None else self._searched.passes
         return variant_stats(
             arm,
             self._screen[arm],
             stage="screen",
             # Being left out is a look that ended the data, so the interval is made for as many looks.
-            look=max(left or min(self._passes, len(self._design.keep)), 1),
-            max_looks=max(len(self._design.keep), 1),
+            look=max(left or min(self._passes, looks), 1),
+            max_looks=max(looks, 1),
             prior_sd_points=self.prior_sd_points,
             screened_out_after=left,
         )

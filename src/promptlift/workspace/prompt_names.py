@@ -139,6 +139,17 @@ class PromptNames:
         if not self.is_there(prompt_id):
             raise self.unknown(prompt_id)
 
+    def check_filter(self, prompt_id: str) -> None:
+        """Refuse the id of a prompt that does not exist and has no conversations, before anything is read.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt; the message has near names.
+        """
+        if not self.is_there(prompt_id) and not self._has_conversations(prompt_id):
+            raise self.unknown(prompt_id)
+
     def call(self, given: str, act: Callable[[str], Answer]) -> Answer:
         """Do something that the service itself refuses when there is no such prompt.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.service.optimizations.reflection_request import EditsAnswer, edits_messages
+from promptlift.service.optimizations.generations.request import EditsAnswer, edits_messages
 from promptlift.service.optimizations.tasks import EditDraft, VariantDraft, WrittenDrafts, WrittenEdits
 from promptlift.service.optimizations.variants.request import VariantsAnswer, variants_messages
 from promptlift.service.simulations.model_tasks import ModelSimulationTasks

@@ -17,13 +17,13 @@ from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
-from promptlift.service.optimizations.requests import experiment_of
-from promptlift.service.optimizations.searching import Searching
+from promptlift.service.optimizations.experiment import experiment_of
+from promptlift.service.optimizations.generations.run import Searching
 from promptlift.service.optimizations.targets import targets_of
 from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
-from promptlift.service.optimizations.variants.write import write_variants
+from promptlift.service.optimizations.variants.write import given_variants, write_variants
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.run import Run, SimulatedConversation
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
@@ -158,15 +158,20 @@ class OptimizationRun(Run):
             if searching.begin(pool, self._notes):
                 with self.database.read() as connection:
                     return optimizations.variants(connection, row.id)
-        written = write_variants(
-            self.tasks,
-            prompt=self.prompt,
-            count=row.variant_count,
-            intent=intent,
-            failures=_failures(failures, said, read_exclusions(self.exclusions)),
-            general=self.general,
-            seed=row.seed,
-            said=said,
+        given = self._settings.get("candidates")
+        written = (
+            given_variants(given)
+            if given
+            else write_variants(
+                self.tasks,
+                prompt=self.prompt,
+                count=row.variant_count,
+                intent=intent,
+                failures=_failures(failures, said, read_exclusions(self.exclusions)),
+                general=self.general,
+                seed=row.seed,
+                said=said,
+            )
         )
         if len(written.variants) < row.variant_count:
             self._notes.append(

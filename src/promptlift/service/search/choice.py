@@ -23,7 +23,7 @@ ANSWERED: Final = 0.15
 SEEN_AGAIN: Final = 0.5
 # What happened under the text to be edited says more than what happened under the original.
 PRESENT: Final = 2.0
-SAME_ISSUE: Final = 8.0
+SAME_ISSUE: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,12 @@ def page(
     """Return one page of optimizations, newest first, and how many there are."""
     wanted = paging.equal(optimizations, account_id=account_id, prompt_id=prompt_id, status=status)
     return paging.page(
-        connection, optimizations, wanted, without=("pool", "experiment"), limit=limit, offset=offset
+        connection,
+        optimizations,
+        wanted,
+        without=("pool", "experiment", "headroom", "search"),
+        limit=limit,
+        offset=offset,
     )
 
 

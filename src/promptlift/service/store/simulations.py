@@ -107,6 +107,16 @@ def count(connection: Connection, optimization_id: str) -> int:
     return int(connection.scalar(statement) or 0)
 
 
+def count_by_stage(connection: Connection, optimization_id: str) -> dict[str, int]:
+    """Count the conversations of each stage, those that were lost included."""
+    rows = connection.execute(
+        select(simulations.c.stage, func.count())
+        .filter_by(optimization_id=optimization_id)
+        .group_by(simulations.c.stage)
+    ).all()
+    return dict(map(tuple, rows))
+
+
 def page(
     connection: Connection,
     account_id: str,

@@ -52,6 +52,8 @@ class Pulling(Session):
 
         Raises
         ------
+        NotFound
+            When there is no such prompt; the message has near names, and no folder is made.
         SnapshotError
             When the folder is of another account, service or prompt, is being written by another process, or is damaged.
         IncompleteError
@@ -66,6 +68,8 @@ class Pulling(Session):
 
         options = PullOptions(self._names.id_of_filter(prompt_id), content, everything)
         path = Path(folder)
+        if options.prompt_id is not None and not path.exists():
+            self._names.check_filter(options.prompt_id)
         with only_writer(path), self._bar("conversations pulled", None) as move:
             snapshot = Pull(self.client, path, options, move).run()
         self._last_pull = path, options.prompt_id

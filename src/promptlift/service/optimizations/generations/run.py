@@ -10,9 +10,9 @@ import orjson
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
-from promptlift.service.optimizations.reflection import Reflection, Written
-from promptlift.service.optimizations.requests import experiment_of
-from promptlift.service.search.budget import Budget
+from promptlift.service.optimizations.experiment import experiment_of
+from promptlift.service.optimizations.generations.budget import budget_of, personas_of
+from promptlift.service.optimizations.generations.reflection import Reflection, Written
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.pool import Search, Talk, Write
 from promptlift.service.simulations.run import SimulatedConversation
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Searching"]
 
-NAME_EDITS: Final = 3
 RATIONALE_CHARS: Final = 2_000
 
 
@@ -53,17 +52,10 @@ class Searching:
         self._row = row
         self._prior_sd_points = prior_sd_points
         settings = orjson.loads(row.settings)
-        panel = None if row.persona_ids is None else orjson.loads(row.persona_ids)
-        self._personas = settings["personaCount"] if panel is None else len(panel)
+        self._personas = personas_of(row)
         self._scenarios = settings["scenariosPerSimulation"]
-        self._is_panel = panel is not None
-        self._budget = Budget.of(
-            variants=row.variant_count,
-            mode=row.mode,
-            personas=self._personas,
-            scenarios=self._scenarios,
-            iterations=settings["maxIterations"],
-        )
+        self._is_panel = row.persona_ids is not None
+        self._budget = budget_of(row)
         self._search = Search(
             conversations=self._budget.search,
             generations_max=self._budget.generations_max,
