@@ -181,12 +181,12 @@ class Experiment:
         self._passes, self._conversations = searched.passes, searched.conversations
         if searched.finalist is None:
             return
-        self._screened_out = dict.fromkeys(
-            (arm for arm in self._active if arm != searched.finalist), searched.passes
-        )
-        self._confirm(searched.finalist)
         if not searched.confirm_passes:
             self._status, self._reason = "no_winner", "budget"
+            return
+        others = (arm for arm in self._active if arm != searched.finalist)
+        self._screened_out = dict.fromkeys(others, searched.passes)
+        self._confirm(searched.finalist)
 
     def next_pass(self) -> Pass | None:
         """Return which arms run on which cells next: the same answer until `record`, ``None`` at the end."""

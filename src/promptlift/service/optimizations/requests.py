@@ -14,7 +14,7 @@ from promptlift.service.errors import ApiException, invalid, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.experiment import experiment_of
-from promptlift.service.optimizations.generations.views import candidates_of, headroom_of, plan_of
+from promptlift.service.optimizations.generations.views import candidates_of, headroom_of, judged_of, plan_of
 from promptlift.service.optimizations.results import unmeasured, variants_of
 from promptlift.service.optimizations.targets import criteria_of
 from promptlift.service.simulations import run_personas
@@ -60,6 +60,8 @@ def trigger(
     link, prompt_id = _link(body)
     pace = _pace(body, rehearsal=rehearsal, default=rehearsal_seconds)
     now = clock.now()
+    with database.read() as connection:
+        judged = judged_of(connection, caller.account_id, prompt_id, before=now)
     with database.write() as connection:
         accounts.lock(connection, caller.account_id)
         prompt = prompts.find(connection, caller.account_id, prompt_id)
@@ -90,7 +92,7 @@ def trigger(
             "rehearsal": rehearsal,
             "created_at": now,
         }
-        found = headroom_of(connection, caller.account_id, prompt_id, before=now, row=columns)
+        found = headroom_of(judged, columns, exclusions=settings["general"].get("excludedDataAndTopics"))
         columns["headroom"] = None if found is None else orjson.dumps(found).decode()
         optimizations.add(connection, columns)
         lifecycle.start_next(connection, caller.account_id, now=now)

@@ -50,6 +50,7 @@ __all__ = ["OptimizationRun"]
 FAILURES_READ = 300
 ISSUES_SHOWN = 10
 SUMMARIES_SHOWN = 5
+NO_SEARCH = "There was no search: no edit was written that could be tested, or the budget is too small. Variants were written at once."
 
 
 class OptimizationRun(Run):
@@ -154,10 +155,11 @@ class OptimizationRun(Run):
         candidates = [(one.id, FAILURE_WEIGHT if one.task_completed is False else 1.0) for one in logged]
         pool = weighted_order(candidates, random.Random(f"{row.seed} pool"))
         if failures and self._may_search():
-            searching = Searching(self, prior_sd_points=_prior_sd(history))
+            searching = Searching(self, prior_sd_points=_prior_sd(history), said=said)
             if searching.begin(pool, self._notes):
                 with self.database.read() as connection:
                     return optimizations.variants(connection, row.id)
+            self._notes.append(NO_SEARCH)
         given = self._settings.get("candidates")
         written = (
             given_variants(given)

@@ -49,8 +49,6 @@ class Written:
         How often an issue was shown by now.
     conversations
         Logged conversations that were shown.
-    capable
-        Whether any answer was of use.
     """
 
     shown: Counter[str]
@@ -58,7 +56,6 @@ class Written:
     edits: dict[str, Edit] = field(default_factory=dict)
     refused: list[dict[str, Any]] = field(default_factory=list)
     conversations: set[str] = field(default_factory=set)
-    capable: bool = False
 
 
 @dataclass(slots=True)
@@ -78,16 +75,18 @@ class Reflection:
     ----------
     run
         The run; its tasks write, and its owner's words may be used.
+    said
+        Words of the logged conversations, where they are known already.
     """
 
-    def __init__(self, run: OptimizationRun) -> None:
+    def __init__(self, run: OptimizationRun, said: LoggedWords | None = None) -> None:
         self._run = run
         self._row = run.optimization
         self._intent: dict[str, Any] = {} if self._row.intent is None else orjson.loads(self._row.intent)
         self._own = owners_words(run.prompt, self._intent, run.general)
         self._exclusions = read_exclusions(run.exclusions)
         self._logged: list[Seen] | None = None
-        self._words: LoggedWords | None = None
+        self._words = said
 
     def write(self, search: Search, step: Write, shown: Mapping[str, int]) -> Written:
         """Write the candidates of a step: a chain, in which each has the edits of the one before and those of its own.
@@ -103,7 +102,10 @@ class Reflection:
         said = [self._logged_words(), self._simulated_words(search)]
         for _ in range(step.children):
             before = {one.id for one in edits}
-            edits = self._reflect(search, seen, said, edits, written)
+            try:
+                edits = self._reflect(search, seen, said, edits, written)
+            except LlmBadAnswer:
+                break  # asked again, it would answer the same
             if {one.id for one in edits} != before:
                 ids = tuple(sorted((one.id for one in edits), key=lambda name: int(name[1:])))
                 written.children.append(Child(step.parent, ids))
@@ -134,10 +136,7 @@ class Reflection:
             problems=[one["reason"] for one in written.refused],
             seed=self._row.seed + number,
         )
-        try:
-            answer = self._run.tasks.write_edits(request)
-        except LlmBadAnswer:
-            return edits
+        answer = self._run.tasks.write_edits(request)
         for draft in answer.edits:
             number += 1
             new = self._edit(f"e{number}", draft, shown, said)
@@ -146,7 +145,6 @@ class Reflection:
             if problem is None:
                 edits = list(joined.edits)
                 written.edits |= {one.id: one for one in edits}
-                written.capable = True
             else:
                 reason = storable_line(problem, REASON_CHARS)
                 refused = {**new.to_json(), "reason": reason, "child": len(written.children)}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.optimizations.run import OptimizationRun
+    from promptlift.service.optimizations.variants.logged_words import LoggedWords
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats import Experiment
 
@@ -44,9 +45,13 @@ class Searching:
         The run whose finalist it finds.
     prior_sd_points
         Spread of the account's own true effects.
+    said
+        Words of the logged conversations, where they are known already.
     """
 
-    def __init__(self, run: OptimizationRun, *, prior_sd_points: float) -> None:
+    def __init__(
+        self, run: OptimizationRun, *, prior_sd_points: float, said: LoggedWords | None = None
+    ) -> None:
         row = run.optimization
         self._run = run
         self._row = row
@@ -67,7 +72,7 @@ class Searching:
         self._shown: dict[str, int] = {}
         self._read: set[str] = set()
         self._refused: list[dict[str, Any]] = []
-        self._reflection = Reflection(run)
+        self._reflection = Reflection(run, said)
 
     # Begin, and carry on
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.optimizations.generations.budget import budget_of, verification_of
 from promptlift.service.search.evidence import record_of, with_and_without
 from promptlift.service.search.headroom import Judged, headroom
@@ -23,15 +24,26 @@ if TYPE_CHECKING:
     from promptlift.service.search.pool import Member
     from promptlift.service.store.tables import AnyRow
 
-__all__ = ["candidates_of", "headroom_of", "plan_of"]
+__all__ = ["candidates_of", "headroom_of", "judged_of", "plan_of"]
 
 # Quantile of the normal distribution for an interval of 90 %.
 Z90: Final = 1.645
 PRUNED: Final = "Without it the prompt did at least as well."
 
 
+def judged_of(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> list[Judged]:
+    """Return how the logged conversations of a prompt were judged."""
+    return [
+        Judged(
+            bool(one.task_completed),
+            tuple(issue["title"] for issue in orjson.loads(one.document).get("issues") or []),
+        )
+        for one in optimizations.judged(connection, account_id, prompt_id, before=before)
+    ]
+
+
 def headroom_of(
-    connection: Connection, account_id: str, prompt_id: str, *, before: int, row: Mapping[str, Any]
+    judged: Sequence[Judged], row: Mapping[str, Any], *, exclusions: str | None
 ) -> dict[str, Any] | None:
     """Return what could be gained by the logged conversations; ``None`` where none was judged.
 
@@ -39,23 +51,20 @@ def headroom_of(
     ----------
     row
         Columns of the optimization that is asked for.
+    exclusions
+        Data and topics that must not appear, as the account's owner wrote them.
     """
-    found = optimizations.judged(connection, account_id, prompt_id, before=before)
-    if not found:
+    if not judged:
         return None
     settings = orjson.loads(row["settings"])
     pairs = settings["personaCount"] * settings["scenariosPerSimulation"]
-    judged = [
-        Judged(
-            bool(one.task_completed),
-            tuple(issue["title"] for issue in orjson.loads(one.document).get("issues") or []),
-        )
-        for one in found
-    ]
     passes = confirm_passes(row["variant_count"], row["mode"], settings["maxIterations"])
-    return headroom(
+    found = headroom(
         judged, pairs=pairs * passes, mode=row["mode"], confidence_mode=settings["confidenceMode"]
     )
+    hidden = read_exclusions(exclusions)
+    found["issues"] = [one for one in found["issues"] if not hidden.found_in(one["title"])]
+    return found
 
 
 def plan_of(row: AnyRow, held: Mapping[str, int]) -> dict[str, Any] | None:
