@@ -82,7 +82,8 @@ def assemble(original: str, edits: Iterable[Edit]) -> str:
     An addition whose anchor is not there stands at the end, so that a set from which an edit is left out still makes a
     prompt.
     """
-    return assembled(original, sorted(edits, key=lambda edit: edit.number))
+    ordered = sorted(edits, key=lambda edit: edit.number)
+    return assembled(original, ordered)
 
 
 def join(original: str, edits: Sequence[Edit], new: Edit) -> Joined:
