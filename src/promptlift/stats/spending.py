@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from promptlift.stats.budget import VERIFICATION_PASSES, confirm_passes, screening_plan
+from promptlift.stats.budget import (
+    CONFIRM_PASSES_MAX,
+    PASSES_PER_ITERATION,
+    VERIFICATION_PASSES,
+    confirm_passes,
+    screening_plan,
+)
 
 if TYPE_CHECKING:
     from promptlift.stats.budget import Mode
@@ -12,8 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["PlannedSpending", "planned_spending"]
 
 _ARMS: Final = 2
-_CONFIRM_MAX: Final = 16
-_PASSES: Final[dict[str, int]] = {"exploratory": 1, "validation": 2}
 
 
 class PlannedSpending(NamedTuple):
@@ -79,7 +83,7 @@ def planned_spending(
         whole = screening + _ARMS * cells * passes
         screening = whole // 2
         # A generation takes an iteration as a pass of the confirmation does.
-        left = _PASSES[mode] * iterations - 1
-        passes = max(0, min(_CONFIRM_MAX, (whole - screening) // (_ARMS * cells), left))
+        left = PASSES_PER_ITERATION[mode] * iterations - 1
+        passes = max(0, min(CONFIRM_PASSES_MAX, (whole - screening) // (_ARMS * cells), left))
     pairs = cells * passes
     return PlannedSpending(screening, _ARMS * pairs, _ARMS * cells * verification_passes, pairs)
