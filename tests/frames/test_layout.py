@@ -257,7 +257,7 @@ LAYOUT = {
         "search_points_low: float64",
         "search_points_high: float64",
         "search_conversations: Int64",
-        "search_state: pool|rejected|finalist|pruned",
+        "search_state: testing|pool|rejected|finalist",
         "search_reason: str",
     ],
     "actions": [

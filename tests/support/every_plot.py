@@ -140,7 +140,7 @@ def searched(names: tuple[str, ...], n: int) -> pd.DataFrame:
         {"id": f"v{place}", "name": name, "isOriginal": False, "generation": 1 + place // 3, "parentVariantId": "v0",
          "search": {"pairs": n, "won": 9, "lost": 3, "tied": max(0, n - 12), "points": 4.0 * place - 6.0,
                     "pointsLow": 4.0 * place - 18.0, "pointsHigh": 4.0 * place + 6.0, "conversationsSpent": 16 * (place + 1) + n,
-                    "state": ("pool", "rejected", "pruned", "finalist")[place % 4], "reason": None}}
+                    "state": ("pool", "rejected", "testing", "finalist")[place % 4], "reason": None}}
         for place, name in enumerate(names * 3)
     ]  # fmt: skip
     return variants_table([{"id": "o1", "optimization": {"id": "o1"}, "variants": rows}])[0]

@@ -86,7 +86,7 @@ def candidates(
         ("v3", "Generation 2 of 1", 2, ("v1", None), ("e1", "e2", "e4"), "pool", (24, 9, 3, 80), None),
         ("v4", "Generation 2, ask first", 2, ("v2", None), ("e3", "e2"), "rejected", (8, 1, 3, 96),
          "It lost on the first batch."),
-        ("v5", "Generation 3, merged", 3, ("v3", "v2"), ("e1", "e2", "e4", "e3"), "pruned", (40, 15, 4, 128),
+        ("v5", "Generation 3, merged", 3, ("v3", "v2"), ("e1", "e2", "e4", "e3"), "pool", (40, 15, 4, 128),
          "One of its edits earned nothing."),
         ("v6", "Generation 3, pruned", 3, ("v5", None), ("e1", "e4", "e3"), "finalist", (48, 19, 4, 168), None),
     ]  # fmt: skip

@@ -20,12 +20,12 @@ __all__ = ["search"]
 _STATES: Final = {
     "pool": "in the pool",
     "finalist": "finalist",
-    "pruned": "pruned later",
+    "testing": "still tested",
     "rejected": "rejected",
 }
-_MARKERS: Final = {"pool": "o", "finalist": "D", "pruned": "s", "rejected": "X"}
+_MARKERS: Final = {"pool": "o", "finalist": "D", "testing": "s", "rejected": "X"}
 _NOTE: Final = (
-    "The line is the best lower bound so far, the band reaches to the upper bound of the same candidate; dotted: first result of a "
+    "Estimated from all conversations of the search, with 90 % intervals. The line is the best lower bound so far, the band reaches to the upper bound of the same candidate; dotted: first result of a "
     "generation. A search only chooses the finalist: the best of several is partly lucky, and its lift is measured by the confirmation."
 )
 
@@ -41,8 +41,8 @@ def search(
 ) -> Axes:
     """Draw the candidates of a search by the conversations it had spent, and the best lower bound so far.
 
-    Each point is a candidate with its interval, against the original on the same conversations. The points' shapes say
-    what became of them.
+    Each point is a candidate with its interval, as estimated from all conversations of the search. The points' shapes say
+    what became of the candidates.
 
     Parameters
     ----------

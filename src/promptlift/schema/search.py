@@ -13,7 +13,7 @@ EditOperation = Literal["add", "replace", "delete"]
 EDIT_OPERATIONS: Final[tuple[EditOperation, ...]] = get_args(EditOperation)
 EditState = Literal["kept", "pruned", "refused"]
 EDIT_STATES: Final[tuple[EditState, ...]] = get_args(EditState)
-CandidateState = Literal["pool", "rejected", "finalist", "pruned"]
+CandidateState = Literal["testing", "pool", "rejected", "finalist"]
 CANDIDATE_STATES: Final[tuple[CandidateState, ...]] = get_args(CandidateState)
 SearchSetting = Literal["on", "off"]
 SEARCH_DEFAULT: Final[SearchSetting] = "off"
@@ -60,45 +60,34 @@ class Edit(ApiModel):
 
 
 class CandidateSearch(ApiModel):
-    """What the search measured of one candidate, against the original on the same cells. It decides nothing."""
+    """What the search measured of one candidate. It decides who is confirmed, and nothing else."""
 
-    pairs: Annotated[
-        int,
-        Column(
-            name="search_pairs",
-            meaning="Pairs of the search on which it was compared with the original; they decide nothing.",
-        ),
-    ] = 0
+    pairs: Annotated[int, Column(name="search_pairs")] = 0
+    """Cells on which it talked beside the candidate that its generation was tested against."""
     won: Annotated[
-        int, Column(name="search_won", meaning="Pairs of the search in which only the candidate completed.")
+        int, Column(name="search_won", meaning="Of these, cells that only this candidate completed.")
     ] = 0
     lost: Annotated[
-        int, Column(name="search_lost", meaning="Pairs of the search in which only the original completed.")
+        int, Column(name="search_lost", meaning="Of these, cells that only the other one completed.")
     ] = 0
-    tied: Annotated[int, Column(name="search_tied", meaning="Pairs of the search that ended alike.")] = 0
-    points: Annotated[
-        float | None,
-        Column(
-            name="search_points",
-            unit="percentage points",
-            meaning="Points of completion over the original in the search.",
-        ),
-    ] = None
-    """Percentage points of completion; ``None`` without pairs."""
-    points_low: Annotated[
-        float | None,
-        Column(name="search_points_low", unit="percentage points", meaning="Lower end of its interval."),
-    ] = None
+    tied: Annotated[int, Column(name="search_tied", meaning="Of these, cells that ended alike.")] = 0
+    points: Annotated[float | None, Column(name="search_points", unit="percentage points")] = None
+    """Percentage points of completion that it is better than the original, estimated from all conversations of the search;
+    ``None`` before it has talked."""
+    points_low: Annotated[float | None, Column(name="search_points_low", unit="percentage points")] = None
+    """Lower end of its interval, 90 %."""
     points_high: Annotated[
         float | None,
-        Column(name="search_points_high", unit="percentage points", meaning="Upper end of its interval."),
+        Column(
+            name="search_points_high", unit="percentage points", meaning="Upper end of its interval, 90 %."
+        ),
     ] = None
     conversations_spent: Annotated[int | None, Column(name="search_conversations")] = None
     """Conversations of the search up to the last test of the candidate."""
     state: Annotated[str | None, Column(name="search_state", categories=CANDIDATE_STATES)] = None
-    """``pool``, ``rejected``, ``finalist`` or ``pruned``."""
+    """``testing``, ``pool``, ``rejected`` or ``finalist``."""
     reason: Annotated[str | None, Column(name="search_reason")] = None
-    """Why it was rejected, pruned or chosen."""
+    """How its test ended."""
 
 
 class HeadroomIssue(ApiModel):

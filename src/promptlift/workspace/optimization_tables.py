@@ -134,8 +134,9 @@ class OptimizationTables(Session):
             uncertainty_source, warnings, content, number, original_task_completion (on the same pairs), rehearsal,
             lift_verified, lift_verified_low, lift_verified_high (percent, on pairs after the decision); of a search
             also generation (0 is the original), parent_variant_id, other_parent_variant_id (of a merge), search_pairs,
-            search_won, search_lost, search_tied, search_points with the ends of its interval, search_conversations (spent
-            up to its last test), search_state (``pool``, ``rejected``, ``finalist``, ``pruned``), search_reason.
+            search_won, search_lost, search_tied (cells beside the candidate that its generation was tested against),
+            search_points over the original with the ends of its 90 % interval, search_conversations (spent up to its last
+            test), search_state (``testing``, ``pool``, ``rejected``, ``finalist``), search_reason.
 
             ``attrs["promptlift"]`` has the units, how task completion was given, and of the optimization its status,
             confidence, threshold, trace (confidence by pass), interval_level, reason and rehearsal; of several

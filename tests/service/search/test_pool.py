@@ -104,6 +104,15 @@ def test_taken_up_at_every_step_a_search_goes_the_same_way(seed):
     assert again.to_json() == calm.to_json()
 
 
+def test_a_candidate_with_the_edits_of_another_comes_from_it():
+    search = new()
+    search.step()
+    chain = [("e1",), ("e1", "e2"), ("e1", "e2", "e3")]
+    search.wrote([Child(0, edits) for edits in chain], {f"e{number}": edit(number) for number in (1, 2, 3)})
+    assert [one.parent for one in search.members[1:]] == [0, 1, 2]
+    assert {one.base for one in search.members[1:]} == {0}
+
+
 def test_without_anything_written_the_search_ends():
     search = new()
     search.step()

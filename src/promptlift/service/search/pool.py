@@ -173,10 +173,14 @@ class Search:
             return
         self.generation += 1
         self.looks = 0
+        first = len(self.members)
         for child in new:
             number = len(self.members)
+            parent = child.parent
+            if number > first and child.other_parent is None:
+                parent = max(parent, number - 1, key=lambda one: self._shared(one, child))
             self.members.append(
-                Member(number, self.generation, child.parent, child.other_parent, child.edits, new[0].parent)
+                Member(number, self.generation, parent, child.other_parent, child.edits, new[0].parent)
             )
         fits = self.left // BATCH_LEAST - 1
         for one in self.testing[fits:]:
@@ -212,27 +216,25 @@ class Search:
 
     def best(self) -> Member:
         """Return the member of the pool with the best lower bound of what its edits are worth together."""
-        known = self.worth()
-
-        def bound(member: Member) -> float:
-            mean, sd = known.of(member.edits)
-            return mean - CAUTION * sd
-
-        return max(
-            (one for one in self.members if one.state == "pool"), key=lambda one: (bound(one), one.number)
-        )
+        return self._best_of([one for one in self.members if one.state == "pool"])
 
     def finalist(self) -> Member | None:
         """Return whom to confirm: the best one of the pool, else the best one that was rejected; ``None`` without any."""
-        known = self.worth()
         tested = [one for one in self.members[1:] if one.spent]
-        pool = [one for one in tested if one.state == "pool"] or tested
+        of = [one for one in tested if one.state == "pool"] or tested
+        return self._best_of(of) if of else None
+
+    def _best_of(self, members: Sequence[Member]) -> Member:
+        known = self.worth()
 
         def bound(member: Member) -> tuple[float, int]:
             mean, sd = known.of(member.edits)
             return mean - CAUTION * sd, member.number
 
-        return max(pool, key=bound) if pool else None
+        return max(members, key=bound)
+
+    def _shared(self, number: int, child: Child) -> int:
+        return len(set(self.members[number].edits) & set(child.edits))
 
     def to_json(self) -> dict[str, Any]:
         """Return the search as plain JSON, from which ``from_json`` continues exactly as this one would."""

@@ -40,7 +40,7 @@ UNTESTED: Final = (
 _STATES: Final[dict[str, tuple[str, Tone]]] = {
     "pool": ("in the pool", "plain"),
     "finalist": ("finalist", "accent"),
-    "pruned": ("pruned later", "plain"),
+    "testing": ("still tested", "plain"),
     "rejected": ("rejected", "bad"),
 }
 _OPERATIONS: Final = {"add": "adds", "replace": "replaces", "delete": "deletes"}
@@ -262,7 +262,7 @@ def _measured(one: Variant) -> str:
     words = f"{_signed(found.points)} points over the original"
     if found.points_low is not None and found.points_high is not None:
         words += f" ({_signed(found.points_low)} to {_signed(found.points_high)})"
-    return f"{words}, {found.pairs:,} pair{'' if found.pairs == 1 else 's'}"
+    return f"{words}, estimated from the whole search; tested on {found.pairs:,} cell{'' if found.pairs == 1 else 's'}"
 
 
 def _kept(one: Variant) -> list[Edit]:

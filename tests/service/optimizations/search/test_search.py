@@ -89,6 +89,19 @@ def test_no_cell_of_the_search_decides(searched):
     assert not openings & {one["scenario"]["opening"] for one in held if one["stage"] != "screen"}
 
 
+def test_a_search_with_given_personas_stays_with_them(begin):
+    world = draw_world("additive", 3)
+    caller = begin(WorldModel(world))
+    caller.settings(**SMALL)
+    prompt_id = world_prompt(caller, world)
+    panel = sorted(one["id"] for one in caller.ask("GET", "/personas")["data"][:2])
+    found = caller.ended(caller.start(prompt_id, variantCount=2, personaIds=panel)["id"])
+    assert found["status"] == "completed", found["failure"]
+    assert found["results"]["estimand"] == "panel"
+    held = caller.simulations(found["id"], stage="screen")
+    assert {one["persona"]["id"] for one in held} == set(panel)
+
+
 def test_headroom_is_said_before_anything_is_spent(begin):
     world = draw_world("additive", 3)
     caller = begin(WorldModel(world))

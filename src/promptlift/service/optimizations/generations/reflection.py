@@ -183,9 +183,14 @@ class Reflection:
         """Say why an edit may not be tested; ``None`` when it may."""
         original = self._run.prompt.content
         text = assemble(original, joined)
+        # Where it improves on an earlier edit, it is both.
+        new = next((one for one in joined if one.id == new.id), new)
         return next(
             chain(
-                self._untold(new, shown, said),
+                self._untold(new, shown),
+                # Also what stands on both sides of the seam; an assistant may have said the prompt's own sentences.
+                (found for words in said for found in words.repeated(new.text).problems()),
+                self._logged_words().repeated(text).problems(),
                 (f"It brings in an address: {one}." for one in guards.new_addresses(new.text, original)),
                 (
                     "It brings in data or topics that the organization excludes."
@@ -197,14 +202,12 @@ class Reflection:
         )
 
     @staticmethod
-    def _untold(new: Edit, shown: _Shown, said: Sequence[LoggedWords]) -> Iterator[str]:
+    def _untold(new: Edit, shown: _Shown) -> Iterator[str]:
         """Say what is wrong with an edit as a lesson from conversations."""
         if not new.evidence:
             yield "What it says of the conversations does not stand in them."
         if guards.too_long(new.text):
             yield f"It is too long for one edit: at most {guards.EDIT_CHARS} characters."
-        for words in said:
-            yield from words.repeated(new.text).problems()
         if guards.says_what_was_said(new.text, shown.strangers):
             yield "It says what somebody said in a conversation."
 
