@@ -53,7 +53,7 @@ class Tables:
 
     @property
     def has_lists(self) -> bool:
-        return self.engine not in ("duckdb", "spark")
+        return self.engine not in ("duckdb", "spark") and not self.engine.startswith("ibis")
 
     def mentions(self, *names: str, **renamed: str) -> dict[str, Any]:
         if self.has_lists:
@@ -244,6 +244,8 @@ RUNS = {
         lambda t: analysis.what_else(t.conversations, by="prompt_id", variant="b", control="a", **t.mentions("issues", "topics"))
     ],
 }  # fmt: skip
+# SQLite has no quantiles and no lists, and Ibis knows its times to the second.
+NOT_IN_SQLITE = {"measures", "step_failures"}
 CASES = [(name, place) for name, runs in RUNS.items() for place in range(len(runs))]
 
 
@@ -257,6 +259,17 @@ def _rows(t, table, *mark, **more):
 
 def test_every_function_is_tried():
     assert set(RUNS) == set(analysis.__all__)
+
+
+def _as_known_to(engine, name, source):
+    """Return the table as SQLite knows it, for SQLite."""
+    if engine != "ibis on sqlite":
+        return source
+    if name in NOT_IN_SQLITE:
+        pytest.skip(f"SQLite has not what {name} needs")
+    if name == "prompt_overview" and len(source) == 1:
+        pytest.skip("SQLite raises where a deviation is asked of one number")
+    return source.assign(**{time: source[time].dt.floor("s") for time in ("started_at", "created_at")})
 
 
 def assert_same(result, expected):
@@ -292,7 +305,7 @@ def _plain(table):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("name", "place"), CASES)
 def test_every_analysis_gives_what_pandas_gives(engines, engine, name, place):
-    source = rich(600)
+    source = _as_known_to(engine, name, rich(600))
     run = RUNS[name][place]
     expected = run(Tables(engines, "pandas", source))
     assert_same(run(Tables(engines, engine, source)), expected)
@@ -308,7 +321,7 @@ ANY_SIZE = sorted(
 @pytest.mark.parametrize("name", ANY_SIZE)
 @pytest.mark.parametrize("size", ["none", "one", "nulls"])
 def test_none_one_and_only_nulls(engines, engine, name, size):
-    source = rich({"none": 0, "one": 1, "nulls": 5}[size])
+    source = _as_known_to(engine, name, rich({"none": 0, "one": 1, "nulls": 5}[size]))
     if size == "nulls":
         for column in set(source) - {"conversation_id", "prompt_id", *LISTS}:
             source[column] = source[column].mask(np.ones(len(source), bool))
@@ -447,7 +460,7 @@ def test_quantiles_are_found_exactly_by_counting(draw, monkeypatch):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_inputs_are_read_and_not_changed_by_another_clock(engines, engine):
     """Times without a zone are UTC, whatever the clock of the engine's session says."""
-    source = conversations(200)
+    source = _as_known_to(engine, "", conversations(200))
     naive = source.assign(
         started_at=source["started_at"].dt.tz_localize(None),
         created_at=source["created_at"].dt.tz_localize(None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import operator
 from dataclasses import dataclass
@@ -19,18 +20,20 @@ from promptlift.analysis.reading import (
     collect,
     group_rows,
     is_missing,
+    names_of,
     one_group_column,
     require,
+    rows_with,
     with_provenance,
 )
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["label_plan"]
+__all__ = ["draw_id", "label_plan", "whole"]
 
 QUESTION: Final = "task_completed"
 # Fewest of a verdict in a group, as far as n allows: a verdict that is never drawn could not be corrected.
@@ -84,9 +87,10 @@ def label_plan(
     Returns
     -------
     DataFrame
-        One row a conversation, in random order: ``conversation_id``, ``question``, and ``chance``, which belongs into the
-        table of labels. The verdict is not in it. ``attrs["promptlift"]`` has ``strata``: group, verdict, conversations
-        and labels of each; and ``n_left_out``, conversations without a verdict.
+        One row a conversation, in random order: ``conversation_id``, ``question``, ``chance`` and ``draw_id``, which belong
+        into the table of labels; and ``content``, where the table has it. The verdict is not in it.
+        ``attrs["promptlift"]`` has ``strata``: group, verdict, conversations and labels of each; ``stratum_of``, which says
+        the verdict on each and is not for labellers; and ``n_left_out``, conversations without a verdict.
 
     Raises
     ------
@@ -113,7 +117,7 @@ def label_plan(
     >>> plan.attrs["promptlift"]["strata"]
     [{'group': None, 'verdict': False, 'n': 100, 'n_labels': 20}, {'group': None, 'verdict': True, 'n': 300, 'n_labels': 60}]
     """
-    n = _whole(n)
+    n = whole(n)
     if (tpr is None) != (tnr is None):
         raise ValueError("Pass tpr and tnr together: one alone does not say how good a judge is.")
     conversations, by = one_group_column(conversations, by)
@@ -146,13 +150,29 @@ def label_plan(
     )
     chance = np.divide(drawn, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
     plan = pd.DataFrame({KEY: ids, "question": QUESTION, "chance": chance[places["stratum"]]})
+    plan["draw_id"] = draw_id(ids)
+    if "content" in names_of(conversations):
+        plan["content"] = _contents(conversations, ids)
     names = [None] if groups.names is None else [None if is_missing(name) else name for name in groups.names]
     strata = [
         {"group": names[place // 2], "verdict": bool(place % 2), "n": int(size), "n_labels": int(count)}
         for place, (size, count) in enumerate(zip(sizes, drawn, strict=True))
     ]
-    facts = {"strata": strata, "seed": seed, "n_left_out": judged.n_left_out}
+    stratum_of = dict(zip(ids, places["stratum"].tolist(), strict=True))
+    facts = {"strata": strata, "stratum_of": stratum_of, "seed": seed, "n_left_out": judged.n_left_out}
     return with_provenance(plan, conversations, "label_plan", by=by, **facts)
+
+
+def draw_id(ids: Iterable[str]) -> str:
+    """Return the name of a draw: the same conversations in the same order have the same."""
+    return f"draw_{hashlib.sha256(chr(10).join(ids).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def _contents(conversations: Any, ids: pd.Series[Any]) -> NDArray[np.object_]:
+    """Return the transcripts of what was drawn, so that a draw can be labelled by itself."""
+    table = collect(rows_with(conversations, KEY, list(ids)), [KEY, "content"])
+    contents = table.set_index(table[KEY].astype("str"))["content"]
+    return np.asarray(contents.reindex(ids).to_numpy(dtype=object))
 
 
 def _judged_here(conversations: Any, columns: Sequence[str], by: str | None) -> _Judged:
@@ -240,7 +260,8 @@ def _needs(sizes: NDArray[np.int64], tpr: float | None, tnr: float | None) -> ND
     return np.asarray((spreads / totals[:, None]).ravel(), np.float64)
 
 
-def _whole(n: Any) -> int:
+def whole(n: Any) -> int:
+    """Return a number of labels that was checked."""
     try:
         count = operator.index(n)
     except TypeError:

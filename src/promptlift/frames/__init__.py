@@ -48,6 +48,7 @@ from promptlift.frames.layouts import (
 )
 from promptlift.frames.optimizations import (
     actions_table,
+    labels_table,
     optimizations_table,
     personas_table,
     production_metrics_table,
@@ -114,6 +115,7 @@ __all__ = [
     "insights_errors",
     "insights_table",
     "issues_table",
+    "labels_table",
     "messages_table",
     "optimizations_table",
     "personas_table",

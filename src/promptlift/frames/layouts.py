@@ -23,6 +23,7 @@ from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
 from promptlift.schema.insights import SEVERITIES
+from promptlift.schema.labels import Label
 from promptlift.schema.optimizations import Optimization, Variant
 from promptlift.schema.personas import Persona
 from promptlift.schema.prompt_insights import FleetAgent, StepFailure, TopIssue
@@ -230,6 +231,14 @@ EDITS: Final = table_columns(
     ),
 )  # fmt: skip
 REVIEW: Final = table_columns(VariantReview, "review")
+LABELS: Final = table_columns(
+    Label,
+    "labels",
+    first=(
+        "conversation_id", "prompt_id", "question", "value", "labeller", "labelled_at", "chance", "draw_id",
+        "optimization_id", "label_id",
+    ),
+)  # fmt: skip
 BENCHMARKS: Final = table_columns(
     Benchmark,
     "benchmarks",
@@ -298,6 +307,7 @@ TABLES: Final[dict[str, Columns]] = {
     "production_metrics": PRODUCTION_METRICS,
     "actions": ACTIONS,
     "review": REVIEW,
+    "labels": LABELS,
     "events": EVENTS,
     "webhooks": WEBHOOKS,
     "deliveries": DELIVERIES,

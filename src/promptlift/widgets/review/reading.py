@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import NotFound, PromptliftError
 from promptlift.schema.inert import one_line
+from promptlift.widgets.review.labelled import labels_of
 from promptlift.widgets.review.search import has_search
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Review:
     current: CurrentVersion | None = None
     simulations: pd.DataFrame | None = None
     candidates: list[Variant] = field(default_factory=list)
+    labels: pd.DataFrame | None = None
     verdicts: dict[str, Row] = field(default_factory=dict)
     actions: list[Row] = field(default_factory=list)
     kept_in_file: bool = False
@@ -161,6 +163,11 @@ def _read_measurements(lift: Workspace, optimization_id: str) -> Review:
         review.simulations = None
     except PromptliftError as error:
         review.problems.append(f"The simulated conversations could not be read: {error}")
+    if optimization.status == "completed" and review.simulations is not None:
+        try:
+            review.labels = labels_of(lift, optimization_id)
+        except PromptliftError as error:
+            review.problems.append(f"The labels could not be read: {error}")
     return review
 
 

@@ -10,6 +10,7 @@ import traitlets
 
 from promptlift.errors import InvalidState, PromptliftError
 from promptlift.schema.inert import one_line
+from promptlift.widgets.browser.widget import ConversationBrowser
 from promptlift.widgets.commands import explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.review import static_fallback
@@ -26,6 +27,7 @@ from promptlift.widgets.review.cards import (
 from promptlift.widgets.review.dialogs import comparison
 from promptlift.widgets.review.examples import OUTCOMES, Examples, pair_state
 from promptlift.widgets.review.hand_made import HandMade
+from promptlift.widgets.review.labelled import plan_of
 from promptlift.widgets.review.reading import (
     CurrentVersion,
     read_after_change,
@@ -105,6 +107,37 @@ class VariantReview(HandMade):
         )
         if self._review.problems:
             self._notify(" ".join(self._review.problems), "bad")
+
+    def label_draw(
+        self, n: int = 80, *, seed: int = 0, labels: Any = None, labeller: str | None = None
+    ) -> ConversationBrowser:
+        """Draw simulated conversations of both arms at random, to label them blind.
+
+        Labels correct the measured lift (``analysis.corrected_lift``); Refresh shows on the winner's card what they say.
+
+        Parameters
+        ----------
+        n
+            Conversations, half of each arm.
+        seed
+            Another number is another draw; the same one goes on with what was labelled.
+        labels
+            Where the labels are kept, as of :class:`~promptlift.widgets.ConversationBrowser`; by default by the workspace.
+        labeller
+            Who labels; by default the user of this computer.
+
+        Raises
+        ------
+        PromptliftError
+            When the conversations cannot be read, or none were held to confirm a variant.
+
+        Examples
+        --------
+        >>> review.label_draw()  # doctest: +SKIP
+        """
+        plan = plan_of(self._lift, self._id, n, seed)
+        kept = self._lift if labels is None else labels
+        return ConversationBrowser(plan, labels=kept, labeller=labeller)
 
     def _use(self, review: Review) -> None:
         """Show a review from now on; later changes of the prompt are detected against its current version."""
