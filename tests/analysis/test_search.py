@@ -51,8 +51,8 @@ def test_variants_without_a_search_give_an_empty_table_with_the_same_columns():
 
 def test_the_finding_says_who_is_ahead_and_by_how_much():
     assert finding(analysis.search(table())) == (
-        "“Generation 3, pruned” completes 31 points more than the original in the search (17 to 46), the best of 6 "
-        "candidates of 3 generations"
+        "The search puts “Generation 3, pruned” 31 points above the original (17 to 46), the best of 6 candidates of 3 "
+        "generations"
     )
 
 

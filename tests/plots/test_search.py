@@ -52,7 +52,7 @@ def test_generations_and_states_are_words(table):
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["in the pool (n = 4)", "finalist (n = 1)", "rejected (n = 1)"]
     assert any("decides" in text or "partly lucky" in text for text in words)
-    assert "completes 31 points more" in ax.get_title("left").replace("\n", " ")
+    assert "31 points above the original" in ax.get_title("left").replace("\n", " ")
 
 
 def test_a_result_and_axes_of_ones_own_are_taken(table):

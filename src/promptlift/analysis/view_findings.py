@@ -161,7 +161,7 @@ def _search(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         return f"None of {counts} is clearly ahead of the original in the search"
     row = ahead.iloc[ahead["points_low"].argmax()]
     shown, low, high = size_figures(row["points"], row["points_low"], row["points_high"])
-    said = f"{_quoted(row['name'])} completes {points(shown)} more than the original in the search ({low} to {high})"
+    said = f"The search puts {_quoted(row['name'])} {points(shown)} above the original ({low} to {high})"
     return said if len(table) == 1 else f"{said}, the best of {counts}"
 
 
