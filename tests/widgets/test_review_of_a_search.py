@@ -55,9 +55,7 @@ def test_each_candidate_stands_below_the_one_that_it_was_made_from(there):
     merged = members(there)["v5"]
     assert merged["from_words"] == "merge of Generation 2 of 1 and Generation 1, shorter"
     assert merged["generation"] == "generation 3"
-    assert merged["measured"] == (
-        "+27.5 points over the original (+11.7 to +43.3), estimated from the whole search; tested on 40 cells"
-    )
+    assert merged["measured"] == ("+27.5 points over the original (+11.7 to +43.3), tested on 40 cells")
     assert [words for words, _ in members(there)["v6"]["badges"]] == ["★ winner", "finalist"]
     assert members(there)["v6"]["gone"] == ["Answers read like a form"]
     assert members(there)["v3"]["news"] == ["People are asked for what they said already"]

@@ -31,8 +31,8 @@ __all__ = [
 ]
 
 SEARCH_ABOUT: Final = (
-    "Each candidate is shown below the one that it was made from. What the search measured chose the finalist and decides "
-    "nothing: the best of several is partly lucky."
+    "Each candidate is shown below the one that it was made from. Its points are estimated from all conversations of the search, "
+    "with a 90 % interval. They chose the finalist and decide nothing: the best of several is partly lucky."
 )
 UNTESTED: Final = (
     "Put together by hand: no conversation was held with this text as a whole, so it is untested."
@@ -262,7 +262,7 @@ def _measured(one: Variant) -> str:
     words = f"{_signed(found.points)} points over the original"
     if found.points_low is not None and found.points_high is not None:
         words += f" ({_signed(found.points_low)} to {_signed(found.points_high)})"
-    return f"{words}, estimated from the whole search; tested on {found.pairs:,} cell{'' if found.pairs == 1 else 's'}"
+    return f"{words}, tested on {found.pairs:,} cell{'' if found.pairs == 1 else 's'}"
 
 
 def _kept(one: Variant) -> list[Edit]:
