@@ -185,6 +185,7 @@ def test_tables_of_events_webhooks_and_deliveries(wire):
             "conversation_id",
             "optimization_id",
             "data",
+            "warnings",
         ]
         prompt_id = wire.add_prompt()
         ids = [wire.log(prompt_id) for _ in range(105)]

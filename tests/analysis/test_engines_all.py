@@ -472,3 +472,17 @@ def test_the_inputs_are_read_and_not_changed_by_another_clock(engines, engine):
     pd.testing.assert_frame_equal(result, expected)
     overview = analysis.prompt_overview(Tables(engines, engine, naive).conversations)
     assert overview["first_at"].tolist() == analysis.prompt_overview(source)["first_at"].tolist()
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one != "ibis on sqlite"])
+def test_dates_are_days_of_utc_whatever_the_clock_of_the_session(engines, engine):
+    source = conversations(200)
+    days = source.assign(
+        started_at=source["started_at"].dt.floor("D"), created_at=source["created_at"].dt.floor("D")
+    )
+    dates = days.assign(started_at=days["started_at"].dt.date, created_at=days["created_at"].dt.date)
+    result, expected = (
+        analysis.completion_trend(table, freq="D")
+        for table in (Tables(engines, engine, dates).conversations, days)
+    )
+    pd.testing.assert_frame_equal(result, expected)
