@@ -17,6 +17,7 @@ from promptlift.frames.conversations import (
     issues_table,
     topics_table,
 )
+from promptlift.frames.edits import edits_table
 from promptlift.frames.events import deliveries_table, events_table, webhooks_table
 from promptlift.frames.layouts import (
     BENCHMARK_ARMS,
@@ -25,6 +26,7 @@ from promptlift.frames.layouts import (
     CONTENT,
     CONVERSATIONS,
     DELIVERIES,
+    EDITS,
     EVENTS,
     FLEET,
     INSIGHT_VALUES,
@@ -77,6 +79,7 @@ __all__ = [
     "CONTENT",
     "CONVERSATIONS",
     "DELIVERIES",
+    "EDITS",
     "EVENTS",
     "FLEET",
     "INSIGHTS",
@@ -105,6 +108,7 @@ __all__ = [
     "conversations_table",
     "deliveries_table",
     "describe_columns",
+    "edits_table",
     "events_table",
     "facts_of",
     "fleet_table",

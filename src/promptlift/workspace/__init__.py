@@ -12,6 +12,7 @@ from promptlift.workspace.benchmarking import (
 from promptlift.workspace.cheapest import CheapestChoice
 from promptlift.workspace.comparison import Comparison
 from promptlift.workspace.filters import NothingMatchesWarning
+from promptlift.workspace.optimization_plan import OptimizationPlan
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect
@@ -28,6 +29,7 @@ __all__ = [
     "NotUpdatedWarning",
     "NothingMatchesWarning",
     "OptimizationFailed",
+    "OptimizationPlan",
     "OptimizationStopped",
     "ReadPlan",
     "StillRunning",
