@@ -18,6 +18,7 @@ from promptlift.service.routes import (
     benchmarks,
     conversations,
     health,
+    judges,
     metrics,
     optimizations,
     otlp,
@@ -42,7 +43,18 @@ if TYPE_CHECKING:
     from promptlift.service.routes.serve import Action
     from promptlift.service.store.accounts import Caller
 
-ROOMS = [account, benchmarks, conversations, optimizations, personas, prompts, reviews, versions, webhooks]
+ROOMS = [
+    account,
+    benchmarks,
+    conversations,
+    judges,
+    optimizations,
+    personas,
+    prompts,
+    reviews,
+    versions,
+    webhooks,
+]
 
 
 def create_app(context: AppContext) -> Starlette:
