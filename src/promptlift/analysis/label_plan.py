@@ -12,6 +12,7 @@ import pandas as pd
 from promptlift.analysis.labels import KEY, all_columns
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import By, group_rows, is_missing, one_group_column, require, with_provenance
+from promptlift.analysis.verdicts import OUTCOME, as_outcome, question_of
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["label_plan"]
 
-QUESTION: Final = "task_completed"
 # Fewest of a verdict in a group, as far as n allows: a verdict that is never drawn could not be corrected.
 _LEAST: Final = 2
 
@@ -42,7 +42,8 @@ def label_plan(
     Parameters
     ----------
     conversations
-        Table with ``conversation_id``, ``status`` and ``task_completed``. Only ended conversations that the judge has
+        Table with ``conversation_id``, ``status`` and ``task_completed``, or verdicts of a judge of your own
+        (``lift.verdicts``), whose question is then the plan's. Only ended conversations that the judge has
         judged are drawn.
     by
         Column of the groups whose rates are to be corrected, such as ``"prompt"``, or a list of columns.
@@ -90,8 +91,9 @@ def label_plan(
     n = _whole(n)
     if (tpr is None) != (tnr is None):
         raise ValueError("Pass tpr and tnr together: one alone does not say how good a judge is.")
+    conversations = as_outcome(conversations)
     conversations, by = one_group_column(conversations, by)
-    require(conversations, [KEY, "status", QUESTION], by=by, taken=("question", "chance"))
+    require(conversations, [KEY, "status", OUTCOME], by=by, taken=("question", "chance"))
     table = all_columns(conversations)
     codes = outcome_codes(table)
     judged = (codes >= 2) & table[KEY].notna().to_numpy()
@@ -110,7 +112,7 @@ def label_plan(
     chosen = rng.permutation(chosen)
     chance = np.divide(drawn, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
     ids = frame[KEY].astype("str").iloc[chosen].reset_index(drop=True)
-    plan = pd.DataFrame({KEY: ids, "question": QUESTION, "chance": chance[stratum[chosen]]})
+    plan = pd.DataFrame({KEY: ids, "question": question_of(table), "chance": chance[stratum[chosen]]})
     names = [None] if groups.names is None else [None if is_missing(name) else name for name in groups.names]
     strata = [
         {"group": names[place // 2], "verdict": bool(place % 2), "n": int(size), "n_labels": int(count)}

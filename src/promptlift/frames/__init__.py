@@ -18,6 +18,7 @@ from promptlift.frames.conversations import (
     topics_table,
 )
 from promptlift.frames.events import deliveries_table, events_table, webhooks_table
+from promptlift.frames.judges import judge_runs_table, judges_table, verdicts_table
 from promptlift.frames.layouts import (
     BENCHMARK_ARMS,
     BENCHMARK_CONVERSATIONS,
@@ -29,6 +30,8 @@ from promptlift.frames.layouts import (
     FLEET,
     INSIGHT_VALUES,
     INSIGHTS,
+    JUDGE_RUNS,
+    JUDGES,
     MESSAGES,
     OPTIMIZATIONS,
     PERSONAS,
@@ -40,6 +43,7 @@ from promptlift.frames.layouts import (
     STEP_FAILURES,
     TOP_ISSUES,
     VARIANTS,
+    VERDICTS,
     VERSIONS,
     WEBHOOKS,
     describe_columns,
@@ -80,6 +84,8 @@ __all__ = [
     "FLEET",
     "INSIGHTS",
     "INSIGHT_VALUES",
+    "JUDGES",
+    "JUDGE_RUNS",
     "MESSAGES",
     "OPTIMIZATIONS",
     "PERSONAS",
@@ -91,6 +97,7 @@ __all__ = [
     "STEP_FAILURES",
     "TOP_ISSUES",
     "VARIANTS",
+    "VERDICTS",
     "VERSIONS",
     "WEBHOOKS",
     "ConversationParts",
@@ -110,6 +117,8 @@ __all__ = [
     "insights_errors",
     "insights_table",
     "issues_table",
+    "judge_runs_table",
+    "judges_table",
     "messages_table",
     "optimizations_table",
     "personas_table",
@@ -126,6 +135,7 @@ __all__ = [
     "topics_table",
     "usage_table",
     "variants_table",
+    "verdicts_table",
     "versions_table",
     "webhooks_table",
     "with_prompt_names",

@@ -23,6 +23,7 @@ from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
 from promptlift.schema.insights import SEVERITIES
+from promptlift.schema.judges import Judge, JudgeRun, Verdict
 from promptlift.schema.optimizations import Optimization, Variant
 from promptlift.schema.personas import Persona
 from promptlift.schema.prompt_insights import FleetAgent, StepFailure, TopIssue
@@ -252,6 +253,16 @@ BENCHMARK_CONVERSATIONS: Final[Columns] = tuple(
 )
 SCENARIO_SETS: Final = table_columns(ScenarioSet, "scenario_sets")
 SCENARIOS: Final = table_columns(FixedScenario, "scenarios")
+JUDGES: Final = table_columns(Judge, "judges")
+JUDGE_RUNS: Final = table_columns(
+    JudgeRun, "judge_runs", first=("run_id", "kind", "judge_id", "judge", "judge_version", "status")
+)
+VERDICTS: Final = table_columns(
+    Verdict,
+    "verdicts",
+    computed=(_PROMPT_IF_KNOWN,),
+    first=("conversation_id", "prompt_id", "prompt", "status", "judge", "judge_version", "verdict", "reason"),
+)
 
 _PROMPT_ID: Final = TableColumn("prompt_id", "text", meaning="The prompt, or agent, that it belongs to.")
 TOP_ISSUES: Final = table_columns(TopIssue, "top_issues", computed=(_PROMPT_ID,), first=("prompt_id",))
@@ -285,6 +296,9 @@ TABLES: Final[dict[str, Columns]] = {
     "benchmark_conversations": (*BENCHMARK_CONVERSATIONS, *BENCHMARK_CONTENT),
     "scenario_sets": SCENARIO_SETS,
     "scenarios": SCENARIOS,
+    "judges": JUDGES,
+    "judge_runs": JUDGE_RUNS,
+    "verdicts": VERDICTS,
     "usage": USAGE,
     "top_issues": TOP_ISSUES,
     "step_failures": STEP_FAILURES,

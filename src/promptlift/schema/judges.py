@@ -290,6 +290,8 @@ class JudgeRun(LinkedModel):
 class Verdict(LinkedModel):
     """What a version of a judge answered for one conversation."""
 
+    id: str
+    """The verdict's id."""
     conversation_id: Annotated[str, Column()]
     """The conversation."""
     status: Annotated[str | None, Column(categories=CONVERSATION_STATUSES)] = None

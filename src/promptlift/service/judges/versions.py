@@ -185,6 +185,7 @@ def _wire(row: AnyRow, versions: int, answered: int) -> dict[str, Any]:
 
 def _verdict(row: AnyRow) -> dict[str, Any]:
     return {
+        "id": f"{row.judge_row_id}.{row.conversation_id}",
         "conversationId": row.conversation_id,
         "promptId": row.prompt_id,
         "status": row.status,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
 
 _SHOWN = (
+    judge_verdicts.c.judge_row_id,
     judge_verdicts.c.conversation_id,
     conversations.c.prompt_id,
     conversations.c.status,
