@@ -42,12 +42,15 @@ def test_the_scheme_decides_the_segment():
 
 def test_only_what_changes_nothing_the_second_time_or_carries_a_key_may_be_repeated():
     for endpoint in ENDPOINTS.values():
-        if endpoint.method == "GET" or endpoint.name in ("conversations.lookup", "conversations.update"):
+        if endpoint.method == "GET" or endpoint.name in TWICE_IS_ONCE:
             assert endpoint.is_repeatable(keyed=False)
         else:
             assert not endpoint.is_repeatable(keyed=False)
             keyed = ("conversations.create", "conversations.log_many")
             assert endpoint.is_repeatable(keyed=True) == (endpoint.name in keyed)
+
+
+TWICE_IS_ONCE = {"conversations.lookup", "conversations.update", "judges.create", "judges.plan"}
 
 
 class Sent(Exception):
@@ -70,6 +73,7 @@ def arguments(method: Any) -> dict[str, Any]:
     """A value for every argument that must be given."""
     given = {"llm_model": "gpt-4o", "content": "User: hi", "events": ["prompt.deleted"], "job_ids": ["b1"]}
     given["arms"] = [{"prompt_id": "x1"}]
+    given["labels"] = [{"conversation_id": "x1", "value": True}]
     given["conversations"] = [{"content": "User: hi"}]
     return {
         name: given.get(name, "x1")

@@ -318,9 +318,9 @@ def resume(database: Database, caller: Caller, run_id: str, *, model: str | None
         ``NOT_FOUND``; ``INVALID_STATE`` when it runs or has completed, or without a language model; ``LIMIT_EXCEEDED``
         when the tokens of the month are used up.
     """
-    _check_model(model)
     with database.write() as connection:
         row = _find_run(connection, caller, run_id, lock=True)
+        _check_model(model)
         _check_state(row, ("stopped", "failed"), "a stopped or failed one can be resumed")
         usage.check_tokens(connection, caller, now=clock.now())
         verdicts.forget_failed(connection, row.judge_row_id)
