@@ -9,7 +9,7 @@ import pandas as pd
 
 from promptlift.analysis.corrected import with_agreement
 from promptlift.analysis.labels import all_columns
-from promptlift.analysis.reading import collect, names_of, rows_with, with_provenance
+from promptlift.analysis.reading import collect, distinct, names_of, rows_with, with_provenance
 from promptlift.analysis.verdicts import OUTCOME, VERSION, as_outcome, labels_for, labels_of, question_of
 from promptlift.errors import FrameError
 from promptlift.schema.insights import SENTIMENTS
@@ -112,6 +112,10 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
 
 def _of_versions(labels: Any, verdicts: Any, level: float) -> pd.DataFrame:
     """Compare each version of a judge of one's own with the labels of its question."""
+    if not distinct(verdicts, VERSION):
+        raise ValueError(
+            "The judge has no verdicts yet; lift.judges.plan(name).run() puts it to conversations."
+        )
     question = question_of(verdicts)
     labels = labels_for(labels, question)
     ids, values = labels_of(labels, question)
@@ -122,10 +126,6 @@ def _of_versions(labels: Any, verdicts: Any, level: float) -> pd.DataFrame:
         part.insert(0, "judge", rows["judge"].iloc[0])
         part.insert(1, VERSION, version)
         parts.append(part)
-    if not parts:
-        raise ValueError(
-            "The judge has no verdicts yet; lift.judges.plan(name).run() puts it to conversations."
-        )
     result = pd.concat(parts, ignore_index=True).astype(
         {"judge": "str", VERSION: "Int64", "question": "str", "value": "str"}
     )

@@ -12,7 +12,7 @@ from promptlift.schema.judges import (
     JudgeCreate,
     JudgePlan,
     JudgeRun,
-    Verdict,
+    JudgeVerdict,
 )
 from promptlift.schema.optimizations import StopRequest
 from promptlift.schema.pages import Done, Page
@@ -59,7 +59,7 @@ JUDGES_VERSIONS: Final = Endpoint(
 JUDGES_VERDICTS: Final = Endpoint(
     "judges.verdicts",
     "GET /judges/{id}/verdicts",
-    Page[Verdict],
+    Page[JudgeVerdict],
     "Verdicts of a judge, the newest conversations first",
     query=VerdictsQuery,
     specified=(),

@@ -287,7 +287,7 @@ class JudgeRun(LinkedModel):
     """When it ended."""
 
 
-class Verdict(LinkedModel):
+class JudgeVerdict(LinkedModel):
     """What a version of a judge answered for one conversation."""
 
     id: str

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from promptlift.schema.judges import Judge, JudgePlan, JudgeRun, Verdict
+    from promptlift.schema.judges import Judge, JudgePlan, JudgeRun, JudgeVerdict
     from promptlift.schema.pages import Done, Page
 
 
@@ -59,7 +59,7 @@ class Judges(Group):
         prompt_id: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
-    ) -> Page[Verdict]:
+    ) -> Page[JudgeVerdict]:
         """Return one page of verdicts: of a version, or of each conversation the newest there is."""
         return self._send(
             judge_endpoints.JUDGES_VERDICTS,
