@@ -15,6 +15,7 @@ CASES = (
     "test_conversation_updates",
     "test_endpoints",
     "test_judges",
+    "test_labels",
     "test_optimizations",
     "test_personas",
     "test_reviews",

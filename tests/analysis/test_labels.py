@@ -36,7 +36,7 @@ def world():
 def test_a_plan_draws_from_every_group_and_verdict_with_its_chance(world):
     table, _, _ = world
     plan = analysis.label_plan(table, by="prompt", n=240)
-    assert list(plan) == ["conversation_id", "question", "chance"]
+    assert list(plan) == ["conversation_id", "question", "chance", "draw_id"]
     assert len(plan) == 240
     assert plan["conversation_id"].is_unique
     strata = plan.attrs["promptlift"]["strata"]

@@ -50,7 +50,13 @@ def test_only_what_changes_nothing_the_second_time_or_carries_a_key_may_be_repea
             assert endpoint.is_repeatable(keyed=True) == (endpoint.name in keyed)
 
 
-TWICE_IS_ONCE = {"conversations.lookup", "conversations.update", "judges.create", "judges.plan"}
+TWICE_IS_ONCE = {
+    "conversations.lookup",
+    "conversations.update",
+    "judges.create",
+    "judges.plan",
+    "labels.create",
+}
 
 
 class Sent(Exception):
@@ -73,8 +79,10 @@ def arguments(method: Any) -> dict[str, Any]:
     """A value for every argument that must be given."""
     given = {"llm_model": "gpt-4o", "content": "User: hi", "events": ["prompt.deleted"], "job_ids": ["b1"]}
     given["arms"] = [{"prompt_id": "x1"}]
-    given["labels"] = [{"conversation_id": "x1", "value": True}]
     given["conversations"] = [{"content": "User: hi"}]
+    # Of a judge they answer its own question, with true or false.
+    value: Any = True if method.__qualname__.startswith("Judges.") else "yes"
+    given["labels"] = [{"conversation_id": "x1", "question": "q", "value": value, "labeller": "ann"}]
     return {
         name: given.get(name, "x1")
         for name, parameter in inspect.signature(method).parameters.items()

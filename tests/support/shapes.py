@@ -548,6 +548,19 @@ REVIEW = {
     "note": maybe(text),
     "updatedAt": time,
 }
+LABEL = {
+    "id": text,
+    "promptId": text,
+    "agentId": text,
+    "conversationId": text,
+    "optimizationId": maybe(text),
+    "question": text,
+    "value": text,
+    "labeller": text,
+    "labelledAt": time,
+    "chance": maybe(number),
+    "drawId": maybe(text),
+}
 ACTION = {
     "id": text,
     "kind": one_of("apply", "stop", "restore", "undo"),

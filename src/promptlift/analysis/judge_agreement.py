@@ -13,8 +13,8 @@ from promptlift.analysis.reading import collect, distinct, names_of, rows_with, 
 from promptlift.analysis.verdicts import OUTCOME, VERSION, as_outcome, labels_for, labels_of, question_of
 from promptlift.errors import FrameError
 from promptlift.schema.insights import SENTIMENTS
+from promptlift.stats.agreement import kappa_interval
 from promptlift.stats.intervals import check_level, rate_and_interval
-from promptlift.stats.kappa import kappa_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

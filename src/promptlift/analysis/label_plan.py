@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import operator
 from typing import TYPE_CHECKING, Any, Final
@@ -16,9 +17,11 @@ from promptlift.analysis.verdicts import OUTCOME, as_outcome, question_of
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-__all__ = ["label_plan"]
+__all__ = ["draw_id", "label_plan"]
 
 # Fewest of a verdict in a group, as far as n allows: a verdict that is never drawn could not be corrected.
 _LEAST: Final = 2
@@ -59,9 +62,10 @@ def label_plan(
     Returns
     -------
     DataFrame
-        One row a conversation, in random order: ``conversation_id``, ``question``, and ``chance``, which belongs into the
-        table of labels. The verdict is not in it. ``attrs["promptlift"]`` has ``strata``: group, verdict, conversations
-        and labels of each; and ``n_left_out``, conversations without a verdict.
+        One row a conversation, in random order: ``conversation_id``, ``question``, ``chance`` and ``draw_id``, which belong
+        into the table of labels; and ``content``, where the table has it. The verdict is not in it.
+        ``attrs["promptlift"]`` has ``strata``: group, verdict, conversations and labels of each; ``stratum_of``, which says
+        the verdict on each and is not for labellers; and ``n_left_out``, conversations without a verdict.
 
     Raises
     ------
@@ -113,13 +117,22 @@ def label_plan(
     chance = np.divide(drawn, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
     ids = frame[KEY].astype("str").iloc[chosen].reset_index(drop=True)
     plan = pd.DataFrame({KEY: ids, "question": question_of(table), "chance": chance[stratum[chosen]]})
+    plan["draw_id"] = draw_id(ids)
+    if "content" in frame:
+        plan["content"] = frame["content"].iloc[chosen].to_numpy()
     names = [None] if groups.names is None else [None if is_missing(name) else name for name in groups.names]
     strata = [
         {"group": names[place // 2], "verdict": bool(place % 2), "n": int(size), "n_labels": int(count)}
         for place, (size, count) in enumerate(zip(sizes, drawn, strict=True))
     ]
-    facts = {"strata": strata, "seed": seed, "n_left_out": int((~judged).sum())}
+    stratum_of = dict(zip(ids, stratum[chosen].tolist(), strict=True))
+    facts = {"strata": strata, "stratum_of": stratum_of, "seed": seed, "n_left_out": int((~judged).sum())}
     return with_provenance(plan, conversations, "label_plan", by=by, **facts)
+
+
+def draw_id(ids: Iterable[str]) -> str:
+    """Return the name of a draw: the same conversations in the same order have the same."""
+    return f"draw_{hashlib.sha256(chr(10).join(ids).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def _needs(sizes: NDArray[np.int64], tpr: float | None, tnr: float | None) -> NDArray[np.float64]:

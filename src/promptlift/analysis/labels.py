@@ -20,13 +20,22 @@ from promptlift.stats.labels import LabelledGroup, too_few_labels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LABEL_COLUMNS", "Answers", "LabelledRows", "all_columns", "answers_to", "label_rows"]
+__all__ = [
+    "LABEL_COLUMNS",
+    "QUESTIONS",
+    "WORDS",
+    "Answers",
+    "LabelledRows",
+    "all_columns",
+    "answers_to",
+    "label_rows",
+]
 
 KEY: Final = "conversation_id"
 LABEL_COLUMNS: Final = (KEY, "question", "value", "labeller", "labelled_at", "chance")
 # Another name of a question.
-_QUESTIONS: Final = {"completed": "task_completed"}
-_WORDS: Final = {"true": 1.0, "yes": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "no": 0.0, "0": 0.0, "0.0": 0.0}
+QUESTIONS: Final = {"completed": "task_completed"}
+WORDS: Final = {"true": 1.0, "yes": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "no": 0.0, "0": 0.0, "0.0": 0.0}
 
 
 @dataclass(frozen=True)
@@ -135,7 +144,7 @@ def answers_to(labels: Any, question: str) -> Answers:
     frame = collect(labels, [*needed, *(["chance"] if "chance" in present else [])])
     others: tuple[str, ...] = ()
     if not wide:
-        asked = frame["question"].astype("str").replace(_QUESTIONS)
+        asked = frame["question"].astype("str").replace(QUESTIONS)
         others = () if asked.eq(question).any() or frame.empty else tuple(sorted(asked.dropna().unique()))
         frame = frame[asked == question]
     frame = frame[frame[value].notna() & frame[KEY].notna()]
@@ -200,7 +209,7 @@ def all_columns(conversations: Any) -> pd.DataFrame:
 def _yes_or_no(column: pd.Series[Any]) -> NDArray[np.float64]:
     given = column.astype("object")
     # True is "true", 1 is "1", and a file without types holds the words themselves.
-    answers = given.map(lambda one: _WORDS.get(str(one).strip().lower(), np.nan)).astype(np.float64)
+    answers = given.map(lambda one: WORDS.get(str(one).strip().lower(), np.nan)).astype(np.float64)
     if answers.isna().any():
         strange = given[answers.isna()].iloc[0]
         raise ValueError(

@@ -50,6 +50,7 @@ from promptlift.frames.layouts import (
 )
 from promptlift.frames.optimizations import (
     actions_table,
+    labels_table,
     optimizations_table,
     personas_table,
     production_metrics_table,
@@ -119,6 +120,7 @@ __all__ = [
     "issues_table",
     "judge_runs_table",
     "judges_table",
+    "labels_table",
     "messages_table",
     "optimizations_table",
     "personas_table",

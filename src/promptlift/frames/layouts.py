@@ -24,6 +24,7 @@ from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
 from promptlift.schema.insights import SEVERITIES
 from promptlift.schema.judges import Judge, JudgeRun, JudgeVerdict
+from promptlift.schema.labels import Label
 from promptlift.schema.optimizations import Optimization, Variant
 from promptlift.schema.personas import Persona
 from promptlift.schema.prompt_insights import FleetAgent, StepFailure, TopIssue
@@ -211,6 +212,14 @@ TARGETS: Final = table_columns(
     first=("optimization_id", "target", "change"),
 )
 REVIEW: Final = table_columns(VariantReview, "review")
+LABELS: Final = table_columns(
+    Label,
+    "labels",
+    first=(
+        "conversation_id", "prompt_id", "question", "value", "labeller", "labelled_at", "chance", "draw_id",
+        "optimization_id", "label_id",
+    ),
+)  # fmt: skip
 BENCHMARKS: Final = table_columns(
     Benchmark,
     "benchmarks",
@@ -288,6 +297,7 @@ TABLES: Final[dict[str, Columns]] = {
     "production_metrics": PRODUCTION_METRICS,
     "actions": ACTIONS,
     "review": REVIEW,
+    "labels": LABELS,
     "events": EVENTS,
     "webhooks": WEBHOOKS,
     "deliveries": DELIVERIES,

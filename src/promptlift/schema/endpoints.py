@@ -32,6 +32,7 @@ from promptlift.schema.conversations import (
 from promptlift.schema.endpoint import Endpoint
 from promptlift.schema.events import EventRecord
 from promptlift.schema.insights import Insights, RegenerateAnswer
+from promptlift.schema.labels import Label, LabelCreate, LabelsAnswer
 from promptlift.schema.naming import LINKS
 from promptlift.schema.optimizations import (
     ApplyAnswer,
@@ -63,6 +64,7 @@ from promptlift.schema.queries import (
     DeliveriesQuery,
     EventsQuery,
     InsightsQuery,
+    LabelsQuery,
     OptimizationsQuery,
     PersonasQuery,
     PromptsQuery,
@@ -304,6 +306,23 @@ REVIEWS_UPDATE: Final = Endpoint(
     VariantReview,
     "Update the review of a variant",
     body=ReviewUpdate,
+    specified=(),
+)
+LABELS_LIST: Final = Endpoint(
+    "labels.list",
+    "GET /labels",
+    Page[Label],
+    "What people say of conversations, newest first",
+    query=LabelsQuery,
+    specified=(),
+)
+LABELS_CREATE: Final = Endpoint(
+    "labels.create",
+    "POST /labels",
+    LabelsAnswer,
+    "Keep labels of conversations, logged or simulated",
+    body=LabelCreate,
+    repeat="always",
     specified=(),
 )
 ACTIONS_LIST: Final = Endpoint(

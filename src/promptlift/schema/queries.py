@@ -278,6 +278,23 @@ class ActionsQuery(LinkedQuery):
     """Only of this optimization"""
 
 
+class LabelsQuery(LinkedQuery):
+    """Query of ``GET /labels``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    conversation_id: FilterText = None
+    """Only of this conversation"""
+    optimization_id: FilterText = None
+    """Only of simulated conversations of this optimization"""
+    question: FilterText = None
+    """Only answers to this question"""
+    labeller: FilterText = None
+    """Only of this person"""
+    draw_id: FilterText = None
+    """Only of this draw"""
+
+
 class PersonasQuery(PageQuery):
     """Query of ``GET /personas``."""
 

@@ -11,6 +11,7 @@ from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
 from promptlift.workspace.glance_views import Shown, show
 from promptlift.workspace.judging import Judging
+from promptlift.workspace.labelling import Labelling
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
@@ -62,6 +63,7 @@ class Workspace(
     PromptEditing,
     OptimizationTables,
     EventTables,
+    Labelling,
     Logging,
     Optimizing,
     Benchmarking,

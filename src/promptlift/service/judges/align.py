@@ -33,8 +33,8 @@ from promptlift.service.judges.run import JudgeRun
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.store import accounts, judges, verdicts
+from promptlift.stats.agreement import kappa_interval
 from promptlift.stats.differences import sign_test_p
-from promptlift.stats.kappa import kappa_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

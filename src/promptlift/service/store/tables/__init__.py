@@ -21,6 +21,7 @@ from promptlift.service.store.tables.counts import (
 )
 from promptlift.service.store.tables.events import deliveries, events, webhooks
 from promptlift.service.store.tables.judges import judge_runs, judge_verdicts, judges
+from promptlift.service.store.tables.labels import labels
 from promptlift.service.store.tables.optimizations import (
     deployments,
     optimization_cells,
@@ -61,6 +62,7 @@ __all__ = [
     "judge_runs",
     "judge_verdicts",
     "judges",
+    "labels",
     "metadata",
     "optimization_cells",
     "optimization_variants",

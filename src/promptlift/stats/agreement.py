@@ -10,20 +10,20 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["kappa_and_error", "kappa_interval"]
+__all__ = ["kappa_interval"]
 
 
 def kappa_interval(counts: NDArray[np.int64], level: float) -> tuple[float, float, float]:
     """Compute kappa and the ends of its interval; NaN where chance alone would always agree."""
-    kappa, _ = kappa_and_error(counts.astype(np.float64))
+    kappa, _ = _kappa(counts.astype(np.float64))
     if np.isnan(kappa):
         return kappa, np.nan, np.nan
-    centre, error = kappa_and_error(counts + 0.5)
+    centre, error = _kappa(counts + 0.5)
     half = NormalDist().inv_cdf(0.5 + level / 2) * error
     return kappa, max(-1.0, min(centre - half, kappa)), min(1.0, max(centre + half, kappa))
 
 
-def kappa_and_error(counts: NDArray[np.floating]) -> tuple[float, float]:
+def _kappa(counts: NDArray[np.floating]) -> tuple[float, float]:
     """Compute Cohen's kappa and its standard error: equations 2 and 13 of Fleiss, Cohen and Everitt (1969)."""
     n = counts.sum()
     if n == 0:
