@@ -206,6 +206,8 @@ def _answers(table: Any, questions: Sequence[str], name: str) -> pd.DataFrame:
 def _codes(column: pd.Series[Any], answers: Sequence[Any], name: str) -> pd.Series[Any]:
     """Return the place of each answer in ``answers``, -1 where there is none."""
     given = column.astype("object")
+    if answers == _ANSWERS[OUTCOME]:
+        given = given.map(_yes_or_no)
     known = given.notna()
     codes = pd.Series(-1, index=column.index, dtype=np.int64)
     for place, answer in enumerate(answers):
@@ -217,6 +219,13 @@ def _codes(column: pd.Series[Any], answers: Sequence[Any], name: str) -> pd.Seri
             f"answers are {', '.join(map(str, answers))}."
         )
     return codes
+
+
+def _yes_or_no(answer: Any) -> Any:
+    """Read the words that tables of labels keep; anything else stays as it is."""
+    return (
+        {"yes": True, "no": False}.get(answer.strip().lower(), answer) if isinstance(answer, str) else answer
+    )
 
 
 def _rows(
