@@ -13,6 +13,7 @@
     ├── IncompleteError             fewer rows than the service has; carries what was fetched
     ├── ServiceStartError           the embedded service did not start; says why
     ├── SnapshotError               a snapshot cannot be used: another account, another writer, too new
+    │   ├── SnapshotBusy            another process or thread writes it now
     │   └── SnapshotDamaged         .problems; files are missing, cut or changed
     └── ApiError                    .status .code .details .request
         ├── ConnectionFailed        no answer from the service
@@ -53,6 +54,7 @@ __all__ = [
     "ReplayedEvent",
     "ServerError",
     "ServiceStartError",
+    "SnapshotBusy",
     "SnapshotDamaged",
     "SnapshotError",
     "TranscriptError",
@@ -152,6 +154,10 @@ class ServiceStartError(PromptliftError):
 
 class SnapshotError(PromptliftError):
     """A snapshot cannot be read or written. The message says why and what to do."""
+
+
+class SnapshotBusy(SnapshotError):
+    """Another process, or another thread of this one, writes the snapshot now. The message says which."""
 
 
 class SnapshotDamaged(SnapshotError):

@@ -1,5 +1,8 @@
 """Fifty million conversations in a snapshot, analysed by DuckDB with two threads: seconds and peak memory of each analysis.
 
+Beside the seconds on the clock stand those of the processor, user's and system's, divided by the two threads: what a machine with
+nothing else to do would take at best. The load is that of the machine while it was measured.
+
     python tests/benchmarks/fifty_million.py FOLDER [--rows 1000000 10000000 50000000] [--engines duckdb spark] [--keep]
 
 Rows are drawn by DuckDB in the layout of a snapshot, without transcripts. Each analysis runs in a process of its own, so that
@@ -11,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -65,6 +69,8 @@ RUNS: Final[dict[str, Any]] = {
     "segments": lambda a, t: a.segments(t("conversations")),
     "segments with topics": lambda a, t: a.segments(t("conversations"), topics=t("topics")),
     "comparison": lambda a, t: a.compare(t("conversations"), by="llm_model", control="gpt-4o"),
+    "headroom": lambda a, t: a.headroom(t("conversations"), mentions=t("issues")),
+    "plan of labels": lambda a, t: a.label_plan(t("conversations"), by="prompt", n=200),
     "overview": lambda a, t: a.prompt_overview(t("conversations"), by="prompt"),
 }
 
@@ -115,13 +121,15 @@ def run(root: Path, name: str, engine: str) -> None:
         part["path"] for part in json.loads((root / "manifest.json").read_text(encoding="utf-8"))["files"]
     ]
     connection = _connection(root, engine)
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), _processor_seconds()
     table = RUNS[name](analysis, lambda of: scan(root, files, of, engine=engine, connection=connection))
-    seconds = time.perf_counter() - started
+    seconds, worked = time.perf_counter() - started, _processor_seconds() - worked
     numbers = table.select_dtypes("number")
     said = {
         "name": name,
         "seconds": round(seconds, 2),
+        "processor": round(worked, 2),
+        "load": round(os.getloadavg()[0], 1),
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "rows": len(table),
         "sums": {column: float(numbers[column].sum()) for column in numbers},
@@ -132,6 +140,22 @@ def run(root: Path, name: str, engine: str) -> None:
 def _apart(one: dict[str, float], other: dict[str, float]) -> float:
     """Return the largest difference of two engines' sums, as a share."""
     return max((abs(one[name] - value) / max(abs(value), 1.0) for name, value in other.items()), default=0.0)
+
+
+def _processor_seconds() -> float:
+    """Return the seconds that the processor has worked for this process and its children, which Spark's is one of."""
+    found = time.process_time()
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    waiting = children.read_text(encoding="ascii").split() if children.exists() else []
+    while waiting:
+        child = Path("/proc") / waiting.pop()
+        try:
+            ticks = (child / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[11:13]
+            waiting += (child / "task" / child.name / "children").read_text(encoding="ascii").split()
+        except OSError:
+            continue
+        found += sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 def _connection(root: Path, engine: str) -> Any:
@@ -193,7 +217,8 @@ def main() -> None:
                 within = found["seconds"] <= MOST_SECONDS and found["megabytes"] <= MOST_MEGABYTES
                 apart = _apart(answers[0].get("sums", {}), found["sums"])
                 print(
-                    f"{said} {found['seconds']:7.2f} s {found['megabytes']:6,} MB  "
+                    f"{said} {found['seconds']:7.2f} s, processor {found['processor'] / THREADS:7.2f} s at {THREADS}, "
+                    f"load {found['load']:4.1f}, {found['megabytes']:6,} MB  "
                     f"{'within' if within else 'OVER'}  sums at most {apart:.0e} apart",
                     flush=True,
                 )

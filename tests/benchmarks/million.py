@@ -2,15 +2,14 @@
 
     python tests/benchmarks/million.py [--rows 1000000] [--database sqlite|postgresql] [--judge]
 
-Files of 5,000 conversations each are imported by one command into a service of its own. Reported are rows a second by tenth of the
-import, the peak memory of both processes, and the median times of the first page, of a page in the middle, of the last one, of what
-is new (nothing), and of the aggregates of the prompt. Without ``--judge`` the service judges none meanwhile (PostgreSQL only).
+One file is imported by one command into a service of its own. Reported are rows a second for every 50,000, the peak memory of both
+processes, and the median times of the first page, of a page in the middle, of the last one, of what is new (nothing), and of the
+aggregates of the prompt. Without ``--judge`` the service judges none meanwhile (PostgreSQL only).
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import random
@@ -19,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -30,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.postgres_cluster import cluster, new_postgres_database
 from support.service_process import ServiceProcess, clean_environment
 
-A_FILE = 5_000
+A_MARK = 50_000
 WORDS = [
     "order",
     "refund",
@@ -47,29 +46,35 @@ WORDS = [
 ]
 
 
-def write_files(folder: Path, rows: int) -> list[Path]:
-    chosen, files = random.Random(20261122), []
+def write_file(path: Path, rows: int) -> None:
+    chosen = random.Random(20261122)
     start = datetime(2025, 11, 1, tzinfo=UTC)
-    for number in range(-(-rows // A_FILE)):
-        files.append(folder / f"{number:04d}.jsonl")
-        with files[-1].open("w") as file:
-            for _ in range(min(A_FILE, rows - number * A_FILE)):
-                begun = start + timedelta(seconds=chosen.randrange(380 * 86_400))
-                messages = [
-                    {
-                        "role": ("user", "assistant")[turn % 2],
-                        "content": " ".join(chosen.choices(WORDS, k=82)),
-                        "timestamp": (begun + timedelta(seconds=15 * turn)).isoformat(),
-                    }
-                    for turn in range(6)
-                ]
-                file.write(json.dumps({"messages": messages}) + "\n")
-    return files
+    with path.open("w") as file:
+        for _ in range(rows):
+            begun = start + timedelta(seconds=chosen.randrange(380 * 86_400))
+            messages = [
+                {
+                    "role": ("user", "assistant")[turn % 2],
+                    "content": " ".join(chosen.choices(WORDS, k=82)),
+                    "timestamp": (begun + timedelta(seconds=15 * turn)).isoformat(),
+                }
+                for turn in range(6)
+            ]
+            file.write(json.dumps({"messages": messages}) + "\n")
 
 
 def peak_mb(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
+
+
+def processor_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def count(client: httpx.Client) -> int:
+    return int(client.get("/conversations?limit=1").json()["pagination"]["total"])
 
 
 def median_ms(client: httpx.Client, path: str) -> float:
@@ -87,7 +92,8 @@ def measure(rows: int, database: str, *, judge: bool) -> None:
         url = None
         if database == "postgresql":
             url = ends.enter_context(new_postgres_database(ends.enter_context(cluster())))
-        files = write_files(folder, rows)
+        file = folder / "conversations.jsonl"
+        write_file(file, rows)
         options = () if judge or url is None else ("--no-worker",)
         service = ServiceProcess(folder / "data", database=url, options=options).start()
         ends.callback(lambda: service.process and service.kill())
@@ -98,33 +104,44 @@ def measure(rows: int, database: str, *, judge: bool) -> None:
                 "PYTHONUNBUFFERED": "1",
             }
         )
-        command = [sys.executable, "-m", "promptlift", "import", *map(str, files), "--prompt", "million"]
+        headers = {"Authorization": f"Bearer {service.key}"}
+        command = [sys.executable, "-m", "promptlift", "import", str(file), "--prompt", "million"]
         command += ["--no-wait", "--base-url", service.base_url]
-        began = time.perf_counter()
-        ends_of_files, importer_mb = [], 0.0
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
-        ) as importing:
-            assert importing.stdout is not None
-            for line in importing.stdout:
-                if "logged" in line:
-                    ends_of_files.append(time.perf_counter())
+        assert service.process is not None
+        size = file.stat().st_size / rows
+        print(
+            f"{database}, {rows:,} conversations of {size:.0f} bytes, judged meanwhile: {not options}",
+            flush=True,
+        )
+        importer_mb = 0.0
+        with (
+            subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+            ) as importing,
+            httpx.Client(base_url=service.base_url, headers=headers, timeout=120) as client,
+        ):
+            mark, began, marked_at = 0, time.perf_counter(), time.perf_counter()
+            importer_seconds = 0.0
+            while importing.poll() is None:
+                with suppress(StopIteration):  # it has just ended
                     importer_mb = max(importer_mb, peak_mb(importing.pid))
+                importer_seconds = max(importer_seconds, processor_seconds(importing.pid))
+                total, now = count(client), time.perf_counter()
+                if total >= mark + min(A_MARK, rows // 4) or total == rows > mark:
+                    rate = (total - mark) / (now - marked_at)
+                    service_mb = peak_mb(service.process.pid)
+                    print(
+                        f"{total:>9,}: {rate:.0f} rows/s; service {service_mb:.0f} MB, import {importer_mb:.0f} MB",
+                        flush=True,
+                    )
+                    mark, marked_at = total, now
+                time.sleep(0.5)
         assert importing.returncode == 0
-        print(
-            f"{database}, {rows:,} conversations of {files[0].stat().st_size / min(rows, A_FILE):.0f} bytes, judged meanwhile: {not options}"
-        )
-        tenth = max(1, len(ends_of_files) // 10)
-        marks = [began, *ends_of_files[tenth - 1 :: tenth]]
-        rates = [tenth * A_FILE / (end - start) for start, end in itertools.pairwise(marks)]
-        print(
-            "rows/s by tenth:",
-            " ".join(f"{rate:.0f}" for rate in rates),
-            f"all: {rows / (ends_of_files[-1] - began):.0f}",
-        )
+        print(f"all: {rows / (marked_at - began):.0f} rows/s")
+        service_seconds = processor_seconds(service.process.pid)
+        print(f"processor time: service {service_seconds:.0f} s, import {importer_seconds:.0f} s")
         assert service.process is not None
         print(f"peak memory: service {peak_mb(service.process.pid):.0f} MB, import {importer_mb:.0f} MB")
-        headers = {"Authorization": f"Bearer {service.key}"}
         with httpx.Client(base_url=service.base_url, headers=headers, timeout=120) as client:
             prompt = client.get("/prompts").json()["data"][0]["id"]
             page = client.get("/conversations", params={"updatedSince": "1970-01-01T00:00:00Z"}).json()

@@ -13,7 +13,7 @@ from promptlift.client import Client, configure
 from promptlift.client.pace import Pace
 from promptlift.client.reads import conversations
 from promptlift.client.reads.conversations import ConversationRead, Wanted
-from promptlift.client.reads.read_list import read_list, read_prompts
+from promptlift.client.reads.read_list import DETAIL_THREADS, read_list, read_prompts
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import Call, Clock, Task, Transport
 from promptlift.errors import IncompleteError, InvalidApiKey, NotFound
@@ -362,3 +362,28 @@ def test_rows_that_were_deleted_after_they_were_read_are_told(service):
         got = read(client)
     assert (got.complete, got.total, len(got.rows)) == (True, 294, 350)
     assert got.facts == {"deleted_since_read": 56}
+
+
+def test_a_few_items_do_not_wait_for_the_answer_about_the_plan(service):
+    service.fill(120)
+    first = threading.Event()
+    before_plan = []
+
+    def answer_plan(handler):
+        assert first.wait(30)
+        service.send(handler, *service.answer("GET", "/account", {}, None))
+
+    def watch(_method, path, _count):
+        if path == "/account":
+            return answer_plan
+        if path.endswith("/insights"):
+            if not client.transport.pace.asked:
+                before_plan.append(path)
+            first.set()
+        return None
+
+    service.fault = watch
+    with open_client(service) as client:
+        got = read(client, insights=True)
+    assert (got.complete, len(got.rows)) == (True, 120)
+    assert 1 <= len(before_plan) <= DETAIL_THREADS  # no plan is exceeded by so few

@@ -132,6 +132,35 @@ def test_a_pull_that_failed_goes_on_where_it_was(tmp_path, honours):
         assert not (tmp_path / "resumed" / ".pull").exists()
 
 
+@pytest.mark.parametrize("changed", [False, True])
+def test_details_that_were_fetched_before_a_failure_are_not_fetched_again(tmp_path, changed):
+    with ForeignService() as service:
+        service.fill(80)
+        lift = workspace(service)
+        broken = f"/conversations/{service.rows[3]['id']}/insights"
+        service.fault = lambda _m, path, _c: hang_up if path == broken else None
+        with pytest.raises(IncompleteError, match="pull again to go on"):
+            lift.pull(tmp_path)
+        service.fault = None
+        fetched = {path for _, path, _ in service.seen if path.endswith("/insights")}
+        assert len(fetched) == 80
+        service.seen.clear()
+        if changed:
+            # What the list says of them now is something else.
+            for row in service.rows[40:43]:
+                row["status"] = "abandoned"
+        lift.pull(tmp_path)
+        again = service.requests("GET", broken)
+        details = sum(path.endswith("/insights") for _, path, _ in service.seen)
+        assert again == 1
+        # Those that were under way when the pull ended, at most.
+        assert details <= 1 + 16 + 3 * changed
+        opened = promptlift.open_snapshot(tmp_path)
+        assert opened.conversations(insights=True)["sentiment"].notna().all()
+        assert list(opened.conversations()["status"][40:43]) == ["abandoned" if changed else "completed"] * 3
+        assert not (tmp_path / ".pull").exists()
+
+
 def test_rows_that_come_and_go_while_a_pull_pauses_are_neither_lost_nor_twice(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(700)

@@ -62,10 +62,17 @@ def ours(tmp_path_factory):
         yield lift
 
 
+def pulled(lift, path):
+    """Pull, and read the service again: what it says is the other side of every comparison."""
+    snapshot = lift.pull(path)
+    lift.use_snapshot(None)
+    return snapshot
+
+
 @pytest.fixture(scope="module")
 def folder(ours, tmp_path_factory):
     path = tmp_path_factory.mktemp("snapshot") / "january"
-    ours.pull(path)
+    pulled(ours, path)
     return path
 
 
@@ -109,14 +116,14 @@ def test_a_table_is_the_same_from_either_source(ours, opened, call):
 
 
 def test_a_second_pull_brings_what_is_new_and_asks_for_little_else(ours, tmp_path):
-    ours.pull(tmp_path)
+    pulled(ours, tmp_path)
     before = promptlift.open_snapshot(tmp_path).conversations(insights=True)
-    again = ours.pull(tmp_path)
+    again = pulled(ours, tmp_path)
     assert again.manifest.requests <= 10
     pd.testing.assert_frame_equal(promptlift.open_snapshot(tmp_path).conversations(insights=True), before)
     ours.log([{"content": timed(40 + number, channel="web")} for number in range(5)], prompt_id="Sales")
     wait_for_insights(ours, [ours.prompt_id("Sales")])
-    third = ours.pull(tmp_path)
+    third = pulled(ours, tmp_path)
     assert third.manifest.requests <= 20
     for call in CALLS.values():
         pd.testing.assert_frame_equal(call(promptlift.open_snapshot(tmp_path)), call(ours))
@@ -225,7 +232,7 @@ def test_a_scan_names_the_prompts_and_leaves_out_what_is_for_pulls_alone(opened,
 
 
 def test_what_changed_at_our_service_is_asked_for_by_time(ours, tmp_path):
-    ours.pull(tmp_path)
+    pulled(ours, tmp_path)
     some = list(ours.conversations("Sales")["conversation_id"][:3])
     before = promptlift.open_snapshot(tmp_path).conversations(insights=True).set_index("conversation_id")
     ours.client.conversations.update(
@@ -239,13 +246,34 @@ def test_what_changed_at_our_service_is_asked_for_by_time(ours, tmp_path):
         ),
         what="new insights",
     )
-    manifest = ours.pull(tmp_path).manifest
+    manifest = pulled(ours, tmp_path).manifest
     assert manifest.requests <= 10
     opened = promptlift.open_snapshot(tmp_path)
     pd.testing.assert_frame_equal(opened.conversations(insights=True), ours.conversations(insights=True))
     after = opened.conversations(insights=True, content=True).set_index("conversation_id")
     assert after.loc[some[0], "content"].startswith("User: Something else?")
     assert after.loc[some[1], "insights_at"] > before.loc[some[1], "insights_at"]
+
+
+def test_a_workspace_with_a_snapshot_in_use_gives_the_tables_of_the_service(ours, tmp_path):
+    pulled(ours, tmp_path)
+    some = list(ours.conversations("Sales")["conversation_id"][3:6])
+    ours.client.conversations.update(some[0], content="User: Once more?\nAssistant: No.", status="abandoned")
+    before = ours.conversations(insights=True).set_index("conversation_id")["insights_at"]
+    ours.client.conversations.regenerate_insights(some[1])
+    ours.log([{"content": timed(70, channel="web")}], prompt_id="Sales")
+    wait_for_insights(ours, [ours.prompt_id("Sales")])
+    wait_until(
+        lambda: ours.client.conversations.insights(some[1]).created_at > before[some[1]], what="new insights"
+    )
+    config = ours.client.config
+    with promptlift.connect(config.base_url, config.key.reveal(), progress=False, snapshot=tmp_path) as used:
+        used.prompts()
+        ours.prompts()
+        for name, call in CALLS.items():
+            here, there = call(used), call(ours)
+            pd.testing.assert_frame_equal(here, there, obj=name)
+        assert used.conversations().attrs["promptlift"]["requests"] == 3
 
 
 def test_months_are_those_in_which_conversations_began(opened):

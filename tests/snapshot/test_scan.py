@@ -12,7 +12,7 @@ import pytest
 
 from promptlift import analysis
 from promptlift.analysis.reading import collect, names_of
-from promptlift.errors import MissingExtra
+from promptlift.errors import ConfigError, MissingExtra
 from promptlift.snapshot.scan import scan
 from support.engines import LISTS, Engines, long_tables
 from support.synthetic_tables import conversations
@@ -153,6 +153,75 @@ def test_any_file_system_of_fsspec_is_read(engines, engine, snapshot, source):
     table = scanned(engines, engine, "memory://bucket/january", files)
     expected = analysis.completion(source, by="prompt_id")
     pd.testing.assert_frame_equal(analysis.completion(table, by="prompt_id"), expected, check_dtype=False)
+
+
+def put_into(store, root, files):
+    """Copy the files of a snapshot into a bucket of their own."""
+    fsspec = pytest.importorskip("fsspec", reason="the extra s3 is not installed")
+    address = f"{store.new_bucket()}/january"
+    bucket = fsspec.filesystem("s3", **store.storage_options)
+    for path in files:
+        bucket.pipe_file(f"{address}/{path}", (root / path).read_bytes())
+    return address
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_tables_in_an_object_store_are_joined_like_those_of_a_folder(
+    engines, engine, snapshot, source, object_store
+):
+    root, files = snapshot
+    address = put_into(object_store, root, files)
+    options = {"storage_options": object_store.storage_options}
+    table, issues = (
+        scanned(engines, engine, address, files, name, **options) for name in ("conversations", "issues")
+    )
+    result = analysis.issues(table, mentions=issues, by="prompt_id")
+    kept = [name for name in result if name != "example_id"]
+    expected = analysis.issues(source, by="prompt_id")
+    pd.testing.assert_frame_equal(result[kept], expected[kept], check_dtype=False, check_categorical=False)
+    segments = analysis.segments(table, by=["llm_model", "hour"])
+    expected = analysis.segments(source, by=["llm_model", "hour"])
+    pd.testing.assert_frame_equal(segments, expected, check_dtype=False)
+
+
+def test_pandas_reads_the_files_of_an_object_store(snapshot, source, object_store):
+    root, files = snapshot
+    address = put_into(object_store, root, files)
+    parts = [
+        pd.read_parquet(f"{address}/{path}", storage_options=object_store.storage_options)
+        for path in files
+        if path.startswith("conversations/")
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    expected = analysis.completion(source, by="llm_model")
+    pd.testing.assert_frame_equal(analysis.completion(table, by="llm_model"), expected, check_dtype=False)
+
+
+def test_two_stores_are_read_side_by_side_on_one_connection(engines, snapshot, object_store):
+    from support.object_store import running_object_store
+
+    root, files = snapshot
+    one_prompt = [path for path in files if "prompt_id=sales" in path]
+    with running_object_store() as other:
+        tables = [
+            scanned(
+                engines,
+                "duckdb",
+                put_into(store, root, listed),
+                listed,
+                storage_options=store.storage_options,
+            )
+            for store, listed in ((object_store, files), (other, one_prompt))
+        ]
+        counts = [len(collect(table, ["conversation_id"])) for table in (*tables, tables[0])]
+    assert counts[0] == counts[2] > counts[1] > 0
+
+
+@pytest.mark.slow
+def test_spark_without_a_connector_for_the_store_says_what_to_configure(engines, snapshot):
+    _, files = snapshot
+    with pytest.raises(ConfigError, match=r"no connector for s3a://.*hadoop-aws.*connection="):
+        scanned(engines, "spark", "s3://bucket/january", files)
 
 
 def test_another_engine_is_refused(tmp_path):

@@ -16,9 +16,11 @@ ENGINES: Final = (
     "lazy polars",
     "arrow",
     "duckdb",
+    "ibis on duckdb",
+    "ibis on sqlite",
     pytest.param("spark", marks=pytest.mark.slow),
 )
-REMOTE: Final = ("duckdb", pytest.param("spark", marks=pytest.mark.slow))
+REMOTE: Final = ("duckdb", "ibis on duckdb", pytest.param("spark", marks=pytest.mark.slow))
 
 
 class Engines:
@@ -27,6 +29,8 @@ class Engines:
     def __init__(self) -> None:
         self._duckdb: Any = None
         self._spark: Any = None
+        self._ibis: dict[str, Any] = {}
+        self._made = 0
 
     def table(self, frame: pd.DataFrame, engine: str) -> Any:
         """Put a table into an engine."""
@@ -39,6 +43,8 @@ class Engines:
         arrow = pa.Table.from_pandas(frame, preserve_index=False)
         if engine == "arrow":
             return arrow
+        if engine.startswith("ibis"):
+            return self._in_ibis(_plain(arrow), engine.rpartition(" ")[2])
         return self.duckdb.from_arrow(_plain(arrow)) if engine == "duckdb" else self._in_spark(_plain(arrow))
 
     @property
@@ -70,6 +76,24 @@ class Engines:
             self._spark = builder.getOrCreate()
         return self._spark
 
+    def _in_ibis(self, arrow: pa.Table, backend: str) -> Any:
+        """Put a table into a database, and open it there with Ibis."""
+        ibis = pytest.importorskip("ibis", reason="ibis-framework is not installed")
+        self._made += 1
+        name = f"table_{self._made}"
+        if backend == "duckdb":
+            self._ibis.setdefault(backend, ibis.duckdb.from_connection(self.duckdb))
+            self.duckdb.from_arrow(arrow).create(name)
+            return self._ibis[backend].table(name)
+        connection = self._ibis.setdefault(backend, ibis.sqlite.connect())
+        columns = [(field.name, _declared(field.type)) for field in arrow.schema]
+        written = ", ".join(f'"{column}" {kind}' for column, kind in columns)
+        connection.con.execute(f"CREATE TABLE {name} ({written})")
+        values = ", ".join("?" * len(columns))
+        rows = zip(*(_stored(arrow[column]) for column in arrow.column_names), strict=True)
+        connection.con.executemany(f"INSERT INTO {name} VALUES ({values})", rows)
+        return connection.table(name)
+
     def _in_spark(self, arrow: pa.Table) -> Any:
         import warnings
 
@@ -92,6 +116,27 @@ def _plain(arrow: pa.Table) -> pa.Table:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         columns.append(column.cast(pa.string() if pa.types.is_null(kind) else kind))
     return pa.table(dict(zip(arrow.column_names, columns, strict=True)))
+
+
+def _declared(kind: pa.DataType) -> str:
+    """Return the type by which Ibis knows a column of SQLite."""
+    if pa.types.is_boolean(kind):
+        return "BOOLEAN"
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMP"
+    if pa.types.is_integer(kind):
+        return "BIGINT"
+    return "DOUBLE" if pa.types.is_floating(kind) else "TEXT"
+
+
+def _stored(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values of a column as SQLite stores them."""
+    if pa.types.is_timestamp(column.type):
+        naive = column.cast(pa.timestamp("us", column.type.tz))
+        return [
+            None if value is None else value.strftime("%Y-%m-%d %H:%M:%S.%f") for value in naive.to_pylist()
+        ]
+    return column.to_pylist()
 
 
 def long_tables(conversations: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -84,6 +84,8 @@ class ForeignService:
     fault: Any = None
     before: Any = None
     answers_200: bool = False
+    tags: bool = False
+    unchanged: int = 0
     max_conversations: int | None = None
     seen: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     refused: int = 0
@@ -173,7 +175,13 @@ class ForeignService:
                 return
             with self.lock:
                 status, answer = self.answer(method, path, params, body)
-            self.send(handler, status, answer, self._rate_headers() if self.rate_headers else {})
+            headers = self._rate_headers() if self.rate_headers else {}
+            if self.tags and method == "GET" and status == 200:
+                headers["ETag"] = f'"{hash(json.dumps(answer))}"'
+                if handler.headers.get("if-none-match") == headers["ETag"]:
+                    self.unchanged += 1
+                    status, answer = 304, b""
+            self.send(handler, status, answer, headers)
         finally:
             with self.lock:
                 self.in_flight -= 1
@@ -309,6 +317,7 @@ def _insights(row: dict[str, Any]) -> dict[str, Any]:
         "summary": f"summary of {row['id']}",
         "issues": [{"title": "slow", "severity": "low", "evidence": None}],
         "createdAt": "2026-01-31T00:00:00Z",
+        **row.get("judged", {}),
     }
 
 

@@ -81,6 +81,46 @@ class TroubledService(ForeignService):
         return status, page
 
 
+@dataclass
+class StampingService(ForeignService):
+    """A service that knows when rows changed and were deleted, as the embedded one does."""
+
+    time: int = 1
+    gone: list[tuple[int, str]] = field(default_factory=list)
+
+    def change(self, row: dict[str, Any], **fields: Any) -> None:
+        row |= fields
+        row["at"] = self.time
+
+    def delete(self, row: dict[str, Any]) -> None:
+        self.rows.remove(row)
+        self.gone.append((self.time, row["id"]))
+
+    def insert(self, **fields: Any) -> dict[str, Any]:
+        return super().insert(**fields, at=self.time)
+
+    def answer(self, method, path, params, body):
+        if path != "/conversations/deleted":
+            return super().answer(method, path, params, body)
+        after = _number(params["deletedSince"])
+        rows = [{"id": one} for at, one in self.gone if at >= after]
+        return 200, {"data": rows, "pagination": {"total": len(rows), "limit": 100, "offset": 0}}
+
+    def page(self, rows, params, honours):
+        since = params.get("updatedSince")
+        if since is not None:
+            rows = [row for row in rows if row.get("at", 0) >= _number(since)]
+        status, page = super().page(rows, params, honours)
+        if since is not None:
+            self.time += 1
+            page["asOf"] = f"2026-01-01T00:00:00.{self.time:06d}Z"
+        return status, page
+
+
+def _number(time: str) -> int:
+    return 0 if time.startswith("1970") else int(time[20:-1])
+
+
 def answer(text):
     """Answer with raw bytes and hang up."""
 

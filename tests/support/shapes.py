@@ -288,6 +288,7 @@ SETTINGS = {
         "maxIterations": count,
         # Beyond the specification:
         "verificationPasses": count,
+        "search": one_of("on", "off"),
         "simulation": {
             "personaCount": count,
             "scenariosPerSimulation": count,
@@ -341,6 +342,16 @@ RESTORED = {
 OPTIMIZATION_STATUS = one_of("queued", "running", "completed", "failed", "stopped")
 MODE = one_of("exploratory", "validation")
 STAGE = one_of("preparing", "screen", "confirm", "verify", "done")
+GAINED = dict.fromkeys(("points", "pointsLow", "pointsHigh"), maybe(number))
+HEADROOM = {
+    **dict.fromkeys(("conversations", "completed"), count),
+    **GAINED,
+    "level": number,
+    "pointsFindable": maybe(number),
+    "enough": maybe(flag),
+    "text": maybe(text),
+    "issues": listed({"title": text, "n": count, **GAINED}),
+}
 OPTIMIZATION_CREATED = {
     "id": text,
     "status": OPTIMIZATION_STATUS,
@@ -350,6 +361,7 @@ OPTIMIZATION_CREATED = {
     # Beyond the specification:
     "rehearsal": flag,
 }
+OPTIMIZATION_ASKED_FOR = {**OPTIMIZATION_CREATED, "headroom": maybe(HEADROOM)}
 PAIRS = dict.fromkeys(("n", "n11", "n10", "n01", "n00", "dropped"), count)
 EFFECT = {
     "lift": maybe(number),
@@ -472,9 +484,13 @@ OPTIMIZATION = {
     "seed": count,
     "settings": {
         **dict.fromkeys(
-            ("maxIterations", "verificationPasses", "personaCount", "scenariosPerSimulation", "maxTurns"),
+            (
+                *("maxIterations", "variantsPerGeneration", "verificationPasses"),
+                *("personaCount", "scenariosPerSimulation", "maxTurns"),
+            ),
             count,
         ),
+        "search": one_of("on", "off"),
         "confidenceMode": one_of("low", "moderate", "high"),
         "deploymentMode": one_of("manual", "semi-automatic"),
         "autoDeploy": {"enabled": flag, "requireRegressionPass": flag},
@@ -483,6 +499,17 @@ OPTIMIZATION = {
     "stopReason": maybe(text),
     "deployment": maybe(DEPLOYMENT),
     "usage": dict.fromkeys(("modelCalls", "tokens", "conversations"), count),
+    "headroom": maybe(HEADROOM),
+    "searchPlan": maybe(
+        {
+            **{
+                part: {"planned": count, "spent": count}
+                for part in ("search", "confirmation", "verification")
+            },
+            "generationsMax": count,
+            "generations": count,
+        }
+    ),
 }
 # "lift: present on non-original variants", "isWinner: present on the winner".
 ORIGINAL = {

@@ -62,6 +62,11 @@ def labelled(lift, prompt, folder):
     return list(lift.labels(file, prompt)["conversation_id"])
 
 
+def pulled(lift, prompt, folder):
+    with promptlift.open_snapshot(lift.pull(folder / "snapshot", prompt_id=prompt).folder) as snapshot:
+        return sorted(snapshot.conversations()["conversation_id"])
+
+
 def insights_view(lift, prompt):
     return lift.prompt_insights(prompt).to_wire() | {"period": None}
 
@@ -91,6 +96,7 @@ CALLS = {
     "Workspace.compare": lambda lift, one, _: compared(lift, one),
     "Workspace.this_week": lambda lift, one, _: lift.this_week(one).sentence,
     "Workspace.labels": labelled,
+    "Workspace.pull": pulled,
     "Workspace.plan": lambda lift, one, _: lift.plan(one, insights=True).rows,
     "Workspace.log": lambda lift, one, _: logged(lift, one),
     "Workspace.optimizations": lambda lift, one, _: len(lift.optimizations(one)) > 0,

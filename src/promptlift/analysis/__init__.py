@@ -11,10 +11,12 @@ from promptlift.analysis.benchmark import benchmark
 from promptlift.analysis.changes import issue_changes, topic_changes
 from promptlift.analysis.compare import compare
 from promptlift.analysis.completion_trend import completion_trend
+from promptlift.analysis.corrected_lift import corrected_lift, simulated_label_plan
 from promptlift.analysis.drill_down import conversations_of
 from promptlift.analysis.headroom import headroom
 from promptlift.analysis.judge_agreement import judge_agreement
 from promptlift.analysis.label_plan import label_plan
+from promptlift.analysis.labeller_agreement import disputed_labels, labeller_agreement
 from promptlift.analysis.measures import measures
 from promptlift.analysis.mentions import issues, topics
 from promptlift.analysis.outcomes import completion
@@ -37,12 +39,15 @@ __all__ = [
     "completion",
     "completion_trend",
     "conversations_of",
+    "corrected_lift",
+    "disputed_labels",
     "fleet",
     "headroom",
     "issue_changes",
     "issues",
     "judge_agreement",
     "label_plan",
+    "labeller_agreement",
     "measures",
     "persona_scenario_heatmap",
     "production_metrics",
@@ -51,6 +56,7 @@ __all__ = [
     "segments",
     "sentiment_distribution",
     "sentiment_trend",
+    "simulated_label_plan",
     "simulated_vs_production",
     "step_failures",
     "targets",

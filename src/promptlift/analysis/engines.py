@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
@@ -17,6 +19,7 @@ __all__ = [
     "column_name",
     "count_by",
     "fetch",
+    "finite_number",
     "first_known",
     "floored",
     "holds_lists",
@@ -41,6 +44,7 @@ _LOCAL: Final = (
 )
 _SPARK: Final = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
 _MICROSECONDS: Final = 1_000_000
+_LARGEST: Final = sys.float_info.max
 
 
 def is_remote(table: Any) -> bool:
@@ -85,8 +89,15 @@ def first_known(columns: Sequence[str]) -> nw.Expr:
 
 def known_number(column: str) -> nw.Expr:
     """Return a column of numbers as float64, null where it is null or NaN."""
+    # By comparing, because not every database behind Ibis can be asked for NaN: it is above infinity, or not comparable.
     value = nw.col(column).cast(nw.Float64())
-    return nw.when(~value.is_null() & ~value.is_nan()).then(value)
+    return nw.when(value <= math.inf).then(value)
+
+
+def finite_number(column: str) -> nw.Expr:
+    """Return a column of numbers as float64, null where it is null, NaN or infinite."""
+    value = nw.col(column).cast(nw.Float64())
+    return nw.when(value.abs() <= _LARGEST).then(value)
 
 
 def with_instant(frame: nw.LazyFrame[Any], times: Sequence[str], name: str) -> nw.LazyFrame[Any]:
@@ -133,7 +144,12 @@ def _in_spark(frame: Any, name: str) -> Any:
 
 
 def _in_ibis(table: Any, name: str) -> Any:
-    return table.mutate(**{name: table[name].epoch_seconds() * _MICROSECONDS + table[name].microsecond()})
+    time = table[name]
+    # Some databases answer with a fraction of a second, which is counted below.
+    seconds = time.epoch_seconds().floor().cast("int64")
+    # Of SQLite, which stores times as texts, Ibis reads no part of a second right.
+    part = 0 if table.get_backend().name == "sqlite" else time.microsecond()
+    return table.mutate(**{name: seconds * _MICROSECONDS + part})
 
 
 _NATIVE_INSTANT: Final = {

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.engines import is_remote, named, open_table
+from promptlift.analysis.long_mentions import KEPT, LABELS, SIGNS_OF_INSIGHTS, judged_here, judged_there
 from promptlift.analysis.mentions import check_top, find_mentions, issues, judged_rows
-from promptlift.analysis.outcomes import outcome_codes
-from promptlift.analysis.reading import collect, names_of, require, with_provenance
+from promptlift.analysis.outcomes import OUTCOMES, outcome_codes
+from promptlift.analysis.reading import (
+    collect,
+    count_by_key,
+    count_rows,
+    names_of,
+    with_provenance,
+)
 from promptlift.stats.budget import confirm_passes
 from promptlift.stats.design import theta_of
 from promptlift.stats.evidence import e_threshold
@@ -41,6 +50,7 @@ _KEPT: Final = (
 def headroom(
     conversations: Any,
     *,
+    mentions: Any = None,
     mode: Mode = "exploratory",
     confidence_mode: ConfidenceMode = "moderate",
     pairs: int | None = None,
@@ -55,7 +65,10 @@ def headroom(
     Parameters
     ----------
     conversations
-        Table with ``conversation_id``, ``issues``, ``task_completed`` and, if there, ``status``.
+        Table with ``conversation_id``, ``issues``, ``task_completed`` and, if there, ``status`` and ``has_insights``.
+    mentions
+        The issues as a long table, one row a mention, such as ``lift.issues()`` gives, instead of the lists; needed where an
+        engine (DuckDB, Spark) has the conversations, and in the same engine.
     mode, confidence_mode
         Of the optimization that is thought of.
     pairs
@@ -80,20 +93,16 @@ def headroom(
     FrameError
         When a column is missing.
     ValueError
-        When ``mode``, ``confidence_mode``, ``pairs``, ``top`` or ``level`` cannot be used, or ``issues`` does not hold lists.
+        When ``mode``, ``confidence_mode``, ``pairs``, ``top`` or ``level`` cannot be used, ``issues`` does not hold lists,
+        or an engine has only lists.
     """
     level = check_level(level)
     check_top(top)
     theta = theta_of(mode, confidence_mode)
     if pairs is None:
         pairs = PAIRS_A_PASS * confirm_passes(VARIANTS, mode, ITERATIONS)
-    columns = require(conversations, ["conversation_id", "issues", "task_completed"])
-    optional = [name for name in ("status", "has_insights") if name in names_of(conversations)]
-    frame = collect(conversations, list(dict.fromkeys([*columns, *optional])))
-    frame = frame[judged_rows(frame, "issues")]
-    table = pd.concat(
-        [_any_issue(frame, level), issues(frame, top=top, level=level)[list(_KEPT)]], ignore_index=True
-    )
+    found = issues(conversations, mentions=mentions, top=top, level=level)[list(_KEPT)]
+    table = pd.concat([_any_issue(conversations, mentions, level), found], ignore_index=True)
     counts = table[["completed", "n_rated", "completed_without", "n_rated_without"]]
     gained = [points_to_gain(*map(int, row), level=level) for row in counts.itertuples(index=False)]
     for at, name in enumerate(("points", "points_low", "points_high")):
@@ -107,22 +116,48 @@ def headroom(
     )
 
 
-def _any_issue(frame: pd.DataFrame, level: float) -> pd.DataFrame:
+def _any_issue(conversations: Any, mentions: Any, level: float) -> pd.DataFrame:
     """Count the conversations that have any issue at all, as `issues` counts those of one."""
-    named = np.isin(np.arange(len(frame)), find_mentions(frame["issues"], "issues").row)
-    marks = pd.Series([[ANY_ISSUE] if one else [] for one in named.tolist()], frame.index, dtype=object)
-    marked = frame.assign(issues=marks)
-    table = issues(marked, top=1, level=level)[list(_KEPT)]
+    judged = _judged(conversations, mentions)
+    if mentions is None:
+        named_any = np.isin(np.arange(len(judged)), find_mentions(judged["issues"], "issues").row)
+        marks = [[ANY_ISSUE] if one else [] for one in named_any.tolist()]
+        judged = judged.assign(issues=pd.Series(marks, judged.index, dtype=object))
+        table = issues(judged, top=1, level=level)
+    else:
+        table = issues(conversations, mentions=_all_alike(mentions), top=1, level=level)
     if not table.empty:
-        return table
-    outcome = outcome_codes(frame)
-    n, completed = int((outcome >= 2).sum()), int((outcome == 3).sum())
-    row: dict[str, Any] = {"issue": ANY_ISSUE, "n": 0, "total": len(frame)}
-    row |= _rate(0, len(frame), ("share", "share_low", "share_high"), level)
+        return table[list(_KEPT)]
+    counted = count_rows(judged, [name for name in ("status", "task_completed") if name in names_of(judged)])
+    outcomes = count_by_key(
+        outcome_codes(counted.frame).astype(np.intp), len(OUTCOMES), counted.weight
+    ).tolist()
+    total, n, completed = sum(outcomes), sum(outcomes[2:]), outcomes[3]
+    row: dict[str, Any] = {"issue": ANY_ISSUE, "n": 0, "total": total}
+    row |= _rate(0, total, ("share", "share_low", "share_high"), level)
     row |= {"n_rated": 0, "completed": 0, **_rate(0, 0, ("rate", "rate_low", "rate_high"), level)}
     row |= {"n_rated_without": n, "completed_without": completed}
     row |= _rate(completed, n, ("rate_without", "rate_low_without", "rate_high_without"), level)
     return pd.DataFrame([row]).astype({"issue": "str"})[list(_KEPT)]
+
+
+def _judged(conversations: Any, mentions: Any) -> Any:
+    """Return the conversations that have insights: in pandas, or in the engine that has them."""
+    if is_remote(conversations):
+        return judged_there(open_table(conversations)).filter(nw.col(KEPT)).to_native()
+    columns = ["conversation_id", "task_completed", "status", "has_insights", *SIGNS_OF_INSIGHTS]
+    columns += ["issues"] if mentions is None else []
+    present = names_of(conversations)
+    frame = collect(conversations, list(dict.fromkeys(name for name in columns if name in present)))
+    return frame[judged_rows(frame, "issues") if mentions is None else judged_here(frame)]
+
+
+def _all_alike(mentions: Any) -> Any:
+    """Return a long table of issues in which all have one title."""
+    label = named(LABELS["issues"])
+    frame = nw.from_native(mentions)
+    told = ~nw.col(label).is_null() & (nw.col(label).cast(nw.String()).str.strip_chars() != "")
+    return frame.filter(told).with_columns(nw.lit(ANY_ISSUE).alias(label)).to_native()
 
 
 def _rate(x: int, n: int, names: Sequence[str], level: float) -> dict[str, float]:

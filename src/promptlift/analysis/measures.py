@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.engines import ROWS, count_by, is_remote, known_number, named, open_table
+from promptlift.analysis.engines import ROWS, count_by, finite_number, is_remote, named, open_table
 from promptlift.analysis.reading import (
     By,
     Groups,
@@ -158,8 +158,7 @@ def _measured_there(
         if not schema[named(name)].is_numeric():
             raise ValueError(f"Column {name} holds {schema[named(name)]}, not numbers.")
         value = nw.col("_v")
-        frame = opened.with_columns(_v=known_number(named(name)))
-        frame = frame.with_columns(_v=nw.when(value.is_finite()).then(value))
+        frame = opened.with_columns(_v=finite_number(named(name)))
         described = count_by(
             frame, [by] if by else [], n=value.count(), mean=value.mean(), sd=value.std(ddof=1), total=value.sum(),
             median=value.quantile(0.5, "linear"), p95=value.quantile(0.95, "linear"),

@@ -14,6 +14,7 @@ from promptlift.analysis.engines import (
     ROWS,
     count_by,
     fetch,
+    finite_number,
     floored,
     known_number,
     named,
@@ -232,8 +233,7 @@ class EngineRows:
 
     def _edges(self, name: str) -> NDArray[np.float64]:
         """Return the borders between the quantile bins of a column of numbers."""
-        value = known_number(named(name))
-        frame = self.opened.select(value.alias("_v")).filter(nw.col("_v").is_finite())
+        frame = self.opened.select(_v=finite_number(named(name))).filter(~nw.col("_v").is_null())
         n = int(count_by(frame, [])[ROWS].iloc[0])
         ranks = np.unique(np.floor((n - 1) * np.arange(1, self.bins) / self.bins).astype(np.int64))
         return np.unique(_order_statistics(frame, ranks.tolist()) if n else np.zeros(0))

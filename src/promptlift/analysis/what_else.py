@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.compare import compare
-from promptlift.analysis.engines import ROWS, count_by, is_remote, known_number, named, open_table
+from promptlift.analysis.engines import ROWS, count_by, finite_number, is_remote, named, open_table
 from promptlift.analysis.long_mentions import KEPT, TITLE, check_engines, count_mentions, judged_there
 from promptlift.analysis.measures import MEASURES
 from promptlift.analysis.mentions import found_in
@@ -219,7 +219,7 @@ def _finite(two: _Two, name: str) -> Any:
         frame = open_table(two.table).filter(two.inside)
         if not frame.collect_schema()[named(name)].is_numeric():
             return None
-        finite = frame.filter(known_number(named(name)).is_finite().fill_null(value=False))
+        finite = frame.filter(~finite_number(named(name)).is_null())
         counted = count_by(finite, [two.by])
         enough = len(counted) == 2 and counted[ROWS].min() >= 2
         return finite.to_native() if enough else None

@@ -118,7 +118,7 @@ class DatabaseTransport(Transport):
 
 
 def run_export(
-    folder: Path,
+    folder: str,
     *,
     prompt: str | None,
     everything: bool,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,10 @@ from promptlift.cli.options import Account, BaseUrl, Data, Database  # noqa: TC0
 
 __all__ = ["export", "pull", "verify"]
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the snapshot.")]
+Folder = Annotated[
+    str,
+    typer.Argument(metavar="DIR", help="Folder of the snapshot, or an address such as s3://bucket/january."),
+]
 Prompt = Annotated[
     str | None,
     typer.Option(

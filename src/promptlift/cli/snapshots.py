@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from promptlift.errors import ConnectionFailed, IncompleteError, RateLimited, ServerError, SnapshotDamaged
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from promptlift.cli.target import Target
     from promptlift.snapshot import Snapshot
     from promptlift.workspace import Workspace
@@ -21,7 +19,7 @@ _PASSING = (ConnectionFailed, IncompleteError, RateLimited, ServerError)
 
 def run_pull(
     target: Target,
-    folder: Path,
+    folder: str,
     *,
     prompt: str | None,
     content: bool | None,
@@ -54,7 +52,7 @@ def run_pull(
 
 
 def _pull_once(
-    lift: Workspace, folder: Path, prompt: str | None, *, content: bool | None, everything: bool
+    lift: Workspace, folder: str, prompt: str | None, *, content: bool | None, everything: bool
 ) -> None:
     try:
         snapshot = lift.pull(folder, prompt_id=prompt, content=content, everything=everything)
@@ -72,7 +70,7 @@ def one_line(snapshot: Snapshot) -> str:
     return f"{manifest.finished_at}  {rows:,} conversations, {manifest.requests} requests"
 
 
-def run_verify(folder: Path) -> None:
+def run_verify(folder: str) -> None:
     """Verify a snapshot and print what is wrong, or that nothing is.
 
     Parameters

@@ -145,3 +145,6 @@ class WorkerPool(Generic[Item, Result]):
                 self._done.put((cast("Item", item), None, error))
             else:
                 self._done.put((cast("Item", item), result, None))
+                del result
+            # An idle thread keeps nothing: items may be megabytes.
+            del item

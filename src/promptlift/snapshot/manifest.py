@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
-from promptlift.atomic_write import atomic_write
 from promptlift.errors import SnapshotDamaged, SnapshotError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
+
+    from promptlift.snapshot.location import Location
 
 __all__ = [
     "MANIFEST_NAME",
@@ -152,12 +152,12 @@ class Manifest:
         )
 
 
-def save_manifest(folder: Path, manifest: Manifest) -> None:
+def save_manifest(location: Location, manifest: Manifest) -> None:
     """Write the manifest, which makes its state visible at once."""
-    atomic_write(folder / MANIFEST_NAME, _written(manifest))
+    location.write(MANIFEST_NAME, _written(manifest))
 
 
-def load_manifest(folder: Path) -> Manifest:
+def load_manifest(location: Location) -> Manifest:
     """Read the manifest of a snapshot.
 
     Raises
@@ -167,13 +167,13 @@ def load_manifest(folder: Path) -> Manifest:
     SnapshotDamaged
         When it was cut or changed.
     """
-    path = folder / MANIFEST_NAME
+    folder = location.place
     try:
-        text = path.read_bytes()
+        text = location.read(MANIFEST_NAME)
     except FileNotFoundError:
         raise SnapshotError(
             f"{folder} is no snapshot: it has no {MANIFEST_NAME}. lift.pull({str(folder)!r}) or `promptlift pull` makes one"
-            f"{', and goes on with the one that was begun there' if (folder / '.pull').is_dir() else ''}."
+            f"{', and goes on with the one that was begun there' if location.exists('.pull') else ''}."
         ) from None
     data = _read(text, folder)
     version = data["schema_version"]
@@ -195,7 +195,7 @@ def load_manifest(folder: Path) -> Manifest:
     return Manifest(**{**known, "files": files})
 
 
-def _read(text: bytes, folder: Path) -> dict[str, Any]:
+def _read(text: bytes, folder: object) -> dict[str, Any]:
     damaged = SnapshotDamaged(
         f"The {MANIFEST_NAME} of {folder} was cut or changed, so nothing there is proven. Take the file from a backup, "
         "or pull into a new folder.",

@@ -8,22 +8,22 @@ import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from promptlift.atomic_write import atomic_write
 from promptlift.errors import SnapshotDamaged
 from promptlift.schema.metadata import METADATA_PREFIX
+from promptlift.snapshot.location import LocalFolder
 from promptlift.snapshot.manifest import NO_VALUE, FilePart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from promptlift.snapshot.location import Location
     from promptlift.snapshot.manifest import Manifest
 
 __all__ = [
@@ -48,7 +48,7 @@ _ROW_GROUP_ROWS: Final = 131_072
 _THREADS: Final = 4
 
 # Files whose hash was right, with what says that they are the same still.
-_verified: dict[tuple[Path, str], tuple[int, int, int]] = {}
+_verified: dict[tuple[str, str, str], object] = {}
 _verified_lock = threading.Lock()
 
 
@@ -62,7 +62,7 @@ def partition_folder(table: str, prompt_id: str | None, month: str | None) -> st
     return f"{table}/prompt_id={named}/month={month or NO_VALUE}"
 
 
-def write_part(root: Path, folder: str, number: int, table: pa.Table) -> FilePart:
+def write_part(root: Location, folder: str, number: int, table: pa.Table) -> FilePart:
     """Write a part file whole and return its entry of the manifest."""
     sink = pa.BufferOutputStream()
     pq.write_table(
@@ -76,8 +76,7 @@ def write_part(root: Path, folder: str, number: int, table: pa.Table) -> FilePar
     data = sink.getvalue().to_pybytes()
     digest = hashlib.sha256(data).hexdigest()
     path = f"{folder}/part-{number:05d}-{digest[:8]}.parquet"
-    (root / folder).mkdir(parents=True, exist_ok=True)
-    atomic_write(root / path, data)
+    root.write(path, data)
     return FilePart(path, len(table), len(data), digest)
 
 
@@ -105,7 +104,7 @@ class Wanted:
         ]
 
 
-def read_parts(root: Path, parts: Sequence[FilePart], wanted: Wanted | None = None) -> list[pa.Table]:
+def read_parts(root: Location, parts: Sequence[FilePart], wanted: Wanted | None = None) -> list[pa.Table]:
     """Read part files, each with its hash checked.
 
     Parameters
@@ -124,35 +123,34 @@ def read_parts(root: Path, parts: Sequence[FilePart], wanted: Wanted | None = No
         return list(threads.map(lambda part: _read(root, part, wanted), parts))
 
 
-def _read(root: Path, part: FilePart, wanted: Wanted | None) -> pa.Table:
-    path = root / part.path
-    if wanted is not None and _is_known(path, part):
+def _read(root: Location, part: FilePart, wanted: Wanted | None) -> pa.Table:
+    if wanted is not None and isinstance(root, LocalFolder) and _is_known(root, part):
         # Only what is asked for comes from the disk.
-        source: Any = pa.memory_map(str(path))
+        source: Any = pa.memory_map(str(root.place / part.path))
     else:
-        source = pa.py_buffer(_checked(path, part))
+        source = pa.py_buffer(_checked(root, part))
     file = pq.ParquetFile(source)
     names = None if wanted is None else wanted.of(file.schema_arrow.names)
     return file.read(names, use_threads=False)
 
 
-def _checked(path: Path, part: FilePart) -> bytes:
-    before = path.stat()
-    data = path.read_bytes()
+def _checked(root: Location, part: FilePart) -> bytes:
+    before = root.stamp(part.path)
+    data = root.read(part.path)
     if len(data) != part.size or hashlib.sha256(data).hexdigest() != part.sha256:
         raise damaged({part.path: _how(len(data), part)})
     with _verified_lock:
-        _verified[path, part.sha256] = _stamp(before)
+        _verified[_key(root, part)] = before
     return data
 
 
-def _is_known(path: Path, part: FilePart) -> bool:
-    stamp = _verified.get((path, part.sha256))
-    return stamp is not None and stamp == _stamp(path.stat())
+def _is_known(root: Location, part: FilePart) -> bool:
+    stamp = _verified.get(_key(root, part))
+    return stamp is not None and stamp == root.stamp(part.path)
 
 
-def _stamp(found: os.stat_result) -> tuple[int, int, int]:
-    return found.st_size, found.st_mtime_ns, found.st_ino
+def _key(root: Location, part: FilePart) -> tuple[str, str, str]:
+    return str(root.place), part.path, part.sha256
 
 
 def _how(size: int, part: FilePart) -> str:
@@ -170,14 +168,13 @@ def damaged(problems: dict[str, str]) -> SnapshotDamaged:
     )
 
 
-def problem_of(root: Path, part: FilePart) -> str | None:
+def problem_of(root: Location, part: FilePart) -> str | None:
     """Return what is wrong with a file, read anew; ``None`` when it is as it was written."""
     digest, size = hashlib.sha256(), 0
     try:
-        with (root / part.path).open("rb") as file:
-            while block := file.read(1 << 20):
-                size += len(block)
-                digest.update(block)
+        for block in root.blocks(part.path):
+            size += len(block)
+            digest.update(block)
     except FileNotFoundError:
         return "missing"
     except OSError as error:
@@ -187,18 +184,8 @@ def problem_of(root: Path, part: FilePart) -> str | None:
     return _how(size, part)
 
 
-def remove_others(root: Path, manifest: Manifest) -> None:
+def remove_others(root: Location, manifest: Manifest) -> None:
     """Remove the files that neither this state nor the one before has: of older states, and of a pull that was killed."""
     kept = {one.path for one in manifest.files} | set(manifest.retired)
-    for table in TABLES:
-        folder = root / table
-        if not folder.is_dir():
-            continue
-        for at, _, files in os.walk(folder, topdown=False):
-            here = Path(at)
-            for name in files:
-                path = here / name
-                if path.relative_to(root).as_posix() not in kept and _OURS.fullmatch(name):
-                    path.unlink(missing_ok=True)
-            if not any(here.iterdir()):
-                here.rmdir()
+    others = (path for table in TABLES for path in root.paths(table) if path not in kept)
+    root.remove([path for path in others if _OURS.fullmatch(path.rpartition("/")[2])])

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from promptlift.errors import MissingExtra
+from promptlift.errors import ConfigError, MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,6 +46,12 @@ _LEAST: Final[dict[str, dict[str, pa.DataType]]] = {
 }
 # What the files have for pulls alone: the order of the list, and the digest by which a change is noticed.
 _OWN: Final = ("position", "list_hash")
+_NO_CONNECTOR: Final = (
+    "Spark has no connector for {name}://, so it cannot read {root}. Start its session with the connector's package "
+    "(spark.jars.packages; for S3 org.apache.hadoop:hadoop-aws, in the version of Spark's Hadoop) and with the store's settings "
+    "(for S3 spark.hadoop.fs.s3a.endpoint, .access.key and .secret.key), and pass it as connection=. "
+    "engine='duckdb' reads the same files with storage_options= alone."
+)
 _SPARK_INFERENCE: Final = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
@@ -87,6 +93,8 @@ def scan(
 
     Raises
     ------
+    ConfigError
+        When Spark's session has no connector for the address.
     MissingExtra
         When the engine, or the library for the address, is not installed.
     ValueError
@@ -131,10 +139,8 @@ def _in_duckdb(root: str, files: Sequence[str], table: str, connection: Any, opt
     connection = duckdb.default_connection() if connection is None else connection
     if not files:
         return connection.from_arrow(_empty(table))
-    if _is_address(root):
-        system, _ = _file_system(root, options)
-        connection.register_filesystem(system)
-    paths = ", ".join(_quoted(f"{root}/{path}") for path in files)
+    place = _registered(connection, *_file_system(root, options)) if _is_address(root) else f"{root}/"
+    paths = ", ".join(_quoted(f"{place}{path}") for path in files)
     # The folders of partitions are texts: a month is no date, and an id of digits no number.
     hive = (
         "hive_partitioning = true, hive_types_autocast = false"
@@ -142,6 +148,22 @@ def _in_duckdb(root: str, files: Sequence[str], table: str, connection: Any, opt
         else "hive_partitioning = false"
     )
     return connection.sql(f"SELECT * FROM read_parquet([{paths}], union_by_name = true, {hive})")  # noqa: S608  (quoted)
+
+
+def _registered(connection: Any, system: Any, path: str) -> str:
+    """Make a folder of a file system known to a DuckDB connection, and return what the paths in it begin with there.
+
+    A connection knows one file system by a name, so each has its own: two stores, or one with two keys, are read side by side.
+    """
+    from fsspec.implementations.dirfs import DirFileSystem  # noqa: PLC0415  (an extra)
+
+    folder = DirFileSystem(path=path, fs=system)
+    name = f"folder-{hash(folder):x}"
+    if not connection.filesystem_is_registered(name):
+        # The name is an attribute of the class, by which addresses are taken apart.
+        kind = type("NamedFolder", (DirFileSystem,), {"protocol": name})
+        connection.register_filesystem(kind(path=path, fs=system))
+    return f"{name}://"
 
 
 def _quoted(text: str) -> str:
@@ -196,6 +218,13 @@ def _in_spark(root: str, files: Sequence[str], table: str, connection: Any, opti
             reader.parquet(*(f"{place}/{path}" for path in group))
             for _, group in _groups_for_spark(root, files)
         ]
+    except Exception as error:
+        # What the JVM raises is a class of the gateway, whichever it is.
+        if _is_address(root) and "ClassNotFoundException" in str(error):
+            raise FileNotFoundError(
+                _NO_CONNECTOR.format(root=root, name=place.partition("://")[0])
+            ) from error
+        raise
     finally:
         session.conf.set(_SPARK_INFERENCE, before)
     return _together(parts)

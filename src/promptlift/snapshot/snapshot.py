@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
 from promptlift.errors import SnapshotDamaged
 from promptlift.snapshot.columns import joined, without_empty_metadata
+from promptlift.snapshot.location import RemoteFolder, location_of
 from promptlift.snapshot.manifest import MANIFEST_NAME, load_manifest
 from promptlift.snapshot.part_files import PARTITIONED, Wanted, damaged, problem_of, read_parts
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import pyarrow as pa
 
+    from promptlift.snapshot.location import Location
     from promptlift.snapshot.manifest import FilePart, Manifest
     from promptlift.snapshot.scan import Engine
 
@@ -34,12 +36,16 @@ class Snapshot:
     Parameters
     ----------
     folder
-        Where it is.
+        Where it is: a folder, or an address that fsspec knows, such as ``s3://bucket/january``.
+    storage_options
+        Of the file system of an address, such as ``{"key": …, "secret": …, "endpoint_url": …}``.
 
     Attributes
     ----------
     folder
         Where it is.
+    location
+        The same, to read from.
     manifest
         What it holds: files, totals, filters, times.
 
@@ -51,9 +57,15 @@ class Snapshot:
         When the manifest was cut or changed.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder = Path(folder)
-        self.manifest: Manifest = load_manifest(self.folder)
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | Location,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.location = location_of(folder, storage_options)
+        self.folder: Path | str = self.location.place
+        self.manifest: Manifest = load_manifest(self.location)
 
     def __repr__(self) -> str:
         manifest = self.manifest
@@ -70,11 +82,16 @@ class Snapshot:
         ]
         return "\n".join(lines)
 
+    @property
+    def storage_options(self) -> dict[str, Any] | None:
+        """Options of the file system; ``None`` for a folder."""
+        return self.location.options if isinstance(self.location, RemoteFolder) else None
+
     def reload(self) -> None:
         """Take the state that the last pull left."""
-        self.manifest = load_manifest(self.folder)
+        self.manifest = load_manifest(self.location)
 
-    def files(self, table: str, *, prompt_ids: Sequence[str] | None = None) -> list[Path]:
+    def files(self, table: str, *, prompt_ids: Sequence[str] | None = None) -> list[Path | str]:
         """Return the files of a table, for any engine that reads Parquet; only these belong to it.
 
         Parameters
@@ -84,7 +101,10 @@ class Snapshot:
         prompt_ids
             Only those of these prompts, where the table is split by prompt.
         """
-        return [self.folder / one.path for one in self._parts(table, prompt_ids)]
+        parts = self._parts(table, prompt_ids)
+        if isinstance(self.folder, str):
+            return [f"{self.folder}/{one.path}" for one in parts]
+        return [self.folder / one.path for one in parts]
 
     def read(
         self,
@@ -119,7 +139,7 @@ class Snapshot:
         for _ in range(_TRIES):
             parts = self._parts(table, prompt_ids)
             try:
-                found = read_parts(self.folder, parts, wanted)
+                found = read_parts(self.location, parts, wanted)
             except FileNotFoundError:
                 # Two pulls were made since the manifest was read, or the file is gone.
                 before = self.manifest
@@ -161,7 +181,13 @@ class Snapshot:
 
         files = [one.path for one in self.manifest.files]
         return scan(
-            self.folder, files, table, engine=engine, connection=connection, prompts=self._prompt_names()
+            self.folder,
+            files,
+            table,
+            engine=engine,
+            connection=connection,
+            storage_options=self.storage_options,
+            prompts=self._prompt_names(),
         )
 
     def _prompt_names(self) -> dict[str, str]:
@@ -197,7 +223,7 @@ class Snapshot:
     def _read_part(self, part: FilePart, columns: Sequence[str] | None) -> list[pa.Table]:
         wanted = None if columns is None else Wanted(frozenset(columns))
         try:
-            return read_parts(self.folder, [part], wanted)
+            return read_parts(self.location, [part], wanted)
         except FileNotFoundError:
             raise damaged(self._problems([part])) from None
 
@@ -213,7 +239,7 @@ class Snapshot:
         return self._problems(self.manifest.files)
 
     def _problems(self, parts: Sequence[FilePart]) -> dict[str, str]:
-        found = ((part.path, problem_of(self.folder, part)) for part in parts)
+        found = ((part.path, problem_of(self.location, part)) for part in parts)
         return {path: problem for path, problem in found if problem is not None}
 
     def _parts(self, table: str, prompt_ids: Sequence[str] | None) -> list[FilePart]:
@@ -223,13 +249,17 @@ class Snapshot:
         return [one for one in parts if one.prompt_id in prompt_ids]
 
 
-def verify(folder: str | os.PathLike[str]) -> dict[str, str]:
+def verify(
+    folder: str | os.PathLike[str], *, storage_options: Mapping[str, Any] | None = None
+) -> dict[str, str]:
     """Read every file of a snapshot and compare it with the manifest, which has a hash of its own.
 
     Parameters
     ----------
     folder
-        The snapshot.
+        The snapshot: a folder or an address.
+    storage_options
+        Of the file system of an address.
 
     Returns
     -------
@@ -237,7 +267,7 @@ def verify(folder: str | os.PathLike[str]) -> dict[str, str]:
         Path of each file that is missing, cut or changed, to what is wrong with it.
     """
     try:
-        return Snapshot(folder).verify()
+        return Snapshot(folder, storage_options=storage_options).verify()
     except SnapshotDamaged as error:
         if MANIFEST_NAME in error.problems:
             return error.problems

@@ -20,8 +20,8 @@ from promptlift.snapshot.part_files import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
+    from promptlift.snapshot.location import Location
     from promptlift.snapshot.manifest import FilePart, Manifest
 
 __all__ = ["NextState"]
@@ -39,12 +39,12 @@ class NextState:
     Parameters
     ----------
     root
-        Folder of the snapshot.
+        Where the snapshot is.
     files
         Files of the present state.
     """
 
-    def __init__(self, root: Path, files: Iterable[FilePart] = ()) -> None:
+    def __init__(self, root: Location, files: Iterable[FilePart] = ()) -> None:
         self._root = root
         self._files: dict[str, list[FilePart]] = {}
         for one in files:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -13,12 +14,13 @@ from promptlift.stats.effect import lift
 from promptlift.stats.evidence import LIKELIHOOD_RATIO, MIXTURE, confidence_from_log, e_threshold
 from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
 from promptlift.stats.passes import Cell, Outcome, Pass, table_of_outcomes
+from promptlift.stats.searched import Searched
 from promptlift.stats.shrinkage import PRIOR_SD_POINTS
 from promptlift.stats.tally import PairTally
-from promptlift.stats.verdict import Progress, Verdict, dropped_warnings, variant_stats
+from promptlift.stats.verdict import CLUSTERED, Progress, Verdict, dropped_warnings, variant_stats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from promptlift.stats.budget import Mode
     from promptlift.stats.evidence import ConfidenceMethod, ConfidenceMode
@@ -77,6 +79,10 @@ class Experiment:
         Passes after a win, 0 to 12.
     confidence_method
         ``sequential-likelihood-ratio``, or ``sequential-mixture`` to carry on a run that was begun with it.
+    searched
+        The search that takes the place of the screening; then there may be any number of variants.
+    screened
+        Pairs of the search by variant. They are reported, and decide nothing.
 
     Raises
     ------
@@ -112,6 +118,8 @@ class Experiment:
         prior_sd_points: float = PRIOR_SD_POINTS,
         verification_passes: int = VERIFICATION_PASSES,
         confidence_method: ConfidenceMethod = LIKELIHOOD_RATIO,
+        searched: Searched | None = None,
+        screened: Mapping[int, PairTally] | None = None,
     ) -> None:
         wholes: dict[str, tuple[object, int]] = {
             "variant_count": (variant_count, 1),
@@ -131,9 +139,11 @@ class Experiment:
             raise ValueError(
                 f"verification_passes must be at most {VERIFICATION_PASSES_MAX}, not {verification_passes!r}."
             )
-        self._design = Design.of(
-            variant_count, mode, confidence_mode, max_iterations, method=confidence_method
-        )
+        self._searched = searched
+        of = variant_count if searched is None else 1
+        self._design = Design.of(of, mode, confidence_mode, max_iterations, method=confidence_method)
+        if searched is not None:
+            self._design = replace(self._design, keep=(), confirm_passes=searched.confirm_passes)
         if estimand not in {"population", "panel"}:
             raise ValueError(f"estimand must be population or panel, not {estimand!r}.")
         self.variant_count = int(variant_count)
@@ -157,17 +167,33 @@ class Experiment:
         # Screened-out variants, the best of them first: who is confirmed when the finalist fails.
         self._reserve: list[int] = []
         self._screened_out: dict[int, int] = {}
-        self._screen = {arm: PairTally() for arm in self._active}
+        self._screen = {arm: PairTally() for arm in self._active} | dict(screened or {})
         self._confirmations: list[Confirmation] = []
         self._verify_left = 0
         self._pending: Pass | None = None
-        if not self._design.keep:  # one variant, or a budget of one pass: then chance chooses who is tested
+        if searched is not None:
+            self._take_over(searched)
+        elif not self._design.keep:  # one variant, or a budget of one pass: then chance chooses who is tested
             self._confirm(1 + int(self._random(_TIES).integers(self.variant_count)))
+
+    def _take_over(self, searched: Searched) -> None:
+        """Go on where a search has ended; while it is under way nothing can be confirmed."""
+        self._passes, self._conversations = searched.passes, searched.conversations
+        if searched.finalist is None:
+            return
+        if not searched.confirm_passes:
+            self._status, self._reason = "no_winner", "budget"
+            return
+        others = (arm for arm in self._active if arm != searched.finalist)
+        self._screened_out = dict.fromkeys(others, searched.passes)
+        self._confirm(searched.finalist)
 
     def next_pass(self) -> Pass | None:
         """Return which arms run on which cells next: the same answer until `record`, ``None`` at the end."""
         if self._status != "running" and not self._verify_left:
             return None
+        if not self._confirmations and self._searched is not None:
+            raise ValueError("the search is still under way: nothing can be confirmed.")
         if self._pending is None:
             self._pending = self._draw_pass()
         return self._pending
@@ -176,7 +202,10 @@ class Experiment:
         stage = self._stage
         arms = (0, *(self._active if stage == "screen" else (self._confirmations[-1].arm,)))
         personas, scenarios = self.persona_count, self.scenarios_per_simulation
-        first_cell = self._passes * personas * scenarios
+        passes, first_cell = (
+            (0, 0) if self._searched is None else (self._searched.passes, self._searched.cells)
+        )
+        first_cell += (self._passes - passes) * personas * scenarios
         first_persona = 0 if self.estimand == "panel" else self._passes * personas
         draws = self._random(_ORDER).random((personas * scenarios, len(arms)))
         orders = draws.argsort(axis=1).tolist()
@@ -364,13 +393,14 @@ class Experiment:
                     screened_out_after=self._screened_out.get(arm),
                 )
         left = self._screened_out.get(arm)
+        looks = len(self._design.keep) if self._searched is None else self._searched.passes
         return variant_stats(
             arm,
             self._screen[arm],
             stage="screen",
             # Being left out is a look that ended the data, so the interval is made for as many looks.
-            look=max(left or min(self._passes, len(self._design.keep)), 1),
-            max_looks=max(len(self._design.keep), 1),
+            look=max(left or min(self._passes, looks), 1),
+            max_looks=max(looks, 1),
             prior_sd_points=self.prior_sd_points,
             screened_out_after=left,
         )
@@ -380,8 +410,12 @@ class Experiment:
         for keep in self._design.keep:
             screening += 1 + active
             active = keep
-        decision = self._design.confirm_passes
-        passes_max = len(self._design.keep) + decision + self.verification_passes
+        verification = 2 * self._cells * self.verification_passes
+        passes_max = len(self._design.keep) + self._design.confirm_passes + self.verification_passes
+        most = self._cells * (screening + 2 * self._design.confirm_passes)
+        if self._searched is not None:
+            passes_max += self._searched.passes
+            most = self._searched.most(pair_cells=self._cells)
         running = self._status == "running"
         return Progress(
             stage=self._stage,
@@ -389,7 +423,7 @@ class Experiment:
             passes_max=passes_max,
             passes_left=passes_max - self._passes if running else self._verify_left,
             conversations_done=self._conversations,
-            conversations_max=self._cells * (screening + 2 * (decision + self.verification_passes)),
+            conversations_max=most + verification,
         )
 
     def _warnings(self, last: Confirmation | None, analysis: PairAnalysis | None) -> tuple[str, ...]:
@@ -398,12 +432,10 @@ class Experiment:
             warnings += dropped_warnings(last.tally)
             warnings += [f"Verification: {said}" for said in dropped_warnings(last.verification)]
         if analysis is not None and analysis.clustered:
-            warnings.append(
-                "Pairs of one persona are correlated; the interval is the wider one, clustered by persona."
-            )
+            warnings.append(CLUSTERED)
         if analysis is not None and analysis.n and analysis.lift is None:
             warnings.append("The original completed no task, so the lift in percent is not defined.")
-        if not self._design.keep and self.variant_count > 1:
+        if not self._design.keep and self.variant_count > 1 and self._searched is None:
             warnings.append(f"One iteration is one pass: one of {self.variant_count} variants was tested.")
         if self.estimand == "panel":
             warnings.append("Fixed personas: the result holds for them, not for users in general.")
@@ -424,6 +456,7 @@ class Experiment:
             "screen": [[arm, tally.to_state()] for arm, tally in self._screen.items()],
             "confirmations": [confirmation.to_state() for confirmation in self._confirmations],
             "verify_left": self._verify_left,
+            **({} if self._searched is None else {"searched": self._searched.to_state()}),
         }
 
     @classmethod
@@ -444,7 +477,8 @@ class Experiment:
             )
         try:
             settings = state["settings"] if version == _STATE_VERSION else state["settings"] | _FIRST_EDITION
-            run = cls(**settings)
+            searched = Searched.from_state(state["searched"]) if "searched" in state else None
+            run = cls(**settings, searched=searched)
             run._restore(state)
         except (KeyError, TypeError) as error:
             raise ValueError(f"the state is not complete: {error}.") from error

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from promptlift.stats.tally import PairTally
 
 __all__ = [
+    "CLUSTERED",
     "Estimand",
     "Progress",
     "Reason",
@@ -34,6 +35,7 @@ Status = Literal["running", "winner", "no_winner"]
 Reason = Literal["threshold", "futility", "budget", "guardrail", "stopped"]
 Estimand = Literal["population", "panel"]
 
+CLUSTERED: Final = "Pairs of one persona are correlated; the interval is the wider one, clustered by persona."
 _POWER: Final = 0.80
 _DROPPED_SHARE: Final = 0.10
 

@@ -10,7 +10,8 @@ from promptlift.client.reads.read_list import RowsRead, stopped_early
 from promptlift.errors import ApiError, ConfigError, IncompleteError
 from promptlift.schema.naming import link_of
 from promptlift.workspace.filters import ConversationFilter
-from promptlift.workspace.session import Session, frames
+from promptlift.workspace.session import frames
+from promptlift.workspace.snapshots.pulling import Pulling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     Time = str | date | datetime
 
 
-class ConversationTables(Session):
-    """Tables of prompts, their conversations and what was derived from them."""
+class ConversationTables(Pulling):
+    """Tables of prompts, their conversations and what was derived from them.
+
+    Those of conversations come from the snapshot that is in use, brought up to date first, or from the service.
+    """
 
     def prompts(self) -> pd.DataFrame:
         """Return all prompts, one row each.
@@ -61,10 +65,7 @@ class ConversationTables(Session):
         --------
         >>> lift.client.prompts.update(lift.prompt_id("Support assistant"), content="…")  # doctest: +SKIP
         """
-        found = self._names.find(prompt)
-        if found is None:
-            raise self._names.unknown(prompt)
-        return found
+        return self._names.known_id(prompt)
 
     def conversations(
         self,
@@ -140,6 +141,14 @@ class ConversationTables(Session):
         self, prompt_ids: list[str | None], wanted: ConversationFilter, details: Wanted, *, status: str | None
     ) -> pd.DataFrame:
         """Read the table of conversations from where the workspace has it."""
+        filters = recorded_filters(prompt_ids, wanted, status)
+        kept = self._from_snapshot(
+            prompt_ids,
+            lambda tables: tables.conversations(prompt_ids, wanted, details, status=status, filters=filters),
+            content=details.content,
+        )
+        if kept is not None:
+            return self._existing(kept, filters)
         parts = _ConversationParts(
             self._labels_of,
             wanted,
@@ -149,7 +158,7 @@ class ConversationTables(Session):
         )
         return self._table_of_parts(
             "conversations",
-            recorded_filters(prompt_ids, wanted, status),
+            filters,
             lambda on_part: self._read_each(details, on_part, prompt_ids, status=status),
             parts,
         )
@@ -246,10 +255,12 @@ class ConversationTables(Session):
             conversation_id, prompt (the name where it is known without a request, as after :meth:`prompts`, else the id), turn
             (from 0), role, content, sent_at, model, tokens.
         """
-        return self._messages_table({"prompt_id": self._names.id_of_filter(prompt_id)})
-
-    def _messages_table(self, filters: dict[str, str | None]) -> pd.DataFrame:
-        """Read the table of messages from where the workspace has it."""
+        filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
+        kept = self._from_snapshot(
+            [filters["prompt_id"]], lambda tables: tables.messages(filters["prompt_id"]), content=True
+        )
+        if kept is not None:
+            return self._existing(kept, filters)
         return self._table(
             "messages",
             filters,
@@ -271,29 +282,17 @@ class ConversationTables(Session):
             conversation_id, prompt (as in :meth:`messages`), sentiment, sentiment_score (-1 to 1), task_completed, topics, summary, issues,
             insights_at, analyser.
         """
-        return self._insights_table({"prompt_id": self._names.id_of_filter(prompt_id)})
-
-    def _insights_table(self, filters: dict[str, str | None]) -> pd.DataFrame:
-        """Read the table of insights from where the workspace has it."""
+        filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
+        kept = self._from_snapshot(
+            [filters["prompt_id"]], lambda tables: tables.insights(filters["prompt_id"])
+        )
+        if kept is not None:
+            return self._existing(kept, filters)
 
         def read(on_part: Callable[[list[dict[str, Any]]], None]) -> RowsRead:
             return self._read(Wanted(insights=True), on_part, has_insights=True, **filters)
 
         return self._table("insights", filters, read, frames().insights_table)
-
-    def _labels_of(self, prompt_ids: Iterable[str]) -> dict[str, str]:
-        """Return the names of prompts by id, as tables and legends show them.
-
-        Names are told apart where several prompts share one. Prompts that are not there any more have none, and so
-        have all of a service that does not list them.
-        """
-        wanted = set(prompt_ids)
-        if not wanted:
-            return {}
-        try:
-            return self._names.labels(wanted)
-        except ApiError:
-            return {}
 
     def usage(self) -> pd.DataFrame:
         """Return the usage of the billing period, one row for each resource.

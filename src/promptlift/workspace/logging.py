@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.log.result import LogResult, NotUpdatedWarning
 from promptlift.client.log.run import LoggingRun
 from promptlift.errors import ConfigError
 from promptlift.workspace.session import Session, frames
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 _IDS_SHOWN: Final = 10
 _RECORDS_HINT: Final = (
@@ -37,7 +42,8 @@ class Logging(Session):
             Dicts with ``content`` or ``messages`` (and status, llm_model, company_name, source_id, idempotency_key, metadata,
             title, input_tokens, output_tokens, cost, latency_ms, tool_calls, tool_errors, in snake_case or camelCase); or a DataFrame with one row a conversation (``content``) or one row a
             message (``conversation_id``, ``role``, ``content``); or the result of ``transcripts.read``. ``source_id`` is
-            the conversation's own id in the tool that it comes from.
+            the conversation's own id in the tool that it comes from. An iterator, such as that of
+            ``transcripts.read_in_parts``, is read while its first records are logged, and never held as a whole.
         prompt_id
             Name or id of the prompt that the conversations were held with.
 
@@ -59,23 +65,28 @@ class Logging(Session):
         NotUpdatedWarning
             Conversations have changed, and this service cannot update them; they keep their former state.
         """
-        items = _as_records(records)
-        result = self._names.call(prompt_id, lambda found: self._log(items, found))
+        if isinstance(records, Iterator):
+            # It cannot be read twice, so the prompt must be certain before.
+            result = self._log(_one_by_one(records), self._names.known_id(prompt_id))
+        else:
+            items = _as_records(records)
+            result = self._names.call(prompt_id, lambda found: self._log(items, found))
         if result.not_updated:
             warnings.warn(_not_updated(result), NotUpdatedWarning, stacklevel=2)
         return result
 
-    def _log(self, items: list[Any], prompt_id: str) -> LogResult:
-        if not items:
+    def _log(self, items: Iterable[Any], prompt_id: str) -> LogResult:
+        if items == []:
             return LogResult()
+        total = len(items) if isinstance(items, list) else None
         account_id = self._account()
-        with self._bar("conversations logged", len(items)) as move:
+        with self._bar("conversations logged", total) as move:
             run = LoggingRun(
                 self.client.transport,
                 prompt_id,
                 account_id=account_id,
                 ledger_file=self._ledger_file,
-                progress=lambda done: move(done, len(items)),
+                progress=lambda done: move(done, total),
             )
             return run.run(items)
 
@@ -87,6 +98,13 @@ def _not_updated(result: LogResult) -> str:
         f"{len(ids)} conversations have changed since they were logged, and this service cannot update them: "
         f"{', '.join(ids[:_IDS_SHOWN])}{more}. They keep their former state; result.not_updated lists them."
     )
+
+
+def _one_by_one(records: Iterator[Any]) -> Iterator[Any]:
+    """Yield the records of an iterator, those of readings one by one."""
+    for one in records:
+        conversations = getattr(one, "conversations", None)
+        yield from conversations if isinstance(conversations, list | tuple) else [one]
 
 
 def _as_records(records: Any) -> list[Any]:

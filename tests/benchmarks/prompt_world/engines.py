@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from benchmarks.prompt_world.model import WorldModel
     from benchmarks.prompt_world.world import World
-    from promptlift.schema.optimizations import Optimization
+    from promptlift.schema.optimizations import Optimization, Variant
     from support.stub_endpoint import StubEndpoint
 
 __all__ = ["ENGINES", "Named", "run_engine", "told_headroom"]
@@ -36,14 +36,29 @@ class Named(NamedTuple):
         The prompt that it called better; ``None`` when it named none.
     told_headroom
         Whether it said before spending anything that there is nothing to gain.
+    without_cause
+        The text without the edit that it says is worth most; ``None`` where it names none.
     """
 
     text: str | None
     told_headroom: bool = False
+    without_cause: str | None = None
 
 
 def today(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
-    """Optimize with the real service, as its users do: logged conversations first, then ``lift.optimize``."""
+    """Optimize with the real service without a search, as before there was one."""
+    return _service(world, model, endpoint, mode, seed, search="off")
+
+
+def search(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
+    """Optimize with the real service and its search."""
+    return _service(world, model, endpoint, mode, seed, search="on")
+
+
+def _service(
+    world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int, *, search: str
+) -> Named:
+    """Do as users of the service do: logged conversations first, then ``lift.optimize``."""
     settings = endpoint.settings
     environment = {
         "PROMPTLIFT_LLM_BASE_URL": settings.base_url,
@@ -73,13 +88,27 @@ def today(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, se
             if logged.logged != len(records):
                 raise RuntimeError(f"Not all conversations could be logged: {logged}")
             wait_for_insights(lift, [prompt.id], progress=False)
+            lift.client.settings.update(optimization={"search": search})
             model.forget()
             done = lift.optimize(prompt.id, mode=mode, seed=seed, timeout=DEADLINE_SECONDS)
-            table = lift.variants(done.id)
-            winners = list(table[table["is_winner"].fillna(False).astype(bool)]["content"])
-            return Named(winners[0] if winners else None, told_headroom(done))
+            found = lift.client.optimizations.variants(done.id).data
+            winner = next((one for one in found if one.is_winner), None)
+            if winner is None:
+                return Named(None, told_headroom(done))
+            return Named(winner.content, told_headroom(done), without_cause(winner))
         finally:
             service.stop()
+
+
+def without_cause(winner: Variant) -> str | None:
+    """Undo the edit of a winner that its service says is worth most; ``None`` where it names no edits."""
+    kept = [one for one in winner.edits or [] if one.state == "kept"]
+    if not kept or winner.content is None:
+        return None
+    best = max(kept, key=lambda one: one.effect or 0.0)
+    if best.operation == "delete":
+        return f"{winner.content}\n{best.anchor}"
+    return winner.content.replace(best.text, best.anchor if best.operation == "replace" else "")
 
 
 def told_headroom(optimization: Optimization) -> bool:
@@ -112,6 +141,7 @@ def gepa_confirmed(world: World, model: WorldModel, endpoint: StubEndpoint, mode
 
 ENGINES: Final[dict[str, Callable[..., Named]]] = {
     "today": today,
+    "search": search,
     "gepa": gepa,
     "gepa-confirmed": gepa_confirmed,
 }

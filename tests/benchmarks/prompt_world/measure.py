@@ -39,6 +39,8 @@ class Measured:
         Words that the named prompt repeats from conversations.
     lost
         Lines of the seed prompt that hold a placeholder, rule or number and are missing in the named one.
+    causal
+        Whether the named prompt is worse without the edit that is said to be worth most; ``None`` where none is named.
     """
 
     family: str
@@ -53,6 +55,7 @@ class Measured:
     copied: tuple[str, ...]
     lost: tuple[str, ...]
     seconds: float
+    causal: bool | None = None
 
     @property
     def right(self) -> bool:
@@ -89,6 +92,9 @@ def measure(family: str, seed: int, engine: str, mode: str) -> Measured:
         copied=() if named.text is None else copied_words(named.text, said, own=world.seed_prompt),
         lost=() if named.text is None else lost_lines(named.text, world),
         seconds=time.monotonic() - started,
+        causal=None
+        if named.without_cause is None
+        else world.gain(named.without_cause) < world.gain(named.text),
     )
 
 
@@ -111,7 +117,7 @@ def table(measured: Sequence[Measured]) -> str:
     """Return a Markdown table with one row a family, mode and engine."""
     head = (
         "family", "mode", "engine", "worlds", "gain (± SE)", "names", "right", "harmful", "conversations", "tokens",
-        "told headroom", "copied", "lost", "seconds",
+        "told headroom", "copied", "lost", "cause", "seconds",
     )  # fmt: skip
     groups: dict[tuple[str, str, str], list[Measured]] = {}
     for one in measured:
@@ -134,6 +140,7 @@ def _row(key: tuple[str, str, str], group: Sequence[Measured]) -> tuple[str, ...
         _share(one.told_headroom for one in group),
         _share(bool(one.copied) for one in group),
         _share(bool(one.lost) for one in group),
+        _share(one.causal for one in group if one.causal is not None),
         f"{fmean(one.seconds for one in group):.0f}",
     )
 

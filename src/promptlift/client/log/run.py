@@ -30,7 +30,7 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
-from promptlift.schema import endpoints
+from promptlift.schema import endpoints, limits
 from promptlift.schema.bulk import in_requests
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # Concurrent records share one sync of the disk in our service.
 LOG_THREADS: Final = 16
 # How many records are prepared and in flight at a time; the bodies of the others are not made yet.
-_WINDOW: Final = 256
+_WINDOW: Final = limits.BULK_ROWS
 # Groups of new conversations that are in flight at a time: while one is written, the next are on their way.
 _GROUPS: Final = 3
 # A single record may make the service fail; this many failures in a row mean that the service is broken.

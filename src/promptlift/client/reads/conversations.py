@@ -78,6 +78,8 @@ class ConversationRead:
     on_part
         Takes rows that are whole, in the order of the list, some thousands at a time, so that the read need not hold
         them all; the answer has the rest.
+    on_details
+        Takes each row whose details were fetched, as soon as they are there and in whatever order.
     part_rows
         Rows that ``on_part`` gets at least; by default some thousands, fewer of rows with content.
     keep
@@ -98,6 +100,7 @@ class ConversationRead:
         has_insights: bool | None = None,
         progress: Progress | None = None,
         on_part: Callable[[list[Row]], None] | None = None,
+        on_details: Callable[[Row], None] | None = None,
         part_rows: int | None = None,
         keep: Callable[[Row], bool] | None = None,
         walk: Walk | None = None,
@@ -109,6 +112,7 @@ class ConversationRead:
         self._task = task or Task()
         self._progress = progress or no_progress
         self._on_part = on_part
+        self._on_details = on_details
         self._part_rows = part_rows or (PART_ROWS_WITH_TEXT if wanted.content else PART_ROWS)
         self._keep = keep
         self._walk = walk
@@ -189,9 +193,11 @@ class ConversationRead:
                 read = read_list(self._transport, call, task=self._task, on_page=on_page, walk=self._walk)
                 self._collect(pool.results())
             except IncompleteError as error:
+                self._save_ready(pool)
                 error.fetched = self._whole(complete=False)
                 raise
             except ApiError as error:
+                self._save_ready(pool)
                 if not self._seen:
                     raise
                 fetched = self._whole(complete=False)
@@ -211,10 +217,14 @@ class ConversationRead:
         self._rows += new
         self._total = total
         missing = [row for row in new if self._wanted.lacks(row)]
+        self._pending.update(row["id"] for row in missing)
+        # A few go at once, too few for any plan, so that nobody waits for the answer about the plan.
+        first, others = missing[:DETAIL_THREADS], missing[DETAIL_THREADS:]
+        for row in first:
+            pool.submit(row)
         if total / PAGE_ROWS + (total if missing else 0) > ASK_PLAN_FROM:
             ask_plan(self._transport, self._task)
-        self._pending.update(row["id"] for row in missing)
-        for row in missing:
+        for row in others:
             pool.submit(row)
         self._collect(pool.ready())
         self._report_progress()
@@ -247,9 +257,17 @@ class ConversationRead:
                 raise error
             if not there:
                 self._dropped.add(row["id"])
+            elif self._on_details is not None:
+                self._on_details(row)
             self._pending.discard(row["id"])
             self._report_progress()
             self._hand_over()
+
+    def _save_ready(self, pool: WorkerPool[Row, bool]) -> None:
+        """Pass on the details that came with, or after, the failure that ends the read."""
+        for row, there, error in pool.ready():
+            if there and error is None and self._on_details is not None:
+                self._on_details(row)
 
     def _report_progress(self) -> None:
         self._progress(self._seen - len(self._pending), max(self._total, self._seen))

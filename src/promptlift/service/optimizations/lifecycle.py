@@ -32,7 +32,8 @@ def start(connection: Connection, row: AnyRow, *, now: int) -> None:
     """Change an optimization from queued to running."""
     optimizations.change(connection, row.id, {"status": "running", "started_at": now})
     # The general settings are private to the account's judge.
-    settings = {name: value for name, value in orjson.loads(row.settings).items() if name != "general"}
+    private = {"general", "candidates"}
+    settings = {name: value for name, value in orjson.loads(row.settings).items() if name not in private}
     payload = {
         "optimizationId": row.id,
         "promptId": row.prompt_id,

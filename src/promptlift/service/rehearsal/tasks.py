@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final
 
-from promptlift.service.llm.failures import Cancelled
+from promptlift.service.llm.failures import Cancelled, LlmBadAnswer
 from promptlift.service.optimizations.tasks import VariantDraft, WrittenDrafts
 from promptlift.service.rehearsal.conversation import answer_as_assistant, speak_as_persona
 from promptlift.service.rehearsal.judgement import judge
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from promptlift.schema.transcript import Role, Transcript
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.insights.organization import Organization
-    from promptlift.service.optimizations.tasks import VariantsRequest
+    from promptlift.service.optimizations.tasks import EditsRequest, VariantsRequest, WrittenEdits
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tasks import PersonaMessage, Scenario, ScenarioDraft, ScenariosRequest
@@ -85,6 +85,11 @@ class Rehearsal:
             name = f"Rehearsal: {strategy.name[:1].lower()}{strategy.name[1:]}"
             drafts.append(VariantDraft(name, content, _RATIONALE.format(why=why)))
         return WrittenDrafts(drafts)
+
+    def write_edits(self, request: EditsRequest) -> WrittenEdits:  # noqa: ARG002 - whatever is asked for
+        """Refuse: the stand-in learns nothing from conversations."""
+        self._count()
+        raise LlmBadAnswer("The rehearsal writes whole variants only.")
 
     def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioDraft]:
         """Write everyday situations around the words of the prompt."""

@@ -10,6 +10,7 @@ import orjson
 from sqlalchemy import func, insert, select, update
 
 from promptlift.schema.limits import VERIFICATION_PASSES_DEFAULT, Plan, plan_with
+from promptlift.schema.search import SEARCH_DEFAULT
 from promptlift.schema.settings import Settings
 from promptlift.service import clock
 from promptlift.service.identifiers import key_hash, new_id, shown_prefix
@@ -206,6 +207,7 @@ def settings(connection: Connection, account_id: str) -> dict[str, Any]:
     found: dict[str, Any] = orjson.loads(get(connection, account_id).settings)
     # An account that is older than the setting has none.
     found["optimization"].setdefault("verificationPasses", VERIFICATION_PASSES_DEFAULT)
+    found["optimization"].setdefault("search", SEARCH_DEFAULT)
     return found
 
 

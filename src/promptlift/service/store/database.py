@@ -40,6 +40,9 @@ _PRAGMAS = (
     "PRAGMA busy_timeout=30000",
     "PRAGMA foreign_keys=ON",
     "PRAGMA temp_store=MEMORY",
+    # Pages go from the log to the file after 32 MB. A large import writes 4 MB at once, the default, and many pages of its indexes
+    # again the next time.
+    "PRAGMA wal_autocheckpoint=8192",
 )
 
 

@@ -93,6 +93,7 @@ function render({ model, el }) {
       make("div", { class: "plw-numbers" },
         make("div", { class: "plw-name plw-foreign" }, one.name),
         make("div", { class: "plw-badges" }, ...one.badges.map(([words, tone]) => badge(words, tone))),
+        ...one.labels.map((words) => make("p", { class: "plw-warning" }, words)),
         one.effect && make("div", { class: "plw-words" }, one.effect),
         one.stage === "screen" && make("p", { class: "plw-warning" }, stage.about),
         one.confidence && intervalBar(one.confidence_pieces, one.confidence),

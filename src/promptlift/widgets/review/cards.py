@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.schema.inert import one_line
 from promptlift.widgets.interval_bars import Piece, common_axis, confidence_pieces, effect_pieces
+from promptlift.widgets.review.labelled import label_verdict
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ class Card:
     difference: str
     diff: tuple[DiffLine, ...]
     warnings: str = ""
+    labels: tuple[str, ...] = ()
     can_apply: bool = False
     why_not: str = ""
     verdict: str = ""
@@ -143,6 +145,7 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
     why_not = _why_not(review, row)
     reviewed = review.verdicts.get(row["variant_id"], {})
     content = row["content"] or ""
+    labels = label_verdict(review, row)
     pieces = effect_pieces(
         None if original else row["lift"],
         row["lift_low"],
@@ -164,7 +167,8 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
         in_production=_in_production(review, row),
         outcome=_outcome(review, row),
         n="" if row["n"] is None else f"{row['n']:,}",
-        badges=tuple(_badges(review, row)),
+        badges=(*_badges(review, row), *filter(None, (labels.badge,))),
+        labels=tuple(one_line(words, 600) for words in labels.sentences),
         facts=tuple(_facts(row)),
         effect="" if original else lift_in_words(row),
         effect_pieces=tuple(pieces),

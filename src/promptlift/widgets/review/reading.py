@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import NotFound, PromptliftError
 from promptlift.schema.inert import one_line
+from promptlift.widgets.review.labelled import labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +56,7 @@ class Review:
     about: Row
     current: CurrentVersion | None = None
     simulations: pd.DataFrame | None = None
+    labels: pd.DataFrame | None = None
     verdicts: dict[str, Row] = field(default_factory=dict)
     actions: list[Row] = field(default_factory=list)
     kept_in_file: bool = False
@@ -152,6 +154,11 @@ def _read_measurements(lift: Workspace, optimization_id: str) -> Review:
         review.simulations = None
     except PromptliftError as error:
         review.problems.append(f"The simulated conversations could not be read: {error}")
+    if optimization.status == "completed" and review.simulations is not None:
+        try:
+            review.labels = labels_of(lift, optimization_id)
+        except PromptliftError as error:
+            review.problems.append(f"The labels could not be read: {error}")
     return review
 
 

@@ -98,7 +98,8 @@ def _table(cards: Sequence[Card], caption: str) -> Markup:
         numbers = Markup("<br>").join(
             element("span", f"{label} {value}", style="white-space:nowrap") for label, value in card.facts
         )
-        effect = _stacked(pieces_html(card.effect_pieces, label=card.effect), card.effect)
+        said = Markup("").join(paragraph(words) for words in card.labels)
+        effect = said + _stacked(pieces_html(card.effect_pieces, label=card.effect), card.effect)
         if not card.confidence:
             confidence = Markup("")
         else:

@@ -10,6 +10,7 @@ import traitlets
 
 from promptlift.errors import InvalidState, PromptliftError
 from promptlift.schema.inert import one_line, shorten, visible
+from promptlift.widgets.browser.widget import ConversationBrowser
 from promptlift.widgets.commands import CommandWidget, explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.review import static_fallback
@@ -24,6 +25,7 @@ from promptlift.widgets.review.cards import (
     signed,
 )
 from promptlift.widgets.review.examples import OUTCOMES, Examples, pair_state
+from promptlift.widgets.review.labelled import plan_of
 from promptlift.widgets.review.reading import (
     CurrentVersion,
     read_after_change,
@@ -97,6 +99,37 @@ class VariantReview(CommandWidget):
         )
         if self._review.problems:
             self._notify(" ".join(self._review.problems), "bad")
+
+    def label_draw(
+        self, n: int = 80, *, seed: int = 0, labels: Any = None, labeller: str | None = None
+    ) -> ConversationBrowser:
+        """Draw simulated conversations of both arms at random, to label them blind.
+
+        Labels correct the measured lift (``analysis.corrected_lift``); Refresh shows on the winner's card what they say.
+
+        Parameters
+        ----------
+        n
+            Conversations, half of each arm.
+        seed
+            Another number is another draw; the same one goes on with what was labelled.
+        labels
+            Where the labels are kept, as of :class:`~promptlift.widgets.ConversationBrowser`; by default by the workspace.
+        labeller
+            Who labels; by default the user of this computer.
+
+        Raises
+        ------
+        PromptliftError
+            When the conversations cannot be read, or none were held to confirm a variant.
+
+        Examples
+        --------
+        >>> review.label_draw()  # doctest: +SKIP
+        """
+        plan = plan_of(self._lift, self._id, n, seed)
+        kept = self._lift if labels is None else labels
+        return ConversationBrowser(plan, labels=kept, labeller=labeller)
 
     def _use(self, review: Review) -> None:
         """Show a review from now on; later changes of the prompt are detected against its current version."""

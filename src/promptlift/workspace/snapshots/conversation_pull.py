@@ -122,7 +122,7 @@ class ConversationPull:
     def changed(self) -> Found:
         """Read what is new, different or deleted, in as few requests as the service allows."""
         if self.state.get("as_of"):
-            return self._since(self.state["as_of"]) or self.everything(only_different=True)
+            return self.as_listed()
         listed = self._known.in_order()
         walk = Walk.resumed(listed, total=self.state["total"], limit=self.state["limit"])
         read = self._read_list(walk)
@@ -135,6 +135,11 @@ class ConversationPull:
         if not walk.gone and self._take_changed(order, walk.total):
             return Found(walk.total, order, set(), walk.rows, read.dropped)
         return self.everything(only_different=True)
+
+    def as_listed(self) -> Found:
+        """Read what is new, different or deleted, wherever in the list it is."""
+        as_of = self.state.get("as_of")
+        return (self._since(as_of) if as_of else None) or self.everything(only_different=True)
 
     def everything(self, *, only_different: bool = False) -> Found:
         """Walk through the whole list.
@@ -224,6 +229,9 @@ class ConversationPull:
                 staging.note(content_listed=self.content_listed)
             one = row["id"]
             self._hashes[one] = list_hash(row)
+            if (fetched := staging.saved(one, self._hashes[one])) is not None:
+                # By an attempt that failed; the list says the same of it still.
+                row |= {name: value for name, value in fetched.items() if name not in row}
             if one not in self._known:
                 self._new[one] = {name: row.get(name) for name in ("id", "status", "hasInsights")}
             return differs is None or differs(row)
@@ -236,7 +244,13 @@ class ConversationPull:
                 staging.note(total=walk.total, limit=walk.limit, as_of=walk.as_of)
 
         reader = self._reader(
-            walk=walk, keep=keep, on_part=stage, part_rows=1, progress=self._progress, updated_since=since
+            walk=walk,
+            keep=keep,
+            on_part=stage,
+            on_details=lambda row: staging.save(row, self._hashes[row["id"]]),
+            part_rows=1,
+            progress=self._progress,
+            updated_since=since,
         )
         read = reader.run()
         stage(read.rows)

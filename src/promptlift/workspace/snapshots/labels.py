@@ -53,7 +53,7 @@ def keep_labels(snapshot: Snapshot, labels: pd.DataFrame) -> None:
         raise FrameError([_ID], [str(name) for name in labels.columns], hint="Labels are browser.labels.")
     own = tuple(TableColumn(str(name), "text") for name in labels.columns if name not in _NAMED)
     table = arrow_table(labels, (*_COLUMNS, *own))
-    with only_writer(snapshot.folder):
+    with only_writer(snapshot.location):
         snapshot.reload()
         known = KnownConversations(snapshot)
         ids = table[_ID].to_pylist()
@@ -65,7 +65,7 @@ def keep_labels(snapshot: Snapshot, labels: pd.DataFrame) -> None:
             )
         places = [known.place_of(one) for one in ids]
         prompts = pa.array([prompt_id for prompt_id, _ in places], pa.string())
-        state = NextState(snapshot.folder, snapshot.manifest.files)
+        state = NextState(snapshot.location, snapshot.manifest.files)
         state.remove(ids, places, tables=("labels",))
         months = {one: month for one, (_, month) in zip(ids, places, strict=True)}
         state.add("labels", table.append_column("prompt_id", prompts), months)

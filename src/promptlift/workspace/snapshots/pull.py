@@ -17,7 +17,7 @@ from promptlift.client.reads.conversations import Wanted
 from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
 from promptlift.client.reads.read_list import read_prompts
 from promptlift.client.transport import Task
-from promptlift.errors import IncompleteError, InvalidApiKey, NotFound, SnapshotError
+from promptlift.errors import IncompleteError, InvalidApiKey, NotFound, SnapshotBusy, SnapshotError
 from promptlift.schema import endpoints
 from promptlift.schema.account import account_rate
 from promptlift.snapshot.columns import to_json
@@ -32,9 +32,9 @@ from promptlift.workspace.snapshots.known import KnownConversations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from promptlift.client import Client
+    from promptlift.snapshot.location import Location
     from promptlift.snapshot.staging import StagedRow
     from promptlift.workspace.snapshots.conversation_pull import Found
 
@@ -58,11 +58,15 @@ class PullOptions:
         brings.
     everything
         Whether every row is read anew, not only what is seen to be new or different.
+    as_listed
+        Whether the conversations must be as the list has them now, so that it is looked through whole where the service does
+        not say what changed. Where nothing did, the snapshot stays as it is.
     """
 
     prompt_id: str | None = None
     content: bool | None = None
     everything: bool = False
+    as_listed: bool = False
 
 
 class Pull:
@@ -72,22 +76,43 @@ class Pull:
     ----------
     client
         Where to read.
-    folder
-        Folder of the snapshot.
+    location
+        Where the snapshot is.
     options
         What to bring.
     progress
         Called with conversations read and in total.
+    service
+        Service and account, where an earlier pull of this client has found them out.
+
+    Attributes
+    ----------
+    service
+        Service and account of the snapshot; ``None`` before it is known.
     """
 
-    def __init__(self, client: Client, folder: Path, options: PullOptions, progress: Progress) -> None:
+    def __init__(
+        self,
+        client: Client,
+        location: Location,
+        options: PullOptions,
+        progress: Progress,
+        *,
+        service: Row | None = None,
+    ) -> None:
         self._client = client
         self._transport = client.transport
-        self._folder = folder
+        self._location, self._folder = location, location.place
         self._options = options
         self._progress = progress
         self._task = Task()
+        self.service = service
         self._began_at = _now()
+
+    @property
+    def requests(self) -> int:
+        """Requests made."""
+        return self._task.requests
 
     def run(self) -> Snapshot:
         """Pull.
@@ -99,8 +124,8 @@ class Pull:
         IncompleteError
             When reading ended early; the next pull goes on there.
         """
-        old = Snapshot(self._folder) if (self._folder / MANIFEST_NAME).exists() else None
-        service = self._service(old)
+        old = Snapshot(self._location) if self._location.exists(MANIFEST_NAME) else None
+        service = self.service = self.service or self._service(old)
         if old is not None:
             self._check_same(old, service)
         content = self._options.content
@@ -110,9 +135,10 @@ class Pull:
             "service": service,
             "prompt_id": self._options.prompt_id,
             "content": content,
+            "everything": self._options.everything,
             "pull": 0 if old is None else old.manifest.pulls,
         }
-        staging = Staging(self._folder, key)
+        staging = Staging(self._location, key)
         staging.note(attempts=1 + staging.state.get("attempts", 0))
         known = KnownConversations(old)
         reading = ConversationPull(
@@ -128,8 +154,10 @@ class Pull:
         try:
             if old is None:
                 found = reading.first()
+            elif self._options.everything:
+                found = reading.everything()
             else:
-                found = reading.everything() if self._options.everything else reading.changed()
+                found = reading.as_listed() if self._options.as_listed else reading.changed()
         except IncompleteError as error:
             raise IncompleteError(
                 f"{error} The snapshot stays as it was, and what was read is kept: pull again to go on.",
@@ -137,6 +165,9 @@ class Pull:
             ) from error
         finally:
             staging.flush()
+        if old is not None and self._options.as_listed and not found.deleted and not staging.any():
+            staging.clear()
+            return old
         return self._commit(old, service, known, staging, reading, found)
 
     # what the service says
@@ -199,7 +230,7 @@ class Pull:
         found: Found,
     ) -> Snapshot:
         manifest = old.manifest if old is not None else Manifest(service)
-        state = NextState(self._folder, manifest.files)
+        state = NextState(self._location, manifest.files)
         warnings: dict[str, dict[str, int]] = {}
         content = self._has_content(old, reading)
         self._write_conversations(state, known, staging, found, content=content, warnings=warnings)
@@ -207,6 +238,7 @@ class Pull:
         self._write_prompts(old, state, totals, warnings)
         self._write_optimizations(old, state, totals, warnings)
         self._write_deleted(old, state, known, found.deleted)
+        self._check_unchanged(old)
         before = manifest.warnings
         manifest = state.commit(
             replace(
@@ -228,7 +260,15 @@ class Pull:
             )
         )
         staging.clear()
-        return Snapshot(self._folder)
+        return Snapshot(self._location)
+
+    def _check_unchanged(self, old: Snapshot | None) -> None:
+        """Refuse to write over what another writer did, whose claim was not seen: a store has no locks."""
+        now = Snapshot(self._location).manifest if self._location.exists(MANIFEST_NAME) else None
+        if now != (None if old is None else old.manifest):
+            raise SnapshotBusy(
+                f"{self._folder} was written by another process meanwhile, and stays as that one left it. Pull again."
+            )
 
     def _has_content(self, old: Snapshot | None, reading: ConversationPull) -> bool:
         if old is not None and _has_rows(old):
