@@ -441,7 +441,7 @@ class Judges:
         fields = {name: value for name, value in asked.items() if name not in ("judge", "prompt")}
         prompt, price = asked["prompt"], asked["price"]
         return fields | {
-            "prompt_id": None if prompt is None else self._lift._prompt_of(prompt),  # noqa: SLF001 - as above
+            "prompt_id": None if prompt is None else self._lift._judged_prompt(prompt),  # noqa: SLF001 - as above
             "price": None if price is None else dict(price),
         }
 

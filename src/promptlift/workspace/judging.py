@@ -64,7 +64,7 @@ class Judging(Session):
             There is no such judge, or the service offers none.
         """
         judge_id = self.judges.id_of(judge)
-        prompt_id = None if prompt is None else self._prompt_of(prompt)
+        prompt_id = None if prompt is None else self._judged_prompt(prompt)
         filters: dict[str, Any] = {
             "version": version,
             "all_versions": all_versions or None,
@@ -85,7 +85,7 @@ class Judging(Session):
         shown = {"judge": judge, **filters}
         return self._table("verdicts", shown, read, frames().verdicts_table)
 
-    def _prompt_of(self, given: str) -> str:
+    def _judged_prompt(self, given: str) -> str:
         found = self._names.find(given)
         if found is None:
             raise self._names.unknown(given)
