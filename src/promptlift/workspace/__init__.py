@@ -12,13 +12,13 @@ from promptlift.workspace.benchmarking import (
 from promptlift.workspace.cheapest import CheapestChoice
 from promptlift.workspace.comparison import Comparison
 from promptlift.workspace.filters import NothingMatchesWarning
-from promptlift.workspace.judges import (
+from promptlift.workspace.judge_runs import (
     BackfillPlan,
     JudgeRunFailed,
     JudgeRunStillRunning,
     JudgeRunStopped,
-    Judges,
 )
+from promptlift.workspace.judges import Judges
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect

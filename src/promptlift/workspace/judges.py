@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,8 +12,14 @@ from promptlift.client.api.group import read_answer
 from promptlift.client.reads.optimizations import not_offered, read_offered
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
-from promptlift.errors import NotFound, PromptliftError
+from promptlift.errors import NotFound
 from promptlift.schema import judge_endpoints
+from promptlift.workspace.judge_runs import (
+    BackfillPlan,
+    JudgeRunFailed,
+    JudgeRunStillRunning,
+    JudgeRunStopped,
+)
 from promptlift.workspace.session import frames
 from promptlift.workspace.waiting import TimeIsOver, Wait
 
@@ -24,85 +29,15 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.schema.judges import Judge, JudgePlan, JudgeRun
+    from promptlift.schema.judges import Judge, JudgeRun
     from promptlift.schema.pages import Done, Page
     from promptlift.workspace.judging import Judging
 
     Row = dict[str, Any]
 
-__all__ = ["BackfillPlan", "JudgeRunFailed", "JudgeRunStillRunning", "JudgeRunStopped", "Judges"]
+__all__ = ["Judges"]
 
 _PAGE: Final = 100
-
-
-class _WaitingEnded(PromptliftError):
-    def __init__(self, message: str, *, run: JudgeRun) -> None:
-        super().__init__(message)
-        self.run = run
-
-
-class JudgeRunFailed(_WaitingEnded):
-    """A backfill or an alignment failed. The message says why, and how to go on with it.
-
-    Attributes
-    ----------
-    run
-        As it ended; its verdicts stay.
-    """
-
-
-class JudgeRunStillRunning(_WaitingEnded, TimeoutError):
-    """The time limit of waiting is over; the run goes on.
-
-    Attributes
-    ----------
-    run
-        As it was in the last answer.
-    """
-
-
-class JudgeRunStopped(UserWarning):
-    """A run was stopped, by somebody or by its limit; its verdicts stay."""
-
-
-@dataclass(frozen=True)
-class BackfillPlan:
-    """What putting a judge to conversations will take. Printed, it says so in a sentence.
-
-    Attributes
-    ----------
-    plan
-        Conversations, calls, tokens and cost.
-    """
-
-    plan: JudgePlan
-    _judges: Judges
-    _asked: dict[str, Any]
-
-    def run(self, *, wait: bool = True, timeout: float | None = None) -> JudgeRun:
-        """Do what is planned; see :meth:`Judges.backfill`."""
-        name, fields = self._asked["judge"], {k: v for k, v in self._asked.items() if k != "judge"}
-        return self._judges.backfill(
-            name, **{**fields, "version": self.plan.judge_version}, wait=wait, timeout=timeout
-        )
-
-    def __str__(self) -> str:
-        plan = self.plan
-        cost = "" if plan.cost is None else f", at a cost of about {plan.cost:,.2f}"
-        asked = f" of {plan.model}" if plan.model else ""
-        work = f"{plan.conversations:,} conversations to judge, {plan.calls:,} calls{asked}, about {plan.tokens:,} tokens{cost}"
-        said = [
-            f"{plan.judge} (version {plan.judge_version}): {work}; {plan.already_judged:,} are judged already."
-        ]
-        if plan.without_content:
-            said.append(f"{plan.without_content:,} have no transcript any more and are left out.")
-        if plan.model is None:
-            said.append(
-                "No language model is configured: set PROMPTLIFT_LLM_BASE_URL and PROMPTLIFT_LLM_MODEL first."
-            )
-        return " ".join(said)
-
-    __repr__ = __str__
 
 
 class Judges:
@@ -177,6 +112,13 @@ class Judges:
         """Make a new version of a judge with some of its texts changed; what is left out stays.
 
         The verdicts of former versions stay theirs.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
+        question, rubric, examples, model
+            As for :meth:`create`.
         """
         now = self.get(judge)
         kept = [one.to_wire() for one in now.examples or []]
@@ -203,11 +145,25 @@ class Judges:
         return self._lift._table("judges", {}, read, frames().judges_table)  # noqa: SLF001 - a part of the workspace
 
     def get(self, judge: str, *, version: int | None = None) -> Judge:
-        """Return a version of a judge, the newest when none is given."""
+        """Return a version of a judge.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
+        version
+            The version, by default the newest.
+        """
         return self._api.get(self.id_of(judge), version=version)
 
     def versions(self, judge: str) -> pd.DataFrame:
-        """Return the versions of a judge, newest first, with the columns of :meth:`list`."""
+        """Return the versions of a judge, newest first, with the columns of :meth:`list`.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
+        """
         judge_id = self.id_of(judge)
 
         def read(_: object) -> RowsRead:
@@ -217,7 +173,13 @@ class Judges:
         return self._lift._table("judges", {"judge": judge}, read, frames().judges_table)  # noqa: SLF001 - as above
 
     def delete(self, judge: str) -> Done:
-        """Delete a judge with its versions, verdicts and runs."""
+        """Delete a judge with its versions, verdicts and runs.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
+        """
         return self._api.delete(self.id_of(judge))
 
     def plan(
@@ -282,10 +244,12 @@ class Judges:
         """Put a judge to logged conversations that this version has not answered for, and wait for the end.
 
         It runs in the background, keeps every verdict as it comes, and goes on after a restart of the service. Interrupting
-        the waiting does not stop it; :meth:`stop` does. The parameters are those of :meth:`plan`.
+        the waiting does not stop it; :meth:`stop` does.
 
         Parameters
         ----------
+        judge, version, prompt, since, until, max_conversations, max_tokens, max_cost, price
+            As for :meth:`plan`.
         wait
             Whether to wait for the end.
         timeout
@@ -356,6 +320,11 @@ class Judges:
     def runs(self, judge: str | None = None) -> pd.DataFrame:
         """Return backfills and alignments, newest first.
 
+        Parameters
+        ----------
+        judge
+            Only of this judge: its name or id.
+
         Returns
         -------
         DataFrame
@@ -371,16 +340,40 @@ class Judges:
         return self._lift._table("judge_runs", {"judge": judge}, read, frames().judge_runs_table)  # noqa: SLF001 - as above
 
     def stop(self, run_id: str, *, reason: str | None = None) -> JudgeRun:
-        """Stop a run; its verdicts stay, and :meth:`resume` goes on with it."""
+        """Stop a run; its verdicts stay, and :meth:`resume` goes on with it.
+
+        Parameters
+        ----------
+        run_id
+            The run, as :meth:`runs` has it.
+        reason
+            Why, for those who look at the run.
+        """
         return self._lift.client.judge_runs.stop(run_id, reason=reason)
 
     def resume(self, run_id: str, *, wait: bool = True, timeout: float | None = None) -> JudgeRun:
-        """Go on with a run that was stopped or failed; what could not be judged is tried again."""
+        """Go on with a run that was stopped or failed; what could not be judged is tried again.
+
+        Parameters
+        ----------
+        run_id
+            The run, as :meth:`runs` has it.
+        wait, timeout
+            As for :meth:`backfill`.
+        """
         begun = self._lift.client.judge_runs.resume(run_id)
         return self.wait(begun.id, timeout=timeout) if wait else begun
 
     def wait(self, run_id: str, *, timeout: float | None = None) -> JudgeRun:
-        """Wait for the end of a run, as :meth:`backfill` does."""
+        """Wait for the end of a run, as :meth:`backfill` does.
+
+        Parameters
+        ----------
+        run_id
+            The run, as :meth:`runs` has it.
+        timeout
+            Seconds to wait at most.
+        """
         go_on = f"lift.judges.wait({run_id!r}) waits for it, lift.judges.stop({run_id!r}) stops it."
         with self._lift._bar("conversations judged", None) as move:  # noqa: SLF001 - as above
 
@@ -413,6 +406,11 @@ class Judges:
 
     def id_of(self, judge: str) -> str:
         """Return the id of a judge by its name or id.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
 
         Raises
         ------
