@@ -23,6 +23,8 @@ KINDS = {
     "webhooks": "Webhook",
     "benchmarks": "Benchmark",
     "scenario-sets": "Scenario set",
+    "judges": "Judge",
+    "judge-runs": "Judge run",
 }
 
 

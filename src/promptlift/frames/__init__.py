@@ -19,6 +19,7 @@ from promptlift.frames.conversations import (
 )
 from promptlift.frames.edits import edits_table
 from promptlift.frames.events import deliveries_table, events_table, webhooks_table
+from promptlift.frames.judges import judge_runs_table, judges_table, verdicts_table
 from promptlift.frames.layouts import (
     BENCHMARK_ARMS,
     BENCHMARK_CONVERSATIONS,
@@ -31,6 +32,8 @@ from promptlift.frames.layouts import (
     FLEET,
     INSIGHT_VALUES,
     INSIGHTS,
+    JUDGE_RUNS,
+    JUDGES,
     MESSAGES,
     OPTIMIZATIONS,
     PERSONAS,
@@ -42,6 +45,7 @@ from promptlift.frames.layouts import (
     STEP_FAILURES,
     TOP_ISSUES,
     VARIANTS,
+    VERDICTS,
     VERSIONS,
     WEBHOOKS,
     describe_columns,
@@ -84,6 +88,8 @@ __all__ = [
     "FLEET",
     "INSIGHTS",
     "INSIGHT_VALUES",
+    "JUDGES",
+    "JUDGE_RUNS",
     "MESSAGES",
     "OPTIMIZATIONS",
     "PERSONAS",
@@ -95,6 +101,7 @@ __all__ = [
     "STEP_FAILURES",
     "TOP_ISSUES",
     "VARIANTS",
+    "VERDICTS",
     "VERSIONS",
     "WEBHOOKS",
     "ConversationParts",
@@ -115,6 +122,8 @@ __all__ = [
     "insights_errors",
     "insights_table",
     "issues_table",
+    "judge_runs_table",
+    "judges_table",
     "labels_table",
     "messages_table",
     "optimizations_table",
@@ -132,6 +141,7 @@ __all__ = [
     "topics_table",
     "usage_table",
     "variants_table",
+    "verdicts_table",
     "versions_table",
     "webhooks_table",
     "with_prompt_names",

@@ -23,6 +23,7 @@ from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
 from promptlift.schema.insights import SEVERITIES
+from promptlift.schema.judges import Judge, JudgeRun, JudgeVerdict
 from promptlift.schema.labels import Label
 from promptlift.schema.optimizations import Optimization, Variant
 from promptlift.schema.personas import Persona
@@ -281,6 +282,16 @@ BENCHMARK_CONVERSATIONS: Final[Columns] = tuple(
 )
 SCENARIO_SETS: Final = table_columns(ScenarioSet, "scenario_sets")
 SCENARIOS: Final = table_columns(FixedScenario, "scenarios")
+JUDGES: Final = table_columns(Judge, "judges.list")
+JUDGE_RUNS: Final = table_columns(
+    JudgeRun, "judges.runs", first=("run_id", "kind", "judge_id", "judge", "judge_version", "status")
+)
+VERDICTS: Final = table_columns(
+    JudgeVerdict,
+    "verdicts",
+    computed=(_PROMPT_IF_KNOWN,),
+    first=("conversation_id", "prompt_id", "prompt", "status", "judge", "judge_version", "verdict", "reason"),
+)
 
 _PROMPT_ID: Final = TableColumn("prompt_id", "text", meaning="The prompt, or agent, that it belongs to.")
 TOP_ISSUES: Final = table_columns(TopIssue, "top_issues", computed=(_PROMPT_ID,), first=("prompt_id",))
@@ -289,7 +300,7 @@ STEP_FAILURES: Final = table_columns(
 )
 FLEET: Final = table_columns(FleetAgent, "fleet")
 
-# Name of a table, as its method of the workspace is called, to its columns with everything that can be asked for.
+# Name of a table, as its method of the workspace (or of its judges) is called, to its columns with everything that can be asked for.
 TABLES: Final[dict[str, Columns]] = {
     "prompts": PROMPTS,
     "conversations": (*CONVERSATIONS, *CONTENT, *INSIGHT_VALUES),
@@ -316,6 +327,9 @@ TABLES: Final[dict[str, Columns]] = {
     "benchmark_conversations": (*BENCHMARK_CONVERSATIONS, *BENCHMARK_CONTENT),
     "scenario_sets": SCENARIO_SETS,
     "scenarios": SCENARIOS,
+    "judges.list": JUDGES,
+    "judges.runs": JUDGE_RUNS,
+    "verdicts": VERDICTS,
     "usage": USAGE,
     "top_issues": TOP_ISSUES,
     "step_failures": STEP_FAILURES,

@@ -410,3 +410,35 @@ class ScenarioSetQuery(QueryModel):
 
     version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
     """The version; the newest when it is left out"""
+
+
+class JudgesQuery(PageQuery):
+    """Query of ``GET /judges`` and of the versions of a judge."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+
+
+class JudgeQuery(QueryModel):
+    """Query of ``GET /judges/:id``."""
+
+    version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
+    """The version; the newest when it is left out"""
+
+
+class VerdictsQuery(LinkedQuery):
+    """Query of ``GET /judges/:id/verdicts``."""
+
+    version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
+    """Only of this version; of the newest one when it is left out"""
+    all_versions: Flag = False
+    """Of each conversation the newest verdict there is, whichever version gave it"""
+
+
+class JudgeRunsQuery(PageQuery):
+    """Query of ``GET /judge-runs``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    judge_id: FilterText = None
+    """Only of this judge"""

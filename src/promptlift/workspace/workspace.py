@@ -10,6 +10,7 @@ from promptlift.workspace.comparing import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
 from promptlift.workspace.glance_views import Shown, show
+from promptlift.workspace.judging import Judging
 from promptlift.workspace.labelling import Labelling
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
@@ -75,6 +76,7 @@ class Workspace(
     Logging,
     Optimizing,
     Benchmarking,
+    Judging,
     Reviewing,
 ):
     """The tables of one account, and ways to log, optimize and apply.
