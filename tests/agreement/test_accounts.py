@@ -63,6 +63,8 @@ IDS_IN_QUERIES = {
     "/optimizations": ("promptId", "agentId"),
     "/optimizations/{id}/simulations": ("variantId",),
     "/actions": ("promptId", "agentId", "optimizationId"),
+    "/judges/{id}/verdicts": ("promptId", "agentId"),
+    "/judge-runs": ("judgeId",),
 }
 
 
@@ -78,6 +80,12 @@ def ids_in_bodies(own, optimization, targets):
         yield "POST", "/benchmarks", {"arms": [{}]}, f"arms.{link}", targets["prompts"]
         set_of = {"arms": [arm], "scenarioSet": {}}
         yield "POST", "/benchmarks", set_of, f"scenarioSet.{link}", targets["prompts"]
+        for action in ("plan", "backfill"):
+            yield "POST", f"/judges/{targets['own judge']}/{action}", {}, link, targets["prompts"]
+    labels = {"labels": [{"value": True}]}
+    yield (
+        "POST", f"/judges/{targets['own judge']}/align", labels, "labels.conversationId", targets["conversations"],
+    )  # fmt: skip
     yield "POST", "/optimizations", {"promptId": own}, "personaIds", [targets["personas"]]
     yield "POST", f"/optimizations/{optimization}/apply", {}, "variantId", targets["variants"]
     yield "POST", f"/optimizations/{optimization}/apply", {}, "ifVersionId", targets["versions"]
@@ -118,8 +126,9 @@ def test_ids_of_another_account_in_a_body_are_as_if_they_did_not_exist(strangers
     own_version = mine.get(f"/prompts/{own}/versions")["data"][0]["id"]
     mine.ask("PATCH", f"/prompts/{own}", {"content": "You help quickly."})
     mine_before = mine.get("/benchmarks")["pagination"]["total"]
+    judge = mine.ask("POST", "/judges", {"name": "mine", "question": "Was it kind?"}).body["id"]
     for method, path, body, field, foreign in ids_in_bodies(
-        own, optimization, {**targets, "own version": own_version}
+        own, optimization, {**targets, "own version": own_version, "own judge": judge}
     ):
         answer = mine.ask(method, path, with_id(body, field, foreign))
         nobody = ["none"] if isinstance(foreign, list) else "none"
@@ -141,11 +150,12 @@ def test_ids_of_another_account_in_a_body_are_as_if_they_did_not_exist(strangers
 def test_ids_of_another_account_in_a_query_find_nothing(strangers):
     mine, _, targets = strangers
     own = tiny(mine)["id"]
+    judge = mine.ask("POST", "/judges", {"name": "mine", "question": "Was it kind?"}).body["id"]
     kind_of = {"promptId": "prompts", "agentId": "prompts"}
     for path, fields in IDS_IN_QUERIES.items():
         for field in fields:
             identifier = targets[kind_of.get(field, f"{field.removesuffix('Id')}s")]
-            here = path.replace("{id}", own)
+            here = path.replace("{id}", judge if path.startswith("/judges") else own)
             answer, missing = (mine.ask("GET", f"{here}?{field}={one}") for one in (identifier, "none"))
             # unspecified: a variant of another optimization, whoever has it. It is refused.
             assert field == "variantId" or answer.body["data"] == [], (path, field)
@@ -173,7 +183,7 @@ def ids_of(model, path=""):
 
 
 def test_every_id_of_a_body_or_query_is_tried():
-    targets = collections.defaultdict(lambda: "x")
+    targets = collections.defaultdict(lambda: "x", {"own judge": "own"})
     tried = {(path, field) for _, path, _, field, _ in ids_in_bodies("own", "own", targets)}
     tried |= {("/prompts/own/conversations/lookup", "ids"), ("/benchmarks/bulk", "jobIds")}
     bodies, queries = set(), set()
@@ -210,6 +220,9 @@ def theirs_of(wire, prompt_id, conversation):
         "benchmarks": made["id"],
         "scenario-sets": made["scenarioSet"]["id"],
         "actions": applied.body["actionId"],
+        "judges": wire.ask("POST", "/judges", {"name": "theirs", "question": "Was it kind?"}).body["id"],
+        # Without a language model the service makes none.
+        "judge-runs": "none",
         "webhooks": hook,
         "deliveries": delivery["id"],
         "events": delivery["eventId"],
@@ -219,7 +232,16 @@ def theirs_of(wire, prompt_id, conversation):
 
 
 # What has a path of its own, and whose answer stays as it is while the tests run.
-_READ = ("prompts", "agents", "conversations", "personas", "optimizations", "benchmarks", "scenario-sets")
+_READ = (
+    "prompts",
+    "agents",
+    "conversations",
+    "personas",
+    "optimizations",
+    "benchmarks",
+    "scenario-sets",
+    "judges",
+)
 
 
 def everything(wire, targets):

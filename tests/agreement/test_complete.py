@@ -14,6 +14,7 @@ CASES = (
     "test_bulk",
     "test_conversation_updates",
     "test_endpoints",
+    "test_judges",
     "test_labels",
     "test_optimizations",
     "test_personas",

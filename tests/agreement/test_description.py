@@ -13,6 +13,9 @@ OPTIONAL = {
     "POST /optimizations/{id}/apply",
     "POST /optimizations/{id}/stop",
     "POST /benchmarks/{id}/stop",
+    "POST /judges/{id}/plan",
+    "POST /judges/{id}/backfill",
+    "POST /judge-runs/{id}/stop",
     "POST /actions/{id}/undo",
 }
 WITHOUT = {
@@ -20,6 +23,7 @@ WITHOUT = {
     "POST /webhooks/{id}/test",
     "POST /webhooks/{id}/resume",
     "POST /benchmarks/{id}/resume",
+    "POST /judge-runs/{id}/resume",
 }
 
 

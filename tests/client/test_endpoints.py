@@ -42,13 +42,21 @@ def test_the_scheme_decides_the_segment():
 
 def test_only_what_changes_nothing_the_second_time_or_carries_a_key_may_be_repeated():
     for endpoint in ENDPOINTS.values():
-        same_twice = ("conversations.lookup", "conversations.update", "labels.create")
-        if endpoint.method == "GET" or endpoint.name in same_twice:
+        if endpoint.method == "GET" or endpoint.name in TWICE_IS_ONCE:
             assert endpoint.is_repeatable(keyed=False)
         else:
             assert not endpoint.is_repeatable(keyed=False)
             keyed = ("conversations.create", "conversations.log_many")
             assert endpoint.is_repeatable(keyed=True) == (endpoint.name in keyed)
+
+
+TWICE_IS_ONCE = {
+    "conversations.lookup",
+    "conversations.update",
+    "judges.create",
+    "judges.plan",
+    "labels.create",
+}
 
 
 class Sent(Exception):
@@ -72,7 +80,9 @@ def arguments(method: Any) -> dict[str, Any]:
     given = {"llm_model": "gpt-4o", "content": "User: hi", "events": ["prompt.deleted"], "job_ids": ["b1"]}
     given["arms"] = [{"prompt_id": "x1"}]
     given["conversations"] = [{"content": "User: hi"}]
-    given["labels"] = [{"conversation_id": "x1", "question": "q", "value": "yes", "labeller": "ann"}]
+    # Of a judge they answer its own question, with true or false.
+    value: Any = True if method.__qualname__.startswith("Judges.") else "yes"
+    given["labels"] = [{"conversation_id": "x1", "question": "q", "value": value, "labeller": "ann"}]
     return {
         name: given.get(name, "x1")
         for name, parameter in inspect.signature(method).parameters.items()

@@ -33,6 +33,7 @@ def test_the_notebooks_are_numbered_in_the_order_of_the_walk():
         "04-compare-prompts",
         "05-weekly-report",
         "06-beyond-one-machine",
+        "07-can-i-trust-the-judge",
     ]
 
 

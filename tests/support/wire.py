@@ -54,6 +54,8 @@ def body_for(method: str, path: str) -> dict[str, Any] | None:
         return {"variantId": "var_1"}
     if path.endswith("/lookup"):
         return {"ids": ["cnv_1"]}
+    if path.endswith("/align"):
+        return {"labels": [{"conversationId": "cnv_1", "value": True}]}
     return {"name": "stolen"} if method == "PATCH" else None
 
 

@@ -9,7 +9,8 @@ from promptlift.analysis.corrected import with_rates
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone
-from promptlift.analysis.reading import By, one_group_column, require
+from promptlift.analysis.reading import By, facts_of, one_group_column, require
+from promptlift.analysis.verdicts import as_outcome, version_marks
 from promptlift.stats import change_point, trend_test
 from promptlift.stats.intervals import check_level
 from promptlift.stats.trend import DAYS_NEEDED, adjust_trends
@@ -47,7 +48,8 @@ def completion_trend(
     Parameters
     ----------
     conversations
-        Table with ``status``, ``task_completed`` and ``started_at`` or ``created_at``.
+        Table with ``status``, ``task_completed`` and ``started_at`` or ``created_at``; or verdicts of a judge of your own
+        (``lift.verdicts``), whose outcome is the verdict.
     freq
         ``"h"``, ``"D"``, ``"W"`` (from Monday), ``"MS"`` (months; ``"ME"`` and ``"M"`` mean the same), or
         ``"auto"`` (the default): days, or weeks when the median day has fewer than 10 conversations with insights (a day's
@@ -77,6 +79,8 @@ def completion_trend(
         points, 95 %), ``p_holm`` (adjusted over the groups) and ``is_trend``, whether it may be called one; where
         it may, ``jump_at`` is the day on which the rate most likely jumped, if it did (``jump_p`` below 0.05), with
         ``rate_before`` and ``rate_after`` it. A slope and a jump describe the same change in two ways.
+        Of verdicts, ``judge_versions`` says which versions of the judge a period has, and the attributes have
+        ``judge_changes``; nothing is said of a trend over several versions, which are several judges.
 
     Raises
     ------
@@ -86,6 +90,7 @@ def completion_trend(
         When ``freq``, ``tz``, ``by`` or ``level`` cannot be used, or there would be too many periods.
     """
     level, freq, zone = check_level(level), check_freq(freq), check_zone(tz)
+    conversations = as_outcome(conversations)
     conversations, by = one_group_column(conversations, by)
     columns = require(
         conversations, ["status", "task_completed"], by=by, taken=("period_start", *RATE_COLUMNS)
@@ -109,6 +114,10 @@ def completion_trend(
     result = period_table(
         found, conversations, "completion_trend", columns_of_rates, by=by, level=level, **trends
     )
+    facts = facts_of(result)
+    facts |= version_marks(result, conversations, found.starts)
+    if len(facts.get("judge_versions", ())) > 1 and "trends" in facts:
+        facts["trends"] = []
     return with_rates(result, conversations, labels, by=by, level=level)
 
 

@@ -11,6 +11,7 @@ from promptlift.analysis.labels import KEY, LabelledRows, all_columns, label_row
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.period_counts import started, times_of
 from promptlift.analysis.reading import facts_of, is_missing
+from promptlift.analysis.verdicts import OUTCOME, question_of
 from promptlift.stats.holm import holm
 from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen
 from promptlift.stats.labels import (
@@ -49,10 +50,10 @@ _ROGAN_GLADEN: Final = ("rate_rogan_gladen", "rate_rogan_gladen_low", "rate_roga
 _WHOLE: Final = "all"
 
 
-def judged_rows(frame: pd.DataFrame, labels: Any, question: str = "task_completed") -> LabelledRows:
+def judged_rows(frame: pd.DataFrame, labels: Any, question: str = OUTCOME) -> LabelledRows:
     """Put labels to a table of conversations, whose outcome is the judge's answer."""
-    if question == "task_completed":
-        codes = outcome_codes(frame)
+    if question == OUTCOME:
+        codes, question = outcome_codes(frame), question_of(frame)
         judged = np.where(codes >= 2, (codes == 3).astype(np.float64), np.nan)
     else:
         judged = frame[question].astype("boolean").to_numpy(dtype=np.float64, na_value=np.nan)
@@ -163,7 +164,7 @@ def with_agreement(result: pd.DataFrame, insights: Any, labels: Any, *, level: f
 
     Labels of unknown chance leave the columns empty, and say why.
     """
-    about = result["question"].eq("task_completed")
+    about = result["question"].eq(OUTCOME)
     if not about.any():
         columns = dict.fromkeys(("rate_judged", *CORRECTED_RATE[:3], "n_effective", *_ROGAN_GLADEN), np.nan)
         return result.assign(**columns, not_corrected="")

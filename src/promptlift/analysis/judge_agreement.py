@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.corrected import with_agreement
-from promptlift.analysis.reading import collect, names_of, rows_with, with_provenance
+from promptlift.analysis.labels import all_columns
+from promptlift.analysis.reading import collect, distinct, names_of, rows_with, with_provenance
+from promptlift.analysis.verdicts import OUTCOME, VERSION, as_outcome, labels_for, labels_of, question_of
 from promptlift.errors import FrameError
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.stats.agreement import kappa_interval
@@ -52,7 +54,8 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
         Table with conversation_id and task_completed or sentiment or both, one row a conversation: ``browser.labels``;
         or with a row an answer: conversation_id, question, value. A column ``chance`` says how they were drawn.
     insights
-        Table with the same columns, as ``lift.insights()`` or ``lift.conversations(insights=True)`` gives it.
+        Table with the same columns, as ``lift.insights()`` or ``lift.conversations(insights=True)`` gives it; or verdicts of a
+        judge of your own (``lift.verdicts``), of which each version has a row of its own.
     level
         Coverage of the intervals.
 
@@ -65,7 +68,8 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
         same answer; the counts ``true_positive``, ``false_negative``, ``false_positive``, ``true_negative`` (missing for
         all sentiments together); ``n_unjudged``. Of task completion also the judge's rate on all conversations
         (``rate_judged``), the one that labels of known ``chance`` correct (``rate_corrected`` with its ends, by PPI++, and
-        ``rate_rogan_gladen``), ``n_effective``, and ``not_corrected``, why there is none.
+        ``rate_rogan_gladen``), ``n_effective``, and ``not_corrected``, why there is none. Of a judge of your own ``judge`` and ``judge_version``
+        come first, and ``question`` is its name.
 
     Raises
     ------
@@ -100,7 +104,37 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     0.75 0.5 1.0 0.5
     """
     level = check_level(level)
-    given, labels = labels, _wide(labels)
+    judged = as_outcome(insights)
+    if judged is not insights:
+        return _of_versions(labels, judged, level)
+    return _agreement(_wide(labels), insights, labels, level)
+
+
+def _of_versions(labels: Any, verdicts: Any, level: float) -> pd.DataFrame:
+    """Compare each version of a judge of one's own with the labels of its question."""
+    if not distinct(verdicts, VERSION):
+        raise ValueError(
+            "The judge has no verdicts yet; lift.judges.plan(name).run() puts it to conversations."
+        )
+    question = question_of(verdicts)
+    labels = labels_for(labels, question)
+    ids, values = labels_of(labels, question)
+    said = pd.DataFrame({KEY: ids, OUTCOME: values})
+    parts = []
+    for version, rows in all_columns(verdicts).groupby(VERSION, sort=True):
+        part = _agreement(said, rows, labels, level).assign(question=question, value="yes")
+        part.insert(0, "judge", rows["judge"].iloc[0])
+        part.insert(1, VERSION, version)
+        parts.append(part)
+    result = pd.concat(parts, ignore_index=True).astype(
+        {"judge": "str", VERSION: "Int64", "question": "str", "value": "str"}
+    )
+    result.attrs = parts[-1].attrs
+    return result
+
+
+def _agreement(labels: Any, insights: Any, given: Any, level: float) -> pd.DataFrame:
+    """Compare wide labels with insights; ``given`` are the labels as they came, which correct the rates."""
     questions = _shared_questions(labels, insights)
     said = _answers(labels, questions, "labels")
     judged = _answers(rows_with(insights, KEY, list(said.index)), questions, "insights")
@@ -172,6 +206,8 @@ def _answers(table: Any, questions: Sequence[str], name: str) -> pd.DataFrame:
 def _codes(column: pd.Series[Any], answers: Sequence[Any], name: str) -> pd.Series[Any]:
     """Return the place of each answer in ``answers``, -1 where there is none."""
     given = column.astype("object")
+    if answers == _ANSWERS[OUTCOME]:
+        given = given.map(_yes_or_no)
     known = given.notna()
     codes = pd.Series(-1, index=column.index, dtype=np.int64)
     for place, answer in enumerate(answers):
@@ -183,6 +219,13 @@ def _codes(column: pd.Series[Any], answers: Sequence[Any], name: str) -> pd.Seri
             f"answers are {', '.join(map(str, answers))}."
         )
     return codes
+
+
+def _yes_or_no(answer: Any) -> Any:
+    """Read the words that tables of labels keep; anything else stays as it is."""
+    return (
+        {"yes": True, "no": False}.get(answer.strip().lower(), answer) if isinstance(answer, str) else answer
+    )
 
 
 def _rows(

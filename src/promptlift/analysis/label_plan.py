@@ -26,6 +26,7 @@ from promptlift.analysis.reading import (
     rows_with,
     with_provenance,
 )
+from promptlift.analysis.verdicts import OUTCOME, as_outcome, question_of
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_id", "label_plan", "whole"]
 
-QUESTION: Final = "task_completed"
 # Fewest of a verdict in a group, as far as n allows: a verdict that is never drawn could not be corrected.
 _LEAST: Final = 2
 _PLACE: Final = "_place"
@@ -70,7 +70,8 @@ def label_plan(
     Parameters
     ----------
     conversations
-        Table with ``conversation_id``, ``status`` and ``task_completed``. Only ended conversations that the judge has
+        Table with ``conversation_id``, ``status`` and ``task_completed``, or verdicts of a judge of your own
+        (``lift.verdicts``), whose question is then the plan's. Only ended conversations that the judge has
         judged are drawn.
     by
         Column of the groups whose rates are to be corrected, such as ``"prompt"``, or a list of columns.
@@ -120,8 +121,9 @@ def label_plan(
     n = whole(n)
     if (tpr is None) != (tnr is None):
         raise ValueError("Pass tpr and tnr together: one alone does not say how good a judge is.")
+    conversations = as_outcome(conversations)
     conversations, by = one_group_column(conversations, by)
-    columns = require(conversations, [KEY, "status", QUESTION], by=by, taken=("question", "chance"))
+    columns = require(conversations, [KEY, "status", OUTCOME], by=by, taken=("question", "chance"))
     remote = is_remote(conversations)
     judged = (_judged_there if remote else _judged_here)(conversations, columns, by)
     groups = group_rows(judged.frame, by)
@@ -149,7 +151,9 @@ def label_plan(
         else _ids_here(judged, stratum, sizes, places)
     )
     chance = np.divide(drawn, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-    plan = pd.DataFrame({KEY: ids, "question": QUESTION, "chance": chance[places["stratum"]]})
+    plan = pd.DataFrame(
+        {KEY: ids, "question": question_of(conversations), "chance": chance[places["stratum"]]}
+    )
     plan["draw_id"] = draw_id(ids)
     if "content" in names_of(conversations):
         plan["content"] = _contents(conversations, ids)
@@ -217,7 +221,7 @@ def _ids_there(
     conversations: Any, by: str | None, judged: _Judged, stratum: NDArray[np.intp], places: pd.DataFrame
 ) -> pd.Series[Any]:
     """Return the id at each place of its stratum, numbered by the engine that has the conversations."""
-    keys = [QUESTION, *([by] if by is not None else [])]
+    keys = [OUTCOME, *([by] if by is not None else [])]
     ranks = sorted({int(place) for place in places[_PLACE]})
     numbered = _drawable(_opened(conversations, by)).select(
         KEY, *map(named, keys), (nw.col(KEY).rank("ordinal").over(*map(named, keys)) - 1).alias(_PLACE)
@@ -232,7 +236,7 @@ def _ids_there(
 def _opened(conversations: Any, by: str | None) -> nw.LazyFrame[Any]:
     """Open a table of an engine: ids as texts, verdicts as truths, and one kind of missing value."""
     frame = open_table(conversations)
-    made = [nw.col(KEY).cast(nw.String()), nw.col(QUESTION).cast(nw.Boolean())]
+    made = [nw.col(KEY).cast(nw.String()), nw.col(OUTCOME).cast(nw.Boolean())]
     if by is not None and frame.collect_schema()[named(by)].is_float():
         made.append(known_number(named(by)).alias(named(by)))
     return frame.with_columns(*made)
@@ -240,7 +244,7 @@ def _opened(conversations: Any, by: str | None) -> nw.LazyFrame[Any]:
 
 def _drawable(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     ended = nw.col("status").is_null() | (nw.col("status") != "in_progress")
-    return frame.filter(~nw.col(KEY).is_null(), ~nw.col(QUESTION).is_null(), ended)
+    return frame.filter(~nw.col(KEY).is_null(), ~nw.col(OUTCOME).is_null(), ended)
 
 
 def _needs(sizes: NDArray[np.int64], tpr: float | None, tnr: float | None) -> NDArray[np.float64]:

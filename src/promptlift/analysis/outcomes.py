@@ -37,7 +37,8 @@ def completion(conversations: Any, *, by: By = None, labels: Any = None, level: 
     Parameters
     ----------
     conversations
-        Table with ``status`` and ``task_completed``.
+        Table with ``status`` and ``task_completed``; or verdicts of a judge of your own (``lift.verdicts``), whose outcome
+        is the verdict.
     by
         Column that names groups, such as ``"prompt"`` or ``"llm_model"``, or a list of columns that name them together
         (``["prompt", "metadata.channel"]``). Rows without a value are a group of their own.
@@ -75,9 +76,10 @@ def completion(conversations: Any, *, by: By = None, labels: Any = None, level: 
     >>> completion(table)[["n", "completed", "n_in_progress"]].to_dict("records")
     [{'n': 3, 'completed': 2, 'n_in_progress': 1}]
     """
-    from promptlift.analysis import corrected  # noqa: PLC0415  (which reads outcomes itself)
+    from promptlift.analysis import corrected, verdicts  # noqa: PLC0415  (which read outcomes themselves)
 
     level = check_level(level)
+    conversations = verdicts.as_outcome(conversations)
     conversations, by = one_group_column(conversations, by)
     columns = require(conversations, ["status", "task_completed"], by=by, taken=RATE_COLUMNS)
     counted = count_rows(conversations, columns)

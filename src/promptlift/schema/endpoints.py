@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from promptlift.schema import limits
+from promptlift.schema import judge_endpoints, limits
 from promptlift.schema.account import Account, Usage
 from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
 from promptlift.schema.benchmarks import (
@@ -525,5 +525,7 @@ SCENARIO_SETS_GET: Final = Endpoint(
 )
 
 ENDPOINTS: Final[dict[str, Endpoint[Any]]] = {
-    row.name: row for row in list(globals().values()) if isinstance(row, Endpoint)
+    row.name: row
+    for row in [*globals().values(), *vars(judge_endpoints).values()]
+    if isinstance(row, Endpoint)
 }

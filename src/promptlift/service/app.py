@@ -18,6 +18,7 @@ from promptlift.service.routes import (
     benchmarks,
     conversations,
     health,
+    judges,
     labels,
     metrics,
     optimizations,
@@ -44,8 +45,18 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
 
 ROOMS = [
-    account, benchmarks, conversations, labels, optimizations, personas, prompts, reviews, versions, webhooks,
-]  # fmt: skip
+    account,
+    benchmarks,
+    conversations,
+    judges,
+    labels,
+    optimizations,
+    personas,
+    prompts,
+    reviews,
+    versions,
+    webhooks,
+]
 
 
 def create_app(context: AppContext) -> Starlette:

@@ -40,7 +40,7 @@ __all__ = [
 
 # Tables with a folder for each prompt and month, and those without.
 PARTITIONED: Final = ("conversations", "messages", "issues", "topics", "labels", "details")
-TABLES: Final = (*PARTITIONED, "prompts", "optimizations", "variants", "deleted")
+TABLES: Final = (*PARTITIONED, "prompts", "optimizations", "variants", "answers", "deleted")
 
 # Part files, and what is left of one when its writer is killed.
 _OURS: Final = re.compile(r"\.?part-\d+-[0-9a-f]{8}\.parquet(\.[0-9a-f]+\.part)?")

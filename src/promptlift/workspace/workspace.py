@@ -10,10 +10,12 @@ from promptlift.workspace.comparing import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
 from promptlift.workspace.glance_views import Shown, show
+from promptlift.workspace.judging import Judging
 from promptlift.workspace.labelling import Labelling
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
+from promptlift.workspace.planning import Planning
 from promptlift.workspace.prompt_editing import PromptEditing
 from promptlift.workspace.prompt_views import PromptViews
 from promptlift.workspace.reviewing import Reviewing
@@ -64,6 +66,7 @@ def connect(
 
 class Workspace(
     Comparing,
+    Planning,
     ConversationTables,
     PromptViews,
     PromptEditing,
@@ -73,6 +76,7 @@ class Workspace(
     Logging,
     Optimizing,
     Benchmarking,
+    Judging,
     Reviewing,
 ):
     """The tables of one account, and ways to log, optimize and apply.

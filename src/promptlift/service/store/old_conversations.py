@@ -14,6 +14,7 @@ from promptlift.service.store.tables import (
     events,
     idempotency_keys,
     insights,
+    judge_verdicts,
     labels,
 )
 
@@ -55,7 +56,7 @@ def delete_transcripts(connection: Connection, *, before: int, after_seq: int) -
 def delete_conversations(connection: Connection, *, before: int, after_seq: int) -> tuple[int, int | None]:
     """Delete some conversations that started before a time, and return how many and where to go on.
 
-    Their insights, labels and events go with them; the counts no longer have them, and readers are told.
+    Their insights, verdicts, labels and events go with them; the counts no longer have them, and readers are told.
     """
     rows = _some(connection, conversations.c.judging.in_(("done", "failed")), before, after_seq)
     if not rows:
@@ -65,7 +66,7 @@ def delete_conversations(connection: Connection, *, before: int, after_seq: int)
         of_event = select(events.c.id).where(events.c.subject_id.in_(ids))
         connection.execute(delete(deliveries).where(deliveries.c.event_id.in_(of_event)))
         connection.execute(delete(events).where(events.c.subject_id.in_(ids)))
-        for table in (idempotency_keys, insights, conversation_contents, labels):
+        for table in (idempotency_keys, insights, judge_verdicts, labels, conversation_contents):
             connection.execute(delete(table).where(table.c.conversation_id.in_(ids)))
         changes.note_deleted(connection, rows)
         connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))

@@ -20,6 +20,7 @@ from promptlift.service.store.tables.counts import (
     conversation_turns,
 )
 from promptlift.service.store.tables.events import deliveries, events, webhooks
+from promptlift.service.store.tables.judges import judge_runs, judge_verdicts, judges
 from promptlift.service.store.tables.labels import labels
 from promptlift.service.store.tables.optimizations import (
     deployments,
@@ -58,6 +59,9 @@ __all__ = [
     "idempotency_keys",
     "insights",
     "issue_names",
+    "judge_runs",
+    "judge_verdicts",
+    "judges",
     "labels",
     "metadata",
     "optimization_cells",
