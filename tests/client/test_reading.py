@@ -20,6 +20,7 @@ from promptlift.errors import IncompleteError, InvalidApiKey, NotFound
 from promptlift.schema import endpoints
 from promptlift.schema.naming import SCHEMES
 from support.foreign_service import KEY, ForeignService
+from support.limiters import SharedClock
 
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, timeout=2.0, first_timeout=0.2)
 CONVERSATIONS = Call.to(endpoints.CONVERSATIONS_LIST, SCHEMES["prompt"])
@@ -249,25 +250,27 @@ def test_an_account_that_makes_no_sense_ends_no_read(service):
 
 
 def test_the_rate_of_an_untold_plan_is_learned_from_one_refusal(service):
-    clock = SkippingClock()
+    clock = SharedClock()
     service.per_minute, service.retry_after = 100, False
-    service.monotonic = clock.now
+    service.monotonic = lambda: clock.time
     service.fill(330)
     service.fault = lambda _m, path, _c: (
         (lambda handler: service.error(handler, 404, "NOT_FOUND", "no")) if path == "/account" else None
     )
     with open_client(service, clock=clock) as client:
+        clock.transport = client.transport
         assert read(client, insights=True).complete
         assert client.transport.pace.known
     assert service.refused <= 20
 
 
 def test_bare_429s_of_an_unknown_plan_are_waited_out(service):
-    clock = SkippingClock()
+    clock = SharedClock()
     service.plan, service.per_minute, service.retry_after = "custom", 100, False
-    service.monotonic = clock.now
+    service.monotonic = lambda: clock.time
     service.fill(330)
     with open_client(service, clock=clock) as client:
+        clock.transport = client.transport
         got = read(client, insights=True)
     assert (len(got.rows), got.complete) == (330, True)
     assert service.refused < 60

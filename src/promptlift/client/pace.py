@@ -216,9 +216,10 @@ class Pace:
         # What a bucket that held as much as flows in within a minute had let through by now.
         flowing = count / (1 + elapsed / 60)
         likely = round(flowing / _ROUND) * _ROUND
-        # Some that were accepted may not have been answered yet.
+        # Some that were accepted may not have been answered yet; with many in flight nobody knows how many.
+        unanswered = self._in_flight if self._in_flight < _FEW_IN_FLIGHT else 0
         missing = likely * (1 + elapsed / 60) - count
-        fits = likely > 0 and -1.5 <= missing <= 1.5 + min(self._in_flight, _FEW_IN_FLIGHT)
+        fits = likely > 0 and -1.5 <= missing <= 1.5 + unanswered
         unclear = retry_after is None and count - flowing < 1
         seems_even = self._soon(retry_after, flowing) or (
             retry_after is None and fits and (unclear or count % _ROUND)
