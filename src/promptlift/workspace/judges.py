@@ -6,7 +6,7 @@ import difflib
 import warnings
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from promptlift.client.api.group import read_answer
 from promptlift.client.reads.optimizations import not_offered, read_offered
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 __all__ = ["Judges"]
+
+Answer = TypeVar("Answer")
 
 _PAGE: Final = 100
 
@@ -428,7 +430,7 @@ class Judges:
         hint = f"Near names: {', '.join(near)}." if near else "lift.judges.list() has those there are."
         raise NotFound(f"There is no judge {judge!r:.80}. {hint}", status=404, code="NOT_FOUND")
 
-    def _offered(self, action: str, ask: Callable[[], Any]) -> Any:
+    def _offered(self, action: str, ask: Callable[[], Answer]) -> Answer:
         try:
             return ask()
         except NotFound as error:
