@@ -102,6 +102,37 @@ def _labels(t):
     return labels
 
 
+def _answers(t):
+    """Labels of three people, who disagree now and then."""
+    rows = [
+        {
+            "conversation_id": f"c{place}",
+            "question": "task_completed",
+            "value": str(place % (2 + number) > 0),
+            "labeller": who,
+        }
+        for number, who in enumerate(("ann", "ben", "eve"))
+        for place in range(40)
+    ]
+    return t.put(pd.DataFrame(rows).astype("str"))
+
+
+def _confirmed(t):
+    """Simulated conversations of an original and a variant, in pairs."""
+    rows = [
+        {"simulation_id": f"s{arm}-{cell}", "variant_id": f"v{arm}", "is_original": arm == 0, "stage": "confirm",
+         "cell": cell, "status": "completed", "task_completed": cell % (3 + arm) > 0}
+        for arm in (0, 1)
+        for cell in range(120)
+    ]  # fmt: skip
+    return t.put(pd.DataFrame(rows))
+
+
+def _labelled_pairs(t):
+    plan = analysis.simulated_label_plan(_confirmed(Tables(t.engines, "pandas", t.source)), n=120)
+    return plan.assign(value=plan["conversation_id"].str.rpartition("-")[2].astype(int) % 5 > 1)
+
+
 def _views(t, name):
     few = ("one", "two", "three") if len(t.source) else ()
     found = {}
@@ -178,6 +209,8 @@ RUNS = {
         lambda t: _rows(t, analysis.issues(t.conversations, **t.mentions(mentions="issues")), "Long wait", **t.mentions(mentions="issues")),
         lambda t: _rows(t, analysis.completion(t.conversations, by="llm_model"), "claude"),
     ],
+    "corrected_lift": [lambda t: analysis.corrected_lift(_confirmed(t), t.put(_labelled_pairs(t)))],
+    "disputed_labels": [lambda t: analysis.disputed_labels(_answers(t)).sort_values("conversation_id", ignore_index=True)],
     "fleet": [lambda t: analysis.fleet(t.put(fleet_table(AGENTS)[0]))],
     "headroom": [
         lambda t: analysis.headroom(t.conversations, **t.mentions(mentions="issues")),
@@ -198,6 +231,7 @@ RUNS = {
         lambda t: analysis.label_plan(t.conversations, by="llm_model", n=60, tpr=0.9, tnr=0.8, seed=3),
         lambda t: analysis.label_plan(t.conversations, by=["prompt_id", "metadata.beta"], n=1_000),
     ],
+    "labeller_agreement": [lambda t: analysis.labeller_agreement(_answers(t))],
     "measures": [
         lambda t: analysis.measures(t.conversations),
         lambda t: analysis.measures(t.conversations, by="metadata.channel"),
@@ -226,6 +260,7 @@ RUNS = {
         lambda t: analysis.sentiment_trend(t.conversations, freq="auto"),
         lambda t: analysis.sentiment_trend(t.conversations, freq="W", by="prompt_id", tz="Asia/Kathmandu"),
     ],
+    "simulated_label_plan": [lambda t: analysis.simulated_label_plan(_confirmed(t), n=60)],
     "simulated_vs_production": [
         lambda t: analysis.simulated_vs_production(_variants(t), t.of("a"), applied_at={"v1": "2026-02-01", "v2": "2026-02-09"})
     ],
@@ -472,3 +507,17 @@ def test_the_inputs_are_read_and_not_changed_by_another_clock(engines, engine):
     pd.testing.assert_frame_equal(result, expected)
     overview = analysis.prompt_overview(Tables(engines, engine, naive).conversations)
     assert overview["first_at"].tolist() == analysis.prompt_overview(source)["first_at"].tolist()
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one != "ibis on sqlite"])
+def test_dates_are_days_of_utc_whatever_the_clock_of_the_session(engines, engine):
+    source = conversations(200)
+    days = source.assign(
+        started_at=source["started_at"].dt.floor("D"), created_at=source["created_at"].dt.floor("D")
+    )
+    dates = days.assign(started_at=days["started_at"].dt.date, created_at=days["created_at"].dt.date)
+    result, expected = (
+        analysis.completion_trend(table, freq="D")
+        for table in (Tables(engines, engine, dates).conversations, days)
+    )
+    pd.testing.assert_frame_equal(result, expected)

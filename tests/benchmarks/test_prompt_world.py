@@ -220,14 +220,14 @@ def test_a_line_that_matters_is_missed(world):
 
 
 def test_the_table_counts_what_was_named():
-    one = Measured("additive", 1, "today", "exploratory", 8.0, True, False, 200, 40_000, (), (), 3.0)
-    harmful = replace(one, seed=2, gain=-4.0, copied=("a b c d e",), lost=("A line",))
-    nothing = replace(one, seed=3, gain=0.0, named=False, conversations=100)
+    one = Measured("additive", 1, "today", "exploratory", 8.0, True, False, 200, 40_000, (), (), 3.0, True)
+    harmful = replace(one, seed=2, gain=-4.0, copied=("a b c d e",), lost=("A line",), causal=False)
+    nothing = replace(one, seed=3, gain=0.0, named=False, conversations=100, causal=None)
     row = table([one, harmful, nothing]).splitlines()[-1]
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells == [
         "additive", "exploratory", "today", "3", "1.3 ± 3.5", "2 of 3", "1 of 3", "1 of 3", "167", "40k", "0 of 3", "1 of 3",
-        "1 of 3", "3",
+        "1 of 3", "1 of 2", "3",
     ]  # fmt: skip
 
 

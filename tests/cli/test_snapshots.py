@@ -60,6 +60,15 @@ def test_pull_of_one_prompt(env, tmp_path):
     assert "all prompts" not in failed_in_one_line(promptlift_command("pull", tmp_path, env=env))
 
 
+@pytest.mark.parametrize("command", ["pull", "export"])
+def test_a_typo_in_a_prompt_makes_no_snapshot(running, env, tmp_path, command):
+    where = ["--data", running.data] if command == "export" else []
+    done = promptlift_command(command, *where, tmp_path / "new", "--prompt", "Suport", env=env)
+    assert "There is no prompt 'Suport'" in failed_in_one_line(done)
+    assert "'Support'" in failed_in_one_line(done)
+    assert not (tmp_path / "new").exists()
+
+
 def test_watch_pulls_again_until_ctrl_c(running, env, tmp_path):
     watching = subprocess.Popen(
         [sys.executable, "-m", "promptlift", "pull", str(tmp_path), "--watch", "--every", "1"],

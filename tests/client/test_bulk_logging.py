@@ -17,6 +17,7 @@ from promptlift.client import Client, configure
 from promptlift.client.log.run import LoggingRun
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import Transport
+from promptlift.transcripts import Reading
 from support.foreign_service import KEY, ForeignService
 from support.service_process import clean_environment, free_port, wait_until
 
@@ -58,6 +59,28 @@ def test_new_conversations_go_in_groups_and_a_second_time_none_goes(service, lif
         again, _ = run(service.base_url, service.key, prompt_id, records(), tmp_path, ledger=ledger)
         assert (again.logged, again.already_there) == (0, COUNT)
     assert len(contents(lift, prompt_id)) == COUNT
+
+
+def test_an_iterator_is_read_while_its_first_records_are_logged(service, lift, tmp_path):
+    """A file of a million must not be held: when the 3,000th is asked for, most of those before are in the service."""
+    prompt_id = lift.client.prompts.create(name="iterator", content="c", llm_model="gpt-4o").id
+    seen = []
+
+    def some():
+        for number, record in enumerate(records(3_001)):
+            if number == 3_000:
+                seen.append(lift.client.conversations.list(prompt_id=prompt_id, limit=1).pagination.total)
+            yield record
+
+    lift._ledger_file = tmp_path / "ledger.sqlite3"
+    result = lift.log(some(), prompt_id="iterator")
+    assert (result.logged, result.complete) == (3_001, True)
+    # Three groups of 500 are on their way, and one is being filled.
+    assert seen[0] >= 1_000
+    readings = (Reading(conversations=records(2)), Reading(conversations=[{"content": "User: last"}]))
+    assert lift.log(iter(readings), prompt_id=prompt_id).logged == 1
+    with pytest.raises(promptlift.errors.NotFound):
+        lift.log(iter(records(1)), prompt_id="iterater")
 
 
 def test_a_prompt_that_is_not_there_ends_the_run(service, tmp_path):

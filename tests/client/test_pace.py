@@ -222,6 +222,32 @@ def test_other_rates_are_found_out_too(kind, limit):
         assert took <= 1.05 * least(FixedMinutes(limit), 3 * limit, 0.03 / 4) + 2
 
 
+def test_requests_that_hang_for_minutes_break_nothing():
+    pace = Pace()
+    for _ in range(16):
+        pace.ask(0.0)
+    assert pace.ask(100.0) == 0
+    for number in range(30):
+        pace.answered(100.0 + number)
+    pace.refused(200.0)
+    assert pace.ask(200.0) > 0
+
+
+def test_a_bucket_that_has_filled_meanwhile_is_used_at_once():
+    limiter = LIMITERS["token bucket"]()
+    pace = Pace()
+    assert send(pace, limiter, 1000) < 150
+    refused = limiter.refused
+    began = 1000.0
+    waits = []
+    for _ in range(100):
+        waits.append(pace.ask(began))
+        assert limiter.allows(began)[0]
+        pace.answered(began)
+    assert waits == [0.0] * 100
+    assert limiter.refused == refused
+
+
 def test_where_nothing_is_limited_nothing_is_held_up():
     class Free(FixedMinutes):
         def allows(self, _now):

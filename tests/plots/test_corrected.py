@@ -96,3 +96,26 @@ def test_titles_say_what_labels_say_or_that_it_is_uncorrected(world):
         .get_title("left")
         .startswith("Uncorrected, as the judge says: ")
     )
+
+
+def test_labels_may_be_passed_to_the_plots_themselves(world):
+    table, labels = world
+    trend = plots.completion_trend(table, freq="MS", labels=labels)
+    rates = analysis.completion_trend(table, freq="MS", labels=labels)["rate_corrected"].dropna()
+    assert [y for _, y in points(trend)[1]] == pytest.approx(rates.tolist())
+    compared = plots.compare(table, by="prompt", control="old", labels=labels)
+    assert len(points(compared)[1]) == 1
+    assert points(plots.segments(table, by="prompt", labels=labels))[1]
+
+
+def test_an_overview_has_the_corrected_rate_beside_the_judges(world):
+    table, labels = world
+    table = table.assign(prompt_id=table["prompt"], issues=[[] for _ in range(len(table))])
+    row = analysis.prompt_overview(table, labels=labels).iloc[0]
+    figure = plots.prompt_overview(table, labels=labels)
+    said = words(figure.axes[0])
+    assert "completed, as the judge says" in said
+    assert f"{row['rate_corrected']:.0%} corrected by 240 labels" in said
+    refused = words(plots.prompt_overview(table, labels=labels.drop(columns="chance")).axes[0])
+    assert "not corrected by labels" in refused
+    assert "corrected" not in words(plots.prompt_overview(table).axes[0])

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from promptlift import analysis, report
 from support.labelled import judged, label
+from support.report_numbers import (
+    FORMATS,
+    csv_tables,
+    exact_tables,
+    html_tables,
+    markdown_tables,
+    pdf_can_be_written,
+    pdf_text,
+    sheets,
+    squeezed,
+)
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +87,44 @@ def test_a_report_without_labels_has_no_word_of_them(world, tmp_path):
     table, _ = world
     text = report.write(table, ["old", "new"], tmp_path / "report.md").read_text()
     assert "orrected by" not in text
+
+
+def test_every_figure_of_the_corrected_table_is_the_same_in_every_format(world, tmp_path):
+    """Cell by cell: Parquet and CSV have the exact numbers, Excel too; HTML, Markdown and PDF print these."""
+    paths = {
+        one: written(world, tmp_path / f"r.{one}") for one in FORMATS if one != "pdf" or pdf_can_be_written()
+    }
+    exact = exact_tables(paths["parquet.zip"])["corrected"]
+    rounded = csv_tables(paths["csv.zip"])["corrected"]
+    assert set(exact["prompt"]) == {"old", "new"}
+    for name in (
+        "rate",
+        "rate_low",
+        "rate_high",
+        "rate_corrected",
+        "rate_corrected_low",
+        "rate_corrected_high",
+    ):
+        assert rounded[name].astype(float).tolist() == pytest.approx(exact[name].tolist())
+    page = html_tables(paths["html"])[0]["corrected"]
+    assert page in markdown_tables(paths["md"])
+    printed_pdf = pdf_text(paths["pdf"]) if "pdf" in paths else None
+    cells = [
+        cell
+        for sheet in sheets(paths["xlsx"]).values()
+        for row in sheet
+        for cell in row
+        if isinstance(cell, float)
+    ]
+    for row in exact.to_dict("records"):
+        (shown,) = [one for one in page if one[0] == row["prompt"]]
+        for place, name in ((1, "rate"), (2, "rate_corrected")):
+            ends = [row[f"{name}{end}"] for end in ("", "_low", "_high")]
+            assert [100 * one for one in ends] == pytest.approx(_percents(shown[place]), abs=0.51)
+            assert all(np.isclose(cells, one).any() for one in ends)
+            if printed_pdf is not None:
+                assert squeezed(shown[place]) in printed_pdf
+
+
+def _percents(printed):
+    return [float(one) for one in re.findall(r"(\d+(?:\.\d+)?)%", printed)]

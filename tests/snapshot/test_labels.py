@@ -53,3 +53,24 @@ def test_labels_of_unknown_conversations_are_refused(tmp_path):
         opened.keep_labels(pd.DataFrame({"conversation_id": ["c9"], "task_completed": [True]}))
     with pytest.raises(FrameError):
         opened.keep_labels(pd.DataFrame({"task_completed": [True]}))
+
+
+def test_a_pull_brings_the_labels_that_the_service_keeps(lift, tmp_path):
+    prompt = lift.client.prompts.create(name=f"P {tmp_path.name}", content="c", llm_model="gpt-4o-mini").id
+    lift.log([{"content": f"User: hi {n}\nAssistant: ok"} for n in range(4)], prompt_id=prompt)
+    ids = sorted(lift.conversations(prompt)["conversation_id"])
+    said = pd.DataFrame(
+        {"conversation_id": ids[:3], "question": "task_completed", "value": ["yes", "no", "yes"]}
+    )
+    lift.add_labels(said.assign(chance=0.75, draw_id="d1"), labeller="ann")
+    lift.pull(tmp_path / "s", prompt_id=prompt)
+    opened = promptlift.open_snapshot(tmp_path / "s")
+    pd.testing.assert_frame_equal(opened.labels(prompt_id=prompt), lift.labels(prompt_id=prompt))
+    assert len(opened.labels(labeller="ann", draw_id="d1")) == 3
+    assert opened.labels(question="sentiment").empty
+    with pytest.raises(ConfigError, match="a snapshot is only read"):
+        opened.add_labels(said, labeller="ann")
+    # What was taken back at the service is gone with the next pull.
+    lift.remove_label(ids[0], "task_completed", labeller="ann")
+    lift.pull(tmp_path / "s", prompt_id=prompt)
+    assert len(promptlift.open_snapshot(tmp_path / "s").labels()) == 2

@@ -66,6 +66,8 @@ class Engines:
                 "spark.driver.bindAddress": "127.0.0.1",
                 "spark.driver.host": "127.0.0.1",
                 "spark.sql.session.timeZone": SESSION_ZONE,
+                # A table with times without a zone keeps them so.
+                "spark.sql.timestampType": "TIMESTAMP_NTZ",
                 "spark.sql.shuffle.partitions": "1",
                 "spark.default.parallelism": "1",
                 "spark.log.level": "ERROR",

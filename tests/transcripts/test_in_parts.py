@@ -158,10 +158,10 @@ def test_where_rows_are_mixed_the_first_conversation_does_not_hold_all_others(wr
     parts = [[one.source_id for one in part.conversations] for part in transcripts.read_in_parts(path)]
     names = list(itertools.chain(*parts))
     assert sorted(names) == sorted(f"c{number}" for number in range(100))
-    assert names.index("c0") > 80
+    assert names.index("c0") > 70
     whole = {one.source_id: one for one in transcripts.read(path).conversations}
     assert json.loads(whole["c0"].content)["messages"][1]["content"] == "Hello 1"
-    assert whole["c0"].metadata == {"kind": "k0", "promptName": "p0"} or whole["c0"].prompt_name == "p0"
+    assert (whole["c0"].metadata["kind"], whole["c0"].prompt_name) == ("k0", "p0")
 
 
 def test_rows_that_are_mixed_too_far_are_refused(written, monkeypatch):

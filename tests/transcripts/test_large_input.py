@@ -18,6 +18,7 @@ from promptlift.transcripts.collector import Collector
 from promptlift.transcripts.json_layouts import json_records
 from promptlift.transcripts.lines import RECORD_CHARS
 from promptlift.transcripts.tables import _Feed, csv_records, parquet_records
+from support.traced_memory import MB, memory_below
 
 GOOD = json.dumps({"messages": [{"role": "user", "content": "hi"}]})
 LONG = "is longer than 16 MB and is left out; a conversation may have 512 KB"

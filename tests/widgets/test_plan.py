@@ -207,3 +207,26 @@ def test_a_plan_of_two_questions_is_refused():
         ConversationBrowser(plan)
     with pytest.raises(ConfigError, match="more than once"):
         ConversationBrowser(pd.concat([plan.assign(question="q")] * 2))
+
+
+def test_what_several_people_said_stands_side_by_side_but_not_in_a_plan():
+    table, _, plan = drawn(40)
+    ids = list(plan["conversation_id"][:2])
+    labels = pd.DataFrame(
+        {"conversation_id": one, "question": "task_completed", "value": value, "labeller": who}
+        for one, who, value in (
+            (ids[0], "ann", True),
+            (ids[0], "ben", "no"),
+            (ids[1], "ann", "yes"),
+            (ids[1], "ben", "yes"),
+        )
+    )
+    there = front(table[table["conversation_id"].isin(ids)], others=labels)
+    said = {}
+    for place in (0, 1):
+        there.query("to", place)
+        facts = dict(there.opened["facts"])
+        said[facts["Id"]] = facts["task_completed"]
+    assert said == {ids[0]: "ann: yes · ben: no (disputed)", ids[1]: "ann: yes · ben: yes"}
+    blind = front(plan, others=labels)
+    assert "disputed" not in blind.everything()

@@ -23,6 +23,7 @@ from promptlift.analysis.outcomes import completion
 from promptlift.analysis.persona_scenario_heatmap import persona_scenario_heatmap
 from promptlift.analysis.production_metrics import production_metrics
 from promptlift.analysis.prompt_overview import prompt_overview
+from promptlift.analysis.search import search
 from promptlift.analysis.segments import segments
 from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
 from promptlift.analysis.service_views import fleet, step_failures, top_issues
@@ -53,6 +54,7 @@ __all__ = [
     "production_metrics",
     "prompt_overview",
     "prompt_timeline",
+    "search",
     "segments",
     "sentiment_distribution",
     "sentiment_trend",

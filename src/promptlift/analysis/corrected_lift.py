@@ -63,7 +63,9 @@ def simulated_label_plan(
     ValueError
         When there are no pairs of such a variant.
     """
-    pairs = _pairs(simulations, variant_id)
+    # Read once: places are those of its rows, which an engine may give in another order the next time.
+    frame = _table(simulations)
+    pairs = _pairs(frame, variant_id)
     drawn = min(max(whole(n) // 2, 1), len(pairs))
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(pairs))[:drawn]
@@ -71,7 +73,6 @@ def simulated_label_plan(
     turned = rng.random(drawn) < 0.5
     arms[turned] = arms[turned, ::-1]
     rows = arms.ravel()
-    frame = _table(simulations)
     mine = frame.iloc[rows]
     ids = mine["simulation_id"].astype("str").reset_index(drop=True)
     plan = pd.DataFrame(
@@ -132,8 +133,8 @@ def corrected_lift(
         When there are no pairs of such a variant, or a label cannot be read.
     """
     level = check_level(level)
-    pairs = _pairs(simulations, variant_id)
     frame = _table(simulations)
+    pairs = _pairs(frame, variant_id)
     places = np.concatenate([pairs["variant"].to_numpy(), pairs["original"].to_numpy()])
     judged = frame[_QUESTION].to_numpy(dtype=np.float64, na_value=np.nan)[places]
     rows = label_rows(labels, frame["simulation_id"].iloc[places], judged, _QUESTION)
@@ -171,9 +172,8 @@ def _table(simulations: Any) -> pd.DataFrame:
     )
 
 
-def _pairs(simulations: Any, variant_id: str | None) -> pd.DataFrame:
+def _pairs(frame: pd.DataFrame, variant_id: str | None) -> pd.DataFrame:
     """Return the rows of the confirmation's pairs: ``variant`` and ``original``, one row a cell."""
-    frame = _table(simulations)
     held = frame["stage"].astype("str").eq(_STAGE) & frame[_QUESTION].notna()
     original = held & frame["is_original"].astype("boolean").fillna(value=False)
     others = held & ~original

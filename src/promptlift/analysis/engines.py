@@ -137,14 +137,18 @@ def _in_duckdb(relation: Any, name: str) -> Any:
 def _in_spark(frame: Any, name: str) -> Any:
     from pyspark.sql import functions  # noqa: PLC0415  (an extra)
 
-    if frame.schema[name].dataType.typeName() == "timestamp_ntz":
-        epoch = functions.lit("1970-01-01").cast("timestamp_ntz")
-        return frame.withColumn(name, functions.timestamp_diff("MICROSECOND", epoch, functions.col(name)))
-    return frame.withColumn(name, functions.unix_micros(functions.col(name).cast("timestamp")))
+    if frame.schema[name].dataType.typeName() == "timestamp":
+        return frame.withColumn(name, functions.unix_micros(functions.col(name)))
+    # Without a zone, or a date. What "timestamp" casts to is a setting of the session, so the kind is named in full.
+    naive = functions.col(name).cast("timestamp_ntz")
+    epoch = functions.lit("1970-01-01").cast("timestamp_ntz")
+    return frame.withColumn(name, functions.timestamp_diff("MICROSECOND", epoch, naive))
 
 
 def _in_ibis(table: Any, name: str) -> Any:
     time = table[name]
+    if time.type().is_date():
+        time = time.cast("timestamp")
     # Some databases answer with a fraction of a second, which is counted below.
     seconds = time.epoch_seconds().floor().cast("int64")
     # Of SQLite, which stores times as texts, Ibis reads no part of a second right.

@@ -18,7 +18,7 @@ from promptlift.stats.intervals import check_level, rate_and_interval
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["disputed_labels", "labeller_agreement"]
+__all__ = ["answered", "disputed_labels", "labeller_agreement"]
 
 _ALL: Final = "all"
 _COLUMNS: Final = (
@@ -69,7 +69,7 @@ def labeller_agreement(labels: Any, *, level: float = 0.95) -> pd.DataFrame:
     8 10 0.583
     """
     level = check_level(level)
-    long = _answered(labels)
+    long = answered(labels)
     rows: list[dict[str, Any]] = []
     for question, answers in long.groupby("question", sort=True):
         wide = answers.pivot_table(index=KEY, columns="labeller", values="value", aggfunc="last")
@@ -108,7 +108,7 @@ def disputed_labels(labels: Any) -> pd.DataFrame:
     FrameError
         When a column is missing.
     """
-    long = _answered(labels)
+    long = answered(labels)
     several = long.groupby([KEY, "question"])["value"].transform("nunique") > 1
     wide = long[several].pivot_table(
         index=[KEY, "question"], columns="labeller", values="value", aggfunc="last", sort=False
@@ -118,7 +118,14 @@ def disputed_labels(labels: Any) -> pd.DataFrame:
     return with_provenance(table, labels, "disputed_labels")
 
 
-def _answered(labels: Any) -> pd.DataFrame:
+def answered(labels: Any) -> pd.DataFrame:
+    """Return the answers of labels, one row each, with yes and no as words; notes are none.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    """
     long = long_labels(labels)
     if "labeller" not in long:
         raise FrameError(

@@ -79,6 +79,7 @@ _CALLS = {
     "step_failures": "lift.step_failures(prompt_id)",
     "fleet": "lift.fleet()",
     "targets": "lift.targets(optimization_id)",
+    "edits": "lift.edits(optimization_id)",
     "production_metrics": "lift.production_metrics(optimization_id)",
 }
 

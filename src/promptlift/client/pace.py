@@ -31,10 +31,9 @@ _CAREFUL_SECONDS: Final = 6.0
 _BURST_SECONDS: Final = 30.0
 # Rates are round numbers.
 _ROUND: Final = 10
-_UNCOUNTED: Final = 2
-# Requests at even distances go a little slower than the bucket fills, and may catch up a few.
+# Requests at even distances go a little slower than the bucket fills, and may catch up what half a minute brought.
 _EVEN_SLACK: Final = 1.01
-_EVEN_BURST: Final = 4
+_EVEN_BEHIND: Final = 30.0
 _LOWER: Final = 0.95
 
 
@@ -90,7 +89,7 @@ class Pace:
             return max(wait, _SHORTEST_WAIT)
         if self._even_from is not None:
             self._trying = not self._even_proven
-            self._even_from = max(self._even_from, now - _EVEN_BURST * self._interval) + self._interval
+            self._even_from = max(self._even_from, now - _EVEN_BEHIND) + self._interval
         sent.append(now)
         self._in_flight += 1
         return 0.0
@@ -114,7 +113,7 @@ class Pace:
         return 60.0 / (self.per_minute or 1) * _EVEN_SLACK
 
     def _near_a_likely_rate(self, now: float) -> bool:
-        sent, began = len(self._sent), self._sent[0]
+        sent, began = len(self._sent), self._sent[0] if self._sent else now
         for rate in _LIKELY_RATES:
             if rate <= self._passed or sent < rate - _LIKELY_NEAR:
                 continue
@@ -122,7 +121,8 @@ class Pace:
             flowed_in = rate * (now - began) / 60
             if sent <= rate + flowed_in + _LIKELY_OVER and now - self._careful_since < _CAREFUL_SECONDS:
                 return True
-            self._passed, self._careful_since = rate, None
+            self._passed = rate
+        self._careful_since = None
         return False
 
     def minutes(self, requests: int, now: float) -> float:
@@ -154,14 +154,17 @@ class Pace:
         remaining: int | None = None,
         reset: float | None = None,
         wall_now: float = 0.0,
+        counted: bool = True,
     ) -> None:
         """Record an answer and its rate-limit headers.
 
+        One that is not ``counted`` says nothing of the rate: a key is refused before requests are counted.
         ``reset`` is either seconds from now or seconds since 1970; ``wall_now`` is the time since 1970.
         """
         self._in_flight = max(0, self._in_flight - 1)
         self._refusals = 0
-        self._accepted.append(now)
+        if counted:
+            self._accepted.append(now)
         if self._trying:
             self._trying, self._even_proven = False, True
         if limit is not None and limit > 0:
@@ -208,15 +211,14 @@ class Pace:
 
     def _learn(self, now: float, retry_after: float | None) -> None:
         """Learn the rate, and how the service counts, from what was accepted before a refusal."""
-        count, elapsed = len(self._accepted), now - self._sent[0]
-        # A refused key for the account, for one, may not have counted.
-        uncounted = count % _ROUND
-        self._whole_minute = count - uncounted if uncounted <= _UNCOUNTED else count
-        self.known, self.per_minute = True, self._whole_minute
+        count, elapsed = len(self._accepted), now - (self._sent[0] if self._sent else now)
+        self.known, self.per_minute, self._whole_minute = True, count, count
         # What a bucket that held as much as flows in within a minute had let through by now.
         flowing = count / (1 + elapsed / 60)
         likely = round(flowing / _ROUND) * _ROUND
-        fits = likely > 0 and abs(count - likely * (1 + elapsed / 60)) <= 1.5
+        # Some that were accepted may not have been answered yet.
+        missing = likely * (1 + elapsed / 60) - count
+        fits = likely > 0 and -1.5 <= missing <= 1.5 + min(self._in_flight, _FEW_IN_FLIGHT)
         unclear = retry_after is None and count - flowing < 1
         seems_even = self._soon(retry_after, flowing) or (
             retry_after is None and fits and (unclear or count % _ROUND)
@@ -235,7 +237,7 @@ class Pace:
 
     def _correct(self) -> None:
         """Correct what was learned: it is a minute after all, or the rate is lower, or shared with others."""
-        if self._even_proven or self.per_minute is None:
+        if self._even_proven:
             self.per_minute = max(1, int((self.per_minute or 1) * _LOWER))
         else:
             self._even_from, self._trying = None, False

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # Without a body: what was sent before is still the answer.
 _NOT_MODIFIED = 304
+_KEY_REFUSED = (401, 403)
 
 
 class Clock:
@@ -278,7 +279,12 @@ class Transport:
             else:
                 limit, remaining, reset = _rate_headers(raw.headers)
                 self.pace.answered(
-                    now, limit=limit, remaining=remaining, reset=reset, wall_now=self.clock.wall()
+                    now,
+                    limit=limit,
+                    remaining=remaining,
+                    reset=reset,
+                    wall_now=self.clock.wall(),
+                    counted=outcome.status not in _KEY_REFUSED,
                 )
         return outcome
 

@@ -17,6 +17,7 @@ from promptlift.frames.conversations import (
     issues_table,
     topics_table,
 )
+from promptlift.frames.edits import edits_table
 from promptlift.frames.events import deliveries_table, events_table, webhooks_table
 from promptlift.frames.judges import judge_runs_table, judges_table, verdicts_table
 from promptlift.frames.layouts import (
@@ -26,6 +27,7 @@ from promptlift.frames.layouts import (
     CONTENT,
     CONVERSATIONS,
     DELIVERIES,
+    EDITS,
     EVENTS,
     FLEET,
     INSIGHT_VALUES,
@@ -81,6 +83,7 @@ __all__ = [
     "CONTENT",
     "CONVERSATIONS",
     "DELIVERIES",
+    "EDITS",
     "EVENTS",
     "FLEET",
     "INSIGHTS",
@@ -112,6 +115,7 @@ __all__ = [
     "conversations_table",
     "deliveries_table",
     "describe_columns",
+    "edits_table",
     "events_table",
     "facts_of",
     "fleet_table",

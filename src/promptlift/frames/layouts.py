@@ -31,6 +31,7 @@ from promptlift.schema.prompt_insights import FleetAgent, StepFailure, TopIssue
 from promptlift.schema.prompts import Prompt
 from promptlift.schema.results import TargetResult
 from promptlift.schema.reviews import VariantReview
+from promptlift.schema.search import Edit
 from promptlift.schema.simulations import Simulation
 from promptlift.schema.transcript import Message
 from promptlift.schema.versions import PromptVersion
@@ -211,6 +212,25 @@ TARGETS: Final = table_columns(
     computed=(TableColumn("optimization_id", "text", meaning="The optimization that was to improve it."),),
     first=("optimization_id", "target", "change"),
 )
+EDITS: Final = table_columns(
+    Edit,
+    "edits",
+    computed=(
+        TableColumn("optimization_id", "text", meaning="The optimization whose search wrote it."),
+        TableColumn("variant_id", "text", meaning="The first variant that was made with it."),
+        TableColumn("variant", "text", meaning="Name of that variant."),
+        TableColumn("generation", "integer", meaning="Generation of that variant, from 1."),
+        TableColumn("variant_ids", "texts", meaning="Every variant that was made with it, the oldest first."),
+        TableColumn("in_winner", "boolean", meaning="Whether the text of the winner has it."),
+        TableColumn("n_evidence", "integer", meaning="Places in conversations that it was written from."),
+        TableColumn("conversation_ids", "texts", meaning="The conversations of these places."),
+        TableColumn("quotes", "texts", meaning="The words of these places, in the same order."),
+    ),
+    first=(
+        "edit_id", "optimization_id", "generation", "variant_id", "variant", "operation", "symptom", "cause", "anchor", "text",
+        "won", "lost", "tied", "effect", "state", "reason", "in_winner",
+    ),
+)  # fmt: skip
 REVIEW: Final = table_columns(VariantReview, "review")
 LABELS: Final = table_columns(
     Label,
@@ -292,6 +312,7 @@ TABLES: Final[dict[str, Columns]] = {
     "variants": VARIANTS,
     "simulations": (*SIMULATIONS, *SIMULATION_CONTENT),
     "targets": TARGETS,
+    "edits": EDITS,
     "personas": PERSONAS,
     "versions": VERSIONS,
     "production_metrics": PRODUCTION_METRICS,

@@ -32,6 +32,7 @@ def compare(
     outcome: str = "task_completed",
     control: Any = None,
     level: float = 0.95,
+    labels: Any = None,
     confidence_mode: Any = "moderate",
     repeats: Any = "refuse",
     kind: Any = None,
@@ -51,6 +52,8 @@ def compare(
         Any table, as for ``analysis.compare``, or its result (which then sets these arguments).
     by, pair, outcome, control, level, confidence_mode, repeats, kind
         As for ``analysis.compare``.
+    labels
+        Labels of people, as for ``analysis.compare``: what the judge says is hollow then, and what labels make of it filled.
     value
         ``difference``, in percentage points or in the unit of the score, or ``lift``, in percent of the
         control's rate. Only paired data give a lift an interval; a small diamond is the expected lift.
@@ -79,6 +82,7 @@ def compare(
         outcome=outcome,
         control=control,
         level=level,
+        labels=labels,
         confidence_mode=confidence_mode,
         repeats=repeats,
         kind=kind,

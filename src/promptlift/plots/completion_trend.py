@@ -29,6 +29,7 @@ def completion_trend(
     by: By = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
+    labels: Any = None,
     title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
@@ -44,6 +45,8 @@ def completion_trend(
         and ``level``). Of verdicts of a judge of your own (``lift.verdicts``) a dashed line marks where its version changes.
     freq, by, tz, level
         As for ``analysis.completion_trend``. Only the six largest groups are drawn; more than three have a lane each.
+    labels
+        Labels of people, as for ``analysis.completion_trend``: what the judge says is hollow then, and what labels make of it filled.
     title
         ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
@@ -63,7 +66,7 @@ def completion_trend(
     FrameError, ValueError
         Raised by ``analysis.completion_trend``.
     """
-    table = theme.result_of(data, "completion_trend", freq=freq, by=by, tz=tz, level=level)
+    table = theme.result_of(data, "completion_trend", freq=freq, by=by, tz=tz, level=level, labels=labels)
     attrs = table.attrs["promptlift"]
     count = 1 if attrs["by"] is None else table[attrs["by"]].nunique(dropna=False)
     ax = theme.new_axes(ax, lane_height(count))

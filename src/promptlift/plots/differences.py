@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -37,10 +37,11 @@ def points_axis(ax: Axes, label: str) -> None:
     mark_zero(ax)
 
 
-def signed_ticks(ax: Axes) -> None:
-    """Label x with signed numbers."""
-    ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: signed(tick)))
+def signed_ticks(ax: Axes, which: Literal["x", "y"] = "x") -> None:
+    """Label an axis with signed numbers."""
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda tick, _: signed(tick)))
 
 
 def mark_zero(ax: Axes) -> None:

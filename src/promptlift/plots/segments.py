@@ -34,6 +34,7 @@ def segments(
     bins: int = 4,
     tz: Any = "UTC",
     level: float = 0.95,
+    labels: Any = None,
     top: int | None = 12,
     title: str | None = None,
     ax: Axes | None = None,
@@ -50,6 +51,8 @@ def segments(
         Any table, as for ``analysis.segments``, or its result (which then sets these arguments).
     outcome, by, pairs, smallest, bins, tz, level
         As for ``analysis.segments``.
+    labels
+        Labels of people, as for ``analysis.segments``: what the judge says is hollow then, and what labels make of it filled.
     top
         How many segments to draw; None draws all.
     title
@@ -80,6 +83,7 @@ def segments(
         bins=bins,
         tz=tz,
         level=level,
+        labels=labels,
     )
     shown = table.head(len(table) if top is None else top)
     ax = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(shown)))

@@ -248,12 +248,12 @@ class Variant(Effect):
     is_staged: bool | None = None
     screened_out_after: int | None = None
     """Number of the pass after which it was left out."""
-    generation: int | None = None
+    generation: Annotated[int | None, Column()] = None
     """Generation of the search that wrote it, from 1; 0 for the original. ``None`` without a search, as what follows."""
-    parent_variant_id: str | None = None
+    parent_variant_id: Annotated[str | None, Column()] = None
     """The candidate that it was made from."""
-    other_parent_variant_id: str | None = None
+    other_parent_variant_id: Annotated[str | None, Column()] = None
     """The second one, of a merge."""
     edits: list[Edit] | None = None
     """What was changed in the original, oldest first; refused edits of its generation are there too."""
-    search: CandidateSearch | None = None
+    search: Annotated[CandidateSearch | None, Nested()] = None

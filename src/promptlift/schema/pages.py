@@ -20,6 +20,9 @@ class Pagination(ApiModel):
     """Items asked for."""
     offset: int
     """Items before this page."""
+    next_cursor: str | None = None
+    """What to ask with for the page that follows this one, in lists that take a ``cursor``; left out on the last page. It says
+    nothing to a client."""
 
 
 class Page(ApiModel, Generic[Item]):

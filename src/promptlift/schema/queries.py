@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -112,6 +113,37 @@ Since = Annotated[
     BeforeValidator(_time),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
+# Where a page of events ended, and how many there were at the first page: opaque to clients.
+_CURSOR: Final = re.compile(r"(\d{1,16})\.(\d{1,16})")
+
+
+def write_cursor(seq: int, total: int) -> str:
+    """Write where a page of a list ended.
+
+    >>> read_cursor(write_cursor(17, 300))
+    (17, 300)
+    """
+    return base64.urlsafe_b64encode(f"{seq}.{total}".encode()).decode().rstrip("=")
+
+
+def read_cursor(text: Any) -> tuple[int, int]:
+    """Read what `write_cursor` wrote.
+
+    Raises
+    ------
+    ValueError
+        When it is something else.
+    """
+    try:
+        found = _CURSOR.fullmatch(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode("ascii"))
+    except (ValueError, TypeError):
+        found = None
+    if found is None:
+        raise ValueError("must be the nextCursor of a page of this list")
+    return int(found[1]), int(found[2])
+
+
+EventsCursor = Annotated[tuple[int, int], BeforeValidator(read_cursor), WithJsonSchema({"type": "string"})]
 FilterText = Annotated[str | None, BeforeValidator(_filter_text)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words), WithJsonSchema({"type": "string"})]
 
@@ -317,6 +349,9 @@ class EventsQuery(PageQuery):
     """Items of a page"""
     kind: EventKind | None = Field(default=None, alias="type")
     """Only this kind"""
+    cursor: EventsCursor | None = None
+    """pagination.nextCursor of the page before, asked for with the same type: the events that follow it, whatever was added or
+    deleted since. An offset counts from there"""
 
 
 class BenchmarksQuery(PageQuery):

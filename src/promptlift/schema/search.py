@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
+from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel
 
 EditOperation = Literal["add", "replace", "delete"]
@@ -30,53 +31,62 @@ class EditEvidence(ApiModel):
 class Edit(ApiModel):
     """One change of a prompt that a search made, and what its conversations say of it."""
 
-    id: str
+    id: Annotated[str, Column(name="edit_id")]
     """The same in every candidate that has the edit."""
-    operation: str | None = None
+    operation: Annotated[str | None, Column(categories=EDIT_OPERATIONS)] = None
     """``add``, ``replace`` or ``delete``."""
-    anchor: str = ""
+    anchor: Annotated[str, Column()] = ""
     """The text of the prompt that is replaced or deleted, or after which the new text stands; empty for its end."""
-    text: str = ""
+    text: Annotated[str, Column()] = ""
     """The new text; empty for a deletion."""
-    symptom: str = ""
+    symptom: Annotated[str, Column()] = ""
     """What goes wrong in the conversations."""
-    cause: str = ""
+    cause: Annotated[str, Column()] = ""
     """Why, as the writer sees it."""
     evidence: list[EditEvidence] = Field(default_factory=list)
-    won: int | None = None
+    won: Annotated[int | None, Column()] = None
     """Cells that were completed with the edit and not without it. Candidates with and without it are compared, so other
     edits may have had their part in it."""
-    lost: int | None = None
+    lost: Annotated[int | None, Column()] = None
     """Cells that were completed without the edit and not with it."""
-    tied: int | None = None
+    tied: Annotated[int | None, Column()] = None
     """Cells that ended alike."""
-    effect: float | None = None
+    effect: Annotated[float | None, Column(unit="percentage points")] = None
     """Points of completion that the edit is worth by all conversations of the search; ``None`` before it was tested."""
-    state: str | None = None
+    state: Annotated[str | None, Column(categories=EDIT_STATES)] = None
     """``kept``, ``pruned`` (left out again because it earned nothing) or ``refused`` (never part of a prompt)."""
-    reason: str | None = None
+    reason: Annotated[str | None, Column()] = None
     """Why it was refused or pruned."""
 
 
 class CandidateSearch(ApiModel):
     """What the search measured of one candidate. It decides who is confirmed, and nothing else."""
 
-    pairs: int = 0
+    pairs: Annotated[int, Column(name="search_pairs")] = 0
     """Cells on which it talked beside the candidate that its generation was tested against."""
-    won: int = 0
-    lost: int = 0
-    tied: int = 0
-    points: float | None = None
+    won: Annotated[
+        int, Column(name="search_won", meaning="Of these, cells that only this candidate completed.")
+    ] = 0
+    lost: Annotated[
+        int, Column(name="search_lost", meaning="Of these, cells that only the other one completed.")
+    ] = 0
+    tied: Annotated[int, Column(name="search_tied", meaning="Of these, cells that ended alike.")] = 0
+    points: Annotated[float | None, Column(name="search_points", unit="percentage points")] = None
     """Percentage points of completion that it is better than the original, estimated from all conversations of the search;
     ``None`` before it has talked."""
-    points_low: float | None = None
+    points_low: Annotated[float | None, Column(name="search_points_low", unit="percentage points")] = None
     """Lower end of its interval, 90 %."""
-    points_high: float | None = None
-    conversations_spent: int | None = None
+    points_high: Annotated[
+        float | None,
+        Column(
+            name="search_points_high", unit="percentage points", meaning="Upper end of its interval, 90 %."
+        ),
+    ] = None
+    conversations_spent: Annotated[int | None, Column(name="search_conversations")] = None
     """Conversations of the search up to the last test of the candidate."""
-    state: str | None = None
+    state: Annotated[str | None, Column(name="search_state", categories=CANDIDATE_STATES)] = None
     """``testing``, ``pool``, ``rejected`` or ``finalist``."""
-    reason: str | None = None
+    reason: Annotated[str | None, Column(name="search_reason")] = None
     """How its test ended."""
 
 
@@ -94,9 +104,9 @@ class HeadroomIssue(ApiModel):
 class Headroom(ApiModel):
     """The most that mending everything could give, by the logged conversations, before anything is spent."""
 
-    conversations: int
+    conversations: int | None = None
     """Logged conversations that were judged."""
-    completed: int
+    completed: int | None = None
     points: float | None = None
     """Percentage points of completion that would be gained if every issue vanished; ``None`` where nothing was counted."""
     points_low: float | None = None

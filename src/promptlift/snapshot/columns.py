@@ -94,6 +94,8 @@ def joined(tables: Sequence[pa.Table]) -> pa.Table:
     """Put tables one below the other; a column that some have as numbers and others as texts is text."""
     if len(tables) == 1:
         return tables[0]
+    if all(table.schema == tables[0].schema for table in tables):
+        return pa.concat_tables(tables)
     fields: dict[str, pa.Field] = {}
     for table in tables:
         for one in table.schema:

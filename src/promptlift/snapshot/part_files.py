@@ -40,12 +40,16 @@ __all__ = [
 
 # Tables with a folder for each prompt and month, and those without.
 PARTITIONED: Final = ("conversations", "messages", "issues", "topics", "labels", "details")
-TABLES: Final = (*PARTITIONED, "prompts", "optimizations", "variants", "deleted")
+TABLES: Final = (*PARTITIONED, "prompts", "optimizations", "variants", "answers", "deleted")
 
 # Part files, and what is left of one when its writer is killed.
 _OURS: Final = re.compile(r"\.?part-\d+-[0-9a-f]{8}\.parquet(\.[0-9a-f]+\.part)?")
+# Tables of long texts, which are worth packing tightly. In the others unpacking would take longer than all else.
+_TEXTS: Final = frozenset({"messages", "details", "prompts", "optimizations", "variants"})
 _ROW_GROUP_ROWS: Final = 131_072
 _THREADS: Final = 4
+# Fewer bytes on the disk are read before threads have begun.
+_WORTH_THREADS: Final = 4 << 20
 
 # Files whose hash was right, with what says that they are the same still.
 _verified: dict[tuple[str, str, str], object] = {}
@@ -68,7 +72,7 @@ def write_part(root: Location, folder: str, number: int, table: pa.Table) -> Fil
     pq.write_table(
         table,
         sink,
-        compression="zstd",
+        compression="zstd" if folder.partition("/")[0] in _TEXTS else "snappy",
         row_group_size=_ROW_GROUP_ROWS,
         write_statistics=True,
         store_schema=False,
@@ -119,6 +123,8 @@ def read_parts(root: Location, parts: Sequence[FilePart], wanted: Wanted | None 
     SnapshotDamaged
         When a file is not as it was written; the error names all of these.
     """
+    if sum(part.size for part in parts) < _WORTH_THREADS and isinstance(root, LocalFolder):
+        return [_read(root, part, wanted) for part in parts]
     with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as threads:
         return list(threads.map(lambda part: _read(root, part, wanted), parts))
 

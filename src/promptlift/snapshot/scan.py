@@ -221,9 +221,7 @@ def _in_spark(root: str, files: Sequence[str], table: str, connection: Any, opti
     except Exception as error:
         # What the JVM raises is a class of the gateway, whichever it is.
         if _is_address(root) and "ClassNotFoundException" in str(error):
-            raise FileNotFoundError(
-                _NO_CONNECTOR.format(root=root, name=place.partition("://")[0])
-            ) from error
+            raise ConfigError(_NO_CONNECTOR.format(root=root, name=place.partition("://")[0])) from error
         raise
     finally:
         session.conf.set(_SPARK_INFERENCE, before)

@@ -6,6 +6,8 @@ import math
 from typing import Final, Literal
 
 __all__ = [
+    "CONFIRM_PASSES_MAX",
+    "PASSES_PER_ITERATION",
     "VARIANTS_MAX",
     "VERIFICATION_PASSES",
     "VERIFICATION_PASSES_MAX",
@@ -25,8 +27,8 @@ VERIFICATION_PASSES: Final = 4
 VERIFICATION_PASSES_MAX: Final = 12
 
 # Passes of an iteration.
-_PASSES: Final[dict[Mode, int]] = {"exploratory": 1, "validation": 2}
-_CONFIRM_MAX: Final = 16
+PASSES_PER_ITERATION: Final[dict[Mode, int]] = {"exploratory": 1, "validation": 2}
+CONFIRM_PASSES_MAX: Final = 16
 # An exploratory confirmation is longer where less was spent on the choice of the finalist.
 _EXPLORATORY_MAX: Final = {True: 8, False: 9}
 _MANY: Final = 3
@@ -62,7 +64,7 @@ def screening_plan(variant_count: int, mode: Mode, max_iterations: int) -> tuple
         return (1,) if max_iterations > 1 else ()
     halving = _HALVING[variant_count]
     # unspecified: the same in validation. It chooses in one pass until halving leaves two to confirm.
-    return halving if _PASSES[mode] * max_iterations - len(halving) >= 2 else (1,)
+    return halving if PASSES_PER_ITERATION[mode] * max_iterations - len(halving) >= 2 else (1,)
 
 
 def confirm_passes(variant_count: int, mode: Mode, max_iterations: int) -> int:
@@ -77,7 +79,7 @@ def confirm_passes(variant_count: int, mode: Mode, max_iterations: int) -> int:
     """
     screening = len(screening_plan(variant_count, mode, max_iterations))
     if mode == "validation":
-        return max(1, min(_CONFIRM_MAX, _PASSES[mode] * max_iterations - screening))
+        return max(1, min(CONFIRM_PASSES_MAX, PASSES_PER_ITERATION[mode] * max_iterations - screening))
     # A single variant has no screening pass, and the same confirmation as one of two.
     left = max_iterations - max(screening, 1)
     # unspecified: one iteration, where the formula gives nothing. At least one pass confirms.
@@ -115,7 +117,7 @@ def check_budget(variant_count: int, mode: Mode, max_iterations: int) -> None:
     ValueError
         The message names the setting.
     """
-    if mode not in _PASSES:
+    if mode not in PASSES_PER_ITERATION:
         raise ValueError(f"mode must be exploratory or validation, not {mode!r}.")
     if max_iterations < 1:
         raise ValueError(f"max_iterations must be at least 1, not {max_iterations!r}.")

@@ -200,7 +200,10 @@ def read_in_parts(
     held. In other formats the parts of a conversation may be anywhere in the file, so it is read as a whole; over
     2 GB it is refused.
 
-    The parameters are those of `read`.
+    Parameters
+    ----------
+    path, format, columns, roles, beside
+        As in `read`.
 
     Yields
     ------

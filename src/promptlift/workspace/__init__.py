@@ -19,6 +19,7 @@ from promptlift.workspace.judge_runs import (
     JudgeRunStopped,
 )
 from promptlift.workspace.judges import Judges
+from promptlift.workspace.optimization_plan import OptimizationPlan
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect
@@ -40,6 +41,7 @@ __all__ = [
     "NotUpdatedWarning",
     "NothingMatchesWarning",
     "OptimizationFailed",
+    "OptimizationPlan",
     "OptimizationStopped",
     "ReadPlan",
     "StillRunning",

@@ -128,6 +128,8 @@ class Comparing(ConversationTables, OptimizationTables):
         where: Mapping[str, Any] | None = None,
         level: float = 0.95,
         tz: str = "UTC",
+        labels: Any = None,
+        rectifier: Literal["own", "pooled"] = "own",
     ) -> Comparison:
         """Compare the last seven days with the seven days before.
 
@@ -145,6 +147,8 @@ class Comparing(ConversationTables, OptimizationTables):
             Coverage of the interval.
         tz
             Zone whose clock says the hour in segments.
+        labels, rectifier
+            As for :meth:`compare`.
 
         Returns
         -------
@@ -171,7 +175,16 @@ class Comparing(ConversationTables, OptimizationTables):
         last = two_groups.last_began(everything)
         if last is not None and last < week[0]:
             said = f"{said} The last conversation began at {last:%Y-%m-%d %H:%M} UTC; until= takes an earlier end."
-        parts = two_groups.answer(table, names, outcome="task_completed", level=level, tz=tz, notes=(said,))
+        parts = two_groups.answer(
+            table,
+            names,
+            outcome="task_completed",
+            level=level,
+            tz=tz,
+            notes=(said,),
+            labels=labels,
+            rectifier=rectifier,
+        )
         return Comparison(*parts._replace(sentence=parts.sentence[0].upper() + parts.sentence[1:]))
 
 

@@ -319,7 +319,8 @@ class ConversationTables(Pulling):
     ) -> ReadPlan:
         """Estimate what :meth:`conversations` with the same arguments will cost: requests and minutes.
 
-        This reads one row and the account's plan.
+        This reads one row and the account's plan. The estimate is of a read of the service; with a snapshot in use the call takes
+        fewer.
 
         Parameters
         ----------

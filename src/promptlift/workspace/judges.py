@@ -420,7 +420,7 @@ class Judges:
             There is no such judge; the message has near names.
         """
         rows = self._offered("list", lambda: _all_pages(self._api.list))
-        names = {str(row["id"]): str(row["name"]) for row in rows}
+        names: dict[str, str] = {row["id"]: row["name"] for row in rows}
         if judge in names:
             return judge
         found = next((one for one, name in names.items() if name == judge), None)

@@ -92,7 +92,7 @@ class Session:
             frame, warnings = parts.whole()
             return with_read_record(frame, name, filters, rows, warnings)
 
-        with _frozen_heap():
+        with frozen_heap():
             table = _read_or_finish(lambda: read(parts.add), finished)
         return self._existing(table, filters)
 
@@ -157,7 +157,7 @@ class Session:
 
 
 @contextlib.contextmanager
-def _frozen_heap() -> Iterator[None]:
+def frozen_heap() -> Iterator[None]:
     """Keep the garbage collector from scanning what was there before a read.
 
     Decoding rows makes hundreds of thousands of objects, so it runs often, and each full run scans everything that

@@ -15,6 +15,7 @@ from promptlift.workspace.labelling import Labelling
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
+from promptlift.workspace.planning import Planning
 from promptlift.workspace.prompt_editing import PromptEditing
 from promptlift.workspace.prompt_views import PromptViews
 from promptlift.workspace.reviewing import Reviewing
@@ -65,6 +66,7 @@ def connect(
 
 class Workspace(
     Comparing,
+    Planning,
     ConversationTables,
     PromptViews,
     PromptEditing,

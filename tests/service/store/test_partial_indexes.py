@@ -32,13 +32,15 @@ def many(filled):
     return filled
 
 
-def plans(filled, run):
-    """How the database does the statements of a call."""
+def plans(filled, run, *, table="conversations", reading=False):
+    """How the database does the statements of a call that name a table, or only those that read it."""
     found = []
 
     @event.listens_for(filled.database._writer, "before_cursor_execute")
     def note(connection, cursor, statement, parameters, context, executemany):
-        if not statement.startswith("EXPLAIN") and " conversations" in statement:
+        if statement.startswith("EXPLAIN") or (reading and not statement.startswith("SELECT")):
+            return
+        if f" {table}" in statement:
             found.append((statement, parameters))
 
     explain = "EXPLAIN QUERY PLAN" if filled.database.is_sqlite else "EXPLAIN"

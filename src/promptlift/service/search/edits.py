@@ -6,16 +6,15 @@ edit can be left out again, and each sentence keeps the reason it was written fo
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
+
+from promptlift.schema.assembly import assembled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = ["Edit", "Joined", "assemble", "join"]
-
-_BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t]*(?:\n[ \t]*)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +82,8 @@ def assemble(original: str, edits: Iterable[Edit]) -> str:
     An addition whose anchor is not there stands at the end, so that a set from which an edit is left out still makes a
     prompt.
     """
-    text = original
-    for edit in sorted(edits, key=lambda edit: edit.number):
-        at = text.find(edit.anchor) if edit.anchor else -1
-        if edit.operation == "add":
-            text = _added(text, edit.text, at + len(edit.anchor) if at >= 0 else None)
-        elif at >= 0:
-            text = text[:at] + edit.text + text[at + len(edit.anchor) :]
-            text = _tidy(text) if not edit.text else text
-        elif edit.text:
-            text = _added(text, edit.text, None)
-    return text
+    ordered = sorted(edits, key=lambda edit: edit.number)
+    return assembled(original, ordered)
 
 
 def join(original: str, edits: Sequence[Edit], new: Edit) -> Joined:
@@ -148,19 +138,3 @@ def _in_place_of(original: str, held: tuple[Edit, ...], earlier: Edit, new: Edit
     return _with(
         original, others, replace(new, operation=earlier.operation, anchor=earlier.anchor, text=text)
     )
-
-
-def _added(text: str, new: str, at: int | None) -> str:
-    if at is None:
-        return f"{text.rstrip()}\n{new}" if text.strip() else new
-    rest = text[at:]
-    # After a whole line a line of its own, within a line in the line.
-    gap = "\n" if not rest or rest.startswith("\n") else " "
-    return f"{text[:at]}{gap}{new}{rest}"
-
-
-def _tidy(text: str) -> str:
-    """Close the gap that a deletion leaves."""
-    lines = text.split("\n")
-    kept = [line for at, line in enumerate(lines) if line.strip() or (at and lines[at - 1].strip())]
-    return _BLANK_LINES.sub("\n\n", "\n".join(kept))

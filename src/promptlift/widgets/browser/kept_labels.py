@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from promptlift.analysis.labeller_agreement import answered
 from promptlift.errors import ConfigError, PromptliftError
 from promptlift.schema.inert import one_line
 from promptlift.widgets.browser.labels import Labels
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from promptlift.widgets.browser.plan import Plan
 
-__all__ = ["KeptLabels", "keeps_labels"]
+__all__ = ["KeptLabels", "answers_by_conversation", "keeps_labels"]
 
 _YES_OR_NO: Final = {"yes": True, "no": False}
 
@@ -24,6 +25,19 @@ _YES_OR_NO: Final = {"yes": True, "no": False}
 def keeps_labels(given: Any) -> bool:
     """Whether labels are to be kept by a workspace: it has ``labels`` and ``add_labels``."""
     return callable(getattr(given, "add_labels", None)) and callable(getattr(given, "labels", None))
+
+
+def answers_by_conversation(labels: Any) -> dict[str, dict[str, str]]:
+    """Return what several people answered, in words, by conversation and question."""
+    found: dict[str, dict[str, str]] = {}
+    table = answered(labels).drop_duplicates(["conversation_id", "question", "labeller"])
+    for (one, question), rows in table.groupby(["conversation_id", "question"], sort=False):
+        words = " · ".join(
+            f"{who}: {value}" for who, value in zip(rows["labeller"], rows["value"], strict=True)
+        )
+        disputed = len(set(rows["value"])) > 1
+        found.setdefault(str(one), {})[str(question)] = f"{words} (disputed)" if disputed else words
+    return found
 
 
 class KeptLabels(Labels):

@@ -14,7 +14,7 @@ from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.widgets.browser import static_fallback
 from promptlift.widgets.browser.catalogue import PAGE_ROWS, Catalogue, Filters
-from promptlift.widgets.browser.kept_labels import KeptLabels, keeps_labels
+from promptlift.widgets.browser.kept_labels import KeptLabels, answers_by_conversation, keeps_labels
 from promptlift.widgets.browser.labels import Labels, checked_sets, write_labels
 from promptlift.widgets.browser.marks import marked
 from promptlift.widgets.browser.messages import LabelCommand, Query
@@ -74,6 +74,10 @@ class ConversationBrowser(WidgetWithHtml):
         sample: ``ConversationBrowser(df.sample(200, random_state=1), blind=True)``. A plan always is.
     labeller
         Who labels, for labels that a workspace keeps; by default the user of this computer.
+    others
+        Labels of several people, such as ``lift.labels()``: what each said stands side by side over the transcript, disputed
+        answers marked. ``df[df["conversation_id"].isin(analysis.disputed_labels(labels)["conversation_id"])]`` are those that
+        they disagree about. A plan, which is labelled blind, shows none.
 
     Raises
     ------
@@ -111,7 +115,9 @@ class ConversationBrowser(WidgetWithHtml):
         label_sets: Mapping[str, Sequence[str]] | None = None,
         blind: bool = False,
         labeller: str | None = None,
+        others: Any = None,
     ) -> None:
+        self._others = {} if others is None else answers_by_conversation(others)
         self._plan = Plan(conversations) if is_plan(conversations) else None
         sets = dict(label_sets or {})
         if self._plan is None:
@@ -236,10 +242,15 @@ class ConversationBrowser(WidgetWithHtml):
         turns, problem = self._catalogue.turns(place)
         return {
             "place": place,
-            "facts": self._catalogue.facts(place),
+            "facts": [*self._catalogue.facts(place), *self._said(place)],
             "turns": [_marked_turn(turn, words) for turn in turns],
             "problem": problem,
         }
+
+    def _said(self, place: int) -> list[tuple[str, str]]:
+        """Return what several people said of a conversation, side by side; nobody sees it while labelling a plan."""
+        said = {} if self._plan else self._others.get(self._catalogue.ids[place], {})
+        return [(one_line(question, 40), one_line(answers, 400)) for question, answers in said.items()]
 
     # Commands.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from promptlift.schema.inert import one_line
 from promptlift.widgets.interval_bars import Piece, common_axis, confidence_pieces, effect_pieces
 from promptlift.widgets.review.labelled import label_verdict
+from promptlift.widgets.review.search import edits_shown
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.static_html import DiffLine, Tone
     from promptlift.widgets.review.reading import Review
+    from promptlift.widgets.review.search import EditShown
 
     Row = dict[str, Any]
 
@@ -109,6 +111,7 @@ class Card:
     why_not: str = ""
     verdict: str = ""
     note: str = ""
+    edits: tuple[EditShown, ...] = ()
 
 
 def make_cards(review: Review) -> list[Card]:
@@ -144,6 +147,7 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
     original = bool(row["is_original"])
     why_not = _why_not(review, row)
     reviewed = review.verdicts.get(row["variant_id"], {})
+    candidate = None if original else review.candidate(row["variant_id"])
     content = row["content"] or ""
     labels = label_verdict(review, row)
     pieces = effect_pieces(
@@ -183,6 +187,7 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
         why_not=why_not,
         verdict=reviewed.get("verdict") or "",
         note=reviewed.get("note") or "",
+        edits=tuple(edits_shown(candidate, before)) if candidate is not None else (),
     )
 
 

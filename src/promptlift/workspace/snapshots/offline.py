@@ -28,6 +28,8 @@ _NOTHING: Final[dict[str, Any]] = {
     **dict.fromkeys(("rate", "rateLow", "rateHigh")),
     "weeks": [],
 }
+# What labels are filtered by.
+_ANSWERS: Final = ("conversationId", "optimizationId", "question", "labeller", "drawId")
 _SEGMENTS: Final = tuple(scheme.segment for scheme in SCHEMES.values())
 
 
@@ -75,14 +77,19 @@ class SnapshotTransport(Transport):
     def _found(self, call: Call) -> Row | None:
         kind, *rest = [unquote(part) for part in call.path.strip("/").split("/")]
         one = rest[0] if rest else None
-        if kind in _SEGMENTS:
-            records = self.prompts
-        elif kind == "optimizations":
-            records = self.optimizations
-        elif kind == "conversations":
-            return _page(self._conversations, call) if one is None else self._of_conversation(one, rest[1:])
-        else:
-            return None
+        listed = {"conversations": "_conversations", "labels": "_answers"}
+        if kind in listed and one is None:
+            return _page(getattr(self, listed[kind]), call)
+        if kind == "conversations" and one is not None:
+            return self._of_conversation(one, rest[1:])
+        records = (
+            self.prompts if kind in _SEGMENTS else self.optimizations if kind == "optimizations" else None
+        )
+        return None if records is None else self._recorded(records, rest, call)
+
+    def _recorded(self, records: dict[str, Row], rest: list[str], call: Call) -> Row | None:
+        """Return what is asked for of prompts or optimizations: a page, one, or what belongs to one."""
+        one = rest[0] if rest else None
         if one is None:
             rows = list(records.values())
             if call.query.get("includeCompletion") == "true":
@@ -96,7 +103,15 @@ class SnapshotTransport(Transport):
 
     def forget(self) -> None:
         """Read the tables again when they are asked for next: the snapshot has changed."""
-        for name in ("prompts", "optimizations", "_variants", "_versions", "_conversations", "_completion"):
+        for name in (
+            "prompts",
+            "optimizations",
+            "_variants",
+            "_versions",
+            "_answers",
+            "_conversations",
+            "_completion",
+        ):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -108,6 +123,11 @@ class SnapshotTransport(Transport):
     def optimizations(self) -> dict[str, Row]:
         """The optimizations as the service gave them, by id."""
         return {row["id"]: row for row in self._records("optimizations")}
+
+    @cached_property
+    def _answers(self) -> list[Row]:
+        """What people said of conversations, as the service gave it."""
+        return self._records("answers")
 
     def _completion_of(self, prompt_id: str) -> Row:
         return self._completion.get(prompt_id) or _NOTHING
@@ -175,6 +195,7 @@ def _page(rows: list[Row], call: Call) -> Row:
         if link in (None, link_of(row))
         and query.get("status") in (None, row.get("status"))
         and judged in (None, row.get("hasInsights"))
+        and all(query[name] == row.get(name) for name in _ANSWERS if name in query)
     ]
     limit = int(query.get("limit", limits.LIST_LIMIT_MAX))
     offset = int(query.get("offset", 0))

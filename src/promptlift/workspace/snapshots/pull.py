@@ -17,7 +17,14 @@ from promptlift.client.reads.conversations import Wanted
 from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
 from promptlift.client.reads.read_list import read_prompts
 from promptlift.client.transport import Task
-from promptlift.errors import IncompleteError, InvalidApiKey, NotFound, SnapshotBusy, SnapshotError
+from promptlift.errors import (
+    IncompleteError,
+    InvalidApiKey,
+    NotFound,
+    SnapshotBusy,
+    SnapshotError,
+    UnexpectedResponse,
+)
 from promptlift.schema import endpoints
 from promptlift.schema.account import account_rate
 from promptlift.snapshot.columns import to_json
@@ -237,6 +244,7 @@ class Pull:
         totals: dict[str, int | None] = {"conversations": found.total}
         self._write_prompts(old, state, totals, warnings)
         self._write_optimizations(old, state, totals, warnings)
+        self._write_answers(state, totals)
         self._write_deleted(old, state, known, found.deleted)
         self._check_unchanged(old)
         before = manifest.warnings
@@ -386,6 +394,16 @@ class Pull:
         state.set_table("optimizations", records.append_column("listed", pa.array(listed_texts, pa.string())))
         table, warnings["variants"] = rows_to_tables.variants_table(whole)
         state.set_table("variants", table)
+
+    def _write_answers(self, state: NextState, totals: dict[str, int | None]) -> None:
+        """Write the labels that the service keeps; all of them, because they can be changed and taken back."""
+        filters = {"prompt_id": self._options.prompt_id}
+        try:
+            read = read_offered(self._transport, endpoints.LABELS_LIST, filters=filters, task=self._task)
+        except (NotFound, UnexpectedResponse):
+            return  # unspecified: a service without labels
+        totals["answers"] = read.total
+        state.set_table("answers", rows_to_tables.answers_table(read.rows))
 
     def _write_deleted(
         self, old: Snapshot | None, state: NextState, known: KnownConversations, deleted: set[str]

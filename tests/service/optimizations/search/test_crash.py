@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 
@@ -14,7 +15,8 @@ from support.optimizing_caller import Caller
 from support.searching import SMALL, without_ids, world_prompt
 from support.service_process import ServiceProcess, wait_until
 
-KILLS = 6
+# Set KILLS in the environment to kill more often.
+KILLS = int(os.environ.get("KILLS", "6"))
 LEASE = {"PROMPTLIFT_LEASE_SECONDS": "1.5"}
 
 
