@@ -246,6 +246,7 @@ RUNS = {
     "prompt_timeline": [
         lambda t: analysis.prompt_timeline(t.of("a"), versions=t.put(versions(["2026-01-20", "2026-02-01", "2026-02-12"])))
     ],
+    "search": [lambda t: analysis.search(t.put(every_plot.searched(("a",), 20)))],
     "segments": [
         lambda t: analysis.segments(t.conversations, **t.mentions("topics")),
         lambda t: analysis.segments(t.conversations, bins=3, tz="Asia/Kolkata", by=["hour", "cost", "metadata.channel"]),

@@ -46,6 +46,10 @@ def optimize(lift, prompt):
     return begun.prompt_id
 
 
+def judge(lift):
+    return lift.judges.create("polite", "Is the assistant polite?").id
+
+
 def logged(lift, prompt):
     result = lift.log(RECORDS, prompt_id=prompt)
     return result.already_there
@@ -103,6 +107,9 @@ CALLS = {
     "Workspace.variants": lambda lift, one, _: list(lift.variants(prompt_id=one).columns),
     "Workspace.versions": lambda lift, one, _: list(lift.versions(one)["version_id"]),
     "Workspace.optimize": lambda lift, one, _: optimize(lift, one),
+    "Workspace.edits": lambda lift, one, _: list(lift.edits(prompt_id=one).columns),
+    "Workspace.plan_optimization": lambda lift, one, _: repr(lift.plan_optimization(one)),
+    "Workspace.verdicts": lambda lift, one, _: list(lift.verdicts(judge(lift), prompt=one).columns),
     "Workspace.restore": lambda lift, one, _: restore(lift, one),
     "Workspace.actions": lambda lift, one, _: set(lift.actions(one)["prompt_id"]),
     "Workspace.version_text": lambda lift, one, _: version_text(lift, one),

@@ -244,7 +244,7 @@ class Pull:
         totals: dict[str, int | None] = {"conversations": found.total}
         self._write_prompts(old, state, totals, warnings)
         self._write_optimizations(old, state, totals, warnings)
-        self._write_answers(state, totals)
+        self._write_answers(reading, state, totals)
         self._write_deleted(old, state, known, found.deleted)
         self._check_unchanged(old)
         before = manifest.warnings
@@ -395,13 +395,21 @@ class Pull:
         table, warnings["variants"] = rows_to_tables.variants_table(whole)
         state.set_table("variants", table)
 
-    def _write_answers(self, state: NextState, totals: dict[str, int | None]) -> None:
+    def _write_answers(
+        self, reading: ConversationPull, state: NextState, totals: dict[str, int | None]
+    ) -> None:
         """Write the labels that the service keeps; all of them, because they can be changed and taken back."""
+        # unspecified: only a service that says what changed keeps labels; one that was asked in vain is not asked again.
+        asked_in_vain = reading.state.get("keeps_labels") is False and not self._options.everything
+        if not reading.state.get("as_of") or asked_in_vain:
+            return
         filters = {"prompt_id": self._options.prompt_id}
         try:
             read = read_offered(self._transport, endpoints.LABELS_LIST, filters=filters, task=self._task)
         except (NotFound, UnexpectedResponse):
-            return  # unspecified: a service without labels
+            reading.state["keeps_labels"] = False
+            return
+        reading.state["keeps_labels"] = True
         totals["answers"] = read.total
         state.set_table("answers", rows_to_tables.answers_table(read.rows))
 
