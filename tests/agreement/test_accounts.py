@@ -56,7 +56,7 @@ def test_the_ids_of_another_account_are_not_found(strangers, endpoint):
 
 
 # Fields of bodies whose ids are the sender's own words: they name nothing of the service.
-OWN_WORDS = {"sourceId", "sourceIds", "conversations.sourceId"}
+OWN_WORDS = {"sourceId", "sourceIds", "conversations.sourceId", "labels.drawId"}
 IDS_IN_QUERIES = {
     "/conversations": ("promptId", "agentId"),
     "/conversations/deleted": ("promptId", "agentId"),
@@ -65,6 +65,7 @@ IDS_IN_QUERIES = {
     "/actions": ("promptId", "agentId", "optimizationId"),
     "/judges/{id}/verdicts": ("promptId", "agentId"),
     "/judge-runs": ("judgeId",),
+    "/labels": ("promptId", "agentId", "conversationId", "optimizationId", "drawId"),
 }
 
 
@@ -82,6 +83,8 @@ def ids_in_bodies(own, optimization, targets):
         yield "POST", "/benchmarks", set_of, f"scenarioSet.{link}", targets["prompts"]
         for action in ("plan", "backfill"):
             yield "POST", f"/judges/{targets['own judge']}/{action}", {}, link, targets["prompts"]
+    label = {"question": "task_completed", "value": "yes", "labeller": "ann"}
+    yield "POST", "/labels", {"labels": [label]}, "labels.conversationId", targets["conversations"]
     labels = {"labels": [{"value": True}]}
     yield (
         "POST", f"/judges/{targets['own judge']}/align", labels, "labels.conversationId", targets["conversations"],
@@ -209,12 +212,15 @@ def theirs_of(wire, prompt_id, conversation):
     wait_until(lambda: wire.get(f"/benchmarks/{made['id']}")["status"] == "completed", what="it ends")
     webhook = {"url": "https://hooks.invalid/", "events": ["prompt.deleted"]}
     hook = wire.ask("POST", "/webhooks", webhook).body["id"]
+    said = {"conversationId": conversation, "question": "task_completed", "value": "yes", "labeller": "ann"}
+    assert wire.ask("POST", "/labels", {"labels": [said | {"chance": 0.5, "drawId": "drw_1"}]}).status == 200
     wire.ask("DELETE", f"/prompts/{wire.add_prompt()}")
     delivery = wire.get(f"/webhooks/{hook}/deliveries")["data"][0]
     return {
         "prompts": prompt_id,
         "agents": prompt_id,
         "conversations": conversation,
+        "draws": "drw_1",
         "personas": persona,
         "optimizations": optimization,
         "benchmarks": made["id"],

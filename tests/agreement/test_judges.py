@@ -135,7 +135,7 @@ def test_a_backfill_costs_what_was_planned_and_judges_each_conversation_once(wir
 
 @covers("POST /judge-runs/{id}/stop", "POST /judge-runs/{id}/resume", "DELETE /judges/{id}")
 def test_stop_resume_and_delete(wire, client):
-    log_world(wire, 12)
+    log_world(wire, 40)  # more than are judged side by side
     judge = make(wire)["id"]
     begun = wire.ask("POST", f"/judges/{judge}/backfill", {"maxTokens": 1}).body
     found = ended(wire, begun["id"])

@@ -388,9 +388,8 @@ def test_names_of_variants_become_text(start, tmp_path):
         edits=edits_table([{"id": "opt_1", "variants": [made_of(names)]}])[0],
     )
     document = compose(material, window=Window(), now=NOW, title=None, logo=None, redacted=False, examples=0)
-    assert len(next(table for table in document.sections[-1].tables if table.name == "edits").rows) == len(
-        names
-    )
+    (edits,) = (table for part in document.sections for table in part.tables if table.name == "edits")
+    assert len(edits.rows) == len(names)
     page = Page(renderer_for(Path("r.html"))(document).decode("utf-8"))
     assert page.names <= OWN_TAGS
     assert page.misnested == []

@@ -18,12 +18,12 @@ def label(name: str, fields: dict[str, Any], by_path: dict[str, str]) -> Bad:
 LABELS = [
     refused("no labels", "POST /labels", {}, labels="Required field"),
     refused("labels that are no list", "POST /labels", {"labels": LABEL}, labels="must be a list"),
-    refused("an empty list of labels", "POST /labels", {"labels": []}, labels="must have at least 1 entry"),
+    refused("an empty list of labels", "POST /labels", {"labels": []}, labels="must not be empty"),
     refused(
         "too many labels", "POST /labels", {"labels": [LABEL] * 501}, labels="must have at most 500 entries"
     ),
     label("a chance of nothing", {"chance": 0}, {"labels[0].chance": "must be greater than 0"}),
-    label("no labeller", {"labeller": ""}, {"labels[0].labeller": "must not be empty"}),
+    label("no labeller", {"labeller": ""}, {"labels[0].labeller": "must not be blank"}),
     refused("a judge without a name", "POST /judges", {"question": "Is it?"}, name="Required field"),
     refused("a judge without a question", "POST /judges", {"name": "polite"}, question="Required field"),
     refused(

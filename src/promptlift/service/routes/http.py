@@ -264,6 +264,7 @@ def _message(error: ErrorDetails) -> str:
     if kind == "value_error":
         return str(context["error"])
     bounds = {
+        "greater_than": ("must be greater than", "gt"),
         "greater_than_equal": ("must be at least", "ge"),
         "less_than_equal": ("must be at most", "le"),
         "string_too_long": ("must have at most", "max_length"),
