@@ -3,7 +3,9 @@
 # ruff: noqa: INP001  no package
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 _FOLDER = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
+
+
+_BEYOND = "06-beyond-one-machine.ipynb"
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the notebook that starts Spark where Spark, Java or DuckDB is not installed."""
+    there = all(map(importlib.util.find_spec, ("duckdb", "pyspark"))) and shutil.which("java") is not None
+    return True if collection_path.name == _BEYOND and not there else None
 
 
 def pytest_configure(config: pytest.Config) -> None:

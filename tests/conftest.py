@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from support.object_store import running_object_store
 from support.postgres_cluster import cluster, new_postgres_database, reason_to_skip
 from support.service_process import ServiceProcess
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from promptlift.workspace import Workspace
+    from support.object_store import ObjectStore
 
 
 # A shell that runs the tests in the background has them, and the programs they start, ignore Ctrl-C.
@@ -37,6 +39,7 @@ _SLOW_FIXTURES = {
     "lab",
     "lift",
     "migrated_postgres_url",
+    "object_store",
     "postgres_url",
     "service",
     "start_service",
@@ -131,6 +134,13 @@ def lift(service: ServiceProcess) -> Iterator[Workspace]:
 
     with promptlift.connect(service.base_url, service.key, progress=False) as workspace:
         yield workspace
+
+
+@pytest.fixture(scope="session")
+def object_store() -> Iterator[ObjectStore]:
+    """An object store that speaks the protocol of S3; all tests share it, each with buckets of its own."""
+    with running_object_store() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ import pytest
 
 from promptlift import events
 from promptlift.errors import EventError, InvalidSignature, ReplayedEvent
+from promptlift.frames.events import events_table
 from promptlift.schema.event_samples import SAMPLES
 from promptlift.schema.signature import sign
 from support.source_tree import ROOT
@@ -261,3 +262,32 @@ def test_the_comparison_takes_no_shortcut(monkeypatch):
         with pytest.raises(InvalidSignature):
             events.parse(b"y", signature, SECRET)
     assert compared == [(64, 1), (64, 64), (64, 64)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "flagged"),
+    [
+        ({}, True),  # 8 before, 3 after: 62.5 % whatever the exposure
+        ({"reductionPercent": 61.0}, False),
+        ({"reductionPercent": 63}, True),  # rounded
+        ({"reductionPercent": 40.0}, False),
+        ({"preFixConversationCount": 200}, True),
+        ({"preFixConversationCount": 40}, False),  # as many before as after: the ratio is right
+        ({"issues": []}, False),
+        (
+            {
+                "issues": [{"issueId": "i", "beforeFailCount": 8, "afterFailCount": 0}],
+                "reductionPercent": 100.0,
+            },
+            False,
+        ),
+        ({"issues": [{"issueId": "i", "beforeFailCount": 0, "afterFailCount": 3}]}, False),
+        ({"reductionPercent": None}, False),
+    ],
+)
+def test_a_reduction_that_is_only_the_ratio_of_counts_is_flagged(changes, flagged):
+    found = events.read(delivery("deployment.verified", data={**DEPLOYMENT, **changes})).data
+    assert ("only the ratio" in found.warning) is flagged
+    record = {"id": "e1", "type": "deployment.verified", "timestamp": WHEN, "data": {**DEPLOYMENT, **changes}}
+    frame, _ = events_table([record])
+    assert frame["warnings"].tolist() == [found.warning]

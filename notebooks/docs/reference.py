@@ -79,6 +79,7 @@ ROOMS: Final = (
     Room("report", "Reports"),
     Room("transcripts", "Conversations from other tools"),
     Room("local", "The embedded service"),
+    Room("snapshot", "Snapshots: folders of Parquet files"),
     Room("samples", "The sample conversations"),
     Room("stats", "Statistics"),
     Room("events", "Receiving webhooks"),

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
         report,
         samples,
         schema,
+        snapshot,
         stats,
         transcripts,
         widgets,
     )
     from promptlift.local import local
     from promptlift.workspace import Workspace, connect
+    from promptlift.workspace.snapshots.opened import open_snapshot
 
 __all__ = [
     "Workspace",
@@ -36,10 +38,12 @@ __all__ = [
     "errors",
     "events",
     "local",
+    "open_snapshot",
     "plots",
     "report",
     "samples",
     "schema",
+    "snapshot",
     "stats",
     "transcripts",
     "widgets",
@@ -49,6 +53,7 @@ __all__ = [
 _LAZY: Final[dict[str, tuple[str, str | None]]] = {
     "Workspace": ("promptlift.workspace", "Workspace"),
     "connect": ("promptlift.workspace", "connect"),
+    "open_snapshot": ("promptlift.workspace.snapshots.opened", "open_snapshot"),
     **{
         name: (f"promptlift.{name}", None)
         for name in (
@@ -64,6 +69,7 @@ _LAZY: Final[dict[str, tuple[str, str | None]]] = {
             "samples",
             "schema",
             "service",
+            "snapshot",
             "stats",
             "transcripts",
             "widgets",

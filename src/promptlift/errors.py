@@ -12,6 +12,9 @@
     ├── FrameError                  (also ValueError) names the missing and the present columns
     ├── IncompleteError             fewer rows than the service has; carries what was fetched
     ├── ServiceStartError           the embedded service did not start; says why
+    ├── SnapshotError               a snapshot cannot be used: another account, another writer, too new
+    │   ├── SnapshotBusy            another process or thread writes it now
+    │   └── SnapshotDamaged         .problems; files are missing, cut or changed
     └── ApiError                    .status .code .details .request
         ├── ConnectionFailed        no answer from the service
         ├── UnexpectedResponse      an answer that is not the API's
@@ -51,6 +54,9 @@ __all__ = [
     "ReplayedEvent",
     "ServerError",
     "ServiceStartError",
+    "SnapshotBusy",
+    "SnapshotDamaged",
+    "SnapshotError",
     "TranscriptError",
     "UnexpectedResponse",
     "ValidationError",
@@ -144,6 +150,28 @@ class IncompleteError(PromptliftError):
 
 class ServiceStartError(PromptliftError):
     """The embedded service did not start. The message says why and what to do."""
+
+
+class SnapshotError(PromptliftError):
+    """A snapshot cannot be read or written. The message says why and what to do."""
+
+
+class SnapshotBusy(SnapshotError):
+    """Another process, or another thread of this one, writes the snapshot now. The message says which."""
+
+
+class SnapshotDamaged(SnapshotError):
+    """Files of a snapshot are missing, cut or changed.
+
+    Attributes
+    ----------
+    problems
+        Path of each such file, relative to the snapshot, to what is wrong with it.
+    """
+
+    def __init__(self, message: str, *, problems: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.problems = dict(problems)
 
 
 class ApiError(PromptliftError):

@@ -56,12 +56,16 @@ def test_the_ids_of_another_account_are_not_found(strangers, endpoint):
 
 
 # Fields of bodies whose ids are the sender's own words: they name nothing of the service.
-OWN_WORDS = {"sourceId", "sourceIds"}
+OWN_WORDS = {"sourceId", "sourceIds", "conversations.sourceId", "labels.drawId"}
 IDS_IN_QUERIES = {
     "/conversations": ("promptId", "agentId"),
+    "/conversations/deleted": ("promptId", "agentId"),
     "/optimizations": ("promptId", "agentId"),
     "/optimizations/{id}/simulations": ("variantId",),
     "/actions": ("promptId", "agentId", "optimizationId"),
+    "/judges/{id}/verdicts": ("promptId", "agentId"),
+    "/judge-runs": ("judgeId",),
+    "/labels": ("promptId", "agentId", "conversationId", "optimizationId", "drawId"),
 }
 
 
@@ -71,10 +75,20 @@ def ids_in_bodies(own, optimization, targets):
     arm = {"promptId": own}
     for link in ("promptId", "agentId"):
         yield "POST", "/conversations", log, link, targets["prompts"]
+        many = {"conversations": [log]}
+        yield "POST", "/conversations/bulk", many, f"conversations.{link}", targets["prompts"]
         yield "POST", "/optimizations", {}, link, targets["prompts"]
         yield "POST", "/benchmarks", {"arms": [{}]}, f"arms.{link}", targets["prompts"]
         set_of = {"arms": [arm], "scenarioSet": {}}
         yield "POST", "/benchmarks", set_of, f"scenarioSet.{link}", targets["prompts"]
+        for action in ("plan", "backfill"):
+            yield "POST", f"/judges/{targets['own judge']}/{action}", {}, link, targets["prompts"]
+    label = {"question": "task_completed", "value": "yes", "labeller": "ann"}
+    yield "POST", "/labels", {"labels": [label]}, "labels.conversationId", targets["conversations"]
+    labels = {"labels": [{"value": True}]}
+    yield (
+        "POST", f"/judges/{targets['own judge']}/align", labels, "labels.conversationId", targets["conversations"],
+    )  # fmt: skip
     yield "POST", "/optimizations", {"promptId": own}, "personaIds", [targets["personas"]]
     yield "POST", f"/optimizations/{optimization}/apply", {}, "variantId", targets["variants"]
     yield "POST", f"/optimizations/{optimization}/apply", {}, "ifVersionId", targets["versions"]
@@ -115,13 +129,17 @@ def test_ids_of_another_account_in_a_body_are_as_if_they_did_not_exist(strangers
     own_version = mine.get(f"/prompts/{own}/versions")["data"][0]["id"]
     mine.ask("PATCH", f"/prompts/{own}", {"content": "You help quickly."})
     mine_before = mine.get("/benchmarks")["pagination"]["total"]
+    judge = mine.ask("POST", "/judges", {"name": "mine", "question": "Was it kind?"}).body["id"]
     for method, path, body, field, foreign in ids_in_bodies(
-        own, optimization, {**targets, "own version": own_version}
+        own, optimization, {**targets, "own version": own_version, "own judge": judge}
     ):
         answer = mine.ask(method, path, with_id(body, field, foreign))
         nobody = ["none"] if isinstance(foreign, list) else "none"
         missing = mine.ask(method, path, with_id(body, field, nobody))
         assert (answer.status, answer.raw) == (missing.status, missing.raw), (path, field)
+        if path == "/conversations/bulk":  # whose rows are refused one by one
+            assert [row["error"]["code"] for row in answer.body["data"]] == ["NOT_FOUND"]
+            continue
         assert answer.status in (400, 404, 409), (path, field)
     found = mine.ask("POST", f"/prompts/{own}/conversations/lookup", {"ids": [targets["conversations"]]})
     assert targets["conversations"] not in found.raw.decode()
@@ -135,11 +153,12 @@ def test_ids_of_another_account_in_a_body_are_as_if_they_did_not_exist(strangers
 def test_ids_of_another_account_in_a_query_find_nothing(strangers):
     mine, _, targets = strangers
     own = tiny(mine)["id"]
+    judge = mine.ask("POST", "/judges", {"name": "mine", "question": "Was it kind?"}).body["id"]
     kind_of = {"promptId": "prompts", "agentId": "prompts"}
     for path, fields in IDS_IN_QUERIES.items():
         for field in fields:
             identifier = targets[kind_of.get(field, f"{field.removesuffix('Id')}s")]
-            here = path.replace("{id}", own)
+            here = path.replace("{id}", judge if path.startswith("/judges") else own)
             answer, missing = (mine.ask("GET", f"{here}?{field}={one}") for one in (identifier, "none"))
             # unspecified: a variant of another optimization, whoever has it. It is refused.
             assert field == "variantId" or answer.body["data"] == [], (path, field)
@@ -167,7 +186,7 @@ def ids_of(model, path=""):
 
 
 def test_every_id_of_a_body_or_query_is_tried():
-    targets = collections.defaultdict(lambda: "x")
+    targets = collections.defaultdict(lambda: "x", {"own judge": "own"})
     tried = {(path, field) for _, path, _, field, _ in ids_in_bodies("own", "own", targets)}
     tried |= {("/prompts/own/conversations/lookup", "ids"), ("/benchmarks/bulk", "jobIds")}
     bodies, queries = set(), set()
@@ -193,17 +212,23 @@ def theirs_of(wire, prompt_id, conversation):
     wait_until(lambda: wire.get(f"/benchmarks/{made['id']}")["status"] == "completed", what="it ends")
     webhook = {"url": "https://hooks.invalid/", "events": ["prompt.deleted"]}
     hook = wire.ask("POST", "/webhooks", webhook).body["id"]
+    said = {"conversationId": conversation, "question": "task_completed", "value": "yes", "labeller": "ann"}
+    assert wire.ask("POST", "/labels", {"labels": [said | {"chance": 0.5, "drawId": "drw_1"}]}).status == 200
     wire.ask("DELETE", f"/prompts/{wire.add_prompt()}")
     delivery = wire.get(f"/webhooks/{hook}/deliveries")["data"][0]
     return {
         "prompts": prompt_id,
         "agents": prompt_id,
         "conversations": conversation,
+        "draws": "drw_1",
         "personas": persona,
         "optimizations": optimization,
         "benchmarks": made["id"],
         "scenario-sets": made["scenarioSet"]["id"],
         "actions": applied.body["actionId"],
+        "judges": wire.ask("POST", "/judges", {"name": "theirs", "question": "Was it kind?"}).body["id"],
+        # Without a language model the service makes none.
+        "judge-runs": "none",
         "webhooks": hook,
         "deliveries": delivery["id"],
         "events": delivery["eventId"],
@@ -213,7 +238,16 @@ def theirs_of(wire, prompt_id, conversation):
 
 
 # What has a path of its own, and whose answer stays as it is while the tests run.
-_READ = ("prompts", "agents", "conversations", "personas", "optimizations", "benchmarks", "scenario-sets")
+_READ = (
+    "prompts",
+    "agents",
+    "conversations",
+    "personas",
+    "optimizations",
+    "benchmarks",
+    "scenario-sets",
+    "judges",
+)
 
 
 def everything(wire, targets):

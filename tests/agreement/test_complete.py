@@ -9,9 +9,13 @@ from support.wire import BESIDE, KEYLESS, OFFERED, SPECIFIED, description
 
 # The modules with cases: also when this file runs alone, all of them count.
 CASES = (
+    "test_changes",
     "test_benchmarks",
+    "test_bulk",
     "test_conversation_updates",
     "test_endpoints",
+    "test_judges",
+    "test_labels",
     "test_optimizations",
     "test_personas",
     "test_reviews",
@@ -46,8 +50,9 @@ def test_the_service_answers_these_methods_and_no_others(new_account):
     for endpoint in SPECIFIED + OFFERED:
         method, path = endpoint.split()
         methods.setdefault(path, set()).add(method)
-    # "bulk" is also an id that a benchmark could have.
-    methods["/benchmarks/bulk"] |= methods["/benchmarks/{id}"]
+    # The last word of these paths is also an id that one could have.
+    for path in ("/benchmarks/bulk", "/conversations/bulk", "/conversations/deleted"):
+        methods[path] |= methods[f"{path.rpartition('/')[0]}/{{id}}"]
     for path, expected in methods.items():
         refused = wire.ask("PUT", path.replace("{id}", "x1"))
         assert refused.status == 405

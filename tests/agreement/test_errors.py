@@ -23,6 +23,8 @@ KINDS = {
     "webhooks": "Webhook",
     "benchmarks": "Benchmark",
     "scenario-sets": "Scenario set",
+    "judges": "Judge",
+    "judge-runs": "Judge run",
 }
 
 
@@ -213,8 +215,14 @@ def test_days_are_those_of_the_specification(wire, client):
 @pytest.mark.parametrize("path", sorted({endpoint.split()[1] for endpoint in ENDPOINTS}))
 def test_another_method_is_refused_and_the_allowed_ones_are_named(new_account, path):
     wire = new_account()
-    # "bulk" is also an id that a benchmark could have.
-    known = [*ENDPOINTS, "GET /benchmarks/bulk"]
+    # "bulk" is also an id that a benchmark could have, and a conversation, which could have "deleted" too.
+    ids = [
+        "GET /benchmarks/bulk",
+        "GET /conversations/bulk",
+        "PATCH /conversations/bulk",
+        "PATCH /conversations/deleted",
+    ]
+    known = [*ENDPOINTS, *ids]
     allowed = [method for method in METHODS if f"{method} {path}" in known]
     for method in ("PUT", "OPTIONS", "TRACE", *(method for method in METHODS if method not in allowed)):
         answer = wire.ask(method, path.replace("{id}", "x"))

@@ -34,7 +34,7 @@ def test_create_optimization(wire, client):
     }
     answer = wire.ask("POST", "/optimizations", sent)
     assert answer.status == 201
-    assert differences(answer.body, {**shapes.OPTIMIZATION_CREATED, link: shapes.text}) == []
+    assert differences(answer.body, {**shapes.OPTIMIZATION_ASKED_FOR, link: shapes.text}) == []
     assert {name: answer.body[name] for name in (link, "status", "mode", "variantCount", "rehearsal")} == {
         link: prompt_id,
         "status": "running",

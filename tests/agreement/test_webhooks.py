@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agreement.covered import covers, same
+from promptlift.client.reads import events
+from promptlift.client.transport import Task
 from promptlift.errors import NotFound, ValidationError
 from promptlift.schema.events import EVENT_KINDS
 from support import shapes
@@ -112,15 +114,47 @@ def test_deliveries_and_events(wire, client):
     assert same(
         client.webhooks.deliveries(webhook["id"], limit=1, offset=2), wire.get(f"{path}?limit=1&offset=2")
     )
-    events = wire.get("/events")
-    assert [one["data"]["promptId"] for one in events["data"]] == prompts[::-1]
-    assert [one["id"] for one in events["data"]] == [one["eventId"] for one in listed["data"]]
-    for one in events["data"]:
+    listed_events = wire.get("/events")
+    assert [one["data"]["promptId"] for one in listed_events["data"]] == prompts[::-1]
+    assert [one["id"] for one in listed_events["data"]] == [one["eventId"] for one in listed["data"]]
+    for one in listed_events["data"]:
         assert differences(one, shapes.EVENT) == []
-    assert same(client.events.list(), events)
+    assert same(client.events.list(), listed_events)
     assert wire.get("/events?type=prompt.updated")["data"] == []
-    assert wire.get("/events?type=prompt.deleted&limit=1&offset=1")["data"] == events["data"][1:2]
+    assert wire.get("/events?type=prompt.deleted&limit=1&offset=1")["data"] == listed_events["data"][1:2]
     assert client.events.list(kind="prompt.deleted", limit=2).pagination.total == 3
+
+
+@covers("GET /events")
+def test_pages_of_events_go_on_where_the_one_before_ended(wire, client, monkeypatch):
+    """Whatever is added above meanwhile: nothing comes twice, and the counted total stays that of the first page."""
+    prompts = [wire.add_prompt() for _ in range(5)]
+    for one in prompts:
+        wire.ask("DELETE", f"/prompts/{one}")
+    found, path = [], "/events?type=prompt.deleted&limit=2"
+    page = wire.get(path)
+    while True:
+        assert page["pagination"]["total"] == 5
+        found += [one["data"]["promptId"] for one in page["data"]]
+        cursor = page["pagination"].get("nextCursor")
+        if cursor is None:
+            break
+        wire.ask("DELETE", f"/prompts/{wire.add_prompt()}")
+        assert same(
+            client.events.list(kind="prompt.deleted", limit=2, cursor=cursor),
+            wire.get(f"{path}&cursor={cursor}"),
+        )
+        page = wire.get(f"{path}&cursor={cursor}")
+    assert found == prompts[::-1]
+    for wrong in ("x", "MS4", "LTEuMw", "%C3%A9", ""):
+        refused = wire.ask("GET", f"/events?cursor={wrong}")
+        assert (refused.status, set(refused.error["details"])) == (400, {"cursor"})
+    # What reads all of them goes by cursor too: 7 in pages of 2, and each once.
+    monkeypatch.setattr(events, "_PAGE_ROWS", 2)
+    task = Task()
+    read = events.read_events(client.transport, kind="prompt.deleted", newest=None, task=task)
+    assert (len(read.rows), read.complete, task.requests) == (7, True, 4)
+    assert len({row["id"] for row in read.rows}) == 7
 
 
 @pytest.mark.parametrize(
@@ -185,6 +219,7 @@ def test_tables_of_events_webhooks_and_deliveries(wire):
             "conversation_id",
             "optimization_id",
             "data",
+            "warnings",
         ]
         prompt_id = wire.add_prompt()
         ids = [wire.log(prompt_id) for _ in range(105)]

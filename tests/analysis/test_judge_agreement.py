@@ -202,7 +202,9 @@ def test_the_analyser_is_told():
     labels, insights = completion_tables([[7, 2], [3, 5]])
     insights.attrs["promptlift"] = {"analyser": "lexicon"}
     told = analysis.judge_agreement(labels, insights).attrs["promptlift"]
+    corrected = told.pop("corrected")
     assert told == {"table": "judge_agreement", "analyser": "lexicon", "level": 0.95}
+    assert "labels have no chance" in corrected["refused"]["all"]
 
 
 def test_bad_input_says_what_to_do():

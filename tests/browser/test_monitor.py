@@ -87,7 +87,8 @@ monitor
     said = experiment.verdict()
     expect(box).to_contain_text("testing the finalist")
     expect(box).to_contain_text(f"30 of at most {said.progress.conversations_max:,}")
-    expect(box).to_contain_text("2 of at most 7")
+    # Seven, and four that would verify a winner.
+    expect(box).to_contain_text("2 of at most 11")
     expect(box).to_contain_text(f"lift so far +{said.analysis.lift:.1f} %")
     expect(box).to_contain_text(f"confidence {said.confidence:.2f}, a winner needs 0.95")
     notebook.screenshot("monitor-running")
@@ -99,7 +100,7 @@ monitor
     assert later.reason is None
     assert later.analysis.n == 30
     expect(box).to_contain_text("60 of at most", timeout=30_000)
-    expect(box).to_contain_text("3 of at most 7")
+    expect(box).to_contain_text("3 of at most 11")
     expect(box).to_contain_text(f"confidence {later.confidence:.2f}")
     words = ", ".join(f"{one:.2f}" for one in later.trace)
     expect(box).to_contain_text(f"confidence by pass: {words}")

@@ -68,6 +68,31 @@ def test_the_mean_of_one_conversation_has_no_interval(env, tmp_path):
     assert re.fullmatch(r"\d+% \(\d+% to \d+%\) +[+-]\d\.\d\d +\d+% \(\d+% to \d+%\)", row)
 
 
+@pytest.mark.parametrize("size", [1, 3, 1_000])
+def test_a_table_of_several_prompts_goes_to_the_same_prompts_in_any_parts(
+    run_command, lift, tmp_path, monkeypatch, size
+):
+    """Which prompts there are decides their names, and the first part has only one of them."""
+    monkeypatch.setattr("promptlift.transcripts.collector.PART", size)
+    prompts = ["Refunds"] * 4 + ["Orders"] * 4
+    rows = [
+        f"c{number},{role},{role} {number},{prompt}\n"
+        for number, prompt in enumerate(prompts)
+        for role in ("user", "assistant")
+    ]
+    (tmp_path / "a.csv").write_text("conversation_id,role,content,prompt_name\n" + "".join(rows))
+    name = f"Import of parts {size}"
+    code, said = run_command("import", tmp_path / "a.csv", "--prompt", name, "--no-wait")
+    assert code == 0, said
+    assert f"{tmp_path / 'a.csv'}: rows, 8 conversations; logged 8, already there 0\n" in said
+    for own in ("Refunds", "Orders"):
+        made = prompt_of(lift, f"{name} / {own}")
+        assert len(lift.conversations(made["prompt_id"].iloc[0])) == 4
+    assert prompt_of(lift, name).empty
+    code, said = run_command("import", tmp_path / "a.csv", "--prompt", name, "--no-wait")
+    assert (code, "logged 0, already there 8\n" in said) == (0, True)
+
+
 def test_files_that_belong_together_are_read_together(run_command, lift, tmp_path):
     """The requests of a batch and its answers; the second file adds nothing of its own and is no failure."""
     asked = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Where is it?"}]}

@@ -445,10 +445,12 @@ def test_what_cannot_be_read_gives_no_text(imported, lift, name):
 
 
 def test_every_command_that_takes_a_prompt_has_its_tests_for_names_and_typos():
-    """``import``: here and in test_import; ``check``: test_check; ``report``: tests/report/test_command.py."""
+    """``import``: here and in test_import; ``check``: test_check; ``report``: tests/report/test_command.py; ``pull`` and
+    ``export``: test_snapshots.
+    """
     taken = {
         command.callback.__name__
         for command in app.registered_commands
         if {"prompt", "prompts", "prompt_id"} & set(inspect.signature(command.callback).parameters)
     }
-    assert taken == {"check", "import_files", "report"}
+    assert taken == {"check", "export", "import_files", "pull", "report"}

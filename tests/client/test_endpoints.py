@@ -42,11 +42,21 @@ def test_the_scheme_decides_the_segment():
 
 def test_only_what_changes_nothing_the_second_time_or_carries_a_key_may_be_repeated():
     for endpoint in ENDPOINTS.values():
-        if endpoint.method == "GET" or endpoint.name in ("conversations.lookup", "conversations.update"):
+        if endpoint.method == "GET" or endpoint.name in TWICE_IS_ONCE:
             assert endpoint.is_repeatable(keyed=False)
         else:
             assert not endpoint.is_repeatable(keyed=False)
-            assert endpoint.is_repeatable(keyed=True) == (endpoint.name == "conversations.create")
+            keyed = ("conversations.create", "conversations.log_many")
+            assert endpoint.is_repeatable(keyed=True) == (endpoint.name in keyed)
+
+
+TWICE_IS_ONCE = {
+    "conversations.lookup",
+    "conversations.update",
+    "judges.create",
+    "judges.plan",
+    "labels.create",
+}
 
 
 class Sent(Exception):
@@ -69,6 +79,10 @@ def arguments(method: Any) -> dict[str, Any]:
     """A value for every argument that must be given."""
     given = {"llm_model": "gpt-4o", "content": "User: hi", "events": ["prompt.deleted"], "job_ids": ["b1"]}
     given["arms"] = [{"prompt_id": "x1"}]
+    given["conversations"] = [{"content": "User: hi"}]
+    # Of a judge they answer its own question, with true or false.
+    value: Any = True if method.__qualname__.startswith("Judges.") else "yes"
+    given["labels"] = [{"conversation_id": "x1", "question": "q", "value": value, "labeller": "ann"}]
     return {
         name: given.get(name, "x1")
         for name, parameter in inspect.signature(method).parameters.items()
@@ -99,7 +113,8 @@ def test_every_endpoint_has_a_method_and_every_method_an_endpoint(calls):
         row = ENDPOINTS.get(name) or ENDPOINTS[name.replace("agents.", "prompts.")]
         assert call.method == row.method
         assert call.path == row.path_for(scheme, "x1" if row.has_id else None)
-        assert call.repeatable == row.is_repeatable(keyed=False)
+        # One of the methods makes the keys itself.
+        assert call.repeatable == row.is_repeatable(keyed=name == "conversations.log_many")
     named = {name for name, _, _ in calls}
     assert ENDPOINTS.keys() - only_agents <= named
     assert {name.replace("prompts.", "agents.") for name in only_agents} <= named

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from promptlift.client.pace import WINDOW_SECONDS, Pace
+from support.limiters import LIMITERS, FixedMinutes, send
 
 
 def run(pace, requests, serve, *, start=0.0, step=0.001):
@@ -169,3 +170,89 @@ def test_no_minute_ever_holds_more_than_the_rate(seed):
         pace.answered(now)
     for start in sent:
         assert sum(1 for moment in sent if start <= moment < start + 60) <= 30
+
+
+def least(limiter, requests, each):
+    """Return the least time, also of a network that carries one request after ``each`` seconds."""
+    last = (requests - 1) % limiter.limit + 1 if isinstance(limiter, FixedMinutes) else 0
+    return max(limiter.least(requests) + last * each, requests * each)
+
+
+@pytest.mark.parametrize("senders", [1, 4, 16])
+@pytest.mark.parametrize("seconds", [0.005, 0.03, 0.2])
+@pytest.mark.parametrize("tells", [True, False], ids=["Retry-After", "bare"])
+@pytest.mark.parametrize("kind", LIMITERS)
+@pytest.mark.parametrize("requests", [320, 1000, 2500])
+def test_an_untold_rate_is_found_out_and_used_up(kind, tells, seconds, senders, requests):
+    limiter = LIMITERS[kind](tells=tells)
+    took = send(Pace(), limiter, requests, senders=senders, seconds=seconds)
+    assert limiter.refused <= 3
+    # And some seconds in which few are in flight, to find it out.
+    assert took <= 1.05 * least(limiter, requests, seconds / senders) + 4
+
+
+@pytest.mark.parametrize("senders", [1, 16])
+@pytest.mark.parametrize("tells", [True, False], ids=["Retry-After", "bare"])
+@pytest.mark.parametrize("kind", LIMITERS)
+@pytest.mark.parametrize("requests", [600, 1000, 2400])
+def test_a_told_rate_is_kept_without_a_refusal_and_used_up(kind, tells, senders, requests):
+    limiter = LIMITERS[kind](tells=tells)
+    took = send(Pace(300), limiter, requests, senders=senders, seconds=0.03)
+    assert limiter.refused == 0
+    # Nobody who may not be refused can know that it is a bucket.
+    assert took <= 1.05 * least(FixedMinutes(), requests, 0.03 / senders) + 1
+
+
+@pytest.mark.parametrize("left", [3.0, 17.0, 43.5])
+def test_a_minute_that_had_begun_before_is_learned_from_retry_after(left):
+    limiter = FixedMinutes(left=left)
+    took = send(Pace(), limiter, 1500)
+    assert limiter.refused <= 3
+    # 300 in what is left of the first, and four more minutes.
+    assert took <= 1.05 * (left + 3 * 60) + 2
+
+
+@pytest.mark.parametrize("limit", [60, 100, 300, 1000])
+@pytest.mark.parametrize("kind", LIMITERS)
+def test_other_rates_are_found_out_too(kind, limit):
+    for tells in (True, False):
+        limiter = LIMITERS[kind](limit, tells)
+        took = send(Pace(), limiter, 3 * limit, senders=4)
+        assert limiter.refused <= 6
+        assert took <= 1.05 * least(FixedMinutes(limit), 3 * limit, 0.03 / 4) + 2
+
+
+def test_requests_that_hang_for_minutes_break_nothing():
+    pace = Pace()
+    for _ in range(16):
+        pace.ask(0.0)
+    assert pace.ask(100.0) == 0
+    for number in range(30):
+        pace.answered(100.0 + number)
+    pace.refused(200.0)
+    assert pace.ask(200.0) > 0
+
+
+def test_a_bucket_that_has_filled_meanwhile_is_used_at_once():
+    limiter = LIMITERS["token bucket"]()
+    pace = Pace()
+    assert send(pace, limiter, 1000) < 150
+    refused = limiter.refused
+    began = 1000.0
+    waits = []
+    for _ in range(100):
+        waits.append(pace.ask(began))
+        assert limiter.allows(began)[0]
+        pace.answered(began)
+    assert waits == [0.0] * 100
+    assert limiter.refused == refused
+
+
+def test_where_nothing_is_limited_nothing_is_held_up():
+    class Free(FixedMinutes):
+        def allows(self, _now):
+            return True, None
+
+    for seconds in (0.005, 0.03, 0.3, 2.0):
+        took = send(Pace(), Free(), 4000, seconds=seconds)
+        assert took <= 4000 * seconds / 16 * 1.02 + 6

@@ -13,13 +13,14 @@ from promptlift.client import Client, configure
 from promptlift.client.pace import Pace
 from promptlift.client.reads import conversations
 from promptlift.client.reads.conversations import ConversationRead, Wanted
-from promptlift.client.reads.read_list import read_list, read_prompts
+from promptlift.client.reads.read_list import DETAIL_THREADS, read_list, read_prompts
 from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import Call, Clock, Task, Transport
 from promptlift.errors import IncompleteError, InvalidApiKey, NotFound
 from promptlift.schema import endpoints
 from promptlift.schema.naming import SCHEMES
 from support.foreign_service import KEY, ForeignService
+from support.limiters import SharedClock
 
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, timeout=2.0, first_timeout=0.2)
 CONVERSATIONS = Call.to(endpoints.CONVERSATIONS_LIST, SCHEMES["prompt"])
@@ -249,25 +250,27 @@ def test_an_account_that_makes_no_sense_ends_no_read(service):
 
 
 def test_the_rate_of_an_untold_plan_is_learned_from_one_refusal(service):
-    clock = SkippingClock()
+    clock = SharedClock()
     service.per_minute, service.retry_after = 100, False
-    service.monotonic = clock.now
+    service.monotonic = lambda: clock.time
     service.fill(330)
     service.fault = lambda _m, path, _c: (
         (lambda handler: service.error(handler, 404, "NOT_FOUND", "no")) if path == "/account" else None
     )
     with open_client(service, clock=clock) as client:
+        clock.transport = client.transport
         assert read(client, insights=True).complete
         assert client.transport.pace.known
     assert service.refused <= 20
 
 
 def test_bare_429s_of_an_unknown_plan_are_waited_out(service):
-    clock = SkippingClock()
+    clock = SharedClock()
     service.plan, service.per_minute, service.retry_after = "custom", 100, False
-    service.monotonic = clock.now
+    service.monotonic = lambda: clock.time
     service.fill(330)
     with open_client(service, clock=clock) as client:
+        clock.transport = client.transport
         got = read(client, insights=True)
     assert (len(got.rows), got.complete) == (330, True)
     assert service.refused < 60
@@ -362,3 +365,28 @@ def test_rows_that_were_deleted_after_they_were_read_are_told(service):
         got = read(client)
     assert (got.complete, got.total, len(got.rows)) == (True, 294, 350)
     assert got.facts == {"deleted_since_read": 56}
+
+
+def test_a_few_items_do_not_wait_for_the_answer_about_the_plan(service):
+    service.fill(120)
+    first = threading.Event()
+    before_plan = []
+
+    def answer_plan(handler):
+        assert first.wait(30)
+        service.send(handler, *service.answer("GET", "/account", {}, None))
+
+    def watch(_method, path, _count):
+        if path == "/account":
+            return answer_plan
+        if path.endswith("/insights"):
+            if not client.transport.pace.asked:
+                before_plan.append(path)
+            first.set()
+        return None
+
+    service.fault = watch
+    with open_client(service) as client:
+        got = read(client, insights=True)
+    assert (got.complete, len(got.rows)) == (True, 120)
+    assert 1 <= len(before_plan) <= DETAIL_THREADS  # no plan is exceeded by so few

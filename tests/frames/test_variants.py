@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from promptlift import frames, stats
 from promptlift.frames.columns import dtype_of
-from promptlift.frames.lift_basis import POINTS, RELATIVE, UNKNOWN, basis_of
+from promptlift.frames.lift_basis import POINTS, RELATIVE, UNKNOWN, GivenLift, bases_of
 
 
 def foreign(rates, lifts, *, results=None, **winner):
@@ -195,14 +195,51 @@ def test_nothing_measured_yet_is_no_interval():
 )
 def test_a_lift_is_recomputed_from_the_printed_rates(lift, rate, original, basis):
     scale = 1.0 if rate is not None and rate < 1.5 else 100.0
-    found = basis_of(lift, rate, original, scale=scale)
+    (found,) = bases_of([GivenLift(lift, rate, original)], scale=scale)
     assert found.name == basis
     checked = rate is not None and original
     assert bool(found.warning) == (basis == POINTS or (basis == UNKNOWN and bool(checked)))
 
 
 def test_a_lift_as_a_fraction_is_recognised_in_words():
-    assert "looks like a fraction" in basis_of(0.125, 81.0, 72.0, scale=100.0).warning
+    (found,) = bases_of([GivenLift(0.125, 81.0, 72.0)], scale=100.0)
+    assert "looks like a fraction" in found.warning
+
+
+@pytest.mark.parametrize(
+    ("rates", "lifts", "expected"),
+    [
+        # −2.0 fits both readings, 9.0 only the points.
+        ([72, 81, 70], [9.0, -2.0], [POINTS, POINTS]),
+        ([72, 70, 81], [-2.0, 9.0], [POINTS, POINTS]),
+        ([72, 81, 70], [12.5, -2.0], [RELATIVE, RELATIVE]),
+        # Nothing decides: the API calls it relative.
+        ([72, 72, 70], [0.0, -2.0], [RELATIVE, RELATIVE]),
+        # What decides does not agree, so neither speaks for the third.
+        ([72, 81, 81, 70], [9.0, 12.5, -2.0], [POINTS, RELATIVE, RELATIVE]),
+        # What fits nothing decides nothing.
+        ([72, 81, 70], [40.0, -2.0], [UNKNOWN, RELATIVE]),
+    ],
+)
+def test_the_lifts_of_an_optimization_have_one_basis(rates, lifts, expected):
+    frame, _ = table(foreign(rates, [None, *lifts]))
+    assert frame["lift_basis"].tolist()[1:] == expected
+    in_points = frame["warnings"].str.contains("in percentage points").tolist()[1:]
+    assert in_points == [basis == POINTS for basis in expected]
+
+
+def test_the_basis_of_one_optimization_says_nothing_of_another():
+    first, second = foreign([72, 81], [None, 9.0]), foreign([72, 70], [None, -2.0])
+    second["id"] = second["optimization"]["id"] = "o2"
+    assert table(first, second)[0]["lift_basis"].tolist()[1::2] == [POINTS, RELATIVE]
+
+
+def test_a_lift_without_a_sample_size_is_warned_about():
+    frame, _ = table(foreign([72.0, 81.0, 70.0], [None, 12.5, None]))
+    assert ["no sample size" in said for said in frame["warnings"]] == [False, True, False]
+    item = foreign([10.0, 10.0], [None, None])
+    item["variants"][1] = ours(1, (84, 31, 14, 21))
+    assert "no sample size" not in table(item)[0]["warnings"].iloc[1]
 
 
 @given(
@@ -220,7 +257,8 @@ def test_rounding_never_makes_a_true_lift_unknown(completed, other, rate_digits,
     rate, original = round(scale * p1, digits), round(scale * p0, digits)
     if original <= 0.5 * 10.0**-digits:
         return  # rounded to nothing
-    assert basis_of(round(lift, lift_digits), rate, original, scale=scale).name != UNKNOWN
+    (found,) = bases_of([GivenLift(round(lift, lift_digits), rate, original)], scale=scale)
+    assert found.name != UNKNOWN
 
 
 def test_a_service_that_contradicts_itself_is_flagged():

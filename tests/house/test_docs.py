@@ -84,11 +84,13 @@ def test_the_page_of_columns_has_every_column_with_its_unit():
     """Every column of every table has its line, and every table the call that returns it."""
     from promptlift.frames import describe_columns
     from promptlift.workspace import Workspace
+    from promptlift.workspace.judges import Judges
 
     page = load("reference").columns_page()
     for table, rows in describe_columns().groupby("table", sort=False):
         assert f"``lift.{table}()``" in page
-        assert callable(getattr(Workspace, table))
+        room, _, method = str(table).rpartition(".")
+        assert callable(getattr({"": Workspace, "judges": Judges}[room], method))
         for row in rows.itertuples():
             assert (
                 f" - ``{row.column}``\n     - ``{row.dtype}``\n     - {row.unit}\n     - {row.meaning}"

@@ -34,6 +34,7 @@ ROOMS = {
     "samples",
     "schema",
     "service",
+    "snapshot",
     "stats",
     "transcripts",
     "widgets",

@@ -32,6 +32,8 @@ def test_the_notebooks_are_numbered_in_the_order_of_the_walk():
         "03-variant-review",
         "04-compare-prompts",
         "05-weekly-report",
+        "06-beyond-one-machine",
+        "07-can-i-trust-the-judge",
     ]
 
 

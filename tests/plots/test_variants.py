@@ -14,6 +14,7 @@ from matplotlib.colors import same_color
 from matplotlib.text import Text
 
 from promptlift import analysis, plots
+from promptlift.frames.variants import NO_SAMPLE_SIZE
 from support import drawn, hostile
 from support.sentences import PLOTS
 
@@ -78,7 +79,7 @@ FULL = table(
     confidence=0.9198,
     threshold=0.9,
     trace=[0.5, 0.71, 0.66, 0.9198],
-    confidence_method="sequential-mcnemar-e-value",
+    confidence_method="sequential-likelihood-ratio",
     rehearsal=False,
 )
 FOREIGN = table(
@@ -115,6 +116,48 @@ def whiskers(ax):
 
 def words(ax):
     return " | ".join(drawn.words(ax))
+
+
+VERIFIED = {"lift_verified": 11.8, "lift_verified_low": -2.0, "lift_verified_high": 26.5}
+
+
+def test_the_lift_on_pairs_after_the_decision_has_a_line_of_its_own():
+    full = table([{"stage": "confirm"}, {**WINNER, **VERIFIED}, sent(4.0, -14.0, 26.0, 2.0, 30, **SCREEN)])
+    answer = analysis.variant_lift(full)
+    assert answer[list(VERIFIED)].iloc[0].tolist() == [11.8, -2.0, 26.5]
+    assert answer[list(VERIFIED)].iloc[1].isna().all()
+    ax = plots.variant_lift(full)
+    assert (-2.0, 26.5) in whiskers(ax)
+    assert [x for x, _ in dots(ax, "|")] == [11.8]
+    assert PLOTS["verified"] in words(ax)
+    without = plots.variant_lift(FULL)
+    assert dots(without, "|") == []
+    assert PLOTS["verified"] not in words(without)
+
+
+def test_an_open_end_of_the_verified_lift_reaches_the_edge():
+    open_end = {**VERIFIED, "lift_verified_high": np.nan}
+    ax = plots.variant_lift(table([{"stage": "confirm"}, {**WINNER, **open_end}]))
+    assert (-2.0, ax.get_xlim()[1]) in whiskers(ax)
+
+
+def test_the_missing_sample_size_is_said_once():
+    without = table([{}, {"lift": 12.5, "warnings": NO_SAMPLE_SIZE}])
+    assert "Some variants have warnings" not in words(plots.variant_lift(without))
+    more = table([{}, {"lift": 12.5, "warnings": f"Few pairs. {NO_SAMPLE_SIZE}"}])
+    assert "Some variants have warnings" in words(plots.variant_lift(more))
+
+
+def test_the_method_of_the_confidence_is_said_only_where_it_is_not_ours():
+    said = {
+        method: words(
+            plots.variant_confidence(table([{}, WINNER], confidence=0.92, confidence_method=method))
+        )
+        for method in ("sequential-likelihood-ratio", "sequential-mixture", "of others", None)
+    }
+    assert "Method" not in said["sequential-likelihood-ratio"] + said["sequential-mixture"]
+    assert "Method: of others." in said["of others"]
+    assert "does not say how it defines confidence" in said[None]
 
 
 def test_dots_and_whiskers_are_the_numbers_of_the_analysis():

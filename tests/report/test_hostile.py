@@ -21,6 +21,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from promptlift import report
+from promptlift.frames.edits import edits_table
 from promptlift.frames.optimizations import optimizations_table
 from promptlift.frames.variants import variants_table
 from promptlift.report.compose import compose
@@ -350,6 +351,16 @@ def test_a_browser_runs_nothing_of_it(tmp_path):
     assert not re.search(r"<(script|iframe|img|a|body on)\b", dom)
 
 
+def made_of(names):
+    """Return a winner with an edit of each of these texts."""
+    edits = [
+        {"id": f"e{n}", "operation": "replace", "anchor": name, "text": name, "symptom": name, "state": "kept",
+         "evidence": [{"conversationId": name, "quote": name}]}
+        for n, name in enumerate(names)
+    ]  # fmt: skip
+    return {"id": "var_0", "isWinner": True, "generation": 1, "edits": edits}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, len(ENCODABLE), 5))
 def test_names_of_variants_become_text(start, tmp_path):
@@ -374,8 +385,11 @@ def test_names_of_variants_become_text(start, tmp_path):
         gather(conversations(24), "p1", Window()),
         optimizations=optimizations_table([one])[0],
         variants=variants,
+        edits=edits_table([{"id": "opt_1", "variants": [made_of(names)]}])[0],
     )
     document = compose(material, window=Window(), now=NOW, title=None, logo=None, redacted=False, examples=0)
+    (edits,) = (table for part in document.sections for table in part.tables if table.name == "edits")
+    assert len(edits.rows) == len(names)
     page = Page(renderer_for(Path("r.html"))(document).decode("utf-8"))
     assert page.names <= OWN_TAGS
     assert page.misnested == []

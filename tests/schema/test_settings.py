@@ -23,6 +23,9 @@ DEFAULTS = {
         "deploymentMode": "manual",
         "autoDeploy": {"enabled": False, "requireRegressionPass": True},
         "maxIterations": 10,
+        # Ours.
+        "verificationPasses": 4,
+        "search": "off",
         "simulation": {
             "personaCount": 5,
             "scenariosPerSimulation": 3,

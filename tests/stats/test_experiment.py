@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from promptlift.stats import Experiment, analyse_pairs, smallest_findable_points
-from promptlift.stats.budget import is_futile
+from promptlift.stats.first_edition import is_futile
 from promptlift.stats.passes import Outcome
 from support.experiments import chance, only_variants, outcomes, play, same
 
@@ -35,22 +35,24 @@ def test_a_winner_is_named_at_the_first_pass_that_reaches_the_threshold(mode, ne
     assert verdict.confidence_needed == pytest.approx(needed)
 
 
-def test_a_hopeless_variant_is_given_up_at_the_second_look():
-    verdict = play(Experiment(1), lambda _cell, arm: arm == 0)
+@pytest.mark.parametrize(("iterations", "looks"), [(10, 2), (4, 1)])
+def test_a_hopeless_variant_is_given_up_as_soon_as_the_budget_cannot_save_it(iterations, looks):
+    verdict = play(Experiment(1, max_iterations=iterations), lambda _cell, arm: arm == 0)
     assert (verdict.status, verdict.reason, verdict.winner) == ("no_winner", "futility", None)
-    assert len(verdict.trace) == 2
+    assert len(verdict.trace) == looks
     assert verdict.finalist == 1
     assert not verdict.winner_selected
     assert verdict.confidence < 0.2
 
 
-def test_a_budget_that_is_used_up_gives_no_winner():
-    # Each pass of 15: 3 wins, 2 losses; too good for futility, too little for a winner.
-    def answer(cell, arm):
-        at = cell.number % 15
-        return arm == 1 if at < 3 else arm == 0 if at < 5 else True
+def too_good_to_give_up(cell, arm):
+    """Each pass of 15: 5 wins and 3 losses, in the last 4 and 4: never hopeless, and too little for a winner."""
+    at, won = cell.number % 15, 5 if cell.number < 75 else 4
+    return arm == 1 if at < won else arm == 0 if at < 8 else True
 
-    verdict = play(Experiment(1, max_iterations=7), answer)
+
+def test_a_budget_that_is_used_up_gives_no_winner():
+    verdict = play(Experiment(1, confidence_mode="low", max_iterations=7), too_good_to_give_up)
     assert (verdict.status, verdict.reason) == ("no_winner", "budget")
     assert len(verdict.trace) == 6
     assert verdict.analysis.n == 90
@@ -127,7 +129,7 @@ def test_a_second_finalist_is_confirmed_on_doubled_odds_within_the_same_budget()
     assert verdict.finalist == 2
     assert verdict.attempt == 2
     assert verdict.confidence_needed == pytest.approx(18 / 19)
-    assert verdict.analysis.max_looks == 16 - 2
+    assert verdict.analysis.max_looks == 16 - 3
     assert [stats.stage for stats in verdict.variants] == ["confirm", "confirm"]
     assert [stats.is_finalist for stats in verdict.variants] == [False, True]
     assert verdict.progress.passes_done <= verdict.progress.passes_max
@@ -152,44 +154,48 @@ def test_the_futility_rule_by_hand():
 
 
 def test_the_analysis_is_that_of_the_confirmation_pairs_alone():
-    verdict = play(Experiment(3, "exploratory", seed=2), chance([0.7, 0.6, 0.7, 0.75], 7))
+    run = Experiment(3, "exploratory", seed=2, verification_passes=0)
+    verdict = play(run, chance([0.7, 0.6, 0.7, 0.75], 7))
     analysis, looks = verdict.analysis, len(verdict.trace)
     assert analysis.n == 15 * looks
     if not analysis.clustered:
         table = (analysis.n11, analysis.n10, analysis.n01, analysis.n00)
-        assert analysis == analyse_pairs(*table, look=looks, max_looks=6)
+        assert analysis == analyse_pairs(*table, look=looks, max_looks=8, theta=0.67)
     assert verdict.trace[-1] == analysis.confidence
     finalist = verdict.variants[verdict.finalist - 1]
     assert finalist.analysis == analysis
     assert finalist.confidence == analysis.confidence
     others = [stats for stats in verdict.variants if stats.arm != verdict.finalist]
-    assert {(stats.stage, stats.confidence, stats.n_pairs) for stats in others} == {("screen", None, 15)}
-    assert {stats.screened_out_after for stats in others} == {1}
+    assert {(stats.stage, stats.confidence) for stats in others} == {("screen", None)}
+    # Two passes choose: the second has the better half.
+    assert {(stats.screened_out_after, stats.n_pairs) for stats in others} == {(1, 15), (2, 30)}
 
 
 def test_progress_counts_conversations_and_ends_within_its_maximum():
+    decision = Experiment(3, "validation", verification_passes=0)
+    assert decision.verdict().progress.conversations_max == 15 * (4 + 4 + 3 + 3 + 2 * 16) == 690
+    exploring = Experiment(3, verification_passes=0)
+    assert exploring.verdict().progress.conversations_max == 15 * (4 + 3 + 2 * 8) == 345
     run = Experiment(3, "validation", "moderate")
-    assert run.verdict().progress.conversations_max == 15 * (4 + 4 + 3 + 3 + 2 * 16) == 690
+    assert run.verdict().progress.conversations_max == 690 + 15 * 2 * 4
     assert run.verdict().progress.conversations_done == 0
     assert run.verdict().status == "running"
     play(run, same, most=2)
     assert run.verdict().progress.conversations_done == 15 * 8
     progress = play(run, chance([0.7] * 4, 3)).progress
     assert 0 < progress.conversations_done <= progress.conversations_max
-    assert progress.passes_done <= progress.passes_max == 20
+    assert progress.passes_done <= progress.passes_max == 20 + 4
+    assert progress.passes_left == 0
 
 
 def test_why_no_winner_says_what_could_have_been_found():
-    verdict = play(
-        Experiment(1, max_iterations=7),
-        lambda c, a: a == (1 if c.number % 15 < 3 else 0) or c.number % 15 > 4,
-    )
+    verdict = play(Experiment(1, confidence_mode="low", max_iterations=7), too_good_to_give_up)
     why = verdict.why_no_winner
     assert why is verdict.why_no_winner
-    assert f"Measured over 90 pairs: {100 * 6 / 90:+.1f} points." in why.text
+    assert f"Measured over 90 pairs: {100 * 10 / 90:+.1f} points." in why.text
     e_needed = verdict.confidence_needed / (1 - verdict.confidence_needed)
     assert why.smallest_findable_points == smallest_findable_points(
-        90, discordance=(30 + 1) / 93, e_threshold=e_needed
+        90, discordance=(48 + 1) / 93, e_threshold=e_needed, theta=0.62
     )
     assert why.smallest_findable_points > verdict.analysis.lift_points
     assert why.pairs_needed > 90
@@ -228,8 +234,9 @@ def test_errors_that_hit_one_arm_more_are_a_warning():
 
 
 def test_a_pass_without_any_pair_is_no_evidence():
-    verdict = play(Experiment(2, max_iterations=4), lambda _cell, _arm: None)
-    assert (verdict.status, verdict.reason) == ("no_winner", "budget")
+    verdict = play(Experiment(2, "validation", max_iterations=2), lambda _cell, _arm: None)
+    # The first pass leaves 15 pairs, too few to reach the threshold from nothing.
+    assert (verdict.status, verdict.reason) == ("no_winner", "futility")
     assert verdict.analysis.n == 0
     assert verdict.confidence == 0.5
     assert "Confidence reached 0.50" in verdict.why_no_winner.text

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import chisquare
 
 from promptlift.stats import Experiment
-from promptlift.stats.budget import confirm_passes
+from promptlift.stats.budget import confirm_passes, screening_plan
 from promptlift.stats.passes import Outcome
 from support.experiments import chance, play, same
 
@@ -73,37 +73,67 @@ def test_validation_halves_as_listed(variants, arms):
     assert len(run.next_pass().arms) == 2
 
 
-def test_one_variant_is_not_screened_and_exploratory_screens_once():
-    assert Experiment(1).next_pass().stage == "confirm"
-    run = Experiment(5)
-    assert run.next_pass().stage == "screen"
-    play(run, same, most=1)
-    assert run.next_pass().stage == "confirm"
+@pytest.mark.parametrize(
+    ("variants", "iterations", "arms"),
+    [
+        (1, 10, []),
+        (2, 10, [3]),
+        (3, 10, [4, 3]),
+        (4, 10, [5, 3]),
+        (5, 10, [6, 4]),
+        (3, 4, [4, 3]),
+        (3, 3, [4]),
+        (5, 2, [6]),
+        (3, 1, []),
+    ],
+)
+def test_exploratory_screens_twice_where_there_is_much_to_choose_from(variants, iterations, arms):
+    run = Experiment(variants, max_iterations=iterations)
+    seen = []
+    while (step := run.next_pass()).stage == "screen":
+        seen.append(len(step.arms))
+        play(run, same, most=1)
+    assert seen == arms
+    assert step.stage == "confirm"
+    assert len(step.arms) == 2
 
 
 @pytest.mark.parametrize(
-    ("mode", "iterations", "passes"),
+    ("variants", "mode", "iterations", "passes"),
     [
-        ("exploratory", 10, 6),
-        ("exploratory", 7, 6),
-        ("exploratory", 4, 3),
-        ("exploratory", 1, 1),
-        ("validation", 10, 16),
-        ("validation", 3, 2),
-        ("validation", 2, 2),
-        ("validation", 1, 1),
-        ("validation", 50, 96),
+        (3, "exploratory", 10, 8),
+        (5, "exploratory", 7, 5),
+        (3, "exploratory", 4, 2),
+        (3, "exploratory", 3, 2),
+        (3, "exploratory", 1, 1),
+        (3, "exploratory", 50, 8),
+        (2, "exploratory", 10, 9),
+        (2, "exploratory", 5, 4),
+        (1, "exploratory", 10, 9),
+        (1, "exploratory", 4, 3),
+        (1, "exploratory", 1, 1),
+        (3, "validation", 10, 16),
+        (5, "validation", 10, 14),
+        (3, "validation", 3, 2),
+        (3, "validation", 2, 3),
+        (1, "validation", 1, 2),
+        (3, "validation", 1, 1),
+        (3, "validation", 50, 16),
     ],
 )
-def test_the_budget_of_the_confirmation(mode, iterations, passes):
-    assert confirm_passes(mode, iterations) == passes
+def test_the_budget_of_the_confirmation(variants, mode, iterations, passes):
+    assert confirm_passes(variants, mode, iterations) == passes
+    run = Experiment(variants, mode, max_iterations=iterations)
+    play(run, same, most=len(screening_plan(variants, mode, iterations)))
+    play(run, same, most=1)
+    assert run.verdict().analysis.max_looks == passes
 
 
 @pytest.mark.parametrize(("mode", "passes"), [("exploratory", 1), ("validation", 2)])
 @pytest.mark.parametrize("variants", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("iterations", range(1, 13))
 def test_an_iteration_never_takes_more_passes_than_its_mode_has(mode, passes, variants, iterations):
-    run = Experiment(variants, mode, max_iterations=iterations)
+    run = Experiment(variants, mode, max_iterations=iterations, verification_passes=0)
     assert run.verdict().progress.passes_max <= passes * iterations
     # A coin that always falls for the variant a little: the budget is used up or a winner found, never more.
     play(run, lambda cell, arm: (cell.number + arm) % 2 == 0)
@@ -129,7 +159,7 @@ def test_a_budget_of_one_pass_tests_one_variant_and_says_so():
 
 def test_the_variant_with_the_best_paired_difference_is_the_finalist():
     run = Experiment(4, "exploratory")
-    verdict = play(run, lambda cell, arm: arm == 3 or cell.number % 2 == 0, most=1)
+    verdict = play(run, lambda cell, arm: arm == 3 or cell.number % 2 == 0, most=2)
     assert verdict.finalist == 3
 
 
@@ -146,7 +176,7 @@ def test_screening_counts_all_its_passes_and_never_the_confirmation():
 
 
 def test_ties_favour_no_position():
-    finalists = Counter(play(Experiment(3, seed=seed), same, most=1).finalist for seed in range(1500))
+    finalists = Counter(play(Experiment(3, seed=seed), same, most=2).finalist for seed in range(1500))
     assert chisquare([finalists[arm] for arm in (1, 2, 3)]).pvalue > 1e-4
 
 

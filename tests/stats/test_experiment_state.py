@@ -75,7 +75,7 @@ def test_the_state_is_plain_json_with_a_version():
     run = Experiment(3, "validation", seed=11)
     state = json.loads(json.dumps(run.to_state()))
     assert state == run.to_state()
-    assert state["version"] == 1
+    assert state["version"] == 2
     assert state["settings"]["variant_count"] == 3
 
 
@@ -109,8 +109,9 @@ def test_a_stopped_run_stays_stopped():
     ("state", "message"),
     [
         ({}, "version None"),
-        ({"version": 2}, "version 2"),
+        ({"version": 3}, "version 3"),
         ({"version": 1}, "not complete"),
+        ({"version": 2}, "not complete"),
         ({"version": 1, "settings": {"variants": 3}}, "not complete"),
         ({"version": 1, "settings": {"variant_count": 9}}, "variant_count"),
     ],

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from promptlift.schema import events as schema
 from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
-from promptlift.service.deployments import transitions
+from promptlift.service.deployments import transitions, watch
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_counts, conversations, optimizations, prompts
 from promptlift.service.store import deployments as rows
@@ -310,3 +310,21 @@ def _document(logged: Logged) -> dict[str, Any]:
     if logged.issue and not logged.completed:
         issues.append({"title": logged.issue, "severity": "high", "evidence": None})
     return {"issues": issues, "summary": "s", "topics": [], "quality": logged.quality}
+
+
+def look(world: World) -> int:
+    """Do what the watcher does, and return how many checks were due."""
+    rows = watch.due(world.database)
+    for row in rows:
+        watch.check(world.database, row)
+    return len(rows)
+
+
+def verdicts(world: World) -> list[str]:
+    """Return the kinds of the events of deployments, in order."""
+    return [kind for kind in world.kinds() if kind.startswith("deployment.")]
+
+
+def later(seconds: float = 0) -> int:
+    """Return a moment so many seconds from now, as the store keeps it."""
+    return clock.now() + seconds * clock.SECOND

@@ -16,6 +16,7 @@ from promptlift.frames import (
     step_failures_table,
     targets_table,
     top_issues_table,
+    variants_table,
 )
 from promptlift.schema.benchmarks import Benchmark
 from support.synthetic_tables import TITLES, conversations
@@ -114,6 +115,8 @@ def of_optimizations(n: int, names: tuple[str, ...]) -> Iterator[tuple[str, Any]
     lifts.attrs["promptlift"] = {"table": "variants", "trace": [0.5, 0.71, 0.66, 0.93], **about}
     yield "variant_lift", lambda **more: plots.variant_lift(lifts, **more)
     yield "variant_confidence", lambda **more: plots.variant_confidence(lifts, **more)
+    found = searched(few, n)
+    yield "search", lambda **more: plots.search(found, **more)
     for personas, scenarios in ((4, 3), (30, 40)):
         pairs = simulations(min(n, 2_000), personas=personas, scenarios=scenarios)
         if len(names) > 2:
@@ -129,6 +132,18 @@ def of_optimizations(n: int, names: tuple[str, ...]) -> Iterator[tuple[str, Any]
     for value in ("difference", "cost"):
         yield f"benchmark {value}", lambda value=value, **more: plots.benchmark(measured, value=value, **more)
     yield from of_views(few, n)
+
+
+def searched(names: tuple[str, ...], n: int) -> pd.DataFrame:
+    """Make the table of variants of a search: several generations of candidates of each name."""
+    rows = [
+        {"id": f"v{place}", "name": name, "isOriginal": False, "generation": 1 + place // 3, "parentVariantId": "v0",
+         "search": {"pairs": n, "won": 9, "lost": 3, "tied": max(0, n - 12), "points": 4.0 * place - 6.0,
+                    "pointsLow": 4.0 * place - 18.0, "pointsHigh": 4.0 * place + 6.0, "conversationsSpent": 16 * (place + 1) + n,
+                    "state": ("pool", "rejected", "testing", "finalist")[place % 4], "reason": None}}
+        for place, name in enumerate(names * 3)
+    ]  # fmt: skip
+    return variants_table([{"id": "o1", "optimization": {"id": "o1"}, "variants": rows}])[0]
 
 
 def of_views(few: tuple[str, ...], n: int) -> Iterator[tuple[str, Any]]:

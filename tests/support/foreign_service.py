@@ -6,7 +6,9 @@ and networks do.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import threading
 import time
 from dataclasses import dataclass, field
@@ -48,6 +50,16 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
+    def process_request(self, request, client_address):
+        self.__dict__.setdefault("accepted", []).append(request)
+        super().process_request(request, client_address)
+
+    def hang_up(self):
+        """Close all connections, so that their threads end."""
+        for request in self.__dict__.get("accepted", ()):
+            with contextlib.suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
+
     def handle_error(self, request, client_address):
         pass  # clients that hang up are part of the tests
 
@@ -72,6 +84,8 @@ class ForeignService:
     fault: Any = None
     before: Any = None
     answers_200: bool = False
+    tags: bool = False
+    unchanged: int = 0
     max_conversations: int | None = None
     seen: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
     refused: int = 0
@@ -96,6 +110,7 @@ class ForeignService:
 
     def __exit__(self, *_):
         self.server.shutdown()
+        self.server.hang_up()
         self.server.server_close()
 
     # what it holds
@@ -160,7 +175,13 @@ class ForeignService:
                 return
             with self.lock:
                 status, answer = self.answer(method, path, params, body)
-            self.send(handler, status, answer, self._rate_headers() if self.rate_headers else {})
+            headers = self._rate_headers() if self.rate_headers else {}
+            if self.tags and method == "GET" and status == 200:
+                headers["ETag"] = f'"{hash(json.dumps(answer))}"'
+                if handler.headers.get("if-none-match") == headers["ETag"]:
+                    self.unchanged += 1
+                    status, answer = 304, b""
+            self.send(handler, status, answer, headers)
         finally:
             with self.lock:
                 self.in_flight -= 1
@@ -296,6 +317,7 @@ def _insights(row: dict[str, Any]) -> dict[str, Any]:
         "summary": f"summary of {row['id']}",
         "issues": [{"title": "slow", "severity": "low", "evidence": None}],
         "createdAt": "2026-01-31T00:00:00Z",
+        **row.get("judged", {}),
     }
 
 

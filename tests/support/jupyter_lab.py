@@ -84,6 +84,8 @@ class Notebook:
     screenshots: Path
     errors: list[str] = field(default_factory=list)
     received: int = 0
+    # Every message that the kernel and the browser sent each other.
+    frames: list[bytes] = field(default_factory=list)
 
     def run_all(self) -> None:
         """Run > Run All Cells, and wait until everything has run."""
@@ -210,10 +212,18 @@ class Lab:
         notebook = Notebook(page, path, self.screenshots)
         page.on("pageerror", lambda error: notebook.errors.append(str(error)))
 
-        def count(payload: Any) -> None:
-            notebook.received += len(payload if isinstance(payload, bytes) else payload.encode())
+        def keep(payload: Any) -> int:
+            notebook.frames.append(payload if isinstance(payload, bytes) else payload.encode())
+            return len(notebook.frames[-1])
 
-        page.on("websocket", lambda channel: channel.on("framereceived", count))
+        def count(payload: Any) -> None:
+            notebook.received += keep(payload)
+
+        def listen(channel: Any) -> None:
+            channel.on("framereceived", count)
+            channel.on("framesent", keep)
+
+        page.on("websocket", listen)
         page.goto(f"{self.base_url}lab/tree/{name}?token={self.token}&reset")
         page.wait_for_selector(".jp-Notebook .jp-Cell")
         page.wait_for_selector(IDLE)

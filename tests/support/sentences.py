@@ -7,6 +7,7 @@ from typing import Final
 PLOTS: Final = {
     "conversations are loading": "Conversations are still loading.",
     "expected": "Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.",
+    "verified": "Diamond: expected lift; a winner's is mostly the one on new pairs after the decision",
     "few pairs": "Hollow: fewer than 5 pairs.",
     "final confidence only": "The service reports only a final confidence, not one for each pass.",
     "largest groups": "Only the 6 largest of 8 groups are shown.",

@@ -251,6 +251,15 @@ CONVERSATION_LISTED = {
     "toolErrors": maybe(count),
     "metadata": maybe(flat),
 }
+CONVERSATION_DELETED = {"id": text, "promptId": text, "agentId": text, "deletedAt": time}
+CONVERSATION_LOGGED_MANY = {
+    "index": count,
+    "id": text,
+    "status": CONVERSATION_STATUS,
+    "created": flag,
+    "createdAt": time,
+    "error": lambda value: value is None,
+}
 CONVERSATION_KNOWN = {
     "id": text,
     "sourceId": maybe(text),
@@ -277,6 +286,9 @@ SETTINGS = {
         "deploymentMode": one_of("manual", "semi-automatic"),
         "autoDeploy": {"enabled": flag, "requireRegressionPass": flag},
         "maxIterations": count,
+        # Beyond the specification:
+        "verificationPasses": count,
+        "search": one_of("on", "off"),
         "simulation": {
             "personaCount": count,
             "scenariosPerSimulation": count,
@@ -329,7 +341,17 @@ RESTORED = {
 }
 OPTIMIZATION_STATUS = one_of("queued", "running", "completed", "failed", "stopped")
 MODE = one_of("exploratory", "validation")
-STAGE = one_of("preparing", "screen", "confirm", "done")
+STAGE = one_of("preparing", "screen", "confirm", "verify", "done")
+GAINED = dict.fromkeys(("points", "pointsLow", "pointsHigh"), maybe(number))
+HEADROOM = {
+    **dict.fromkeys(("conversations", "completed"), count),
+    **GAINED,
+    "level": number,
+    "pointsFindable": maybe(number),
+    "enough": maybe(flag),
+    "text": maybe(text),
+    "issues": listed({"title": text, "n": count, **GAINED}),
+}
 OPTIMIZATION_CREATED = {
     "id": text,
     "status": OPTIMIZATION_STATUS,
@@ -339,6 +361,7 @@ OPTIMIZATION_CREATED = {
     # Beyond the specification:
     "rehearsal": flag,
 }
+OPTIMIZATION_ASKED_FOR = {**OPTIMIZATION_CREATED, "headroom": maybe(HEADROOM)}
 PAIRS = dict.fromkeys(("n", "n11", "n10", "n01", "n00", "dropped"), count)
 EFFECT = {
     "lift": maybe(number),
@@ -349,9 +372,13 @@ EFFECT = {
             *("liftLow", "liftHigh", "liftExpected"),
             *("liftPoints", "liftPointsLow", "liftPointsHigh", "liftPointsExpected", "standardErrorPoints"),
             *("intervalLevel", "logEValue"),
+            *("liftVerified", "liftVerifiedLow", "liftVerifiedHigh"),
+            *("liftPointsVerified", "liftPointsVerifiedLow", "liftPointsVerifiedHigh"),
         ),
         maybe(number),
     ),
+    "verifiedPairs": maybe(PAIRS),
+    "verifiedBy": maybe(one_of("verification", "regression-test")),
     "look": maybe(count),
     "maxLooks": maybe(count),
     "pairs": PAIRS,
@@ -377,7 +404,8 @@ RESULTS_MEASURED = {
     "finalistVariantId": maybe(text),
     "eValue": maybe(number),
     "liftTrace": listed(maybe(number)),
-    "confidenceMethod": one_of("sequential-mcnemar-e-value"),
+    "confidenceMethod": one_of("sequential-likelihood-ratio", "sequential-mixture"),
+    "theta": maybe(number),
     "confidenceNeeded": number,
     "confidenceCalibrated": maybe(number),
     "estimand": one_of("population", "panel"),
@@ -455,7 +483,14 @@ OPTIMIZATION = {
     "personaIds": maybe(listed(text)),
     "seed": count,
     "settings": {
-        **dict.fromkeys(("maxIterations", "personaCount", "scenariosPerSimulation", "maxTurns"), count),
+        **dict.fromkeys(
+            (
+                *("maxIterations", "variantsPerGeneration", "verificationPasses"),
+                *("personaCount", "scenariosPerSimulation", "maxTurns"),
+            ),
+            count,
+        ),
+        "search": one_of("on", "off"),
         "confidenceMode": one_of("low", "moderate", "high"),
         "deploymentMode": one_of("manual", "semi-automatic"),
         "autoDeploy": {"enabled": flag, "requireRegressionPass": flag},
@@ -464,6 +499,17 @@ OPTIMIZATION = {
     "stopReason": maybe(text),
     "deployment": maybe(DEPLOYMENT),
     "usage": dict.fromkeys(("modelCalls", "tokens", "conversations"), count),
+    "headroom": maybe(HEADROOM),
+    "searchPlan": maybe(
+        {
+            **{
+                part: {"planned": count, "spent": count}
+                for part in ("search", "confirmation", "verification")
+            },
+            "generationsMax": count,
+            "generations": count,
+        }
+    ),
 }
 # "lift: present on non-original variants", "isWinner: present on the winner".
 ORIGINAL = {
@@ -528,6 +574,19 @@ REVIEW = {
     "verdict": maybe(one_of("keep", "reject")),
     "note": maybe(text),
     "updatedAt": time,
+}
+LABEL = {
+    "id": text,
+    "promptId": text,
+    "agentId": text,
+    "conversationId": text,
+    "optimizationId": maybe(text),
+    "question": text,
+    "value": text,
+    "labeller": text,
+    "labelledAt": time,
+    "chance": maybe(number),
+    "drawId": maybe(text),
 }
 ACTION = {
     "id": text,
@@ -699,6 +758,76 @@ BENCHMARK = {
     "seed": count,
     "stopReason": maybe(text),
     "usage": {"modelCalls": count, "tokens": count},
+}
+JUDGE = {
+    "id": text,
+    "name": text,
+    "version": count,
+    "question": text,
+    "rubric": maybe(text),
+    "examples": listed({"text": text, "answer": flag}),
+    "llmModel": maybe(text),
+    "origin": one_of("written", "aligned"),
+    "versions": count,
+    "verdicts": count,
+    "createdAt": time,
+}
+JUDGE_PLAN = {
+    "judgeId": text,
+    "judge": text,
+    "judgeVersion": count,
+    **dict.fromkeys(
+        (
+            "conversations",
+            "alreadyJudged",
+            "withoutContent",
+            "calls",
+            "callsMax",
+            "inputTokens",
+            "outputTokens",
+        ),
+        count,
+    ),
+    "tokens": count,
+    "cost": maybe(number),
+    "model": maybe(text),
+}
+JUDGE_RUN = {
+    "id": text,
+    "kind": one_of("backfill", "alignment"),
+    "judgeId": text,
+    "judge": text,
+    "judgeVersion": count,
+    "status": one_of("queued", "running", "completed", "failed", "stopped"),
+    "promptId": maybe(text),
+    "since": maybe(time),
+    "until": maybe(time),
+    "maxConversations": maybe(count),
+    "maxTokens": maybe(count),
+    "maxCost": maybe(number),
+    "progress": {"done": count, "failed": count, "total": count},
+    "usage": {"modelCalls": count, "tokens": count, "cost": maybe(number)},
+    "alignment": lambda value: value is None or isinstance(value, dict),
+    "failure": maybe(text),
+    "stopReason": maybe(text),
+    "createdAt": time,
+    "startedAt": maybe(time),
+    "completedAt": maybe(time),
+}
+VERDICT = {
+    "id": text,
+    "conversationId": text,
+    "promptId": text,
+    "status": one_of("in_progress", "completed", "abandoned"),
+    "judge": text,
+    "judgeVersion": count,
+    "verdict": maybe(flag),
+    "reason": maybe(text),
+    "analyser": text,
+    "problem": maybe(text),
+    "startedAt": time,
+    "createdAt": time,
+    "judgedAt": time,
 }
 BENCHMARK_CONVERSATION = {
     "id": text,

@@ -64,6 +64,8 @@ class StubEndpoint:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # Head and body leave in two pieces, and the second must not wait until the first is acknowledged.
+            disable_nagle_algorithm = True
 
             def do_POST(self) -> None:
                 stub._serve(self)

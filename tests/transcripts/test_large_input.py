@@ -6,8 +6,6 @@ import gzip
 import io
 import itertools
 import json
-import tracemalloc
-from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,22 +18,10 @@ from promptlift.transcripts.collector import Collector
 from promptlift.transcripts.json_layouts import json_records
 from promptlift.transcripts.lines import RECORD_CHARS
 from promptlift.transcripts.tables import _Feed, csv_records, parquet_records
+from support.traced_memory import MB, memory_below
 
-MB = 1024 * 1024
 GOOD = json.dumps({"messages": [{"role": "user", "content": "hi"}]})
 LONG = "is longer than 16 MB and is left out; a conversation may have 512 KB"
-
-
-@contextmanager
-def memory_below(limit):
-    """Assert that no more than so many bytes of Python objects are held at a time."""
-    tracemalloc.start()
-    try:
-        yield
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < limit, f"{peak / MB:.0f} MB"
 
 
 def holes(path, before, size, after):

@@ -200,6 +200,7 @@ def test_opening_and_refreshing_ask_for_nothing_twice(done, service, world):
             f"GET /optimizations/{done}/simulations",
             f"GET /optimizations/{done}/review",
             "GET /actions",
+            "GET /labels",
             f"GET /prompts/{world.prompt_id}",
             f"GET /prompts/{world.prompt_id}/versions",
         ]

@@ -191,6 +191,17 @@ def test_this_week_against_the_week_before(samples):
     assert found.notes[0] == "This week: 2026-10-26 00:00 to 2026-11-02 00:00 UTC."
 
 
+def test_this_week_takes_labels(samples):
+    """Every conversation of both weeks is labelled; they are too few for a corrected difference, and that is said."""
+    table = samples.this_week(V2, until="2026-11-02").conversations
+    plan = analysis.label_plan(table, by="compared", n=120)
+    said = table.set_index("conversation_id")["task_completed"]
+    labels = plan.assign(value=plan["conversation_id"].map(said).astype(bool))
+    row = samples.this_week(V2, until="2026-11-02", labels=labels).table.iloc[0]
+    assert "Too few labels of the variant" in row["not_corrected"]
+    assert row["n_labels"] + row["n_labels_control"] == len(plan)
+
+
 def test_a_week_without_conversations_names_the_last_one(samples):
     found = samples.this_week(V2, until="2027-03-01")
     assert found.sentence == (
@@ -248,3 +259,22 @@ def test_nothing_shown_is_raw(name):
     table = many(np.random.default_rng(1), 200).replace({"compared": {"b": name}})
     found = Comparison(*two_groups.answer(table, ("a", name), outcome="task_completed", level=0.95, tz="UTC"))
     assert name not in found._repr_html_()
+
+
+def test_labels_correct_the_answer_and_the_judges_is_repeated(samples, of_prompts):
+    df = of_prompts.conversations
+    plan = analysis.label_plan(df, by="compared", n=120)
+    said = df.set_index("conversation_id")["task_completed"]
+    # A person who contradicts the judge in every fourth conversation.
+    answers = [bool(said[one]) != (place % 4 == 0) for place, one in enumerate(plan["conversation_id"])]
+    found = samples.compare(V1, V2, labels=plan.assign(value=answers))
+    row = found.table.iloc[0]
+    assert row["n_labels"] + row["n_labels_control"] == 120
+    assert row["not_corrected"] == ""
+    assert row["rate_corrected"] < row["rate"]
+    assert found.sentence.startswith("Corrected by 120 labels: ")
+    assert found.notes[0] == f"Uncorrected, as the judge says: {of_prompts.sentence}"
+    assert "Corrected by labels, points" in found._repr_html_()
+    refused = samples.compare(V1, V2, labels=plan.assign(value=answers, chance=np.nan))
+    assert refused.sentence == of_prompts.sentence
+    assert "picked by hand, by low confidence or by search" in refused.notes[0]

@@ -46,6 +46,10 @@ def optimize(lift, prompt):
     return begun.prompt_id
 
 
+def judge(lift):
+    return lift.judges.create("polite", "Is the assistant polite?").id
+
+
 def logged(lift, prompt):
     result = lift.log(RECORDS, prompt_id=prompt)
     return result.already_there
@@ -60,6 +64,11 @@ def labelled(lift, prompt, folder):
     file = folder.with_suffix(".json")
     file.write_text(json.dumps([LABEL]), encoding="utf-8")
     return list(lift.labels(file, prompt)["conversation_id"])
+
+
+def pulled(lift, prompt, folder):
+    with promptlift.open_snapshot(lift.pull(folder / "snapshot", prompt_id=prompt).folder) as snapshot:
+        return sorted(snapshot.conversations()["conversation_id"])
 
 
 def insights_view(lift, prompt):
@@ -91,12 +100,16 @@ CALLS = {
     "Workspace.compare": lambda lift, one, _: compared(lift, one),
     "Workspace.this_week": lambda lift, one, _: lift.this_week(one).sentence,
     "Workspace.labels": labelled,
+    "Workspace.pull": pulled,
     "Workspace.plan": lambda lift, one, _: lift.plan(one, insights=True).rows,
     "Workspace.log": lambda lift, one, _: logged(lift, one),
     "Workspace.optimizations": lambda lift, one, _: len(lift.optimizations(one)) > 0,
     "Workspace.variants": lambda lift, one, _: list(lift.variants(prompt_id=one).columns),
     "Workspace.versions": lambda lift, one, _: list(lift.versions(one)["version_id"]),
     "Workspace.optimize": lambda lift, one, _: optimize(lift, one),
+    "Workspace.edits": lambda lift, one, _: list(lift.edits(prompt_id=one).columns),
+    "Workspace.plan_optimization": lambda lift, one, _: repr(lift.plan_optimization(one)),
+    "Workspace.verdicts": lambda lift, one, _: list(lift.verdicts(judge(lift), prompt=one).columns),
     "Workspace.restore": lambda lift, one, _: restore(lift, one),
     "Workspace.actions": lambda lift, one, _: set(lift.actions(one)["prompt_id"]),
     "Workspace.version_text": lambda lift, one, _: version_text(lift, one),

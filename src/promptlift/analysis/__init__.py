@@ -1,7 +1,7 @@
 """Tables in, small tables out: the numbers behind every picture and report.
 
-Every function takes whatever narwhals accepts (pandas, Polars, PyArrow, DuckDB, Dask, PySpark) and returns a small
-pandas table. Rates and shares are fractions; ``…_low`` and ``…_high`` are the ends of a Wilson interval.
+Every function takes whatever narwhals accepts (pandas, Polars, PyArrow, DuckDB, PySpark, Ibis) and returns a small
+pandas table: an engine counts, and only the counts come here. Rates and shares are fractions; ``…_low`` and ``…_high`` are the ends of a Wilson interval.
 """
 
 from __future__ import annotations
@@ -11,14 +11,19 @@ from promptlift.analysis.benchmark import benchmark
 from promptlift.analysis.changes import issue_changes, topic_changes
 from promptlift.analysis.compare import compare
 from promptlift.analysis.completion_trend import completion_trend
+from promptlift.analysis.corrected_lift import corrected_lift, simulated_label_plan
 from promptlift.analysis.drill_down import conversations_of
+from promptlift.analysis.headroom import headroom
 from promptlift.analysis.judge_agreement import judge_agreement
+from promptlift.analysis.label_plan import label_plan
+from promptlift.analysis.labeller_agreement import disputed_labels, labeller_agreement
 from promptlift.analysis.measures import measures
 from promptlift.analysis.mentions import issues, topics
 from promptlift.analysis.outcomes import completion
 from promptlift.analysis.persona_scenario_heatmap import persona_scenario_heatmap
 from promptlift.analysis.production_metrics import production_metrics
 from promptlift.analysis.prompt_overview import prompt_overview
+from promptlift.analysis.search import search
 from promptlift.analysis.segments import segments
 from promptlift.analysis.sentiments import sentiment_distribution, sentiment_trend
 from promptlift.analysis.service_views import fleet, step_failures, top_issues
@@ -35,18 +40,25 @@ __all__ = [
     "completion",
     "completion_trend",
     "conversations_of",
+    "corrected_lift",
+    "disputed_labels",
     "fleet",
+    "headroom",
     "issue_changes",
     "issues",
     "judge_agreement",
+    "label_plan",
+    "labeller_agreement",
     "measures",
     "persona_scenario_heatmap",
     "production_metrics",
     "prompt_overview",
     "prompt_timeline",
+    "search",
     "segments",
     "sentiment_distribution",
     "sentiment_trend",
+    "simulated_label_plan",
     "simulated_vs_production",
     "step_failures",
     "targets",

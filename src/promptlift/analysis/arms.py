@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.engines import is_remote
 from promptlift.analysis.outcomes import outcome_codes
-from promptlift.analysis.reading import collect, group_rows, names_of, require
+from promptlift.analysis.reading import collect, count_rows, group_rows, names_of, require
 from promptlift.schema.insights import SENTIMENTS
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Arms:
         The labels, sentiments from worst to best; empty for numbers.
     n_without_variant, n_without_item
         Rows that belong to no variant, to no item.
+    weight
+        How many rows of the table each row stands for; None where each is one of them.
     """
 
     names: pd.Series[Any]
@@ -68,6 +71,7 @@ class Arms:
     labels: tuple[str, ...]
     n_without_variant: int
     n_without_item: int
+    weight: NDArray[np.int64] | None = None
 
     @property
     def ordered(self) -> bool:
@@ -95,19 +99,24 @@ def read_arms(
     # Conversations in progress are not counted, as in every rate of task completion.
     if outcome == "task_completed" and "status" in names_of(data) and "status" not in columns:
         columns.append("status")
-    frame = collect(data, columns)
+    frame, weight = _read(data, columns, paired=bool(pairs))
     known = frame[by].notna().to_numpy(dtype=bool)
-    without = int((~known).sum())
+    without = int((~known).sum() if weight is None else weight[~known].sum())
     if without:
-        frame = frame[known]
+        frame, weight = frame[known], None if weight is None else weight[known]
     groups = group_rows(frame, by)
     names = pd.Series(groups.names, name="variant")
+    sizes = np.bincount(groups.codes, weights=weight, minlength=len(names))
     found, value, labels = _outcome(frame, outcome, kind)
+    group = groups.codes
+    if weight is not None and found != "completion":
+        # Ranks need every number; rates only how often there is which.
+        group, value, weight = np.repeat(group, weight), np.repeat(value, weight), None
     item = _items(frame, pairs) if pairs else None
     return Arms(
         names=names,
-        control=_control(names, groups.codes, control, by),
-        group=groups.codes,
+        control=_control(names, sizes, control, by),
+        group=group,
         value=value,
         item=item,
         n_items=int(item.max()) + 1 if item is not None and len(item) else 0,
@@ -115,7 +124,18 @@ def read_arms(
         labels=labels,
         n_without_variant=without,
         n_without_item=int((item < 0).sum()) if item is not None else 0,
+        weight=weight,
     )
+
+
+def _read(
+    data: Any, columns: Sequence[str], *, paired: bool
+) -> tuple[pd.DataFrame, NDArray[np.int64] | None]:
+    """Return columns of a table; what an engine has and nothing pairs comes as different rows and how often there are."""
+    if paired or not is_remote(data):
+        return collect(data, columns), None
+    counted = count_rows(data, columns)
+    return counted.frame, counted.weight
 
 
 def _pair_columns(pair: str | Sequence[str] | None) -> list[str]:
@@ -141,7 +161,7 @@ def _items(frame: pd.DataFrame, pairs: list[str]) -> NDArray[np.intp]:
     return codes
 
 
-def _control(names: pd.Series[Any], codes: NDArray[np.intp], control: Any, by: str) -> int | None:
+def _control(names: pd.Series[Any], sizes: NDArray[Any], control: Any, by: str) -> int | None:
     if not len(names):
         return None
     listed = ", ".join(repr(name) for name in names.iloc[:10].tolist()) + (", …" if len(names) > 10 else "")
@@ -158,7 +178,7 @@ def _control(names: pd.Series[Any], codes: NDArray[np.intp], control: Any, by: s
     for name in CONTROL_NAMES:
         if name in said:
             return said[name]
-    return int(np.bincount(codes, minlength=len(names)).argmax())
+    return int(sizes.argmax())
 
 
 def _outcome(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+import narwhals.stable.v2 as nw
 
-from promptlift.analysis.reading import facts_of, require
+from promptlift.analysis.reading import collect, facts_of, names_of, require
 from promptlift.errors import FrameError
 from promptlift.frames.benchmarks import benchmark_arms_table, with_prices
 from promptlift.schema.benchmarks import Benchmark
@@ -14,7 +14,17 @@ from promptlift.schema.benchmarks import Benchmark
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import pandas as pd
+
 __all__ = ["benchmark"]
+
+
+def _is_table(data: Any) -> bool:
+    try:
+        nw.from_native(data)
+    except TypeError:
+        return False
+    return True
 
 
 def benchmark(data: Any, *, prices: Mapping[str, Mapping[str, float]] | None = None) -> pd.DataFrame:
@@ -48,9 +58,9 @@ def benchmark(data: Any, *, prices: Mapping[str, Mapping[str, float]] | None = N
     if isinstance(data, Benchmark):
         table, _, facts = benchmark_arms_table(data.to_wire())
         table.attrs["promptlift"] = {"table": "benchmark", **facts}
-    elif isinstance(data, pd.DataFrame):
+    elif _is_table(data):
         require(data, ["arm", "name", "task_completion", "acceptable"], of="benchmark_arms")
-        table = data.copy()
+        table = collect(data, names_of(data)).copy()
         table.attrs["promptlift"] = {**facts_of(data), "table": "benchmark"}
     else:
         raise FrameError(

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.mentions import SEVERITIES, check_top, find_mentions, judged_rows
+from promptlift.analysis.engines import ROWS, count_by, is_remote, open_table, with_instant
+from promptlift.analysis.long_mentions import (
+    EXAMPLE,
+    KEPT,
+    LATEST,
+    SEVERITY,
+    SIGNS_OF_INSIGHTS,
+    TITLE,
+    check_engines,
+    count_mentions,
+    judged_there,
+    needs_long_table,
+)
+from promptlift.analysis.mentions import SEVERITIES, check_top, found_in
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
 from promptlift.analysis.reading import collect, names_of, require, with_provenance
 from promptlift.analysis.spans import Span, two_spans
@@ -15,12 +30,16 @@ from promptlift.stats import compare_unpaired
 from promptlift.stats.holm import holm
 from promptlift.stats.intervals import check_level, rate_and_interval
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["issue_changes", "topic_changes"]
 
 
 def issue_changes(
     conversations: Any,
     *,
+    mentions: Any = None,
     at: Any = None,
     window: Any = None,
     periods: Any = None,
@@ -35,6 +54,8 @@ def issue_changes(
     ----------
     conversations
         Table with ``conversation_id``, ``issues`` and ``started_at`` or ``created_at``.
+    mentions
+        The issues as a long table instead of the lists, as for ``issues``.
     at
         A time, such as that of an apply: what came before is compared with what came after. Times without a zone
         are UTC.
@@ -65,12 +86,13 @@ def issue_changes(
     ValueError
         When nothing says what to compare, or an argument cannot be used.
     """
-    return _changes(conversations, "issues", "issue", (at, window, periods), top=top, level=level)
+    return _changes(conversations, mentions, "issues", "issue", (at, window, periods), top=top, level=level)
 
 
 def topic_changes(
     conversations: Any,
     *,
+    mentions: Any = None,
     at: Any = None,
     window: Any = None,
     periods: Any = None,
@@ -83,6 +105,8 @@ def topic_changes(
     ----------
     conversations
         Table with ``conversation_id``, ``topics`` and ``started_at`` or ``created_at``.
+    mentions
+        The topics as a long table instead of the lists, as for ``topics``.
     at, window, periods
         The two spans, as for ``issue_changes``.
     top
@@ -102,59 +126,126 @@ def topic_changes(
     ValueError
         When nothing says what to compare, or an argument cannot be used.
     """
-    found = _changes(conversations, "topics", "topic", (at, window, periods), top=top, level=level)
+    found = _changes(conversations, mentions, "topics", "topic", (at, window, periods), top=top, level=level)
     return found.drop(columns="severity")
 
 
+@dataclass(frozen=True)
+class _Tally:
+    """Counts by title in both spans, the worst severity of each title (-1: none), and the last conversation with it."""
+
+    titles: list[str]
+    n: NDArray[np.int64]
+    severity: NDArray[np.intp]
+    example: NDArray[np.object_]
+    totals: NDArray[np.int64]
+    n_undated: int
+    spans: tuple[Span, Span]
+
+
 def _changes(
-    conversations: Any, column: str, label: str, spans: tuple[Any, Any, Any], *, top: int | None, level: float
+    conversations: Any,
+    mentions: Any,
+    column: str,
+    label: str,
+    spans: tuple[Any, Any, Any],
+    *,
+    top: int | None,
+    level: float,
 ) -> pd.DataFrame:
     level = check_level(level)
     check_top(top)
-    columns = require(conversations, ["conversation_id", column])
-    times = times_of(conversations)
-    optional = [name for name in ("has_insights",) if name in names_of(conversations)]
-    frame = collect(conversations, [*columns, *times, *optional])
-    began = started(frame, times)
-    dated = began != NO_TIME
-    at, window, periods = spans
-    earlier, later = two_spans(began[dated], at=at, window=window, periods=periods)
-    judged = judged_rows(frame, column) & dated
-    side = np.where(earlier.contains(began), 0, np.where(later.contains(began), 1, -1))
-    kept = judged & (side >= 0)
-    order = np.argsort(began[kept], kind="stable")
-    frame, side = frame[kept].iloc[order], side[kept][order]
-    found = find_mentions(frame[column], column)
-    size = len(found.titles)
-    n = np.bincount(found.title * 2 + side[found.row], minlength=2 * size).reshape(-1, 2)
-    severity = np.full(size, -1)
-    np.maximum.at(severity, found.title, found.severity)
-    last = np.zeros(size, np.intp)
-    last[found.title] = found.row
-    both, worst = n.sum(axis=1).tolist(), severity.tolist()
-    chosen = sorted(range(size), key=lambda i: (-both[i], -worst[i], found.titles[i]))[:top]
-    totals = np.bincount(side, minlength=2)
+    if mentions is not None:
+        check_engines(conversations, mentions, "mentions")
+    if is_remote(conversations):
+        if mentions is None:
+            needs_long_table(conversations, column, "mentions")
+        tally = _tally_there(conversations, mentions, column, spans)
+    else:
+        tally = _tally_here(conversations, mentions, column, spans)
+    both, worst = tally.n.sum(axis=1).tolist(), tally.severity.tolist()
+    chosen = sorted(range(len(both)), key=lambda i: (-both[i], -worst[i], tally.titles[i]))[:top]
     table = pd.DataFrame(
         {
-            label: pd.Series([found.titles[i] for i in chosen], dtype="str"),
-            **_numbers(n[chosen], totals, level),
+            label: pd.Series([tally.titles[i] for i in chosen], dtype="str"),
+            **_numbers(tally.n[chosen], tally.totals, level),
             "severity": pd.Categorical.from_codes(
-                severity[chosen], categories=pd.Index(SEVERITIES), ordered=True
+                tally.severity[chosen], categories=pd.Index(SEVERITIES), ordered=True
             ),
-            "example_id": pd.Series(frame["conversation_id"].to_numpy(object)[last[chosen]], dtype="str"),
+            "example_id": pd.Series(tally.example[chosen], dtype="str"),
         }
     )
     facts = {
         "by": None,
         "level": level,
-        "n_titles": size,
-        "n_before": int(totals[0]),
-        "n_after": int(totals[1]),
-        "n_undated": int((~dated).sum()),
-        **_span_facts("before", earlier),
-        **_span_facts("after", later),
+        "n_titles": len(tally.titles),
+        "n_before": int(tally.totals[0]),
+        "n_after": int(tally.totals[1]),
+        "n_undated": tally.n_undated,
+        **_span_facts("before", tally.spans[0]),
+        **_span_facts("after", tally.spans[1]),
     }
     return with_provenance(table, conversations, f"{label}_changes", **facts)
+
+
+def _tally_here(conversations: Any, mentions: Any, column: str, spans: tuple[Any, Any, Any]) -> _Tally:
+    columns = require(conversations, ["conversation_id", *([column] if mentions is None else [])])
+    times = times_of(conversations)
+    optional = ["has_insights", *([] if mentions is None else SIGNS_OF_INSIGHTS)]
+    optional = [name for name in optional if name in names_of(conversations)]
+    frame = collect(conversations, [*columns, *times, *optional])
+    began = started(frame, times)
+    dated = began != NO_TIME
+    at, window, periods = spans
+    earlier, later = two_spans(began[dated], at=at, window=window, periods=periods)
+    side = np.where(earlier.contains(began), 0, np.where(later.contains(began), 1, -1))
+    kept = dated & (side >= 0)
+    order = np.argsort(began[kept], kind="stable")
+    frame, found = found_in(frame[kept].iloc[order].assign(_side=side[kept][order]), mentions, column)
+    side = frame["_side"].to_numpy()
+    size = len(found.titles)
+    severity = np.full(size, -1)
+    np.maximum.at(severity, found.title, found.severity)
+    last = np.zeros(size, np.intp)
+    last[found.title] = found.row
+    return _Tally(
+        titles=found.titles,
+        n=np.bincount(found.title * 2 + side[found.row], minlength=2 * size).reshape(-1, 2),
+        severity=severity,
+        example=frame["conversation_id"].to_numpy(object)[last],
+        totals=np.bincount(side, minlength=2),
+        n_undated=int((~dated).sum()),
+        spans=(earlier, later),
+    )
+
+
+def _tally_there(conversations: Any, mentions: Any, column: str, spans: tuple[Any, Any, Any]) -> _Tally:
+    """Count in the engine that has both tables."""
+    require(conversations, ["conversation_id"])
+    times = times_of(conversations)
+    frame = with_instant(judged_there(open_table(conversations)), times, "_began")
+    began = nw.col("_began")
+    about = count_by(frame, [], last=began.max(), dated=began.count()).iloc[0]
+    last = np.array([about["last"]], np.int64) if about["dated"] else np.zeros(0, np.int64)
+    at, window, periods = spans
+    earlier, later = two_spans(last, at=at, window=window, periods=periods)
+    inside = [(began >= span.low) & (began < span.high) for span in (earlier, later)]
+    side = nw.when(inside[0]).then(nw.lit(0)).otherwise(nw.when(inside[1]).then(nw.lit(1)))
+    frame = frame.with_columns(_side=side)
+    frame = frame.with_columns((nw.col(KEPT) & ~nw.col("_side").is_null()).fill_null(value=False).alias(KEPT))
+    everyone = count_by(frame.filter(nw.col(KEPT)), ["_side"])
+    found = count_mentions(frame, mentions, column, ["_side"], latest="_began")
+    title, titles = pd.factorize(found[TITLE])
+    n = np.zeros((len(titles), 2), np.int64)
+    np.add.at(n, (title, found["_side"].to_numpy(np.intp)), found[ROWS].to_numpy(np.int64))
+    severity = np.full(len(titles), -1)
+    np.maximum.at(severity, title, found[SEVERITY].to_numpy(np.intp))
+    order = found[LATEST].argsort().to_numpy()
+    example = np.full(len(titles), None, dtype=object)
+    example[title[order]] = found[EXAMPLE].to_numpy(dtype=object)[order]
+    totals = everyone.set_index("_side")[ROWS].reindex([0, 1], fill_value=0).to_numpy(np.int64)
+    undated = int(about[ROWS] - about["dated"])
+    return _Tally([str(one) for one in titles], n, severity, example, totals, undated, (earlier, later))
 
 
 def _numbers(n: np.ndarray[Any, Any], totals: np.ndarray[Any, Any], level: float) -> dict[str, Any]:

@@ -31,14 +31,18 @@ from promptlift.analysis.comparison_rows import (
     unpaired_completion_row,
     unpaired_score_row,
 )
+from promptlift.analysis.corrected import Rectifier, comparison_columns, judged_rows
+from promptlift.analysis.labels import all_columns
 from promptlift.analysis.reading import By, one_group_column, with_provenance
-from promptlift.analysis.sentences import comparison_sentence
+from promptlift.analysis.sentences import comparison_sentence, corrected_sentence
 from promptlift.schema.insights import Insights
-from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS
+from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, MIXTURE
 from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from promptlift.stats.evidence import ConfidenceMode
 
@@ -62,6 +66,8 @@ def compare(
     confidence_mode: ConfidenceMode = "moderate",
     repeats: Repeats = "refuse",
     kind: Kind | None = None,
+    labels: Any = None,
+    rectifier: Rectifier = "own",
 ) -> pd.DataFrame:
     """Compare variants with a control and decide for each: winner, worse, or no winner.
 
@@ -95,6 +101,12 @@ def compare(
         Several outcomes of one item: ``refuse`` raises; ``mean`` compares the items' means, or completion rates, as numbers.
     kind
         ``completion``, ``score`` or ``label`` where the column is ambiguous; 0 and 1 are true and false by default.
+    labels
+        Labels of people, some of whose conversations were drawn at random with a known ``chance`` (`label_plan`). They
+        correct rates of true and false, and their difference, which are then right whatever the judge is.
+    rectifier
+        ``own`` corrects each arm by its own labels. ``pooled`` takes the labels of all for how the judge errs in both; that
+        is surer, and wrong where it errs in them unlike: ``p_equal_error`` tests that.
 
     Returns
     -------
@@ -108,7 +120,11 @@ def compare(
         ``n01``, ``n00`` (both, only the variant, only the control, neither), ``e_value``, ``confidence``,
         ``confidence_worse``. Of numbers: ``mean`` (t intervals), ``cliffs_delta``, ``n_better``, ``n_worse``. Of labels:
         ``cramers_v``; of sentiments also ``cliffs_delta``, and the share of ``positive`` as ``rate``.
-        ``attrs["promptlift"]`` says control, unit, rule, and in ``sentences`` what each row shows.
+        With ``labels`` also ``difference_points_corrected`` and ``rate_corrected`` with their ends, the same with
+        ``_control``, ``p_corrected`` with ``_holm``, ``verdict_corrected``, ``n_labels``, ``n_effective``, how the judge errs
+        in the two unlike (``tpr_difference``, ``tnr_difference``, ``p_equal_error``), and why nothing was ``not_corrected``.
+        ``attrs["promptlift"]`` says control, unit, rule, ``confidence_method``, and in ``sentences`` what each
+        row shows, and in ``corrected`` the same of the labels.
 
     Raises
     ------
@@ -117,9 +133,11 @@ def compare(
     ValueError
         When an argument or a column cannot be used, or items repeat; the message says what to do.
     """
-    _check_arguments(confidence_mode, repeats, pair)
+    _check_arguments(confidence_mode, repeats, pair, rectifier)
     level = check_level(level)
     data, by = one_group_column(data, by)
+    if labels is not None:
+        data = all_columns(data)
     arms = read_arms(data, by=by, pair=pair, outcome=outcome, control=control, kind=kind)
     table = _kind_of_rows(arms, outcome, pair, repeats)
     others = [place for place in range(len(arms.names)) if place != arms.control]
@@ -129,15 +147,36 @@ def compare(
     decide(rows, rule, labels=table == "label")
     result = _table(arms, rows, others, table)
     facts = _facts(arms, rule, table, control=control, paired=pair is not None)
+    if labels is not None:
+        if table != "completion":
+            raise ValueError(
+                f"labels correct rates of true and false, and {outcome} is compared as {table}. Leave them out."
+            )
+        mine = data[data[by].notna()]
+        columns, facts["corrected"] = comparison_columns(
+            judged_rows(mine, labels, outcome), arms.group, arms.control or 0, others,
+            item=arms.item, rectifier=rectifier, level=level,
+        )  # fmt: skip
+        result = pd.concat([result, columns], axis=1)
     facts["options"] = {"pair": [pair] if isinstance(pair, str) else pair and list(pair), "kind": kind}
     facts |= {} if _JUDGED.intersection((by, outcome)) else {"analyser": None}
     result = with_provenance(result, data, "compare", by=by, outcome=outcome, **facts)
     about = result.attrs["promptlift"]
     about["sentences"] = [comparison_sentence(row, about) for row in result.to_dict("records")]
+    if "corrected" in about:
+        about["corrected"]["sentences"] = [
+            corrected_sentence(row, about) for row in result.to_dict("records")
+        ]
     return result
 
 
-def _check_arguments(confidence_mode: str, repeats: str, pair: Any) -> None:
+def _check_arguments(confidence_mode: str, repeats: str, pair: Any, rectifier: str) -> None:
+    if rectifier not in ("own", "pooled"):
+        raise ValueError(f"rectifier must be 'own' or 'pooled', not {rectifier!r}.")
+    if rectifier == "pooled" and pair is not None:
+        raise ValueError(
+            "rectifier='pooled' compares independent groups. Leave pair out, or use rectifier='own'."
+        )
     if confidence_mode not in CONFIDENCE_THRESHOLDS:
         raise ValueError(f"confidence_mode must be low, moderate or high, not {confidence_mode!r}.")
     if repeats not in ("refuse", "mean"):
@@ -165,6 +204,8 @@ def _facts(arms: Arms, rule: Rule, table: Kind, *, control: Any, paired: bool) -
         "level": rule.level,
         "confidence_mode": rule.confidence_mode,
         "confidence_needed": CONFIDENCE_THRESHOLDS[rule.confidence_mode],
+        # Nobody fixed a theta before these data were seen.
+        "confidence_method": MIXTURE if paired and table == "completion" else None,
         "labels": arms.labels,
         "n_without_variant": arms.n_without_variant,
         "n_without_item": arms.n_without_item,
@@ -176,11 +217,19 @@ def _samples(arms: Arms, others: list[int], repeats: Repeats, by: str | None) ->
     if arms.control is None:
         return []
     if arms.item is None:
-        known = [_known(arms.value[arms.group == place]) for place in range(len(arms.names))]
-        control, missing_control = known[arms.control]
+        known = [_known(arms, place) for place in range(len(arms.names))]
+        control, weight_control, missing_control = known[arms.control]
         return [
-            Sample(values, control, missing, missing_control, n_dropped=missing + missing_control)
-            for values, missing in (known[place] for place in others)
+            Sample(
+                values,
+                control,
+                missing,
+                missing_control,
+                n_dropped=missing + missing_control,
+                weight=weight,
+                weight_control=weight_control,
+            )
+            for values, weight, missing in (known[place] for place in others)
         ]
     control, control_there = items_of(arms, arms.control, repeats=repeats, by=by)
     samples = []
@@ -202,11 +251,14 @@ def _samples(arms: Arms, others: list[int], repeats: Repeats, by: str | None) ->
     return samples
 
 
-def _known(
-    values: np.ndarray[Any, np.dtype[np.float64]],
-) -> tuple[np.ndarray[Any, np.dtype[np.float64]], int]:
+def _known(arms: Arms, place: int) -> tuple[NDArray[np.float64], NDArray[np.int64] | None, int]:
+    """Return the known outcomes of a variant, how many rows each stands for, and how many rows have none."""
+    mine = arms.group == place
+    values, weight = arms.value[mine], None if arms.weight is None else arms.weight[mine]
     missing = np.isnan(values)
-    return values[~missing], int(missing.sum())
+    if weight is None:
+        return values[~missing], None, int(missing.sum())
+    return values[~missing], weight[~missing], int(weight[missing].sum())
 
 
 def _row(arms: Arms, sample: Sample, rule: Rule, table: Kind) -> dict[str, Any]:

@@ -92,6 +92,8 @@ class Sample:
         Rows, or items of both, that are left out for a missing outcome.
     n_unmatched
         Items that only one of the two has; None when nothing is paired.
+    weight, weight_control
+        For how many rows each outcome stands; None where each stands for itself.
     """
 
     variant: NDArray[np.float64]
@@ -100,6 +102,27 @@ class Sample:
     missing_control: int
     n_dropped: int
     n_unmatched: int | None = None
+    weight: NDArray[np.int64] | None = None
+    weight_control: NDArray[np.int64] | None = None
+
+    @property
+    def n(self) -> int:
+        """Known outcomes of the variant."""
+        return len(self.variant) if self.weight is None else int(self.weight.sum())
+
+    @property
+    def n_control(self) -> int:
+        """Known outcomes of the control."""
+        return len(self.control) if self.weight_control is None else int(self.weight_control.sum())
+
+    def counts(self, value: float) -> tuple[int, int, int, int]:
+        """Count the outcomes that are a value and all, of the variant and of the control."""
+        found = (
+            (self.variant == value, self.weight),
+            (self.control == value, self.weight_control),
+        )
+        equal = [int(same.sum() if weight is None else weight[same].sum()) for same, weight in found]
+        return equal[0], self.n, equal[1], self.n_control
 
     @property
     def comparable(self) -> bool:
@@ -178,7 +201,7 @@ def paired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
 
 def unpaired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
     """Compare independent groups of true and false: Fisher's exact p and Newcombe's interval."""
-    x1, n1, x0, n0 = _counts(sample.variant == 1.0, sample.control == 1.0)
+    x1, n1, x0, n0 = sample.counts(1.0)
     result = compare_unpaired(x1, n1, x0, n0, level=rule.level)
     return {
         **_rates(x1, n1, x0, n0, rule.level),
@@ -254,7 +277,7 @@ def label_row(sample: Sample, rule: Rule, labels: Sequence[str], *, ordered: boo
     if not ordered:
         return row
     best = len(labels) - 1
-    x1, n1, x0, n0 = _counts(sample.variant == best, sample.control == best)
+    x1, n1, x0, n0 = sample.counts(best)
     low, high = newcombe(x1, n1, x0, n0, level=rule.level)
     ranked = score_test(sample.variant, sample.control, level=rule.level)
     clear = ranked.p < rule.alpha
@@ -308,10 +331,6 @@ def _difference(*ends: float | None) -> dict[str, float | None]:
 
 def _points(*ends: float | None) -> dict[str, float | None]:
     return dict(zip(_POINTS, ends, strict=True))
-
-
-def _counts(variant: NDArray[np.bool_], control: NDArray[np.bool_]) -> tuple[int, int, int, int]:
-    return int(variant.sum()), len(variant), int(control.sum()), len(control)
 
 
 def _rates(x1: int, n1: int, x0: int, n0: int, level: float) -> dict[str, Any]:
@@ -391,5 +410,5 @@ def _uneven(sample: Sample) -> bool:
         return False
     if sample.n_unmatched is not None:
         return sign_test_p(sample.missing, sample.missing_control) < 0.05
-    rows = len(sample.variant) + sample.missing, len(sample.control) + sample.missing_control
+    rows = sample.n + sample.missing, sample.n_control + sample.missing_control
     return compare_unpaired(sample.missing, rows[0], sample.missing_control, rows[1]).direction != "unclear"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from promptlift.analysis.corrected import with_rates
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone
-from promptlift.analysis.reading import By, one_group_column, require
+from promptlift.analysis.reading import By, facts_of, one_group_column, require
+from promptlift.analysis.verdicts import as_outcome, version_marks
 from promptlift.stats import change_point, trend_test
 from promptlift.stats.intervals import check_level
 from promptlift.stats.trend import DAYS_NEEDED, adjust_trends
@@ -35,6 +37,7 @@ def completion_trend(
     freq: str = "auto",
     by: By = None,
     tz: str | tzinfo = "UTC",
+    labels: Any = None,
     level: float = 0.95,
 ) -> pd.DataFrame:
     """Compute the completion rate of ended conversations by period, with Wilson's interval.
@@ -45,7 +48,8 @@ def completion_trend(
     Parameters
     ----------
     conversations
-        Table with ``status``, ``task_completed`` and ``started_at`` or ``created_at``.
+        Table with ``status``, ``task_completed`` and ``started_at`` or ``created_at``; or verdicts of a judge of your own
+        (``lift.verdicts``), whose outcome is the verdict.
     freq
         ``"h"``, ``"D"``, ``"W"`` (from Monday), ``"MS"`` (months; ``"ME"`` and ``"M"`` mean the same), or
         ``"auto"`` (the default): days, or weeks when the median day has fewer than 10 conversations with insights (a day's
@@ -54,6 +58,11 @@ def completion_trend(
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together. All groups share one axis of periods.
     tz
         Zone whose clock cuts the periods.
+    labels
+        Labels of people, some of whose conversations were drawn at random with a known ``chance`` (`label_plan`): columns
+        ``conversation_id``, ``question``, ``value``, ``labeller``, ``labelled_at``, ``chance``. They correct the rates, which
+        are then right whatever the judge is.
+        A period needs as many labels as any other group.
     level
         Coverage of each interval.
 
@@ -63,12 +72,15 @@ def completion_trend(
         One row a period (and group), in order of time, none left out between the first and the last:
         ``period_start`` in ``tz``, ``by`` if given, ``n`` ended conversations with insights, ``completed`` of
         them, ``rate``, ``rate_low``, ``rate_high`` as fractions (NaN when ``n`` is 0), ``n_missing``,
-        ``n_in_progress``. ``attrs["promptlift"]`` says the ``freq`` that was used and ``n_undated``, the rows
-        without any time. Of days and weeks it also has ``trends``, a test of the slope over the days for each group with at least 14 days
+        ``n_in_progress``, and with ``labels`` the corrected columns of ``completion``. ``attrs["promptlift"]`` says the
+        ``freq`` that was used and ``n_undated``, the rows without any time. Of days and weeks it also has ``trends``, a test
+        of the slope over the days for each group with at least 14 days
         and 100 conversations: ``group``, ``points_per_day`` with ``points_low`` and ``points_high`` (percentage
         points, 95 %), ``p_holm`` (adjusted over the groups) and ``is_trend``, whether it may be called one; where
         it may, ``jump_at`` is the day on which the rate most likely jumped, if it did (``jump_p`` below 0.05), with
         ``rate_before`` and ``rate_after`` it. A slope and a jump describe the same change in two ways.
+        Of verdicts, ``judge_versions`` says which versions of the judge a period has, and the attributes have
+        ``judge_changes``; nothing is said of a trend over several versions, which are several judges.
 
     Raises
     ------
@@ -78,6 +90,7 @@ def completion_trend(
         When ``freq``, ``tz``, ``by`` or ``level`` cannot be used, or there would be too many periods.
     """
     level, freq, zone = check_level(level), check_freq(freq), check_zone(tz)
+    conversations = as_outcome(conversations)
     conversations, by = one_group_column(conversations, by)
     columns = require(
         conversations, ["status", "task_completed"], by=by, taken=("period_start", *RATE_COLUMNS)
@@ -98,9 +111,14 @@ def completion_trend(
     days = count(freq="D") if weeks else found
     trends = {"trends": _trends(days)} if days.freq == "D" else {}
     columns_of_rates = rate_columns(found.counts, level)
-    return period_table(
+    result = period_table(
         found, conversations, "completion_trend", columns_of_rates, by=by, level=level, **trends
     )
+    facts = facts_of(result)
+    facts |= version_marks(result, conversations, found.starts)
+    if len(facts.get("judge_versions", ())) > 1 and "trends" in facts:
+        facts["trends"] = []
+    return with_rates(result, conversations, labels, by=by, level=level)
 
 
 def _trends(found: PeriodCounts) -> list[dict[str, Any]]:

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.arms import read_arms
-from promptlift.analysis.mentions import find_mentions, judged_rows
+from promptlift.analysis.long_mentions import LABELS, check_engines
+from promptlift.analysis.mentions import found_in
 from promptlift.analysis.one_line import one_line
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.period_counts import started, times_of
@@ -27,7 +28,8 @@ from promptlift.analysis.reading import (
     rows_with,
 )
 from promptlift.analysis.segment_columns import PAIR_SEPARATOR
-from promptlift.analysis.segments import judged_outcomes, splits_of
+from promptlift.analysis.segment_rows import judged_outcomes
+from promptlift.analysis.segments import splits_of
 from promptlift.analysis.sentiments import sentiment_codes
 from promptlift.analysis.spans import Span, instant
 from promptlift.schema.insights import SENTIMENTS
@@ -48,12 +50,13 @@ _MOST_LISTED: Final = 8
 
 @dataclass(frozen=True)
 class _Asked:
-    """What was asked for: the result, what it says about itself, the conversations, and the values of the mark."""
+    """What was asked for: the result, what it says about itself, the conversations, the values of the mark, and the long table."""
 
     table: pd.DataFrame
     facts: dict[str, Any]
     frame: pd.DataFrame
     mark: dict[str, Any]
+    mentions: Any = None
 
     def in_group(self) -> NDArray[np.bool_]:
         """Return a mask of the rows of the group; all rows where none was named."""
@@ -69,7 +72,7 @@ class _Asked:
         return span.contains(started(self.frame, times_of(self.frame)))
 
 
-def conversations_of(table: pd.DataFrame, conversations: Any, *mark: Any) -> Any:
+def conversations_of(table: pd.DataFrame, conversations: Any, *mark: Any, mentions: Any = None) -> Any:
     """Return the conversations that a number of an analysis counts.
 
     Parameters
@@ -84,6 +87,8 @@ def conversations_of(table: pd.DataFrame, conversations: Any, *mark: Any) -> Any
         group and the sentiment; the sentiment and the group; the column and its segment; the variant or the control; of
         a change the title and ``"before"`` or ``"after"``. There is no group where ``by`` was not given. What is left
         out at the end does not matter. The sentiment ``"score"`` is those with a score.
+    mentions
+        Long table of the issues or topics, where the analysis had one.
 
     Returns
     -------
@@ -120,11 +125,15 @@ def conversations_of(table: pd.DataFrame, conversations: Any, *mark: Any) -> Any
         )
     named = _named(table, mark)
     if isinstance(conversations, pd.DataFrame):
-        return conversations[rows_of(_Asked(table, facts, conversations, named))]
+        return conversations[rows_of(_Asked(table, facts, conversations, named, mentions))]
     # Engines keep no order of rows, so the rows are found again by their ids.
     require(conversations, ["conversation_id"])
     frame = collect(conversations, _needed(facts, named, names_of(conversations)))
-    ids = frame["conversation_id"][rows_of(_Asked(table, facts, frame, named))]
+    if mentions is not None:
+        check_engines(conversations, mentions, "mentions")
+        wanted = ("conversation_id", *LABELS.values(), "severity")
+        mentions = collect(mentions, [name for name in names_of(mentions) if name in wanted])
+    ids = frame["conversation_id"][rows_of(_Asked(table, facts, frame, named, mentions))]
     return rows_with(conversations, "conversation_id", ids.tolist())
 
 
@@ -249,11 +258,11 @@ def _sentiment_trend(asked: _Asked) -> NDArray[np.bool_]:
 def _mentioning(asked: _Asked, column: str, label: str) -> NDArray[np.bool_]:
     """Return a mask of the rows that mention the title."""
     title = _known_value(asked.mark[label], asked.table[label].unique(), label)
-    judged = judged_rows(asked.frame, column)
-    found = find_mentions(asked.frame[column][judged], column)
+    # The index says where the rows with insights are among all.
+    kept, found = found_in(asked.frame.reset_index(drop=True), asked.mentions, column)
     rows = np.zeros(len(asked.frame), bool)
     if title in found.titles:
-        rows[np.flatnonzero(judged)[found.row[found.title == found.titles.index(title)]]] = True
+        rows[kept.index.to_numpy()[found.row[found.title == found.titles.index(title)]]] = True
     return rows
 
 
@@ -292,7 +301,7 @@ def _segments(asked: _Asked) -> NDArray[np.bool_]:
     # Reads names of offsets too, such as UTC+02:00.
     zone: Any = pd.DatetimeIndex([], tz=options["tz"]).tz
     pair = column.split(PAIR_SEPARATOR) if PAIR_SEPARATOR in column and column not in present else []
-    splits, _ = splits_of(
+    splits = splits_of(
         asked.frame,
         outcome=asked.facts["outcome"],
         by=[] if pair else [column],
@@ -300,7 +309,8 @@ def _segments(asked: _Asked) -> NDArray[np.bool_]:
         smallest=options["smallest"],
         bins=options["bins"],
         zone=zone,
-    )
+        topics=asked.mentions,
+    ).splits
     found = next(
         one for split in splits if split.column == column for one in split.segments if one.label == label
     )

@@ -65,7 +65,13 @@ def finding(table: pd.DataFrame, **options: Any) -> str:
             "There is no sentence for this table. Pass the result of an analysis that has a plot, such as "
             "analysis.completion_trend(conversations)."
         )
-    return say(table, facts, **options)
+    said = say(table, facts, **options)
+    if "corrected" not in facts:
+        return said
+    sentences = facts["corrected"].get("sentences", ())
+    if len(sentences) == 1 and table["not_corrected"].eq("").all():
+        return str(sentences[0]).removesuffix(".")
+    return f"Uncorrected, as the judge says: {said}"
 
 
 def _completion_trend(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import collect, names_of, rows_with, with_provenance
+from promptlift.analysis.corrected import with_agreement
+from promptlift.analysis.labels import all_columns
+from promptlift.analysis.reading import collect, distinct, names_of, rows_with, with_provenance
+from promptlift.analysis.verdicts import OUTCOME, VERSION, as_outcome, labels_for, labels_of, question_of
 from promptlift.errors import FrameError
 from promptlift.schema.insights import SENTIMENTS
+from promptlift.stats.agreement import kappa_interval
 from promptlift.stats.intervals import check_level, rate_and_interval
 
 if TYPE_CHECKING:
@@ -48,9 +51,11 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     Parameters
     ----------
     labels
-        Table with conversation_id and task_completed or sentiment or both, one row a conversation: ``browser.labels``.
+        Table with conversation_id and task_completed or sentiment or both, one row a conversation: ``browser.labels``;
+        or with a row an answer: conversation_id, question, value. A column ``chance`` says how they were drawn.
     insights
-        Table with the same columns, as ``lift.insights()`` or ``lift.conversations(insights=True)`` gives it.
+        Table with the same columns, as ``lift.insights()`` or ``lift.conversations(insights=True)`` gives it; or verdicts of a
+        judge of your own (``lift.verdicts``), of which each version has a row of its own.
     level
         Coverage of the intervals.
 
@@ -61,7 +66,10 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
         others. ``question``, ``value``, ``n``, ``agreed``; ``agreement``, ``tpr`` and ``tnr`` as fractions with Wilson's
         interval (NaN where nothing can be counted); ``kappa`` with its interval, NaN where both always gave one and the
         same answer; the counts ``true_positive``, ``false_negative``, ``false_positive``, ``true_negative`` (missing for
-        all sentiments together); ``n_unjudged``.
+        all sentiments together); ``n_unjudged``. Of task completion also the judge's rate on all conversations
+        (``rate_judged``), the one that labels of known ``chance`` correct (``rate_corrected`` with its ends, by PPI++, and
+        ``rate_rogan_gladen``), ``n_effective``, and ``not_corrected``, why there is none. Of a judge of your own ``judge`` and ``judge_version``
+        come first, and ``question`` is its name.
 
     Raises
     ------
@@ -96,6 +104,37 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     0.75 0.5 1.0 0.5
     """
     level = check_level(level)
+    judged = as_outcome(insights)
+    if judged is not insights:
+        return _of_versions(labels, judged, level)
+    return _agreement(_wide(labels), insights, labels, level)
+
+
+def _of_versions(labels: Any, verdicts: Any, level: float) -> pd.DataFrame:
+    """Compare each version of a judge of one's own with the labels of its question."""
+    if not distinct(verdicts, VERSION):
+        raise ValueError(
+            "The judge has no verdicts yet; lift.judges.plan(name).run() puts it to conversations."
+        )
+    question = question_of(verdicts)
+    labels = labels_for(labels, question)
+    ids, values = labels_of(labels, question)
+    said = pd.DataFrame({KEY: ids, OUTCOME: values})
+    parts = []
+    for version, rows in all_columns(verdicts).groupby(VERSION, sort=True):
+        part = _agreement(said, rows, labels, level).assign(question=question, value="yes")
+        part.insert(0, "judge", rows["judge"].iloc[0])
+        part.insert(1, VERSION, version)
+        parts.append(part)
+    result = pd.concat(parts, ignore_index=True).astype(
+        {"judge": "str", VERSION: "Int64", "question": "str", "value": "str"}
+    )
+    result.attrs = parts[-1].attrs
+    return result
+
+
+def _agreement(labels: Any, insights: Any, given: Any, level: float) -> pd.DataFrame:
+    """Compare wide labels with insights; ``given`` are the labels as they came, which correct the rates."""
     questions = _shared_questions(labels, insights)
     said = _answers(labels, questions, "labels")
     judged = _answers(rows_with(insights, KEY, list(said.index)), questions, "insights")
@@ -105,7 +144,19 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
     result = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(
         {"question": "str", "value": "str", **dict.fromkeys(_COUNTS, "Int64")}
     )
-    return with_provenance(result, insights, "judge_agreement", level=level)
+    result = with_provenance(result, insights, "judge_agreement", level=level)
+    return with_agreement(result, insights, given, level=level)
+
+
+def _wide(labels: Any) -> Any:
+    """Return labels with a column for each question; of several labellers the first that answered counts."""
+    present = names_of(labels)
+    if not {KEY, "question", "value"} <= set(present):
+        return labels
+    long = collect(labels, [KEY, "question", "value"]).dropna()
+    long = long.assign(question=long["question"].replace({"completed": "task_completed"}))
+    long = long.drop_duplicates([KEY, "question"])
+    return long.pivot(index=KEY, columns="question", values="value").reset_index().rename_axis(columns=None)  # noqa: PD010
 
 
 def _compare(
@@ -155,6 +206,8 @@ def _answers(table: Any, questions: Sequence[str], name: str) -> pd.DataFrame:
 def _codes(column: pd.Series[Any], answers: Sequence[Any], name: str) -> pd.Series[Any]:
     """Return the place of each answer in ``answers``, -1 where there is none."""
     given = column.astype("object")
+    if answers == _ANSWERS[OUTCOME]:
+        given = given.map(_yes_or_no)
     known = given.notna()
     codes = pd.Series(-1, index=column.index, dtype=np.int64)
     for place, answer in enumerate(answers):
@@ -166,6 +219,13 @@ def _codes(column: pd.Series[Any], answers: Sequence[Any], name: str) -> pd.Seri
             f"answers are {', '.join(map(str, answers))}."
         )
     return codes
+
+
+def _yes_or_no(answer: Any) -> Any:
+    """Read the words that tables of labels keep; anything else stays as it is."""
+    return (
+        {"yes": True, "no": False}.get(answer.strip().lower(), answer) if isinstance(answer, str) else answer
+    )
 
 
 def _rows(
@@ -199,34 +259,5 @@ def _row(question: str, value: str, counts: NDArray[np.int64], unjudged: int, le
         part, whole = shares.get(name, (0, 0))
         values = rate_and_interval(part, whole, level=level)
         row |= dict(zip((name, f"{name}_low", f"{name}_high"), map(float, values), strict=True))
-    row["kappa"], row["kappa_low"], row["kappa_high"] = _kappa_interval(counts, level)
+    row["kappa"], row["kappa_low"], row["kappa_high"] = kappa_interval(counts, level)
     return row
-
-
-def _kappa_interval(counts: NDArray[np.int64], level: float) -> tuple[float, float, float]:
-    """Compute kappa and the ends of its interval; NaN where chance alone would always agree."""
-    kappa, _ = _kappa(counts.astype(np.float64))
-    if np.isnan(kappa):
-        return kappa, np.nan, np.nan
-    centre, error = _kappa(counts + 0.5)
-    half = NormalDist().inv_cdf(0.5 + level / 2) * error
-    return kappa, max(-1.0, min(centre - half, kappa)), min(1.0, max(centre + half, kappa))
-
-
-def _kappa(counts: NDArray[np.floating]) -> tuple[float, float]:
-    """Compute Cohen's kappa and its standard error: equations 2 and 13 of Fleiss, Cohen and Everitt (1969)."""
-    n = counts.sum()
-    if n == 0:
-        return np.nan, np.nan
-    p = counts / n
-    rows, columns, same = p.sum(axis=1), p.sum(axis=0), np.diag(p)
-    observed, chance = same.sum(), float(rows @ columns)
-    if chance >= 1:
-        return np.nan, np.nan
-    kappa = (observed - chance) / (1 - chance)
-    rest = 1 - kappa
-    diagonal = (same * (1 - (rows + columns) * rest) ** 2).sum()
-    margins = (columns[:, None] + rows[None, :]) ** 2 * p
-    other = rest**2 * (margins.sum() - np.trace(margins))
-    variance = (diagonal + other - (kappa - chance * rest) ** 2) / ((1 - chance) ** 2 * n)
-    return float(kappa), float(np.sqrt(max(variance, 0.0)))

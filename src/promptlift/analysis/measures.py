@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.engines import ROWS, count_by, finite_number, is_remote, named, open_table
 from promptlift.analysis.reading import (
     By,
+    Groups,
     collect,
     group_rows,
     names_of,
@@ -76,15 +79,16 @@ def measures(
     conversations, by = one_group_column(conversations, by)
     wanted = [of] if isinstance(of, str) else list(of) if of is not None else _present(conversations)
     columns = require(conversations, wanted, by=by, taken=_COLUMNS)
-    frame = collect(conversations, columns)
-    groups = group_rows(frame, by)
-    values = {name: _numbers(frame[name]) for name in wanted}
+    if is_remote(conversations):
+        groups, found = _measured_there(conversations, wanted, by)
+    else:
+        groups, found = _measured_here(collect(conversations, columns), wanted, by)
     if of is None:
-        values = {name: one for name, one in values.items() if not np.isnan(one).all()}
+        found = {name: rows for name, rows in found.items() if any(row["n"] for row in rows)}
     rows = [
-        {"measure": name, "unit": _UNITS.get(name, ""), **_row(one[groups.codes == group], level)}
+        {"measure": name, "unit": _UNITS.get(name, ""), **_row(rows[group], level)}
         for group in range(groups.count)
-        for name, one in values.items()
+        for name, rows in found.items()
     ]
     result = pd.DataFrame(rows, columns=list(_COLUMNS)).astype(
         {
@@ -93,8 +97,8 @@ def measures(
             **dict.fromkeys(("measure", "unit"), "str"),
         }
     )
-    if values:
-        groups.name_rows(result, each=len(values))
+    if found:
+        groups.name_rows(result, each=len(found))
     elif groups.names is not None:
         result.insert(0, str(groups.names.name), groups.names.head(0))
     return with_provenance(result, conversations, "measures", by=by, level=level)
@@ -114,11 +118,64 @@ def _numbers(column: pd.Series[Any]) -> NDArray[np.float64]:
     return np.where(np.isfinite(found), found, np.nan)
 
 
-def _row(values: NDArray[np.float64], level: float) -> dict[str, Any]:
+def _measured_here(
+    frame: pd.DataFrame, wanted: Sequence[str], by: str | None
+) -> tuple[Groups, dict[str, list[dict[str, float]]]]:
+    """Describe columns of numbers by group."""
+    groups = group_rows(frame, by)
+    values = {name: _numbers(frame[name]) for name in wanted}
+    found = {
+        name: [_described(one[groups.codes == group]) for group in range(groups.count)]
+        for name, one in values.items()
+    }
+    return groups, found
+
+
+def _described(values: NDArray[np.float64]) -> dict[str, float]:
     known = values[~np.isnan(values)]
     n = len(known)
-    mean = float(known.mean()) if n else np.nan
-    low, high = mean_interval(mean, known.std(ddof=1) if n > 1 else np.nan, n, level=level)
     median, p95 = np.quantile(known, (0.5, 0.95)) if n else (np.nan, np.nan)
-    numbers = (n, mean, float(low), float(high), median, p95, known.sum(), len(values) - n)
-    return dict(zip(_NUMBERS, numbers, strict=True))
+    return {
+        "n": n,
+        "mean": float(known.mean()) if n else np.nan,
+        "sd": float(known.std(ddof=1)) if n > 1 else np.nan,
+        "median": float(median),
+        "p95": float(p95),
+        "total": float(known.sum()),
+        "n_missing": len(values) - n,
+    }
+
+
+def _measured_there(
+    table: Any, wanted: Sequence[str], by: str | None
+) -> tuple[Groups, dict[str, list[dict[str, float]]]]:
+    """Describe columns of numbers by group in the engine that has them, one column at a time."""
+    opened = open_table(table)
+    schema = opened.collect_schema()
+    groups = group_rows(count_by(opened, [by]), by) if by is not None else group_rows(pd.DataFrame(), None)
+    found: dict[str, list[dict[str, float]]] = {}
+    for name in wanted:
+        if not schema[named(name)].is_numeric():
+            raise ValueError(f"Column {name} holds {schema[named(name)]}, not numbers.")
+        value = nw.col("_v")
+        frame = opened.with_columns(_v=finite_number(named(name)))
+        described = count_by(
+            frame, [by] if by else [], n=value.count(), mean=value.mean(), sd=value.std(ddof=1), total=value.sum(),
+            median=value.quantile(0.5, "linear"), p95=value.quantile(0.95, "linear"),
+        )  # fmt: skip
+        described = described.assign(n_missing=described[ROWS] - described["n"])
+        described = described.assign(total=described["total"].fillna(0.0))
+        order = np.argsort(group_rows(described, by).codes)
+        numbers: list[Any] = (
+            described.iloc[order].drop(columns=[ROWS, *([by] if by else [])]).to_dict("records")
+        )
+        found[name] = numbers
+    return groups, found
+
+
+def _row(described: dict[str, float], level: float) -> dict[str, Any]:
+    n, sd = int(described["n"]), described["sd"]
+    low, high = mean_interval(described["mean"], sd if n > 1 else np.nan, n, level=level)
+    ends = {"n": n, "mean_low": float(low), "mean_high": float(high)}
+    row: dict[str, Any] = described | ends
+    return {name: row[name] for name in _NUMBERS}

@@ -7,28 +7,44 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.engines import ROWS, count_by, is_remote, open_table
+from promptlift.analysis.long_mentions import (
+    EXAMPLE,
+    KEPT,
+    SEVERITY,
+    SIGNS_OF_INSIGHTS,
+    TITLE,
+    check_engines,
+    count_mentions,
+    judged_here,
+    judged_there,
+    needs_long_table,
+    read_mentions,
+)
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import (
     By,
     Groups,
     collect,
+    count_by_key,
     group_rows,
     names_of,
     one_group_column,
     require,
     with_provenance,
 )
+from promptlift.schema.insights import SEVERITIES
 from promptlift.stats.intervals import check_level, rate_and_interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SEVERITIES", "Found", "check_top", "find_mentions", "issues", "judged_rows", "topics"]
+__all__ = ["SEVERITIES", "Found", "check_top", "find_mentions", "found_in", "issues", "judged_rows", "topics"]
 
-SEVERITIES = ("low", "medium", "high")
 _RATED = ("n_rated", "completed", "rate", "rate_low", "rate_high")
 _COLUMNS = (
     "n",
@@ -43,7 +59,9 @@ _COLUMNS = (
 )
 
 
-def issues(conversations: Any, *, by: By = None, top: int | None = 10, level: float = 0.95) -> pd.DataFrame:
+def issues(
+    conversations: Any, *, mentions: Any = None, by: By = None, top: int | None = 10, level: float = 0.95
+) -> pd.DataFrame:
     """Count the issues that conversations had, the most frequent first, with Wilson's intervals.
 
     A conversation counts once for an issue, however often it names it. Tasks that fail more often with an issue
@@ -53,7 +71,10 @@ def issues(conversations: Any, *, by: By = None, top: int | None = 10, level: fl
     ----------
     conversations
         Table with ``conversation_id``, ``issues`` (a list of ``{"title", "severity"}`` for each conversation),
-        ``task_completed`` and, if there, ``status``.
+        ``task_completed`` and, if there, ``status`` and ``has_insights``.
+    mentions
+        The issues as a long table, one row a mention, such as ``lift.issues()`` gives, instead of the lists; needed where an
+        engine (DuckDB, Spark) has the conversations, and in the same engine.
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together. Each issue then has a row for every group.
     top
@@ -68,7 +89,8 @@ def issues(conversations: Any, *, by: By = None, top: int | None = 10, level: fl
         insights, ``share``, ``share_low``, ``share_high``; ``severity``, the worst one named, in ``n_worst`` of the
         ``n`` conversations; then of ended
         conversations with it ``n_rated``, ``completed``, ``rate``, ``rate_low``, ``rate_high``, and the same
-        of those without it, ending in ``_without``; ``example_id``, the first conversation that has it.
+        of those without it, ending in ``_without``; ``example_id``, the first conversation that has it (in an engine, which
+        keeps no order, the one with the first id).
         Rates and shares are fractions, NaN where nothing was counted. ``attrs["promptlift"]`` says ``n_titles``,
         how many different ones there are, and ``n_judged``, the conversations with insights.
 
@@ -77,19 +99,24 @@ def issues(conversations: Any, *, by: By = None, top: int | None = 10, level: fl
     FrameError
         When a column is missing.
     ValueError
-        When ``by``, ``top`` or ``level`` cannot be used, or ``issues`` does not hold lists.
+        When ``by``, ``top`` or ``level`` cannot be used, ``issues`` does not hold lists, or an engine has only lists.
     """
-    return _mentions(conversations, "issues", "issue", by=by, top=top, level=level)
+    return _mentions(conversations, mentions, "issues", "issue", by=by, top=top, level=level)
 
 
-def topics(conversations: Any, *, by: By = None, top: int | None = 10, level: float = 0.95) -> pd.DataFrame:
+def topics(
+    conversations: Any, *, mentions: Any = None, by: By = None, top: int | None = 10, level: float = 0.95
+) -> pd.DataFrame:
     """Count the topics that conversations were about, the most frequent first, with Wilson's intervals.
 
     Parameters
     ----------
     conversations
         Table with ``conversation_id``, ``topics`` (a list of texts for each conversation), ``task_completed``
-        and, if there, ``status``.
+        and, if there, ``status`` and ``has_insights``.
+    mentions
+        The topics as a long table, such as ``lift.topics()`` gives, instead of the lists; needed where an engine (DuckDB,
+        Spark) has the conversations, and in the same engine.
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together. Each topic then has a row for every group.
     top
@@ -107,9 +134,9 @@ def topics(conversations: Any, *, by: By = None, top: int | None = 10, level: fl
     FrameError
         When a column is missing.
     ValueError
-        When ``by``, ``top`` or ``level`` cannot be used, or ``topics`` does not hold lists.
+        When ``by``, ``top`` or ``level`` cannot be used, ``topics`` does not hold lists, or an engine has only lists.
     """
-    table = _mentions(conversations, "topics", "topic", by=by, top=top, level=level)
+    table = _mentions(conversations, mentions, "topics", "topic", by=by, top=top, level=level)
     return table.drop(columns=["severity", "n_worst"])
 
 
@@ -123,24 +150,59 @@ class Found:
     severity: NDArray[np.intp]
 
 
+@dataclass(frozen=True)
+class _Tally:
+    """Counts by title and group (titles in rows), and of each group all conversations with insights.
+
+    ``severity`` is the place of the worst one, -1 where none is named.
+    """
+
+    titles: list[str]
+    groups: Groups
+    n: NDArray[np.int64]
+    n_worst: NDArray[np.int64]
+    severity: NDArray[np.intp]
+    rated: NDArray[np.int64]
+    completed: NDArray[np.int64]
+    everyone: NDArray[np.int64]
+    all_rated: NDArray[np.int64]
+    all_completed: NDArray[np.int64]
+    example: NDArray[np.object_]
+
+
 def _mentions(
-    conversations: Any, column: str, label: str, *, by: By, top: int | None, level: float
+    conversations: Any, mentions: Any, column: str, label: str, *, by: By, top: int | None, level: float
 ) -> pd.DataFrame:
     level = check_level(level)
     check_top(top)
     conversations, by = one_group_column(conversations, by)
-    needed = ["conversation_id", column, "task_completed"]
+    if mentions is None and is_remote(conversations):
+        needs_long_table(conversations, column, "mentions")
+    needed = ["conversation_id", *([column] if mentions is None else []), "task_completed"]
     columns = require(conversations, needed, by=by, taken=(label, "example_id", *_COLUMNS))
-    optional = [name for name in ("status", "has_insights") if name in names_of(conversations)]
-    frame = collect(conversations, list(dict.fromkeys([*columns, *optional])))
-    judged = judged_rows(frame, column)
-    frame = frame[judged]
-    found = find_mentions(frame[column], column)
-    groups = group_rows(frame, by)
-    table = _table(frame, found, groups, label, level=level, top=top)
-    groups.name_rows(table, place=1)
-    facts = {"by": by, "level": level, "n_titles": len(found.titles), "n_judged": len(frame)}
+    optional = ["status", "has_insights", *([] if mentions is None else SIGNS_OF_INSIGHTS)]
+    optional = [name for name in optional if name in names_of(conversations)]
+    if mentions is not None:
+        check_engines(conversations, mentions, "mentions")
+    if is_remote(conversations):
+        tally = _tally_there(conversations, mentions, column, by)
+    else:
+        frame = collect(conversations, list(dict.fromkeys([*columns, *optional])))
+        frame, found = found_in(frame, mentions, column)
+        tally = _tally_here(frame, found, group_rows(frame, by))
+    table = _table(tally, label, level=level, top=top)
+    tally.groups.name_rows(table, place=1)
+    facts = {"by": by, "level": level, "n_titles": len(tally.titles), "n_judged": int(tally.everyone.sum())}
     return with_provenance(table, conversations, column, **facts)
+
+
+def found_in(frame: pd.DataFrame, mentions: Any, column: str) -> tuple[pd.DataFrame, Found]:
+    """Return the conversations with insights, and what they mention: by their lists, or by a long table."""
+    frame = frame[judged_rows(frame, column) if mentions is None else judged_here(frame)]
+    if mentions is None:
+        return frame, find_mentions(frame[column], column)
+    titles, row, title, severity = read_mentions(frame["conversation_id"], mentions, column)
+    return frame, _once_a_row(Found(titles, row, title, severity))
 
 
 def check_top(top: int | None) -> None:
@@ -244,54 +306,105 @@ def _title(item: Any) -> tuple[str, int]:
     return " ".join(str(title).split()), SEVERITIES.index(severity) if severity in SEVERITIES else -1
 
 
-def _table(
-    frame: pd.DataFrame, found: Found, groups: Groups, label: str, *, level: float, top: int | None
-) -> pd.DataFrame:
-    size = (len(found.titles), groups.count)
-    cell = found.title * groups.count + groups.codes[found.row]
+@dataclass(frozen=True)
+class _Counted:
+    """Rows with the group and the outcome of each, and for how many conversations it stands."""
+
+    group: NDArray[np.intp]
+    outcome: NDArray[np.int8]
+    weight: NDArray[np.int64]
+
+
+def _tally_here(frame: pd.DataFrame, found: Found, groups: Groups) -> _Tally:
+    """Count the rows of a pandas table."""
+    outcome = outcome_codes(frame)
+    everyone = _Counted(groups.codes, outcome, np.ones(len(frame), np.int64))
+    mentioned = _Counted(groups.codes[found.row], outcome[found.row], np.ones(len(found.row), np.int64))
+    ids = frame["conversation_id"].to_numpy(dtype=object)[found.row]
+    return _tally(found.titles, found.title, found.severity, ids, mentioned, everyone, groups)
+
+
+def _tally_there(conversations: Any, mentions: Any, column: str, by: str | None) -> _Tally:
+    """Count in the engine that has both tables."""
+    frame = judged_there(open_table(conversations))
+    keys: list[str] = [name for name in ("status", "task_completed") if name in names_of(conversations)]
+    keys = [*keys, *([by] if by is not None and by not in keys else [])]
+    everyone = count_by(frame.filter(nw.col(KEPT)), keys)
+    found = count_mentions(frame, mentions, column, keys).sort_values(EXAMPLE)
+    both = pd.concat([everyone, found], ignore_index=True)
+    groups = group_rows(both, by)
+    outcome, weight, size = outcome_codes(both), both[ROWS].to_numpy(np.int64), len(everyone)
+    of_all = _Counted(groups.codes[:size], outcome[:size], weight[:size])
+    of_found = _Counted(groups.codes[size:], outcome[size:], weight[size:])
+    title, titles = pd.factorize(found[TITLE])
+    severity, ids = found[SEVERITY].to_numpy(np.intp), found[EXAMPLE].to_numpy(dtype=object)
+    return _tally([str(one) for one in titles], title, severity, ids, of_found, of_all, groups)
+
+
+def _tally(
+    titles: list[str],
+    title: NDArray[np.intp],
+    said: NDArray[np.intp],
+    ids: NDArray[np.object_],
+    mentioned: _Counted,
+    everyone: _Counted,
+    groups: Groups,
+) -> _Tally:
+    """Count mentions, each with its title, severity and conversation, the example first, and all conversations."""
+    shape = (len(titles), groups.count)
+    size = shape[0] * shape[1]
+    cell = title * groups.count + mentioned.group
 
     def count(which: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return np.bincount(cell[which], minlength=size[0] * size[1]).reshape(size).astype(np.int64)
+        return count_by_key(cell[which], size, mentioned.weight[which]).reshape(shape)
 
-    outcome = outcome_codes(frame)
-    severity = np.full(size[0] * size[1], -1)
-    np.maximum.at(severity, cell, found.severity)
-    first = np.full(size[0] * size[1], -1)
-    first[cell[::-1]] = found.row[::-1]
-    n = count(np.ones(len(cell), bool))
-    n_worst = count((found.severity >= 0) & (found.severity == severity[cell]))
-    worst = severity.reshape(size).max(axis=1, initial=-1)
-    totals, worsts = n.sum(axis=1).tolist(), worst.tolist()
-    order = sorted(range(size[0]), key=lambda i: (-totals[i], -worsts[i], found.titles[i]))[:top]
-    shown = n[order]
-    everyone = np.broadcast_to(np.bincount(groups.codes, minlength=groups.count), shown.shape)
-    rated, completed = count(outcome[found.row] >= 2)[order], count(outcome[found.row] == 3)[order]
-    all_rated = np.bincount(groups.codes[outcome >= 2], minlength=groups.count)
-    all_completed = np.bincount(groups.codes[outcome == 3], minlength=groups.count)
-    ids = frame["conversation_id"].to_numpy(dtype=object)
-    example = [ids[row] if row >= 0 else None for row in first.reshape(size)[order].ravel()]
+    def count_all(which: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return count_by_key(everyone.group[which], groups.count, everyone.weight[which])
+
+    severity = np.full(size, -1)
+    np.maximum.at(severity, cell, said)
+    example = np.full(size, None, dtype=object)
+    example[cell[::-1]] = ids[::-1]
+    return _Tally(
+        titles=titles,
+        groups=groups,
+        n=count(np.ones(len(cell), bool)),
+        n_worst=count((said >= 0) & (said == severity[cell])),
+        severity=severity.reshape(shape),
+        rated=count(mentioned.outcome >= 2),
+        completed=count(mentioned.outcome == 3),
+        everyone=count_all(np.ones(len(everyone.group), bool)),
+        all_rated=count_all(everyone.outcome >= 2),
+        all_completed=count_all(everyone.outcome == 3),
+        example=example.reshape(shape),
+    )
+
+
+def _table(tally: _Tally, label: str, *, level: float, top: int | None) -> pd.DataFrame:
+    totals = tally.n.sum(axis=1).tolist()
+    worsts = tally.severity.max(axis=1, initial=-1).tolist()
+    order = sorted(range(len(totals)), key=lambda i: (-totals[i], -worsts[i], tally.titles[i]))[:top]
+    shown, rated, completed = tally.n[order], tally.rated[order], tally.completed[order]
+    everyone = np.broadcast_to(tally.everyone, shown.shape)
+    unrated, uncompleted = tally.all_rated - rated, tally.all_completed - completed
+    titles = np.repeat([tally.titles[i] for i in order], tally.groups.count)
     return pd.DataFrame(
         {
-            label: pd.Series(np.repeat([found.titles[i] for i in order], groups.count), dtype="str"),
+            label: pd.Series(titles, dtype="str"),
             "n": shown.ravel(),
             "total": everyone.ravel(),
             **_rate(shown, everyone, ("share", "share_low", "share_high"), level),
             "severity": pd.Categorical.from_codes(
-                severity.reshape(size)[order].ravel(), categories=pd.Index(SEVERITIES), ordered=True
+                tally.severity[order].ravel(), categories=pd.Index(SEVERITIES), ordered=True
             ),
-            "n_worst": n_worst[order].ravel(),
+            "n_worst": tally.n_worst[order].ravel(),
             "n_rated": rated.ravel(),
             "completed": completed.ravel(),
             **_rate(completed, rated, ("rate", "rate_low", "rate_high"), level),
-            "n_rated_without": (all_rated - rated).ravel(),
-            "completed_without": (all_completed - completed).ravel(),
-            **_rate(
-                all_completed - completed,
-                all_rated - rated,
-                ("rate_without", "rate_low_without", "rate_high_without"),
-                level,
-            ),
-            "example_id": pd.Series(example, dtype="str"),
+            "n_rated_without": unrated.ravel(),
+            "completed_without": uncompleted.ravel(),
+            **_rate(uncompleted, unrated, ("rate_without", "rate_low_without", "rate_high_without"), level),
+            "example_id": pd.Series(tally.example[order].ravel(), dtype="str"),
         }
     )
 

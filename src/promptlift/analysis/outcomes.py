@@ -28,7 +28,7 @@ OUTCOMES = ("in_progress", "unknown", "failed", "completed")
 RATE_COLUMNS = ("n", "completed", "rate", "rate_low", "rate_high", "n_missing", "n_in_progress")
 
 
-def completion(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.DataFrame:
+def completion(conversations: Any, *, by: By = None, labels: Any = None, level: float = 0.95) -> pd.DataFrame:
     """Compute the completion rate of ended conversations, with Wilson's interval.
 
     Conversations still ``in_progress`` count neither way. Neither do ended ones without insights: they are no
@@ -37,10 +37,15 @@ def completion(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.
     Parameters
     ----------
     conversations
-        Table with ``status`` and ``task_completed``.
+        Table with ``status`` and ``task_completed``; or verdicts of a judge of your own (``lift.verdicts``), whose outcome
+        is the verdict.
     by
         Column that names groups, such as ``"prompt"`` or ``"llm_model"``, or a list of columns that name them together
         (``["prompt", "metadata.channel"]``). Rows without a value are a group of their own.
+    labels
+        Labels of people, some of whose conversations were drawn at random with a known ``chance`` (`label_plan`): columns
+        ``conversation_id``, ``question``, ``value``, ``labeller``, ``labelled_at``, ``chance``. They correct the rates, which
+        are then right whatever the judge is.
     level
         Coverage of the interval.
 
@@ -49,7 +54,9 @@ def completion(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.
     DataFrame
         One row, or one a group (then ``by`` comes first): ``n`` ended conversations with insights, ``completed``
         of them, ``rate``, ``rate_low``, ``rate_high`` as fractions (NaN when ``n`` is 0), ``n_missing`` ended
-        ones without insights, ``n_in_progress``.
+        ones without insights, ``n_in_progress``. With ``labels`` also ``rate_corrected``
+        with its ends, ``n_labels``, ``n_effective`` (labels that would say as much without the judge) and
+        ``not_corrected``, why a row has no corrected rate; ``attrs["promptlift"]["corrected"]`` says it in words.
 
     Raises
     ------
@@ -69,7 +76,10 @@ def completion(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.
     >>> completion(table)[["n", "completed", "n_in_progress"]].to_dict("records")
     [{'n': 3, 'completed': 2, 'n_in_progress': 1}]
     """
+    from promptlift.analysis import corrected, verdicts  # noqa: PLC0415  (which read outcomes themselves)
+
     level = check_level(level)
+    conversations = verdicts.as_outcome(conversations)
     conversations, by = one_group_column(conversations, by)
     columns = require(conversations, ["status", "task_completed"], by=by, taken=RATE_COLUMNS)
     counted = count_rows(conversations, columns)
@@ -78,7 +88,8 @@ def completion(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.
     counts = count_by_key(key, groups.count * len(OUTCOMES), counted.weight)
     result = pd.DataFrame(rate_columns(counts.reshape(-1, len(OUTCOMES)), level))
     groups.name_rows(result)
-    return with_provenance(result, conversations, "completion", by=by, level=level)
+    result = with_provenance(result, conversations, "completion", by=by, level=level)
+    return corrected.with_rates(result, conversations, labels, by=by, level=level)
 
 
 def outcome_codes(frame: pd.DataFrame) -> NDArray[np.int8]:

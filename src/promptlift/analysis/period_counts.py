@@ -109,8 +109,11 @@ def count_periods(
     """
     times = times_of(table)
     span = grain(zone, "D" if freq == "auto" else freq)
-    counted = count_rows(table, columns, times=times, whole_hours=span % 3_600_000_000 == 0, score=score)
-    at = started(counted.frame, [TICK] if counted.weight is not None else times)
+    counted = count_rows(table, columns, times=times, span=span, score=score)
+    if counted.weight is None:
+        at = started(counted.frame, times)
+    else:
+        at = counted.frame[TICK].to_numpy(np.int64, na_value=NO_TIME)
     groups = group_rows(counted.frame, by)
     key = groups.codes * size + codes(counted.frame)
     parts = score_parts(counted, score) if score is not None else None

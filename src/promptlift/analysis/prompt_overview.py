@@ -8,17 +8,16 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.corrected import with_rates
+from promptlift.analysis.engines import ROWS, count_by, known_number, named, open_table, with_instant
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, started
 from promptlift.analysis.reading import (
     TIMES,
     By,
-    collect,
     count_by_key,
     count_rows,
-    first_known,
     group_rows,
-    known_number,
     names_of,
     one_group_column,
     require,
@@ -45,7 +44,9 @@ _COLUMNS = (
 )
 
 
-def prompt_overview(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.DataFrame:
+def prompt_overview(
+    conversations: Any, *, by: By = None, labels: Any = None, level: float = 0.95
+) -> pd.DataFrame:
     """Compute the headline numbers of conversations, each with its interval.
 
     Parameters
@@ -55,6 +56,8 @@ def prompt_overview(conversations: Any, *, by: By = None, level: float = 0.95) -
         ``started_at`` or ``created_at``.
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together.
+    labels
+        Labels of people that correct the completion rate, as for ``completion``.
     level
         Coverage of each interval.
 
@@ -66,7 +69,7 @@ def prompt_overview(conversations: Any, *, by: By = None, level: float = 0.95) -
         ``n_missing``); the mean sentiment score, -1 to 1, of ``sentiment_n`` conversations with its t interval,
         cut to that range: ``sentiment_mean``, ``sentiment_low``, ``sentiment_high``; for each label its count
         (``negative``), ``negative_share``, ``negative_low``, ``negative_high``; ``first_at`` and ``last_at``,
-        UTC. NaN where nothing was counted. ``attrs["promptlift"]["analyser"]`` says who judged.
+        UTC; with ``labels`` the corrected columns of ``completion``. NaN where nothing was counted. ``attrs["promptlift"]["analyser"]`` says who judged.
 
     Raises
     ------
@@ -77,8 +80,8 @@ def prompt_overview(conversations: Any, *, by: By = None, level: float = 0.95) -
     """
     level = check_level(level)
     conversations, by = one_group_column(conversations, by)
-    labels = ["status", "task_completed", "sentiment"]
-    columns = require(conversations, [*labels, "sentiment_score"], by=by, taken=_COLUMNS)
+    answers = ["status", "task_completed", "sentiment"]
+    columns = require(conversations, [*answers, "sentiment_score"], by=by, taken=_COLUMNS)
     counted = count_rows(conversations, [name for name in columns if name != "sentiment_score"])
     groups = group_rows(counted.frame, by)
     outcome, label = outcome_codes(counted.frame), sentiment_codes(counted.frame["sentiment"])
@@ -102,7 +105,8 @@ def prompt_overview(conversations: Any, *, by: By = None, level: float = 0.95) -
     result = result.assign(**score, **share_columns(counts.sum(axis=(1, 3))[:, :3], level))
     result["first_at"], result["last_at"] = values["first_at"], values["last_at"]
     groups.name_rows(result)
-    return with_provenance(result, conversations, "prompt_overview", by=by, level=level)
+    result = with_provenance(result, conversations, "prompt_overview", by=by, level=level)
+    return with_rates(result, conversations, labels, by=by, level=level)
 
 
 def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:
@@ -110,33 +114,30 @@ def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.Data
     times = [name for name in TIMES if name in names_of(table)]
     if by is None and isinstance(table, pd.DataFrame) and table["sentiment_score"].dtype == np.float64:
         return _values_of_all(table, times)
-    native = (
-        table[[*([by] if by else []), "sentiment_score", *times]]
-        if isinstance(table, pd.DataFrame)
-        else table
-    )
-    frame = nw.from_native(native).lazy()
+    if isinstance(table, pd.DataFrame):
+        at = started(table, times) if times else np.full(len(table), NO_TIME)
+        known = pd.arrays.IntegerArray(at, at == NO_TIME)
+        frame = open_table(table[[*([by] if by else []), "sentiment_score"]].assign(_at=known))
+    elif times:
+        frame = with_instant(open_table(table), times, "_at")
+    else:
+        frame = open_table(table).with_columns(_at=nw.lit(None, dtype=nw.Int64()))
     frame = frame.with_columns(
-        _group=nw.col(by) if by else nw.lit(0),
-        _score=known_number("sentiment_score"),
-        _at=first_known(times) if times else nw.lit(None),
+        _group=nw.col(named(by)) if by else nw.lit(0), _score=known_number("sentiment_score")
     )
-    at = nw.col("_at")
-    grouped = frame.group_by("_group").agg(
-        n=nw.col("_score").count(),
-        mean=nw.col("_score").mean(),
-        sd=nw.col("_score").std(ddof=1),
-        first_at=at.min(),
-        last_at=at.max(),
-    )
-    small = collect(grouped.to_native(), ["_group", "n", "mean", "sd", "first_at", "last_at"])
+    score, began = nw.col("_score"), nw.col("_at")
+    small = count_by(
+        frame, ["_group"], n=score.count(), mean=score.mean(), sd=score.std(ddof=1), first_at=began.min(), last_at=began.max()
+    )  # fmt: skip
+    small = small.drop(columns=ROWS)
     order = group_rows(small, "_group").codes
     wanted = range(1 if names is None else len(names))
     small = small.assign(_place=order).set_index("_place").reindex(wanted).drop(columns="_group")
     small["n"] = small["n"].fillna(0).astype(np.int64)
     small["mean"], small["sd"] = small["mean"].astype(np.float64), small["sd"].astype(np.float64)
     for name in ("first_at", "last_at"):
-        small[name] = pd.to_datetime(small[name], utc=True).astype("datetime64[us, UTC]")
+        at = small[name].to_numpy(np.int64, na_value=NO_TIME)
+        small[name] = pd.DatetimeIndex(at.view("datetime64[us]"), tz="UTC")
     return small
 
 

@@ -11,6 +11,18 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.engines import (
+    ROWS,
+    column_name,
+    count_by,
+    fetch,
+    floored,
+    is_remote,
+    known_number,
+    named,
+    open_table,
+    with_instant,
+)
 from promptlift.errors import FrameError
 from promptlift.frames.columns import dtype_of
 from promptlift.frames.layouts import TABLES
@@ -31,12 +43,10 @@ __all__ = [
     "count_rows",
     "distinct",
     "facts_of",
-    "first_known",
     "group_rows",
     "instants",
     "is_missing",
     "is_rehearsal",
-    "known_number",
     "names_of",
     "one_group_column",
     "require",
@@ -51,7 +61,6 @@ GROUP_SEPARATOR = " · "
 NO_VALUE = "(none)"
 TIMES = ("started_at", "created_at")
 TICK = "_tick"
-ROWS = "_rows"
 _PARTS = ("_score_n", "_score_sum", "_score_squares")
 _MOST_LISTED = 20
 ANALYSER_NOTES = {
@@ -70,6 +79,7 @@ _CALLS = {
     "step_failures": "lift.step_failures(prompt_id)",
     "fleet": "lift.fleet()",
     "targets": "lift.targets(optimization_id)",
+    "edits": "lift.edits(optimization_id)",
     "production_metrics": "lift.production_metrics(optimization_id)",
 }
 
@@ -112,7 +122,7 @@ def names_of(table: Any) -> list[str]:
             f"This needs a table (pandas, Polars, PyArrow or another that narwhals accepts), not "
             f"{type(table).__name__}. Read one with {_CALLS['conversations']}."
         ) from None
-    return list(frame.collect_schema().names())
+    return [column_name(name) for name in frame.collect_schema().names()]
 
 
 def require(
@@ -198,9 +208,19 @@ def one_group_column(table: Any, by: By) -> tuple[Any, str | None]:
     joined = GROUP_SEPARATOR.join(names)
     if isinstance(table, pd.DataFrame):
         return table.assign(**{joined: _joined_values(table, names)}), joined
-    parts = [nw.col(name).cast(nw.String()).fill_null(NO_VALUE) for name in names]
-    whole = nw.concat_str(*parts, separator=GROUP_SEPARATOR).alias(joined)
-    return nw.from_native(table).with_columns(whole).to_native(), joined
+    frame = open_table(table)
+    schema = frame.collect_schema()
+    parts = [_text(named(name), schema[named(name)]) for name in names]
+    whole = nw.concat_str(*parts, separator=GROUP_SEPARATOR).alias(named(joined))
+    return frame.with_columns(whole).to_native(), joined
+
+
+def _text(column: str, kind: Any) -> nw.Expr:
+    """Return a column as the texts that pandas makes of it; engines write true and false in small letters."""
+    value = nw.col(column)
+    if kind == nw.Boolean:
+        value = nw.when(value).then(nw.lit("True")).otherwise(nw.when(~value).then(nw.lit("False")))
+    return value.cast(nw.String()).fill_null(NO_VALUE)
 
 
 def _joined_values(table: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
@@ -231,23 +251,24 @@ def collect(table: Any, columns: Sequence[str]) -> pd.DataFrame:
     """Return columns of any table as a pandas DataFrame, all rows."""
     if isinstance(table, pd.DataFrame):
         return table[list(columns)]
-    frame: pd.DataFrame = nw.from_native(table).lazy().select(*columns).collect().to_pandas()
-    return frame
+    return fetch(open_table(table).select(*map(named, columns)))
 
 
 def rows_with(table: Any, column: str, values: Sequence[Any]) -> Any:
     """Select the rows that have one of these values in a column, where the table lives."""
     if isinstance(table, pd.DataFrame):
         return table[table[column].isin(values)]
-    return nw.from_native(table).filter(nw.col(column).is_in(values)).to_native()
+    if is_remote(table):
+        table, column = open_table(table).to_native(), named(column)
+    frame = nw.from_native(table)
+    return (frame.filter(nw.col(column).is_in(values)) if len(values) else frame.head(0)).to_native()
 
 
 def distinct(table: Any, column: str) -> list[Any]:
     """Return the different values of a column, without missing ones."""
-    native = table
-    if not isinstance(table, pd.DataFrame):
-        native = nw.from_native(table).lazy().select(column).unique().to_native()
-    return list(collect(native, [column])[column].dropna().unique())
+    if isinstance(table, pd.DataFrame):
+        return list(table[column].dropna().unique())
+    return list(count_by(open_table(table), [column])[column].dropna().unique())
 
 
 def check_prompts(table: Any, prompt_ids: Sequence[str]) -> None:
@@ -271,12 +292,7 @@ def check_prompts(table: Any, prompt_ids: Sequence[str]) -> None:
 
 
 def count_rows(
-    table: Any,
-    columns: Sequence[str],
-    *,
-    times: Sequence[str] = (),
-    whole_hours: bool = True,
-    score: str | None = None,
+    table: Any, columns: Sequence[str], *, times: Sequence[str] = (), span: int = 1, score: str | None = None
 ) -> Counted:
     """Count the rows of a table by the values of some columns, where the table lives.
 
@@ -290,41 +306,25 @@ def count_rows(
     columns
         Columns to count by.
     times
-        Time columns; the first that is not null counts, cut to the hour or the minute, as column ``_tick``.
-    whole_hours
-        Whether whole hours are precise enough.
+        Time columns; the first that is not null counts, in microseconds since 1970 UTC, as column ``_tick``.
+    span
+        Microseconds to whose multiples the times are lowered.
     score
         Column of numbers that `score_parts` sums.
     """
     if isinstance(table, pd.DataFrame):
         return Counted(table, None)
-    frame = nw.from_native(table).lazy()
-    keys = list(columns)
+    frame, keys, sums = open_table(table), list(columns), {}
     if times:
-        # SQL engines cut hours in the session's time zone, which may be a half-hour one.
-        fine = frame.implementation not in _HOUR_SAFE or not whole_hours
-        tick = first_known(times).dt.truncate("1m" if fine else "1h")
-        frame = frame.with_columns(tick.alias(TICK))
+        frame = with_instant(frame, times, TICK).with_columns(floored(TICK, span).alias(TICK))
         keys.append(TICK)
-    sums = []
     if score is not None:
-        value = known_number(score)
-        frame = frame.with_columns(_value=value, _square=value * value)
-        sums = [nw.col("_value").count(), nw.col("_value").sum(), nw.col("_square").sum()]
-        sums = [total.alias(name) for total, name in zip(sums, _PARTS, strict=True)]
-    counted = frame.group_by(*keys).agg(nw.len().alias(ROWS), *sums).collect().to_pandas()
+        frame = frame.with_columns(_value=known_number(named(score)))
+        value = nw.col("_value")
+        frame = frame.with_columns(_square=value * value)
+        sums = dict(zip(_PARTS, (value.count(), value.sum(), nw.col("_square").sum()), strict=True))
+    counted = count_by(frame, keys, **sums)
     return Counted(counted, counted[ROWS].to_numpy(dtype=np.int64))
-
-
-def first_known(columns: Sequence[str]) -> nw.Expr:
-    """Return the first of the columns that is not null."""
-    return nw.coalesce(*columns) if len(columns) > 1 else nw.col(columns[0])
-
-
-def known_number(column: str) -> nw.Expr:
-    """Return a column of numbers as float64, null where it is null or NaN."""
-    value = nw.col(column)
-    return nw.when(~value.is_null() & ~value.is_nan()).then(value.cast(nw.Float64()))
 
 
 def score_parts(counted: Counted, score: str) -> NDArray[np.float64]:
@@ -335,14 +335,6 @@ def score_parts(counted: Counted, score: str) -> NDArray[np.float64]:
     known = ~np.isnan(value)
     value = np.where(known, value, 0.0)
     return np.stack([known.astype(np.float64), value, value * value])
-
-
-_HOUR_SAFE = (
-    nw.Implementation.PANDAS,
-    nw.Implementation.POLARS,
-    nw.Implementation.PYARROW,
-    nw.Implementation.DASK,
-)
 
 
 def group_rows(frame: pd.DataFrame, by: str | None) -> Groups:

@@ -10,19 +10,34 @@ import pandas as pd
 
 from promptlift.analysis.mentions import find_mentions
 from promptlift.analysis.one_line import one_line
-from promptlift.analysis.period_counts import NO_TIME, started
+from promptlift.analysis.period_counts import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import tzinfo
 
     from numpy.typing import NDArray
 
-__all__ = ["HOUR", "NOT_GIVEN", "PAIR_SEPARATOR", "Segment", "Split", "hours", "pair_of", "split_of"]
+    from promptlift.analysis.segment_rows import EngineRows, Rows
+
+__all__ = [
+    "HOLDS_LISTS",
+    "HOUR",
+    "NOT_GIVEN",
+    "PAIR_SEPARATOR",
+    "Segment",
+    "Split",
+    "hours",
+    "pair_of",
+    "split_of",
+    "split_of_topics",
+    "unused",
+]
 
 HOUR: Final = "hour"
 NOT_GIVEN: Final = "not given"
 PAIR_SEPARATOR: Final = " × "
+HOLDS_LISTS: Final = "it holds lists or other values that cannot name a segment"
 _LABEL_WIDTH: Final = 120
 _LISTS: Final = ("topics", "tags", "issues")
 
@@ -36,13 +51,16 @@ class Segment:
     label
         What they have in common: a value, a range of numbers or of hours.
     members
-        Mask of the rows.
+        Mask of the rows; empty where an engine has counted them.
+    counts
+        How many they are, by side and outcome.
     merged
         The values that were merged into it because each had too few rows.
     """
 
     label: str
     members: NDArray[np.bool_]
+    counts: NDArray[np.int64]
     merged: tuple[str, ...] = ()
 
 
@@ -58,6 +76,8 @@ class Split:
         Its segments.
     known
         Rows that are in one of them or that could be: the rest of a segment is taken from these.
+    totals
+        How many these are, by side and outcome.
     exclusive
         Whether a row is in at most one of them; a conversation may be about several topics.
     why_not
@@ -67,69 +87,95 @@ class Split:
     column: str
     segments: tuple[Segment, ...]
     known: NDArray[np.bool_]
+    totals: NDArray[np.int64]
     exclusive: bool = True
     why_not: str = ""
 
 
-def split_of(column: pd.Series[Any], *, bins: int, smallest: int) -> Split:
+def split_of(rows: Rows, name: str, *, bins: int, smallest: int) -> Split:
     """Split the rows by a column; values with fewer than ``smallest`` rows are merged into one segment.
 
     Parameters
     ----------
-    column
-        Texts, true and false, numbers, or (of topics) lists.
+    rows
+        The rows, with a column of texts, true and false, numbers, or (of topics) lists.
+    name
+        The column.
     bins
         Into how many quantile bins numbers are cut; fewer where values repeat.
     smallest
         Fewest rows of a segment.
     """
-    name = str(column.name)
-    rows = len(column)
+    column = rows.frame[name]
     missing = column.isna().to_numpy(dtype=bool)
     if missing.all():
-        return _unused(name, rows, "no conversation has a value")
+        return unused(name, "no conversation has a value")
     if _holds_lists(column):
         if name not in _LISTS:
-            return _unused(name, rows, "it holds lists or other values that cannot name a segment")
-        return _split_of_lists(column[~missing], ~missing, smallest)
+            return unused(name, HOLDS_LISTS)
+        return _split_of_lists(rows, column[~missing], ~missing, smallest)
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return _unused(name, rows, "it holds times")
+        return unused(name, "it holds times")
     kind = column.dtype
     if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
-        return _merged(name, _bins(column, missing, bins), smallest)
-    return _merged(name, _values(column, missing), smallest)
+        return _merged(name, _bins(rows, column, missing, bins), smallest, rows)
+    return _merged(name, _values(rows, column, missing), smallest, rows)
 
 
-def hours(frame: pd.DataFrame, times: Sequence[str], *, zone: tzinfo, bins: int, smallest: int) -> Split:
+def hours(rows: Rows, *, zone: tzinfo, bins: int, smallest: int) -> Split:
     """Split the rows by the hour of the day at which they began, on the clock of a zone."""
-    began = started(frame, list(times))
+    began = np.full(len(rows.frame), NO_TIME) if rows.began is None else rows.began
     dated = began != NO_TIME
     if not dated.any():
-        return _unused(HOUR, len(frame), "no conversation has a time")
+        return unused(HOUR, "no conversation has a time")
     clock = pd.DatetimeIndex(began[dated].view("datetime64[us]"), tz="UTC").tz_convert(zone)
     width = max(24 // bins, 1)
-    place = np.full(len(frame), -1)
+    place = np.full(len(began), -1)
     place[dated] = np.asarray(clock.hour) // width
     segments = [
-        Segment(f"{at * width:02d}:00 to {min((at + 1) * width, 24) - 1:02d}:59", place == at)
+        _segment(f"{at * width:02d}:00 to {min((at + 1) * width, 24) - 1:02d}:59", place == at, rows)
         for at in range(-(-24 // width))
     ]
-    return _merged(HOUR, [one for one in segments if one.members.any()], smallest)
+    return _merged(HOUR, [one for one in segments if one.members.any()], smallest, rows)
 
 
-def pair_of(first: Split, second: Split, *, smallest: int) -> Split:
+def pair_of(first: Split, second: Split, rows: Rows, *, smallest: int) -> Split:
     """Split the rows by two columns at once: every value of the one with every value of the other."""
     name = f"{first.column}{PAIR_SEPARATOR}{second.column}"
     found = [
-        Segment(f"{one.label}{PAIR_SEPARATOR}{other.label}", one.members & other.members)
+        _segment(f"{one.label}{PAIR_SEPARATOR}{other.label}", one.members & other.members, rows)
         for one in first.segments
         for other in second.segments
     ]
-    return _merged(name, [one for one in found if one.members.any()], smallest)
+    return _merged(name, [one for one in found if one.members.any()], smallest, rows)
 
 
-def _unused(name: str, rows: int, why: str) -> Split:
-    return Split(name, (), np.zeros(rows, bool), why_not=why)
+def split_of_topics(rows: EngineRows, name: str, *, smallest: int) -> Split:
+    """Split the conversations of an engine by their topics in a long table."""
+    found = rows.mentioned()
+    none = np.zeros(0, bool)
+    given = [
+        Segment(one_line(title, _LABEL_WIDTH), none, counts)
+        for title, counts in zip(found.titles, found.counts, strict=True)
+    ]
+    small = [title for title, one in zip(found.titles, given, strict=True) if one.counts.sum() < smallest]
+
+    def together(_: Sequence[Segment]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        other = rows.mentioned(small)
+        return none, other.counts[0]
+
+    if not int(found.everyone.sum()):
+        return unused(name, "no conversation has a value")
+    return replace(_merge(name, given, smallest, none, found.everyone, together), exclusive=False)
+
+
+def unused(name: str, why: str) -> Split:
+    """Return a column without segments, and why."""
+    return Split(name, (), np.zeros(0, bool), np.zeros((1, 2), np.int64), why_not=why)
+
+
+def _segment(label: str, members: NDArray[np.bool_], rows: Rows, merged: tuple[str, ...] = ()) -> Segment:
+    return Segment(label, members, rows.count(members), merged)
 
 
 def _holds_lists(column: pd.Series[Any]) -> bool:
@@ -138,80 +184,109 @@ def _holds_lists(column: pd.Series[Any]) -> bool:
     return any(isinstance(value, list | tuple | dict | set | np.ndarray) for value in column.dropna())
 
 
-def _split_of_lists(column: pd.Series[Any], known: NDArray[np.bool_], smallest: int) -> Split:
+def _split_of_lists(rows: Rows, column: pd.Series[Any], known: NDArray[np.bool_], smallest: int) -> Split:
     name = str(column.name)
     found = find_mentions(column, name)
-    rows = np.flatnonzero(known)
+    place = np.flatnonzero(known)
     segments = []
-    for place, title in enumerate(found.titles):
+    for number, title in enumerate(found.titles):
         members = np.zeros(len(known), bool)
-        members[rows[found.row[found.title == place]]] = True
-        segments.append(Segment(one_line(title, _LABEL_WIDTH), members))
-    return replace(_merged(name, segments, smallest, known), exclusive=False)
+        members[place[found.row[found.title == number]]] = True
+        segments.append(_segment(one_line(title, _LABEL_WIDTH), members, rows))
+    return replace(_merged(name, segments, smallest, rows, known), exclusive=False)
 
 
-def _values(column: pd.Series[Any], missing: NDArray[np.bool_]) -> list[Segment]:
+def _values(rows: Rows, column: pd.Series[Any], missing: NDArray[np.bool_]) -> list[Segment]:
     """Make a segment of each value; values that look alike on one line are one."""
     codes, values = pd.factorize(column.astype(object))
     labels = [one_line(_word(value), _LABEL_WIDTH) or "(empty)" for value in values]
     places, different = pd.factorize(np.array(labels, dtype=object))
     group = np.where(codes < 0, -1, places[codes])
-    segments = [Segment(str(label), group == place) for place, label in enumerate(different)]
-    return [*segments, *([Segment(NOT_GIVEN, missing)] if missing.any() else [])]
+    segments = [_segment(str(label), group == place, rows) for place, label in enumerate(different)]
+    return [*segments, *([_segment(NOT_GIVEN, missing, rows)] if missing.any() else [])]
 
 
 def _word(value: Any) -> Any:
     return ("no", "yes")[bool(value)] if isinstance(value, bool | np.bool_) else value
 
 
-def _bins(column: pd.Series[Any], missing: NDArray[np.bool_], bins: int) -> list[Segment]:
+def _bins(rows: Rows, column: pd.Series[Any], missing: NDArray[np.bool_], bins: int) -> list[Segment]:
     numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    # Infinite numbers have a place in the order, but no quantile.
-    finite = numbers[np.isfinite(numbers)]
-    inner = np.quantile(finite, np.arange(1, bins) / bins, method="lower") if len(finite) else []
-    edges = np.unique(np.asarray(inner, np.float64))
+    given = rows.edges.get(str(column.name))
+    edges, highest = (_edges(numbers, rows.weight, bins), numbers) if given is None else given
     place = np.where(missing, -1, np.searchsorted(edges, numbers, side="left"))
     segments = []
     for at in range(len(edges) + 1):
         members = place == at
         if members.any():
-            segments.append(Segment(_range(numbers[members]), members))
-    return [*segments, *([Segment(NOT_GIVEN, missing)] if missing.any() else [])]
+            label = _range(float(numbers[members].min()), float(highest[members].max()))
+            segments.append(_segment(label, members, rows))
+    return [*segments, *([_segment(NOT_GIVEN, missing, rows)] if missing.any() else [])]
 
 
-def _range(numbers: NDArray[np.float64]) -> str:
-    low, high = float(numbers.min()), float(numbers.max())
+def _edges(numbers: NDArray[np.float64], weight: NDArray[np.int64] | None, bins: int) -> NDArray[np.float64]:
+    """Return the borders between quantile bins: numbers that occur."""
+    # Infinite numbers have a place in the order, but no quantile.
+    finite = np.isfinite(numbers)
+    values = numbers[finite]
+    if not len(values):
+        return np.zeros(0)
+    shares = np.arange(1, bins) / bins
+    if weight is None:
+        return np.unique(np.quantile(values, shares, method="lower"))
+    order = np.argsort(values)
+    after = np.cumsum(weight[finite][order])
+    ranks = np.floor((after[-1] - 1) * shares)
+    return np.unique(values[order][np.searchsorted(after, ranks, side="right")])
+
+
+def _range(low: float, high: float) -> str:
     return f"{low:,.6g}" if low == high else f"{low:,.6g} to {high:,.6g}"
 
 
 def _merged(
-    name: str, segments: Iterable[Segment], smallest: int, known: NDArray[np.bool_] | None = None
+    name: str, given: list[Segment], smallest: int, rows: Rows, known: NDArray[np.bool_] | None = None
 ) -> Split:
     """Merge the segments that are too small, and say when nothing is left to compare."""
-    given = list(segments)
+    if known is None:
+        known = np.logical_or.reduce([np.zeros(len(rows.frame), bool), *(one.members for one in given)])
+
+    def together(small: Sequence[Segment]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        members = np.logical_or.reduce([one.members for one in small])
+        return members, rows.count(members)
+
+    return _merge(name, given, smallest, known, rows.count(known), together)
+
+
+def _merge(
+    name: str,
+    given: list[Segment],
+    smallest: int,
+    known: NDArray[np.bool_],
+    totals: NDArray[np.int64],
+    together: Callable[[Sequence[Segment]], tuple[NDArray[np.bool_], NDArray[np.int64]]],
+) -> Split:
     if not given:
-        return Split(name, (), np.zeros(0, bool), why_not="no conversation has a value")
-    known = np.logical_or.reduce([one.members for one in given]) if known is None else known
-    sizes = [int(one.members.sum()) for one in given]
+        return unused(name, "no conversation has a value")
+    nothing = Split(name, (), known, totals)
+    sizes = [int(one.counts.sum()) for one in given]
     large = [one for one, size in zip(given, sizes, strict=True) if size >= smallest]
     small = [one for one, size in zip(given, sizes, strict=True) if size < smallest]
     if len(small) == 1 and not large:
-        return Split(name, (), known, why_not=f"fewer than {smallest} conversations have a value")
-    if small:
-        label = small[0].label if len(small) == 1 else f"other ({len(small):,} values)"
-        members = np.logical_or.reduce([one.members for one in small])
-        merged = tuple(one.label for one in small) if len(small) > 1 else ()
-        large.append(Segment(label, members, merged))
-    if len(given) == 1 and bool(given[0].members[known].all()):
-        return Split(name, (), known, why_not="all conversations have the same value")
-    kept = tuple(one for one in large if _can_be_compared(one, known, smallest))
+        return replace(nothing, why_not=f"fewer than {smallest} conversations have a value")
+    if len(small) == 1:
+        large.append(small[0])
+    elif small:
+        merged = tuple(one.label for one in small)
+        large.append(Segment(f"other ({len(small):,} values)", *together(small), merged))
+    if len(given) == 1 and sizes[0] == int(totals.sum()):
+        return replace(nothing, why_not="all conversations have the same value")
+    kept = tuple(one for one in large if _can_be_compared(one, totals, smallest))
     if not kept:
-        return Split(
-            name, (), known, why_not=f"no value has {smallest} conversations, with as many in the rest"
-        )
-    return Split(name, kept, known)
+        return replace(nothing, why_not=f"no value has {smallest} conversations, with as many in the rest")
+    return Split(name, kept, known, totals)
 
 
-def _can_be_compared(segment: Segment, known: NDArray[np.bool_], smallest: int) -> bool:
-    size = int(segment.members.sum())
-    return size >= smallest and int(known.sum()) - size >= smallest
+def _can_be_compared(segment: Segment, totals: NDArray[np.int64], smallest: int) -> bool:
+    size = int(segment.counts.sum())
+    return size >= smallest and int(totals.sum()) - size >= smallest

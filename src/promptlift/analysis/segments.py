@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.outcomes import outcome_codes
+from promptlift.analysis.corrected import segment_columns
+from promptlift.analysis.engines import is_remote
+from promptlift.analysis.labels import all_columns
 from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import check_zone, zone_name
 from promptlift.analysis.reading import collect, names_of, require, with_provenance
-from promptlift.analysis.segment_columns import HOUR, Segment, Split, hours, pair_of, split_of
+from promptlift.analysis.segment_columns import HOUR, Segment, Split
+from promptlift.analysis.segment_readers import EngineReader, FrameReader
+from promptlift.analysis.segment_rows import judged_outcomes
 from promptlift.analysis.sentences import name_in_words, segment_sentence
 from promptlift.analysis.wording import figures
 from promptlift.errors import FrameError
@@ -23,12 +28,12 @@ from promptlift.stats.holm import holm
 from promptlift.stats.intervals import check_level, rate_and_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import tzinfo
 
     from numpy.typing import NDArray
 
-__all__ = ["judged_outcomes", "segments", "splits_of"]
+__all__ = ["Splits", "segments", "splits_of"]
 
 COLUMNS: Final = (
     "column", "segment", "verdict", "difference_points", "difference_points_low", "difference_points_high", "n",
@@ -47,15 +52,20 @@ _LEFT_OUT: Final = frozenset(
 )  # fmt: skip
 
 
+_OF_SNAPSHOTS: Final = ("month", "position")
+
+
 def segments(
     conversations: Any,
     *,
     outcome: str = "task_completed",
+    topics: Any = None,
     by: str | Sequence[str] | None = None,
     pairs: bool | Sequence[tuple[str, str]] = False,
     smallest: int = 20,
     bins: int = 4,
     tz: str | tzinfo = "UTC",
+    labels: Any = None,
     level: float = 0.95,
 ) -> pd.DataFrame:
     """Find what goes with failure: a model, channel, topic, length, hour, tool error or value of the metadata.
@@ -71,6 +81,9 @@ def segments(
         Table with ``outcome`` and, if there, ``status``, and columns to split by.
     outcome
         Column of true and false. Conversations in progress have no ``task_completed``.
+    topics
+        The topics as a long table, one row a mention, such as ``lift.topics()`` gives, instead of a column of lists; needed
+        where an engine (DuckDB, Spark) has the conversations, and in the same engine.
     by
         Columns to split by, ``"hour"`` for the hour of the day. By default all that can name a segment; sentiment,
         quality and issues are not among them, because the analyser finds them together with the outcome.
@@ -83,6 +96,8 @@ def segments(
         Quantile bins of a column of numbers, and parts of the day.
     tz
         Zone whose clock says the hour.
+    labels
+        Labels of people that correct the rates, as for ``completion``.
     level
         Coverage of each interval; ``1 - level`` bounds the chance of any false alarm in the table.
 
@@ -93,7 +108,9 @@ def segments(
         ``unclear``), ``difference_points`` of its rate to that of the rest with Newcombe's interval (``…_low``,
         ``…_high``), ``n`` conversations, ``completed``, ``rate`` with its ends (fractions, Wilson), ``n_rest``,
         ``rate_rest``, Fisher's ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of so many points below the
-        rest would be found in 80 % of such tables), ``n_merged``, the values merged into it. ``attrs["promptlift"]``
+        rest would be found in 80 % of such tables), ``n_merged``, the values merged into it; with ``labels`` also
+        ``rate_corrected``, ``difference_points_corrected`` (to the rest), ``n_labels``, ``n_effective`` and
+        ``not_corrected``. Verdicts are the judge's. ``attrs["promptlift"]``
         says in ``sentences`` what each row shows, ``n_tests``, ``merged`` (values by column), ``left_out`` (columns and
         why), and the smallest ``smallest_findable_points`` of the table with its ``summary``.
 
@@ -106,35 +123,69 @@ def segments(
     """
     level, zone = check_level(level), check_zone(tz)
     smallest, bins = _at_least(smallest, 2, "smallest"), _at_least(bins, 2, "bins")
-    splits, done = splits_of(
-        conversations, outcome=outcome, by=by, pairs=pairs, smallest=smallest, bins=bins, zone=zone
-    )
+    if labels is not None:
+        conversations = all_columns(conversations)
+        topics = None if topics is None else collect(topics, names_of(topics))
+    found = splits_of(
+        conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, smallest=smallest, bins=bins, zone=zone
+    )  # fmt: skip
+    splits = found.splits
     used = [split for split in splits if split.segments]
-    rows = [_row(split, segment, done, level) for split in used for segment in split.segments]
-    n_tests = _decide(rows, used, level)
+    rows = [_row(split, segment, level) for split in used for segment in split.segments]
+    n_tests = _decide(rows, used, found.same, level)
+    n_judged, n_completed = int(found.everyone.sum()), int(found.everyone[:, 1].sum())
     table = pd.DataFrame(rows, columns=[*COLUMNS, "_test"]).drop(columns="_test")
     dtypes = dict.fromkeys(_TEXTS, "str") | dict.fromkeys(_INTEGERS, "int64")
     table = table.astype({name: dtypes.get(name, "float64") for name in COLUMNS})
+    about_labels: dict[str, Any] = {}
+    if labels is not None:
+        judged, _ = judged_outcomes(conversations, outcome)
+        masks = [(one.members, split.known & ~one.members) for split in used for one in split.segments]
+        columns, facts_of_labels = segment_columns(
+            conversations[judged], labels, masks, outcome=outcome, level=level
+        )
+        table, about_labels = pd.concat([table, columns], axis=1), {"corrected": facts_of_labels}
     # Of two segments that are each other's rest, the one that fails more often comes first.
     table = table.sort_values(["p", "difference_points", "column", "segment"], ignore_index=True)
     facts = {
         "outcome": outcome,
         "by": None,
         "level": level,
-        "n_judged": len(done),
-        "rate": float(done.mean()) if len(done) else None,
+        "n_judged": n_judged,
+        "rate": n_completed / n_judged if n_judged else None,
         "n_tests": n_tests,
         "merged": {split.column: [*one.merged] for split in used for one in split.segments if one.merged},
         "left_out": {split.column: split.why_not for split in splits if split.why_not},
         "options": {"smallest": smallest, "bins": bins, "tz": zone_name(zone)},
+        **about_labels,
     }
     result = with_provenance(table, conversations, "segments", **facts)
     about = result.attrs["promptlift"]
-    found = table["smallest_findable_points"].min()
-    about["smallest_findable_points"] = None if pd.isna(found) else float(found)
+    least = table["smallest_findable_points"].min()
+    about["smallest_findable_points"] = None if pd.isna(least) else float(least)
     about["sentences"] = [segment_sentence(row, about) for row in table.to_dict("records")]
     about["summary"] = _summary(table, about)
     return result
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The columns of a table as segments.
+
+    Attributes
+    ----------
+    splits
+        One a column or pair of columns.
+    everyone
+        All conversations with a known outcome, by side and outcome.
+    same
+        Says which segments, each a place in ``splits`` and one in its segments, are the same conversations, or each other's
+        rest: these have the same number.
+    """
+
+    splits: list[Split]
+    everyone: NDArray[np.int64]
+    same: Callable[[Sequence[Split]], list[int]]
 
 
 def splits_of(
@@ -146,59 +197,63 @@ def splits_of(
     smallest: int,
     bins: int,
     zone: tzinfo,
-) -> tuple[list[Split], NDArray[np.bool_]]:
-    """Split the conversations with a known outcome, and return the outcome of each; see `segments`."""
+    topics: Any = None,
+    side: tuple[str, Any] | None = None,
+    among: tuple[str, Sequence[Any]] | None = None,
+    without: Sequence[str] = (),
+) -> Splits:
+    """Split the conversations with a known outcome.
+
+    Parameters
+    ----------
+    conversations, outcome, by, pairs, smallest, bins, zone, topics
+        As `segments` has them.
+    side
+        A column and one of its values: segments are counted apart for it and for the rest.
+    among
+        A column and those of its values that count; by default all rows do.
+    without
+        Columns that cannot split.
+    """
     present = names_of(conversations)
     given = None if by is None else [by] if isinstance(by, str) else list(by)
     given_pairs = [] if isinstance(pairs, bool) else [(str(one), str(other)) for one, other in pairs]
     asked = [*(given or []), *(name for pair in given_pairs for name in pair)]
-    require(
-        conversations, [outcome, *(name for name in asked if name != HOUR or HOUR in present)],
-        hint=_hint(outcome),
-    )  # fmt: skip
+    named = [*present, *(["topics"] if topics is not None and "topics" not in present else [])]
+    computed = [name for name in (HOUR, *named[len(present) :]) if name not in present]
+    needed = [outcome, *(name for name in asked if name not in computed)]
+    require(conversations, needed, hint=_hint(outcome))
     if outcome in asked:
         raise ValueError(f"{outcome} is the outcome, so it cannot be a segment as well.")
     times = _times(conversations, required=HOUR in asked and HOUR not in present)
-    by_default = [name for name in present if _is_segment(name, outcome, present)]
+    # What a snapshot's files have beside the table: the month of their folder, and the order of the rows.
+    scanned = not isinstance(conversations, pd.DataFrame) and {"prompt_id", "month"} <= set(present)
+    left_out = {*without, *(_OF_SNAPSHOTS if scanned else ())}
+    by_default = [name for name in named if name not in left_out and _is_segment(name, outcome, present)]
     single = [*by_default, *([HOUR] if times and HOUR not in present else [])] if given is None else given
     names = list(dict.fromkeys([*single, *asked]))
-    status = ["status"] if outcome == "task_completed" and "status" in present else []
-    columns = [outcome, *status, *times, *(name for name in names if name in present)]
-    frame = collect(conversations, list(dict.fromkeys(columns)))
-    judged, completed = judged_outcomes(frame, outcome)
-    frame = frame[judged]
-    splits = {
-        name: split_of(frame[name], bins=bins, smallest=smallest)
-        if name in present
-        else hours(frame, times, zone=zone, bins=bins, smallest=smallest)
-        for name in names
-    }
+    options = {"bins": bins, "smallest": smallest}
+    reader: EngineReader | FrameReader
+    if is_remote(conversations):
+        reader = EngineReader(conversations, outcome, zone, options, times, side, topics, present, among)
+    else:
+        columns = [
+            outcome,
+            *times,
+            *([side[0]] if side else []),
+            *([among[0]] if among else []),
+            *names,
+            "status",
+            "conversation_id",
+        ]
+        frame = collect(conversations, [name for name in dict.fromkeys(columns) if name in present])
+        reader = FrameReader(frame, outcome, zone, options, times, side, topics, present, among)
+    splits = {name: reader.split(name) for name in names}
     usable = [name for name, split in splits.items() if split.segments and split.exclusive]
     chosen = given_pairs or (list(combinations(usable, 2)) if pairs is True else [])
-    together = [pair_of(splits[one], splits[other], smallest=smallest) for one, other in chosen]
+    together = [reader.pair(splits[one], splits[other]) for one, other in chosen]
     alone = [splits[name] for name in dict.fromkeys(single)]
-    return [*alone, *together], completed[judged]
-
-
-def judged_outcomes(frame: pd.DataFrame, outcome: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which rows have a known outcome, and which are true.
-
-    Raises
-    ------
-    ValueError
-        When the column does not hold true and false.
-    """
-    if outcome == "task_completed":
-        codes = outcome_codes(frame)
-        return np.asarray(codes >= 2), np.asarray(codes == 3)
-    try:
-        column = frame[outcome].astype("boolean")
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"Column {outcome} holds {frame[outcome].dtype}, not true and false. Segments compare rates: make a "
-            f"column of true and false first, such as df[{outcome!r}] > df[{outcome!r}].median()."
-        ) from None
-    return column.notna().to_numpy(dtype=bool), column.to_numpy(dtype=bool, na_value=False)
+    return Splits([*alone, *together], reader.everyone(), reader.same)
 
 
 def _at_least(value: Any, least: int, name: str) -> int:
@@ -235,11 +290,10 @@ def _times(conversations: Any, *, required: bool) -> list[str]:
         return []
 
 
-def _row(split: Split, segment: Segment, done: NDArray[np.bool_], level: float) -> dict[str, Any]:
-    rest = split.known & ~segment.members
-    x1, n1, x0, n0 = (
-        int(count) for mask in (segment.members, rest) for count in (done[mask].sum(), mask.sum())
-    )
+def _row(split: Split, segment: Segment, level: float) -> dict[str, Any]:
+    inside, whole = segment.counts.sum(axis=0), split.totals.sum(axis=0)
+    x1, n1 = int(inside[1]), int(inside.sum())
+    x0, n0 = int(whole[1]) - x1, int(whole.sum()) - n1
     test = compare_unpaired(x1, n1, x0, n0, level=level)
     rate, low, high = rate_and_interval(np.array([x1, x0]), np.array([n1, n0]), level=level)
     return {
@@ -261,20 +315,18 @@ def _row(split: Split, segment: Segment, done: NDArray[np.bool_], level: float) 
     }
 
 
-def _decide(rows: list[dict[str, Any]], used: Sequence[Split], level: float) -> int:
+def _decide(
+    rows: list[dict[str, Any]],
+    used: Sequence[Split],
+    same: Callable[[Sequence[Split]], list[int]],
+    level: float,
+) -> int:
     """Write verdicts and what could be found into the rows, and return the number of tests.
 
     A segment and its rest, where the rest is a segment too, are one test: both rows have the same p.
     """
-    place: dict[frozenset[bytes], int] = {}
-    of_row = []
-    for split in used:
-        for segment in split.segments:
-            inside = np.packbits(segment.members).tobytes()
-            outside = np.packbits(split.known & ~segment.members).tobytes()
-            key = frozenset((inside, outside))
-            of_row.append(place.setdefault(key, len(place)))
-    p = np.ones(len(place))
+    of_row = same(used)
+    p = np.ones(len(set(of_row)))
     for row, at in zip(rows, of_row, strict=True):
         p[at] = row["p"]
     adjusted = holm(p) if len(p) else p
@@ -286,9 +338,9 @@ def _decide(rows: list[dict[str, Any]], used: Sequence[Split], level: float) -> 
         row["verdict"] = ("higher" if low > 0.0 else "lower") if clear else "unclear"
         failed, n = row["_test"]
         row["smallest_findable_points"] = findable_points_unpaired(
-            row["n"], n, rate_control=(failed + 1) / (n + 2), alpha=alpha / len(place)
+            row["n"], n, rate_control=(failed + 1) / (n + 2), alpha=alpha / len(p)
         )
-    return len(place)
+    return len(p)
 
 
 def _summary(table: pd.DataFrame, facts: dict[str, Any]) -> str:

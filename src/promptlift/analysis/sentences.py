@@ -30,6 +30,7 @@ __all__ = [
     "Strength",
     "comparison_sentence",
     "completion_sentence",
+    "corrected_sentence",
     "difference_sentence",
     "name_in_words",
     "other_difference_sentence",
@@ -259,6 +260,36 @@ def trend_sentence(trend: Mapping[str, Any], name: Any = None) -> str:
     shown, lower, upper = size_figures(slope, low, high)
     verb = "rises" if slope > 0.0 else "falls"
     return f"{subject} {verb} by {points(shown)} a day ({lower} to {upper})."
+
+
+def corrected_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
+    """Return in words what labels make of a row of ``analysis.compare``, or why they cannot correct it.
+
+    Parameters
+    ----------
+    row
+        A row of the table, with the columns of labels.
+    facts
+        Its ``attrs["promptlift"]``.
+    """
+    difference, low, high = (row[f"difference_points_corrected{end}"] for end in ("", "_low", "_high"))
+    if not known(difference):
+        return f"Not corrected by labels. {row['not_corrected']}".rstrip()
+    verdict = row["verdict_corrected"]
+    said = difference_sentence(
+        row["variant"], row["control"], difference=difference, low=low, high=high,
+        decided=verdict == ("winner" if difference > 0.0 else "worse"), outcome=str(facts["outcome"]),
+    )  # fmt: skip
+    count = row["n_labels"] + row["n_labels_control"]
+    unlike = ""
+    if known(row["p_equal_error"]) and row["p_equal_error"] < 1.0 - facts["level"]:
+        unlike = " The judge errs on the two unlike"
+        unlike += (
+            ": use rectifier='own', because a pooled correction is wrong then."
+            if facts["corrected"]["rectifier"] == "pooled"
+            else ", so what it says of their difference is not to be trusted."
+        )
+    return f"Corrected by {count:,} labels: {said}{unlike}"
 
 
 def _label_sentence(row: Mapping[Any, Any], outcome: str) -> str:

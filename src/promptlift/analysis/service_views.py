@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.mentions import check_top
-from promptlift.analysis.reading import collect, require, with_provenance
+from promptlift.analysis.reading import collect, is_missing, require, with_provenance
 
 __all__ = ["fleet", "step_failures", "top_issues"]
 
@@ -82,11 +82,17 @@ def step_failures(table: Any, *, top: int | None = 10) -> pd.DataFrame:
     whole = failed.sum()
     frame["failures_pct"] = 100.0 * failed / whole if whole else np.nan
     frame["main_kind"] = pd.array(
-        [max(kinds, key=lambda kind: kinds[kind]) if kinds else None for kinds in frame.pop("kinds")],
+        [_most_frequent(kinds) for kinds in frame.pop("kinds")],
         dtype="str",
     )
     result = _best(frame.sort_values(["failed", "n"], ascending=False, kind="stable"), top)
     return with_provenance(result, table, "step_failures", top=top)
+
+
+def _most_frequent(kinds: Any) -> str | None:
+    """Return the kind with the largest count; engines give records in which the kinds of other rows have no count."""
+    counted = {} if is_missing(kinds) else {kind: n for kind, n in dict(kinds).items() if n is not None}
+    return max(counted, key=lambda kind: counted[kind]) if counted else None
 
 
 def fleet(table: Any, *, top: int | None = 20) -> pd.DataFrame:

@@ -12,7 +12,14 @@ import pandas as pd
 from promptlift.analysis.outcomes import OUTCOMES, rate_columns
 from promptlift.analysis.reading import collect, is_rehearsal, names_of, require, with_provenance
 from promptlift.analysis.spans import Span, instant, length
-from promptlift.analysis.versions import Outcomes, Versions, difference_columns, read_outcomes, read_versions
+from promptlift.analysis.versions import (
+    EngineOutcomes,
+    Outcomes,
+    Versions,
+    difference_columns,
+    read_outcomes,
+    read_versions,
+)
 from promptlift.stats import analyse_pairs
 from promptlift.stats.intervals import check_level
 
@@ -115,7 +122,7 @@ def simulated_vs_production(
 
 
 def _production(
-    outcomes: Outcomes, before: Sequence[Span], after: Sequence[Span], level: float
+    outcomes: Outcomes | EngineOutcomes, before: Sequence[Span], after: Sequence[Span], level: float
 ) -> dict[str, Any]:
     """Compute completion before and after each apply, and the difference of both."""
     counts = [

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from promptlift.analysis.corrected import Rectifier
+
 __all__ = [
     "COMPARED",
     "Parts",
@@ -59,6 +61,8 @@ def answer(
     tz: str,
     by: Sequence[str] = (),
     notes: Sequence[str] = (),
+    labels: Any = None,
+    rectifier: Rectifier = "own",
 ) -> Parts:
     """Compare the second of two groups with the first, and say what else differs.
 
@@ -74,8 +78,11 @@ def answer(
         Columns that make the groups, which cannot split them.
     notes
         What to say beside the answer.
+    labels, rectifier
+        Labels of people that correct the answer, as for ``compare``.
     """
     control, variant = names
+    about_labels: list[str] = []
     if control == variant:
         raise ValueError(f"Both are {control!r}: name two different ones to compare.")
     there = set(table[COMPARED].unique())
@@ -84,8 +91,16 @@ def answer(
         result = compare(table.head(0), by=COMPARED, outcome=outcome, level=level, kind="completion")
         sentence = f"{variant} and {control} cannot be compared: there are no conversations of {' and '.join(missing)}."
     else:
-        result = compare(table, by=COMPARED, outcome=outcome, level=level, control=control)
-        (sentence,) = result.attrs["promptlift"]["sentences"]
+        result = compare(
+            table,
+            by=COMPARED,
+            outcome=outcome,
+            level=level,
+            control=control,
+            labels=labels,
+            rectifier=rectifier,
+        )
+        sentence, *about_labels = _sentences(result)
     is_rate = result.attrs["promptlift"]["kind"] == "completion"
     rest = table.head(0) if missing else table
     others = what_else(
@@ -93,8 +108,20 @@ def answer(
         outcome=outcome if is_rate else "task_completed", level=level, tz=tz,
     )  # fmt: skip
     warnings = [text for text in result["warnings"] if text]
-    said = (*notes, *warnings, *_findable(result), _NOT_AN_EXPERIMENT)
+    said = (*about_labels, *notes, *warnings, *_findable(result), _NOT_AN_EXPERIMENT)
     return Parts(sentence, result, others, said, table)
+
+
+def _sentences(result: pd.DataFrame) -> list[str]:
+    """Return the answer, by labels where they correct it, and then what is to be said of the other number."""
+    facts = result.attrs["promptlift"]
+    (judged,) = facts["sentences"]
+    if "corrected" not in facts:
+        return [judged]
+    (corrected,) = facts["corrected"]["sentences"]
+    if result["difference_points_corrected"].isna().all():
+        return [judged, corrected]
+    return [corrected, f"Uncorrected, as the judge says: {judged}"]
 
 
 def _findable(result: pd.DataFrame) -> list[str]:

@@ -28,6 +28,9 @@ _COLUMNS: Final = (
     "lift_high",
     "interval_level",
     "lift_expected",
+    "lift_verified",
+    "lift_verified_low",
+    "lift_verified_high",
     "lift_points",
     "confidence",
     "n",
@@ -66,6 +69,7 @@ _FACTS: Final = (
     "estimand",
     "max_looks",
     "confidence_method",
+    "theta",
     "units",
     "task_completion_given_as",
 )
@@ -90,7 +94,8 @@ def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataF
     DataFrame
         One row a variant other than the original; by optimization, the confirmed before the screened ones, the largest
         lift first: ``optimization_id``, ``variant_id``, ``name``, ``stage``, ``is_winner``; ``lift``,
-        ``lift_low``, ``lift_high``, ``lift_expected`` (percent), ``interval_level``, ``lift_points``,
+        ``lift_low``, ``lift_high``, ``lift_expected`` (percent), ``lift_verified`` with its ends ``lift_verified_low`` and
+        ``lift_verified_high`` (of pairs measured after the decision), ``interval_level``, ``lift_points``,
         ``confidence``, ``n``, ``n_pairs``, ``n_dropped``, ``n_variants_tested``, ``task_completion``,
         ``original_task_completion`` (fractions), ``lift_basis``, ``uncertainty_source``;
         ``low_unbounded`` and ``high_unbounded`` (an interval was sent, and has no end there);

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.engines import ROWS, count_by, is_remote, open_table, with_instant
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
 from promptlift.analysis.reading import (
     collect,
+    count_by_key,
     distinct,
     facts_of,
     instants,
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "EngineOutcomes",
     "Outcomes",
     "Versions",
     "difference_columns",
@@ -37,6 +41,7 @@ __all__ = [
     "read_versions",
 ]
 
+_BEGAN = "_began"
 _OPTIONAL = ("number", "version_id", "origin", "is_live", "optimization_id", "variant_id")
 
 
@@ -67,6 +72,31 @@ class Outcomes:
     def counts(self, span: Span) -> NDArray[np.int64]:
         """Count the outcomes in a span of time, in the order of ``OUTCOMES``."""
         return np.bincount(self.outcome[span.contains(self.began)], minlength=len(OUTCOMES)).astype(np.int64)
+
+    @property
+    def n_undated(self) -> int:
+        """Conversations without a time."""
+        return int((self.began == NO_TIME).sum())
+
+
+@dataclass(frozen=True)
+class EngineOutcomes:
+    """The conversations of one prompt in an engine, which counts them span by span."""
+
+    frame: nw.LazyFrame[Any]
+
+    def counts(self, span: Span) -> NDArray[np.int64]:
+        """Count the outcomes in a span of time, in the order of ``OUTCOMES``."""
+        inside = (nw.col(_BEGAN) >= span.low) & (nw.col(_BEGAN) < span.high)
+        counted = count_by(self.frame.filter(inside), ["status", "task_completed"])
+        return count_by_key(
+            outcome_codes(counted).astype(np.intp), len(OUTCOMES), counted[ROWS].to_numpy(np.int64)
+        )
+
+    @property
+    def n_undated(self) -> int:
+        """Conversations without a time."""
+        return int(count_by(self.frame.filter(nw.col(_BEGAN).is_null()), [])[ROWS].iloc[0])
 
 
 def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -> pd.DataFrame:
@@ -121,7 +151,7 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
     facts = {
         "by": None,
         "level": level,
-        "n_undated": int((outcomes.began == NO_TIME).sum()),
+        "n_undated": outcomes.n_undated,
         "first_reaches_back": bool(known.spans) and known.spans[0].low == Span().low,
     }
     return with_provenance(table, conversations, "prompt_timeline", **facts)
@@ -179,11 +209,14 @@ def _is_first(text: pd.Series[Any]) -> bool:
     return bool(pd.notna(text["number"]) and text["number"] == 1)
 
 
-def read_outcomes(conversations: Any, *others: Any) -> Outcomes:
+def read_outcomes(conversations: Any, *others: Any) -> Outcomes | EngineOutcomes:
     """Read when the conversations of one prompt began, and how they ended; see `of_one_prompt`."""
     columns = require(conversations, ["status", "task_completed"])
     times = times_of(conversations)
-    frame = collect(of_one_prompt(conversations, *others), [*columns, *times])
+    of_prompt = of_one_prompt(conversations, *others)
+    if is_remote(of_prompt):
+        return EngineOutcomes(with_instant(open_table(of_prompt), times, _BEGAN))
+    frame = collect(of_prompt, [*columns, *times])
     return Outcomes(started(frame, times), outcome_codes(frame))
 
 

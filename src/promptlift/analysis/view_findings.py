@@ -146,6 +146,25 @@ def _by_points(row: Any, name: str, reference: str, way: str) -> str:
     return f"{name} is {verdict} than {reference} by its test: {_in_points(row)}"
 
 
+def _search(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
+    del facts
+    if table.empty:
+        return "This optimization has no search"
+    counts = f"{len(table)} candidate{'' if len(table) == 1 else 's'}"
+    generations = table["generation"].nunique()
+    if generations > 1:
+        counts += f" of {generations} generations"
+    table = table.assign(name=names_in_title(list(table["name"]), _NAME))
+    kept = table[table["state"].ne("rejected")]
+    ahead = kept[kept["points_low"].gt(0) & kept["points_high"].notna()]
+    if ahead.empty:
+        return f"None of {counts} is clearly ahead of the original in the search"
+    row = ahead.iloc[ahead["points_low"].argmax()]
+    shown, low, high = size_figures(row["points"], row["points_low"], row["points_high"])
+    said = f"The search puts {_quoted(row['name'])} {points(shown)} above the original ({low} to {high})"
+    return said if len(table) == 1 else f"{said}, the best of {counts}"
+
+
 def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
     if table.empty:
@@ -299,6 +318,7 @@ VIEWS: Final[dict[str, Callable[..., str]]] = {
     "benchmark": _benchmark,
     "fleet": _fleet,
     "production_metrics": _production_metrics,
+    "search": _search,
     "step_failures": _step_failures,
     "targets": _targets,
     "top_issues": _top_issues,

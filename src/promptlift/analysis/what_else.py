@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
 from promptlift.analysis.compare import compare
+from promptlift.analysis.engines import ROWS, count_by, finite_number, is_remote, named, open_table
+from promptlift.analysis.long_mentions import KEPT, TITLE, check_engines, count_mentions, judged_there
 from promptlift.analysis.measures import MEASURES
-from promptlift.analysis.mentions import find_mentions, judged_rows
+from promptlift.analysis.mentions import found_in
 from promptlift.analysis.periods import check_zone
-from promptlift.analysis.reading import collect, names_of, require, with_provenance
-from promptlift.analysis.segments import judged_outcomes, splits_of
+from promptlift.analysis.reading import collect, names_of, require, rows_with, with_provenance
+from promptlift.analysis.segments import splits_of
 from promptlift.analysis.sentences import other_difference_sentence
 from promptlift.stats import compare_unpaired
 from promptlift.stats.holm import holm
@@ -42,6 +46,8 @@ def what_else(
     by: str,
     variant: Any,
     control: Any,
+    issues: Any = None,
+    topics: Any = None,
     outcome: str = "task_completed",
     level: float = 0.95,
     tz: str | tzinfo = "UTC",
@@ -57,6 +63,9 @@ def what_else(
         Column of the group.
     variant, control
         The two groups.
+    issues, topics
+        Long tables, one row a mention, such as ``lift.issues()`` and ``lift.topics()`` give, instead of columns of lists. What
+        an engine (DuckDB, Spark) has only as lists is left out.
     outcome
         Column of true and false whose difference may be another in a segment.
     level
@@ -82,19 +91,18 @@ def what_else(
     """
     level, zone = check_level(level), check_zone(tz)
     require(conversations, [outcome], by=by)
-    present = names_of(conversations)
-    frame = collect(conversations, present)
-    frame = frame[frame[by].isin([variant, control]).to_numpy(dtype=bool)].reset_index(drop=True)
-    inside = (frame[by] == variant).to_numpy(dtype=bool, na_value=False)
+    long = {"issue": issues, "topic": topics}
+    for name, table in long.items():
+        if table is not None:
+            check_engines(conversations, table, f"{name}s")
+    table = conversations
+    if not is_remote(table):
+        table = rows_with(collect(table, names_of(table)), by, [variant, control]).reset_index(drop=True)
+    two = _Two(table, by, variant, control, outcome, level)
     rows = [
-        *(
-            row
-            for kind in ("issue", "topic")
-            if f"{kind}s" in frame
-            for row in _mentions(frame, inside, kind, level)
-        ),
-        *_measures(frame, by, variant, control, level),
-        *_segments(frame, inside, by, outcome, level, zone),
+        *(row for kind, table in long.items() for row in _mentions(two, kind, table)),
+        *_measures(two),
+        *_segments(two, topics, zone),
     ]
     _decide(rows, level)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
@@ -102,7 +110,7 @@ def what_else(
         name: "str" if name in _TEXTS else "int64" if name in ("n", "n_control") else "float64"
         for name in COLUMNS
     }
-    table = table.astype(dtypes).sort_values("p", kind="stable", ignore_index=True)
+    table = table.astype(dtypes).sort_values(["p", "kind", "name"], ignore_index=True)
     result = with_provenance(
         table,
         conversations,
@@ -118,64 +126,130 @@ def what_else(
     return result
 
 
-def _mentions(
-    frame: pd.DataFrame, inside: NDArray[np.bool_], kind: str, level: float
-) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _Two:
+    """The conversations of the two groups (in an engine, all of them), and how to compare them."""
+
+    table: Any
+    by: str
+    variant: Any
+    control: Any
+    outcome: str
+    level: float
+
+    @property
+    def side(self) -> tuple[str, Any]:
+        """The column and the value of the variant."""
+        return self.by, self.variant
+
+    @property
+    def sides(self) -> tuple[str, list[Any]]:
+        """The column and the values of both groups."""
+        return self.by, [self.variant, self.control]
+
+    @property
+    def inside(self) -> nw.Expr:
+        """Whether a conversation that an engine has is in one of the groups."""
+        return nw.col(named(self.by)).is_in(self.sides[1]).fill_null(value=False)
+
+
+def _mentions(two: _Two, kind: str, long: Any) -> list[dict[str, Any]]:
     column = f"{kind}s"
-    judged = judged_rows(frame, column)
-    found = find_mentions(frame.loc[judged, column], column)
-    side = inside[judged].astype(int)
-    n0, n1 = np.bincount(side, minlength=2).tolist()
-    counts = np.bincount(found.title * 2 + side[found.row], minlength=2 * len(found.titles)).reshape(-1, 2)
-    total = counts.sum(axis=1)
-    often = [at for at in np.argsort(-total, kind="stable") if total[at] >= _FEWEST_MENTIONS][:_MOST_TITLES]
+    if is_remote(two.table):
+        if long is None:
+            return []
+        titles, counts, whole = _mentions_there(two, column, long)
+    elif long is not None or column in two.table:
+        frame, found = found_in(two.table, long, column)
+        side = (frame[two.by] == two.variant).to_numpy(dtype=bool, na_value=False).astype(int)
+        titles, whole = found.titles, np.bincount(side, minlength=2)
+        counts = np.bincount(found.title * 2 + side[found.row], minlength=2 * len(titles)).reshape(-1, 2)
+    else:
+        return []
+    n0, n1 = whole.tolist()
+    total = counts.sum(axis=1).tolist()
+    often = sorted(range(len(titles)), key=lambda at: (-total[at], titles[at]))[:_MOST_TITLES]
     rows = []
-    for at in often if n0 and n1 else []:
+    for at in (at for at in often if total[at] >= _FEWEST_MENTIONS and n0 and n1):
         x0, x1 = counts[at].tolist()
-        test = compare_unpaired(x1, n1, x0, n0, level=level)
+        test = compare_unpaired(x1, n1, x0, n0, level=two.level)
         ends = test.lift_points, test.lift_points_low, test.lift_points_high
-        rows.append(_row(kind, found.titles[at], ends, "points", (x1 / n1, x0 / n0), (n1, n0), test.p))
+        rows.append(_row(kind, titles[at], ends, "points", (x1 / n1, x0 / n0), (n1, n0), test.p))
     return rows
 
 
-def _measures(frame: pd.DataFrame, by: str, variant: Any, control: Any, level: float) -> list[dict[str, Any]]:
+def _mentions_there(
+    two: _Two, column: str, long: Any
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+    """Count titles, and all conversations with insights, on both sides, in the engine that has them."""
+    frame = judged_there(open_table(two.table))
+    frame = frame.with_columns((nw.col(KEPT) & two.inside).alias(KEPT))
+    found = count_mentions(frame, long, column, [two.by])
+    title, titles = pd.factorize(found[TITLE])
+    counts = np.zeros((len(titles), 2), np.int64)
+    np.add.at(counts, (title, _place(found, two)), found[ROWS].to_numpy(np.int64))
+    everyone = count_by(frame.filter(nw.col(KEPT)), [two.by])
+    whole = np.zeros(2, np.int64)
+    np.add.at(whole, _place(everyone, two), everyone[ROWS].to_numpy(np.int64))
+    return [str(one) for one in titles], counts, whole
+
+
+def _place(counted: pd.DataFrame, two: _Two) -> NDArray[np.intp]:
+    return np.asarray((counted[two.by] == two.variant).to_numpy(dtype=bool, na_value=False), np.intp)
+
+
+def _measures(two: _Two) -> list[dict[str, Any]]:
+    present = names_of(two.table)
     rows = []
     for name in MEASURES:
-        if name not in frame or not pd.api.types.is_numeric_dtype(frame[name].dtype):
+        finite = _finite(two, name) if name in present else None
+        if finite is None:
             continue
-        finite = frame[np.isfinite(frame[name].to_numpy(np.float64, na_value=np.nan))]
-        if finite.groupby(by, observed=True).size().reindex([variant, control]).fillna(0).min() < 2:
-            continue
-        row = compare(finite, by=by, outcome=name, control=control, kind="score", level=level).iloc[0]
+        options: Any = {"by": two.by, "control": two.control, "kind": "score", "level": two.level}
+        row = compare(finite, outcome=name, **options).iloc[0]
         ends = tuple(row[f"difference{end}"] for end in ("", "_low", "_high"))
         means, sizes = (row["mean"], row["mean_control"]), (row["n"], row["n_control"])
         rows.append(_row("measure", name, ends, name, means, sizes, row["p"]))
     return rows
 
 
-def _segments(
-    frame: pd.DataFrame, inside: NDArray[np.bool_], by: str, outcome: str, level: float, zone: tzinfo
-) -> list[dict[str, Any]]:
+def _finite(two: _Two, name: str) -> Any:
+    """Return the rows with a finite number in a column; None where a side has fewer than two, or it holds no numbers."""
+    if is_remote(two.table):
+        frame = open_table(two.table).filter(two.inside)
+        if not frame.collect_schema()[named(name)].is_numeric():
+            return None
+        finite = frame.filter(~finite_number(named(name)).is_null())
+        counted = count_by(finite, [two.by])
+        enough = len(counted) == 2 and counted[ROWS].min() >= 2
+        return finite.to_native() if enough else None
+    if not pd.api.types.is_numeric_dtype(two.table[name].dtype):
+        return None
+    here = two.table[np.isfinite(two.table[name].to_numpy(np.float64, na_value=np.nan))]
+    sizes = here.groupby(two.by, observed=True).size().reindex([two.variant, two.control]).fillna(0)
+    return here if sizes.min() >= 2 else None
+
+
+def _segments(two: _Two, topics: Any, zone: tzinfo) -> list[dict[str, Any]]:
     """Compare the difference of the two groups within each segment with that in the rest of its column."""
     # What makes the groups cannot split them, and neither can what the length of a conversation brings about.
-    others = frame.drop(columns=[by, *(name for name in MEASURES if name in frame)], errors="ignore")
-    splits, done = splits_of(
-        others, outcome=outcome, by=None, pairs=False, smallest=2 * _FEWEST_IN_A_CELL,
-        bins=4, zone=zone,
+    found = splits_of(
+        two.table, outcome=two.outcome, topics=topics, by=None, pairs=False, smallest=2 * _FEWEST_IN_A_CELL,
+        bins=4, zone=zone, side=two.side, among=two.sides, without=(two.by, *MEASURES),
     )  # fmt: skip
-    known, _ = judged_outcomes(others, outcome)
-    side = inside[known]
     rows = []
-    for split in splits:
-        for segment in split.segments[:1] if len(split.segments) == 2 and split.exclusive else split.segments:
-            rest = split.known & ~segment.members
-            cells = [(mask & group) for mask in (segment.members, rest) for group in (side, ~side)]
-            n = np.array([cell.sum() for cell in cells])
+    for split in found.splits:
+        shown = split.segments
+        if len(shown) == 2 and split.exclusive:
+            # Each is the other's rest. Of yes and no this is yes; engines keep no order that could choose.
+            shown = (max(shown, key=lambda one: one.label),)
+        for segment in shown:
+            # Inside and in the rest, the variant before the control.
+            cells = np.concatenate([segment.counts[::-1], (split.totals - segment.counts)[::-1]])
+            n, x = cells.sum(axis=1), cells[:, 1]
             if n.min() < _FEWEST_IN_A_CELL:
                 continue
-            x = np.array([done[cell].sum() for cell in cells])
-            name = f"{split.column} {segment.label}"
-            rows.append(_interaction(name, x, n, level))
+            rows.append(_interaction(f"{split.column} {segment.label}", x, n, two.level))
     return rows
 
 

@@ -11,7 +11,9 @@ import typer
 from promptlift._version import __version__
 from promptlift.cli.check import check
 from promptlift.cli.import_commands import import_files, prompts_app
+from promptlift.cli.maintenance_commands import migrate, vacuum
 from promptlift.cli.options import Account, BaseUrl, Data, Database  # noqa: TC001  typer reads the annotations
+from promptlift.cli.snapshot_commands import export, pull, verify
 
 app = typer.Typer(
     help="Explore how LLM prompts perform: run the service, import conversations, write reports.",
@@ -365,6 +367,9 @@ def lab(
 
 
 app.command("import")(import_files)
+app.command()(pull)
+app.command()(verify)
+app.command()(export)
 
 
 @app.command()
@@ -414,4 +419,6 @@ def report(
     )
 
 
+app.command()(vacuum)
+app.command()(migrate)
 app.command()(check)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import warnings
 from collections import Counter
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from promptlift.cli.prompt_text import PromptText, placeholder_text
@@ -16,6 +18,8 @@ from promptlift.workspace import LogResult, NotUpdatedWarning
 from promptlift.workspace.prompt_names import PromptNames
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from promptlift.cli.target import Target
     from promptlift.workspace import Workspace
 
@@ -40,7 +44,8 @@ class Destination:
     prompt
         Name or id of the prompt; it is created when there is none of that name.
     model
-        Model of a new prompt; ``None`` is the one that most conversations of the first file name.
+        Model of a new prompt; ``None`` is the one that most conversations name, of a large first file most of its first
+        thousand.
     text
         Text of the prompt, if the user gave one.
     """
@@ -71,30 +76,40 @@ class Destination:
             self._lift = self._target.open()
         return self._lift
 
-    def log(self, reading: Reading) -> LogResult:
-        """Log the conversations of a file, each to its prompt.
+    def log(self, parts: Iterable[Reading]) -> LogResult:
+        """Log the conversations of a file, each to its prompt, while later parts of it are read.
 
         Parameters
         ----------
-        reading
-            What was read.
+        parts
+            The file as it is read.
         """
-        if self._found is None:
-            self._found = PromptNames(self.service.client.transport)
-            self._own = self._known_source()
         total = LogResult()
-        for name, part in self._parts(reading).items():
-            prompt_id = self._open(name, part)
+        for name, following in itertools.groupby(self._placed(parts), key=itemgetter(0)):
+            here = (part for _, part in following)
+            first = next(here)
+            if total.stopped:
+                total.not_sent += sum(len(part.conversations) for part in (first, *here))
+                continue
+            prompt_id = self._open(name, first)
             with warnings.catch_warnings():  # they are printed line by line
                 warnings.simplefilter("ignore", NotUpdatedWarning)
-                _add(total, self.service.log(part, prompt_id=prompt_id))
-            if total.stopped:
-                break
+                _add(total, self.service.log(itertools.chain([first], here), prompt_id=prompt_id))
         return total
 
-    def plan(self, reading: Reading) -> None:
+    def plan(self, parts: Iterable[Reading]) -> None:
         """Take note of the conversations of a file that are not to be logged."""
-        self._parts(reading)
+        for part in parts:
+            self._by_prompt(part)
+
+    def _placed(self, parts: Iterable[Reading]) -> Iterator[tuple[str, Reading]]:
+        """Yield the conversations of parts of a file with the names of the prompts that they go to."""
+        for part in parts:
+            if part.conversations:
+                if self._found is None:
+                    self._found = PromptNames(self.service.client.transport)
+                    self._own = self._known_source()
+                yield from self._by_prompt(part).items()
 
     def describe(self) -> list[str]:
         """Describe what an import would do."""
@@ -117,9 +132,10 @@ class Destination:
             for line in text.set_on(self.service, self._open(name, Reading()))
         ]
 
-    def _parts(self, reading: Reading) -> dict[str, Reading]:
-        """Return the conversations of a file by the names of the prompts that they go to."""
-        sources = {one.prompt_name for one in reading.conversations}
+    def _by_prompt(self, reading: Reading) -> dict[str, Reading]:
+        """Return the conversations of a part of a file by the names of the prompts that they go to."""
+        here = {one.prompt_name for one in reading.conversations}
+        sources = here | (reading.prompts_of_file or set())
         names = {
             source: self._name_of(source, several=len(sources) > 1)
             for source in sorted(sources, key=lambda one: (one is not None, one or ""))
@@ -130,7 +146,7 @@ class Destination:
                 "Import them without --text, then give each its text: promptlift prompts set NAME FILE"
             )
         parts = {}
-        for name in dict.fromkeys(names.values()):
+        for name in dict.fromkeys(names[source] for source in names if source in here):
             part = replace(
                 reading,
                 conversations=[one for one in reading.conversations if names[one.prompt_name] == name],

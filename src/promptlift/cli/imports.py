@@ -16,7 +16,7 @@ from promptlift.errors import PromptliftError, TranscriptError
 from promptlift.transcripts import Problem, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -50,7 +50,8 @@ def run_import(
     prompt
         Name or id of the prompt; it is created when there is none of that name.
     model
-        Model of a new prompt; ``None`` is the one that most conversations name.
+        Model of a new prompt; ``None`` is the one that most conversations name, of a large first file most of its first
+        thousand.
     text
         File with the text of the prompt, instead of the system prompt of the files.
     file_format
@@ -74,11 +75,13 @@ def run_import(
     given = None if text is None else read_text(text)
     others = transcripts.OtherFiles(files)
 
-    def read(file: Path) -> Reading:
+    def read(file: Path) -> Iterator[Reading]:
         try:
-            return transcripts.read(file, format=file_format, columns=columns, roles=roles, beside=others)
+            yield from transcripts.read_in_parts(
+                file, format=file_format, columns=columns, roles=roles, beside=others
+            )
         except TranscriptError as error:
-            return Reading(problems=[Problem(str(file), None, str(error))])
+            yield Reading(problems=[Problem(str(file), None, str(error))])
 
     with Destination(target, prompt=prompt, model=model, text=given) as destination:
         complete, found = _log_files(files, destination, read, dry_run=dry_run, verbose=verbose)
@@ -99,7 +102,7 @@ def run_import(
 def _log_files(
     files: Sequence[Path],
     destination: Destination,
-    read: Callable[[Path], Reading],
+    read: Callable[[Path], Iterator[Reading]],
     *,
     dry_run: bool,
     verbose: bool,
@@ -107,28 +110,52 @@ def _log_files(
     """Log one file after another, as exports may be large. Return whether all was logged, and whether there was anything."""
     complete, found = True, False
     for file in files:
-        reading = read(file)
+        parts = _Parts(read(file))
         result = None
-        if reading.conversations and dry_run:
-            destination.plan(reading)
-        elif reading.conversations:
-            result = destination.log(reading)
-        _print_reading(file, reading, result, verbose=verbose)
-        found = found or bool(reading.conversations)
+        if dry_run:
+            destination.plan(parts)
+        else:
+            result = destination.log(parts)
+        _print_reading(file, parts, result, verbose=verbose)
+        found = found or bool(parts.conversations)
         # A conversation that this service cannot update is not a failure of the import.
         failed = result is not None and bool(result.failed or result.not_sent or result.stopped)
-        complete = complete and not reading.problems and not failed
+        complete = complete and not parts.last.problems and not failed
     return complete, found
 
 
-def _print_reading(file: Path, reading: Reading, result: LogResult | None, *, verbose: bool) -> None:
+class _Parts:
+    """The parts of a file while they are read.
+
+    Attributes
+    ----------
+    conversations
+        How many they had so far.
+    last
+        The last one; that of the whole file says what is wrong with it, and what was left out.
+    """
+
+    def __init__(self, parts: Iterator[Reading]) -> None:
+        self._parts = parts
+        self.conversations = 0
+        self.last = Reading()
+
+    def __iter__(self) -> Iterator[Reading]:
+        for part in self._parts:
+            self.last = part
+            self.conversations += len(part.conversations)
+            yield part
+
+
+def _print_reading(file: Path, parts: _Parts, result: LogResult | None, *, verbose: bool) -> None:
     """Print one line for a file, then what went wrong, and what else there is to say when that is asked for."""
+    reading = parts.last
     if reading.format:
-        _print(_line(file, reading, result))
+        _print(_line(file, parts, result if parts.conversations else None))
     if verbose:
         for field, count in sorted(reading.dropped.items()):
             _print(f"  left out {field} ({count:,} record{'s' * (count != 1)})")
-    if verbose or not reading.conversations:
+    if verbose or not parts.conversations:
         for note in reading.notes:
             _print(f"  {note}")
     if result is not None:
@@ -147,17 +174,18 @@ def _print_failures(result: LogResult) -> None:
         _print(f"  not sent: {result.not_sent}; stopped early: {result.stopped}")
 
 
-def _line(file: Path, reading: Reading, result: LogResult | None) -> str:
-    found = [f"{reading.format}, {_count(len(reading.conversations), 'conversation')}"]
+def _line(file: Path, parts: _Parts, result: LogResult | None) -> str:
+    reading = parts.last
+    found = [f"{reading.format}, {_count(parts.conversations, 'conversation')}"]
     if reading.model_calls:
         found.append(_count(reading.model_calls, "model call"))
-    parts = [", ".join(found)]
+    said = [", ".join(found)]
     if result is not None:
         updated = f"updated {result.updated}, " if result.updated else ""
-        parts.append(f"logged {result.logged}, {updated}already there {result.already_there}")
+        said.append(f"logged {result.logged}, {updated}already there {result.already_there}")
     if reading.dropped:
-        parts.append(f"{_count(len(reading.dropped), 'field')} left out, --verbose lists them")
-    return f"{file}: {'; '.join(parts)}"
+        said.append(f"{_count(len(reading.dropped), 'field')} left out, --verbose lists them")
+    return f"{file}: {'; '.join(said)}"
 
 
 def _count(number: int, what: str) -> str:

@@ -1,7 +1,8 @@
-"""One kept-alive connection to the service: the only module of the client that imports httpx.
+"""One kept-alive connection to the service: the only module of the client that imports httpx and httpcore.
 
-httpx's transport is used without its client: the client's redirects, cookies and connection pool are not wanted
-here, and a request without them takes a third to half of the time. A connection serves one thread at a time.
+httpx sends through httpcore, and so does this module, without the layers between: the redirects, cookies, connection pool
+and request objects of httpx are not wanted here, and a request without them takes a third of the processor time. A
+connection serves one thread at a time.
 """
 
 from __future__ import annotations
@@ -9,19 +10,23 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+import httpcore
 import httpx
 
 from promptlift._version import __version__
 from promptlift.client.config import is_loopback
+from promptlift.errors import ConfigError
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
 
     from promptlift.client.config import ClientConfig
 
@@ -29,8 +34,9 @@ if TYPE_CHECKING:
 ANSWER_BYTES_MAX: Final = 128 * 1024 * 1024
 # Servers close an idle connection after five seconds or more; it is closed before that.
 _KEEP_ALIVE_SECONDS: Final = 4.0
-_IDLE_SECONDS: Final = 2.0
 
+# Every other method tells the length of its body, even of none.
+_WITHOUT_BODY: Final = frozenset({"GET", "DELETE"})
 
 Failure = Literal["no answer", "cut off", "too large", "too slow"]
 
@@ -46,45 +52,81 @@ class ExchangeFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """An answer, not yet decoded."""
+    """An answer, not yet decoded; the names of its headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
 
+class _Headers(list[tuple[bytes, bytes]]):
+    """Headers whose repr shows no value: one of them is the key."""
+
+    def __repr__(self) -> str:
+        return f"_Headers({[name for name, _ in self]})"
+
+
 class ConnectionFactory:
-    """Headers, TLS context, proxy and timeouts, which all connections of a client share."""
+    """Address, headers, TLS context, proxy and timeouts, which all connections of a client share."""
 
     def __init__(self, config: ClientConfig) -> None:
-        parts = urlsplit(config.base_url)
-        self.base_url = config.base_url
-        # httpx hides the authorization header in the repr of its Headers; a plain dict would show it.
-        self.headers = httpx.Headers(
-            {
-                "host": parts.netloc,
-                "authorization": f"Bearer {config.key.reveal()}",
-                "accept": "application/json",
-                "accept-encoding": "gzip" if parts.scheme == "https" else "identity",
-                "user-agent": f"promptlift/{__version__}",
-            }
+        try:
+            url = httpx.URL(config.base_url)
+        except httpx.InvalidURL as error:
+            raise ConfigError(
+                f"The service address cannot be read: {error}. Use one such as https://host/api/v1."
+            ) from None
+        self.url = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+        self.headers = _Headers(
+            httpx.Headers(
+                {
+                    "host": urlsplit(config.base_url).netloc,
+                    "authorization": f"Bearer {config.key.reveal()}",
+                    "accept": "application/json",
+                    "accept-encoding": "gzip" if url.scheme == "https" else "identity",
+                    "user-agent": f"promptlift/{__version__}",
+                }
+            ).raw
         )
-        self.headers_with_body = httpx.Headers(self.headers)
-        self.headers_with_body["content-type"] = "application/json"
-        self.context: ssl.SSLContext | bool = httpx.create_ssl_context() if parts.scheme == "https" else False
-        self.proxy = _proxy_for(parts.scheme, parts.hostname or "")
+        self.headers_with_body = _Headers([*self.headers, (b"content-type", b"application/json")])
+        self.context: ssl.SSLContext | None = httpx.create_ssl_context() if url.scheme == "https" else None
+        self.proxy = _proxy_for(url.scheme, url.host)
         self.read_timeout = config.read_timeout
         self.floor_rate = config.floor_rate
-        self.timeout: dict[str, float | None] = {
-            "connect": config.connect_timeout,
-            "read": config.read_timeout,
-            "write": config.read_timeout,
-            "pool": config.connect_timeout,
+        self.extensions: dict[str, dict[str, float | None]] = {
+            "timeout": {
+                "connect": config.connect_timeout,
+                "read": config.read_timeout,
+                "write": config.read_timeout,
+                "pool": config.connect_timeout,
+            }
         }
 
     def create(self) -> Connection:
         """Make a connection; it connects with its first request."""
         return Connection(self)
+
+    def http_connection(self, backend: httpcore.NetworkBackend) -> httpcore.ConnectionInterface:
+        """Make a connection of httpcore, through the proxy if there is one; it connects with its first request."""
+        pool = httpcore.ConnectionPool(
+            ssl_context=self.context,
+            proxy=_proxy(self.proxy),
+            keepalive_expiry=_KEEP_ALIVE_SECONDS,
+            network_backend=backend,
+        )
+        return pool.create_connection(self.url.origin)
+
+
+# Whatever keeps httpcore from an answer, and httpx from unpacking it.
+_HTTP_ERRORS: Final = (
+    httpcore.ConnectionNotAvailable,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.TimeoutException,
+    httpcore.UnsupportedProtocol,
+    httpx.StreamError,
+)
 
 
 def _proxy_for(scheme: str, host: str) -> str | None:
@@ -95,56 +137,62 @@ def _proxy_for(scheme: str, host: str) -> str | None:
     return address if address and not proxy_bypass(host) else None
 
 
+def _proxy(address: str | None) -> httpcore.Proxy | None:
+    """Read the address of a proxy, with the name and password in it."""
+    if address is None:
+        return None
+    proxy = httpx.Proxy(address)
+    url = proxy.url
+    if url.scheme.startswith("socks5") and find_spec("socksio") is None:
+        raise ImportError("A SOCKS proxy needs the package socksio: run 'pip install httpx[socks]'")
+    return httpcore.Proxy(
+        httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+        auth=proxy.raw_auth,
+        headers=proxy.headers.raw,
+    )
+
+
 class Connection:
     """A connection and the requests that go over it, one after the other."""
 
     def __init__(self, shared: ConnectionFactory) -> None:
         self._shared = shared
-        self._transport = httpx.HTTPTransport(
-            verify=shared.context,
-            proxy=shared.proxy,
-            trust_env=False,
-            limits=httpx.Limits(
-                max_connections=1, max_keepalive_connections=1, keepalive_expiry=_KEEP_ALIVE_SECONDS
-            ),
+        self._backend = _Backend(self)
+        self._bodiless = httpcore.Request(
+            "GET", shared.url, headers=shared.headers, extensions=shared.extensions
         )
-        self._stream: Any = None
-        self._used_at = float("-inf")
+        self._http: httpcore.ConnectionInterface | None = None
+        self._socket: socket.socket | None = None
         self._ended = False
         self._began = 0.0
         self._received = 0
-        self._traced = {"timeout": shared.timeout, "trace": self._trace}
-        self._untraced = {"timeout": shared.timeout}
-        self._urls: dict[str, httpx.URL] = {}
 
-    def exchange(self, method: str, target: str, body: bytes | None) -> RawAnswer:
+    def exchange(self, method: str, target: str, body: bytes | None, known: str | None = None) -> RawAnswer:
         """Send one request and read its whole answer.
+
+        Parameters
+        ----------
+        known
+            Tag of an answer that need not be sent again when it is still the answer; the status is 304 then.
 
         Raises
         ------
         ExchangeFailed
-            When no complete answer came. httpx's own exceptions, and the frames in which they know the headers, are
+            When no complete answer came. httpcore's own exceptions, and the frames in which they know the headers, are
             left behind; so they are for an interrupt.
         """
         failure: ExchangeFailed | None = None
         interrupt: BaseException | None = None
         try:
-            return self._exchange(method, target, body)
+            return self._exchange(method, target, body, known)
         except ExchangeFailed as error:
             failure = error
         except httpx.DecodingError as error:
             failure = ExchangeFailed(f"it cannot be unpacked: {_reason(error)}", "cut off")
-        except httpx.RemoteProtocolError as error:
+        except httpcore.RemoteProtocolError as error:
             unanswered = "without sending a response" in str(error)
             failure = ExchangeFailed(_reason(error), "no answer" if unanswered else "cut off")
-        except (
-            httpx.HTTPError,
-            httpx.InvalidURL,
-            httpx.StreamError,
-            OSError,
-            ValueError,
-            RuntimeError,
-        ) as error:
+        except (*_HTTP_ERRORS, OSError, ValueError, RuntimeError) as error:
             failure = ExchangeFailed(_reason(error))
         except (KeyboardInterrupt, SystemExit) as error:
             interrupt = error
@@ -156,34 +204,42 @@ class Connection:
         failure.__context__ = None
         raise failure.with_traceback(None)
 
-    def _exchange(self, method: str, target: str, body: bytes | None) -> RawAnswer:
-        url = self._urls.get(target)
-        if url is None:
-            url = httpx.URL(self._shared.base_url + target)
-            if "?" not in target and len(self._urls) < 16:
-                self._urls[target] = url
-        headers = self._shared.headers if body is None else self._shared.headers_with_body
+    def _exchange(self, method: str, target: str, body: bytes | None, known: str | None) -> RawAnswer:
+        http = self._http
+        if http is None or http.is_closed() or http.has_expired():
+            self.close()
+            # Kept before it connects, so that an interrupt leaves nothing open.
+            self._http = http = self._shared.http_connection(self._backend)
         self._began, self._received = time.monotonic(), 0
-        # Tracing costs a tenth of a request, and is needed only where a new connection may be opened.
-        stream = self._stream
-        fresh = (
-            stream is None
-            or self._began - self._used_at > _IDLE_SECONDS
-            or stream.get_extra_info("is_readable")  # closed by the service
-        )
-        extensions = self._traced if fresh else self._untraced
-        request = httpx.Request(method, url, headers=headers, content=body, extensions=extensions)
-        response = self._transport.handle_request(request)
+        response = http.handle_request(self._request(method, target, body, known))
         try:
             if not self._received:
                 # Data left over after the last answer does not answer this request.
                 raise ExchangeFailed("an answer was there before the request", "cut off")
-            return RawAnswer(response.status_code, response.headers, _read(response))
+            # Of a header that comes twice the last one counts; none of those that are read is a list.
+            headers = {
+                name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers
+            }
+            return RawAnswer(response.status, headers, _read(response, headers))
         finally:
             response.close()
-            self._used_at = time.monotonic()
-            if response.headers.get("connection", "").lower() == "close":
-                self._stream = None
+
+    def _request(self, method: str, target: str, body: bytes | None, known: str | None) -> httpcore.Request:
+        shared = self._shared
+        base = shared.url
+        url = httpcore.URL(
+            scheme=base.scheme, host=base.host, port=base.port, target=base.target + target.encode("ascii")
+        )
+        if body is None and known is None and method in _WITHOUT_BODY:
+            # The one object again and again: making one checks every header.
+            self._bodiless.method, self._bodiless.url = method.encode("ascii"), url
+            return self._bodiless
+        headers = _Headers(shared.headers if body is None else shared.headers_with_body)
+        if body is not None or method not in _WITHOUT_BODY:
+            headers.append((b"content-length", b"%d" % len(body or b"")))
+        if known is not None:
+            headers.append((b"if-none-match", known.encode("latin-1")))
+        return httpcore.Request(method, url, headers=headers, content=body, extensions=shared.extensions)
 
     def abort(self) -> None:
         """Abort the request that another thread is making, even while it connects."""
@@ -196,56 +252,87 @@ class Connection:
         return self
 
     def _shut(self) -> None:
-        stream = self._stream
-        if stream is not None:
+        if self._socket is not None:
             with contextlib.suppress(OSError, ValueError):
                 # Not the TLS socket's own shutdown: it would pull the session away from the reading thread.
-                socket.socket.shutdown(stream.get_extra_info("socket"), socket.SHUT_RDWR)
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close the connection; the next request opens another."""
-        self._stream = None
-        with contextlib.suppress(Exception):
-            self._transport.close()
+        http, self._http, self._socket = self._http, None, None
+        if http is not None:
+            with contextlib.suppress(Exception):
+                http.close()
 
-    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
-        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
-            self._stream = stream = info["return_value"]
-            stream.read = self._in_time(stream.read)
-            if self._ended:
-                self._shut()
+    def connected(self, stream: httpcore.NetworkStream) -> httpcore.NetworkStream:
+        """Take note of an open socket; answers on it have a bounded time."""
+        self._socket = stream.get_extra_info("socket")
+        if self._ended:
+            self._shut()
+        return _TimedStream(self, stream)
 
-    def _in_time(self, read: Callable[..., bytes]) -> Callable[..., bytes]:
-        """Bound the time of a whole answer: a timeout on each read never ends an answer that arrives drop by drop.
+    def read(self, stream: httpcore.NetworkStream, max_bytes: int, timeout: float | None) -> bytes:
+        """Read some bytes of an answer.
 
-        An answer has the read timeout, and on top the time that its bytes take at the floor rate. It counts from
-        the request on, headers too.
+        A timeout on each read never ends an answer that arrives drop by drop. An answer has the read timeout, and on
+        top the time that its bytes take at the floor rate. It counts from the request on, headers too.
         """
         shared = self._shared
-
-        def read_in_time(max_bytes: int, timeout: float | None = None) -> bytes:
-            allowed = shared.read_timeout + self._received / shared.floor_rate
-            left = allowed - (time.monotonic() - self._began)
-            if left <= 0:
-                raise ExchangeFailed(
-                    f"{self._received} bytes came in {allowed:.3g} seconds, then it was given up",
-                    "too slow",
-                )
-            data = read(max_bytes, left if timeout is None else min(timeout, left))
-            self._received += len(data)
-            return data
-
-        return read_in_time
+        allowed = shared.read_timeout + self._received / shared.floor_rate
+        left = allowed - (time.monotonic() - self._began)
+        if left <= 0:
+            raise ExchangeFailed(
+                f"{self._received} bytes came in {allowed:.3g} seconds, then it was given up", "too slow"
+            )
+        data = stream.read(max_bytes, left if timeout is None else min(timeout, left))
+        self._received += len(data)
+        return data
 
 
-def _read(response: httpx.Response) -> bytes:
-    length = response.headers.get("content-length", "")
+class _Backend(httpcore.SyncBackend):
+    """Opens the sockets of a connection, which takes note of them."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def connect_tcp(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
+        return self._connection.connected(super().connect_tcp(*args, **options))
+
+
+class _TimedStream(httpcore.NetworkStream):
+    """A socket of a connection, encrypted or not, whose reads the connection bounds."""
+
+    def __init__(self, connection: Connection, stream: httpcore.NetworkStream) -> None:
+        self._connection = connection
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._connection.read(self._stream, max_bytes, timeout)
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, timeout)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
+        return self._connection.connected(self._stream.start_tls(*args, **options))
+
+
+def _read(response: httpcore.Response, headers: Mapping[str, str]) -> bytes:
+    length = headers.get("content-length", "")
     if length.isdecimal() and int(length) > ANSWER_BYTES_MAX:
         raise ExchangeFailed(f"the answer has {length} bytes", "too large")
-    if length.isdecimal() and "content-encoding" not in response.headers:
-        return b"".join(response.stream)  # type: ignore[arg-type]  # of a transport without async it is iterable
+    body = response.stream
+    assert isinstance(body, Iterable)  # noqa: S101 - it is, of a connection without async
+    packed = "content-encoding" in headers
+    if length.isdecimal() and not packed:
+        return b"".join(body)
     parts, size = [], 0
-    for part in response.iter_bytes():
+    for part in _unpack(response, body) if packed else body:
         size += len(part)
         if size > ANSWER_BYTES_MAX:
             raise ExchangeFailed(f"the answer has more than {ANSWER_BYTES_MAX} bytes", "too large")
@@ -253,9 +340,24 @@ def _read(response: httpx.Response) -> bytes:
     return b"".join(parts)
 
 
+class _Body(httpx.SyncByteStream):
+    """The body of an answer as httpx takes one."""
+
+    def __init__(self, parts: Iterable[bytes]) -> None:
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._parts)
+
+
+def _unpack(response: httpcore.Response, body: Iterable[bytes]) -> Iterator[bytes]:
+    """Return the parts of a compressed body as httpx decompresses them."""
+    return httpx.Response(response.status, headers=response.headers, stream=_Body(body)).iter_bytes()
+
+
 def _reason(error: Exception) -> str:
-    if isinstance(error, httpx.TimeoutException):
-        kind = "connecting" if isinstance(error, httpx.ConnectTimeout) else "an answer"
+    if isinstance(error, httpcore.TimeoutException):
+        kind = "connecting" if isinstance(error, httpcore.ConnectTimeout) else "an answer"
         return f"timed out waiting for {kind}"
     text = str(error).strip() or type(error).__name__
     return text[:200]

@@ -3,6 +3,10 @@
 At most N requests are let go within any window of a minute (a little more than a minute, because the network
 does not carry every request equally fast). That keeps a fixed window, a moving window and a bucket of N, whichever
 the service counts with, and uses a whole minute's budget at once where it is free.
+
+A refusal says more. A service that counts by the minute refuses until the minute ends. One with a bucket that fills all the
+time refuses for a moment only, and has let through what flowed in meanwhile; from then on requests go at even distances,
+because waiting for the minute would waste what flows in.
 """
 
 from __future__ import annotations
@@ -16,6 +20,21 @@ _LEARN_FROM: Final = 20
 _LONGEST_HOLD: Final = 120.0
 _EPOCH_FROM: Final = 1_000_000_000
 _SHORTEST_WAIT: Final = 0.001
+# Rates of the specification's plans. Where nobody says what holds, only a few requests are in flight when one of them may
+# be used up, so that not all are refused together.
+_LIKELY_RATES: Final = (60, 300)
+_LIKELY_NEAR: Final = 16
+_LIKELY_OVER: Final = 8
+_FEW_IN_FLIGHT: Final = 3
+_CAREFUL_SECONDS: Final = 6.0
+# From a slower burst nothing can be told of what flows in meanwhile.
+_BURST_SECONDS: Final = 30.0
+# Rates are round numbers.
+_ROUND: Final = 10
+# Requests at even distances go a little slower than the bucket fills, and may catch up what half a minute brought.
+_EVEN_SLACK: Final = 1.01
+_EVEN_BEHIND: Final = 30.0
+_LOWER: Final = 0.95
 
 
 class Pace:
@@ -36,11 +55,22 @@ class Pace:
         Whether the account's plan was asked for, with or without an answer.
     """
 
+    # Requests at even distances: when the next may go, and whether one of them was answered.
+    _even_from: float | None = None
+    _even_proven = False
+    _trying = False
+    # What was accepted before the first refusal.
+    _whole_minute = 0
+
     def __init__(self, per_minute: int | None = None) -> None:
         self.per_minute = per_minute
         self.known = per_minute is not None
         self.asked = False
         self._sent: deque[float] = deque()
+        self._accepted: deque[float] = deque()
+        # The plan rates that were exceeded without a refusal.
+        self._passed = 0
+        self._careful_since: float | None = None
         self._hold_until = float("-inf")
         self._in_flight = 0
         self._refusals = 0
@@ -50,19 +80,57 @@ class Pace:
         if now < self._hold_until:
             return self._hold_until - now
         sent = self._sent
-        while sent and sent[0] <= now - WINDOW_SECONDS:
-            sent.popleft()
-        if self.per_minute is not None and len(sent) >= self.per_minute:
+        for times in (sent, self._accepted):
+            while times and times[0] <= now - WINDOW_SECONDS:
+                times.popleft()
+        wait = self._wait(now)
+        if wait > 0:
             # Never 0, whatever the rounding: 0 would mean an uncounted request.
-            return max(sent[len(sent) - self.per_minute] + WINDOW_SECONDS - now, _SHORTEST_WAIT)
+            return max(wait, _SHORTEST_WAIT)
+        if self._even_from is not None:
+            self._trying = not self._even_proven
+            self._even_from = max(self._even_from, now - _EVEN_BEHIND) + self._interval
         sent.append(now)
         self._in_flight += 1
         return 0.0
+
+    def _wait(self, now: float) -> float:
+        """Return the seconds for which a request has to wait; 0 or less when it may go."""
+        if self._even_from is not None:
+            if not self._even_proven and self._in_flight:
+                return self._interval  # one request tries whether it is as it seems
+            return self._even_from - now
+        sent = self._sent
+        if self.per_minute is not None and len(sent) >= self.per_minute:
+            return sent[len(sent) - self.per_minute] + WINDOW_SECONDS - now
+        if not self.known and self._in_flight >= _FEW_IN_FLIGHT and self._near_a_likely_rate(now):
+            return _SHORTEST_WAIT
+        return 0.0
+
+    @property
+    def _interval(self) -> float:
+        """Seconds between two requests at even distances."""
+        return 60.0 / (self.per_minute or 1) * _EVEN_SLACK
+
+    def _near_a_likely_rate(self, now: float) -> bool:
+        sent, began = len(self._sent), self._sent[0] if self._sent else now
+        for rate in _LIKELY_RATES:
+            if rate <= self._passed or sent < rate - _LIKELY_NEAR:
+                continue
+            self._careful_since = self._careful_since or now
+            flowed_in = rate * (now - began) / 60
+            if sent <= rate + flowed_in + _LIKELY_OVER and now - self._careful_since < _CAREFUL_SECONDS:
+                return True
+            self._passed = rate
+        self._careful_since = None
+        return False
 
     def minutes(self, requests: int, now: float) -> float:
         """Estimate the minutes that further requests take at this rate."""
         if self.per_minute is None:
             return 0.0
+        if self._even_from is not None:
+            return requests * self._interval / 60
         used = sum(1 for sent_at in self._sent if sent_at > now - WINDOW_SECONDS)
         windows = (used + requests - 1) // self.per_minute if requests else 0
         hold = max(0.0, self._hold_until - now)
@@ -86,13 +154,19 @@ class Pace:
         remaining: int | None = None,
         reset: float | None = None,
         wall_now: float = 0.0,
+        counted: bool = True,
     ) -> None:
         """Record an answer and its rate-limit headers.
 
+        One that is not ``counted`` says nothing of the rate: a key is refused before requests are counted.
         ``reset`` is either seconds from now or seconds since 1970; ``wall_now`` is the time since 1970.
         """
         self._in_flight = max(0, self._in_flight - 1)
         self._refusals = 0
+        if counted:
+            self._accepted.append(now)
+        if self._trying:
+            self._trying, self._even_proven = False, True
         if limit is not None and limit > 0:
             self.per_minute = limit
             self.known = True
@@ -111,18 +185,64 @@ class Pace:
         Without ``Retry-After`` the window is taken to have begun with the oldest request that still counts.
         """
         self._in_flight = max(0, self._in_flight - 1)
-        if not self.known and len(self._sent) - self._in_flight - 1 >= _LEARN_FROM:
-            self.per_minute = len(self._sent) - self._in_flight - 1
-            self.known = True
+        if now < self._hold_until:  # one of several that were under way together
+            if retry_after is not None:
+                self._hold(now + retry_after + 0.05)
+            return
+        if not self.known and len(self._accepted) >= _LEARN_FROM:
+            self._learn(now, retry_after)
+        elif self._even_from is not None:
+            self._correct()
+        elif self.per_minute is not None and self._soon(retry_after, self.per_minute):
+            self._go_evenly(now)
         if retry_after is not None:
+            if self._even_from is None and self.known:
+                # What was sent counts in the minute that ends then.
+                self._sent.clear()
             self._hold(now + retry_after + 0.05)
             return
-        if now < self._hold_until:
-            return  # one of several that were under way together
+        if self._even_from is not None:
+            self._hold(self._even_from)
+            return
         step = min(2.0**self._refusals, 30.0)
         self._refusals += 1
         oldest = self._sent[0] if self._sent else now
         self._hold(max(oldest + WINDOW_SECONDS, now + step))
+
+    def _learn(self, now: float, retry_after: float | None) -> None:
+        """Learn the rate, and how the service counts, from what was accepted before a refusal."""
+        count, elapsed = len(self._accepted), now - (self._sent[0] if self._sent else now)
+        self.known, self.per_minute, self._whole_minute = True, count, count
+        # What a bucket that held as much as flows in within a minute had let through by now.
+        flowing = count / (1 + elapsed / 60)
+        likely = round(flowing / _ROUND) * _ROUND
+        # Some that were accepted may not have been answered yet; with many in flight nobody knows how many.
+        unanswered = self._in_flight if self._in_flight < _FEW_IN_FLIGHT else 0
+        missing = likely * (1 + elapsed / 60) - count
+        fits = likely > 0 and -1.5 <= missing <= 1.5 + unanswered
+        unclear = retry_after is None and count - flowing < 1
+        seems_even = self._soon(retry_after, flowing) or (
+            retry_after is None and fits and (unclear or count % _ROUND)
+        )
+        if seems_even and elapsed <= _BURST_SECONDS:
+            self.per_minute = likely if fits else max(1, int(flowing))
+            self._go_evenly(now)
+
+    @staticmethod
+    def _soon(retry_after: float | None, rate: float) -> bool:
+        """Whether a request is welcome again before a minute can have ended."""
+        return retry_after is not None and retry_after <= 1 + 2 * 60 / rate
+
+    def _go_evenly(self, now: float) -> None:
+        self._even_from, self._even_proven, self._trying = now + 1.5 * self._interval, False, False
+
+    def _correct(self) -> None:
+        """Correct what was learned: it is a minute after all, or the rate is lower, or shared with others."""
+        if self._even_proven:
+            self.per_minute = max(1, int((self.per_minute or 1) * _LOWER))
+        else:
+            self._even_from, self._trying = None, False
+            self.per_minute = self._whole_minute or self.per_minute
 
     def _hold(self, until: float) -> None:
         self._hold_until = max(self._hold_until, until)

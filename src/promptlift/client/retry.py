@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from promptlift.errors import ApiError, ConnectionFailed, RateLimited, ServerError, UnexpectedResponse
+from promptlift.errors import (
+    ApiError,
+    ConnectionFailed,
+    LimitExceeded,
+    RateLimited,
+    ServerError,
+    UnexpectedResponse,
+)
 from promptlift.retry import backoff
 
 # With these statuses the service says that it will never support the request.
@@ -80,6 +87,13 @@ class RetryPolicy:
         pause = backoff(attempt.number, first=self.first_pause, longest=self.longest_pause, jitter=jitter)
         timeout = self.timeout if attempt.reached else self.first_timeout
         return pause if attempt.elapsed + pause <= timeout else None
+
+
+def leaves_open(error: ApiError) -> bool:
+    """Whether an error leaves open what the service offers because it could not answer."""
+    if isinstance(error, ServerError):
+        return error.status != 501
+    return isinstance(error, RateLimited | LimitExceeded | ConnectionFailed) or error.code == CUT_OFF
 
 
 def _passing(error: ApiError) -> bool:

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import orjson
 
 from promptlift.client.connection import Connection, ConnectionFactory, ExchangeFailed, RawAnswer
+from promptlift.client.known_answers import KnownAnswers
 from promptlift.client.pace import Pace
 from promptlift.client.retry import CUT_OFF, Attempt, RetryPolicy
 from promptlift.errors import ApiError, ConnectionFailed, RateLimited, UnexpectedResponse, from_response
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from promptlift.client.config import ClientConfig
     from promptlift.schema.endpoint import Endpoint
     from promptlift.schema.naming import Scheme
+
+
+# Without a body: what was sent before is still the answer.
+_NOT_MODIFIED = 304
+_KEY_REFUSED = (401, 403)
 
 
 class Clock:
@@ -130,6 +136,11 @@ class Call:
         return replace(self, query={**self.query, "limit": str(limit), "offset": str(offset)})
 
     @property
+    def lists(self) -> bool:
+        """Whether it asks for a page of a list."""
+        return self.method == "GET" and "limit" in self.query
+
+    @property
     def label(self) -> str:
         """Method and path, for messages: no query values, no body, no key."""
         return f"{self.method} {self.path}"
@@ -190,6 +201,7 @@ class Transport:
         self._factory = ConnectionFactory(config)
         self._free: deque[Connection] = deque()
         self._reached = False
+        self._known = KnownAnswers()
         weakref.finalize(self, _close_all, self._free)
 
     def __repr__(self) -> str:
@@ -243,8 +255,9 @@ class Transport:
             self.clock.wait(wait, task.stop)
 
     def _once(self, call: Call, target: str, connection: Connection) -> Answer | ApiError:
+        known = self._known.of(target) if call.lists else None
         try:
-            raw = connection.exchange(call.method, target, call.body)
+            raw = connection.exchange(call.method, target, call.body, None if known is None else known[0])
         except BaseException as failure:
             with self._pace_lock:
                 self.pace.failed()
@@ -252,7 +265,13 @@ class Transport:
                 return self._exchange_error(failure, call)
             raise
         self._reached = True
-        outcome = _outcome(raw, call)
+        outcome: Answer | ApiError
+        if known is not None and raw.status == _NOT_MODIFIED:
+            outcome = Answer(200, known[1], call)
+        else:
+            outcome = _outcome(raw, call)
+            if call.lists and isinstance(outcome, Answer):
+                self._known.keep(target, raw.headers, raw.body)
         now = self.clock.now()
         with self._pace_lock:
             if isinstance(outcome, RateLimited):
@@ -260,7 +279,12 @@ class Transport:
             else:
                 limit, remaining, reset = _rate_headers(raw.headers)
                 self.pace.answered(
-                    now, limit=limit, remaining=remaining, reset=reset, wall_now=self.clock.wall()
+                    now,
+                    limit=limit,
+                    remaining=remaining,
+                    reset=reset,
+                    wall_now=self.clock.wall(),
+                    counted=outcome.status not in _KEY_REFUSED,
                 )
         return outcome
 

@@ -94,16 +94,15 @@ class WorkerPool(Generic[Item, Result]):
             self._waiting -= 1
             yield done
 
-    def cancel_pending(self) -> int:
-        """Remove the items that no thread has started, and return how many they were."""
-        count = 0
+    def cancel_pending(self) -> list[Item]:
+        """Remove the items that no thread has started, and return them."""
+        removed: list[Item] = []
         while True:
             try:
-                self._todo.get_nowait()
+                removed.append(cast("Item", self._todo.get_nowait()))
             except Empty:
-                self._waiting -= count
-                return count
-            count += 1
+                self._waiting -= len(removed)
+                return removed
 
     def ready(self) -> Iterator[tuple[Item, Result | None, Exception | None]]:
         """Yield the results that are ready, without waiting."""
@@ -146,3 +145,6 @@ class WorkerPool(Generic[Item, Result]):
                 self._done.put((cast("Item", item), None, error))
             else:
                 self._done.put((cast("Item", item), result, None))
+                del result
+            # An idle thread keeps nothing: items may be megabytes.
+            del item

@@ -93,13 +93,13 @@ class ConversationParts:
         found = self._metadata.columns()
         if found:
             frame = pd.concat([frame, pd.DataFrame(found, copy=False)], axis=1)
-        frame["prompt"] = _prompt_names(frame, prompts)
+        frame["prompt"] = conversation_prompts(frame, prompts)
         return frame, counts
 
     def _make(self, rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
         invalid = InvalidCounts()
         if self._content:
-            rows = [_with_content_facts(row) for row in rows]
+            rows = [with_content_facts(row) for row in rows]
         given = tuple(column for column in self._columns if column.name not in _COMPUTED)
         values = values_of((*given, _ENDED_AT, _METADATA, _JUDGED), rows)
         if self._content:
@@ -125,7 +125,7 @@ class ConversationParts:
         return frame, invalid.as_dict()
 
 
-def _with_content_facts(row: Row) -> Row:
+def with_content_facts(row: Row) -> Row:
     """Return a conversation with what its content says, where the service says nothing of it."""
     content = row.get("content")
     if "messageCount" in row or not isinstance(content, str):
@@ -149,7 +149,7 @@ def _with_content_facts(row: Row) -> Row:
     return {**said, **row}
 
 
-def _prompt_names(frame: pd.DataFrame, prompts: Mapping[str, str]) -> pd.Series[Any]:
+def conversation_prompts(frame: pd.DataFrame, prompts: Mapping[str, str]) -> pd.Series[Any]:
     """Return the name of each row's prompt; with the version where the rows know several of one prompt."""
     ids = frame["prompt_id"]
     named = prompt_names(ids, prompts)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.frames.columns import read_table
 from promptlift.frames.layouts import DELIVERIES, EVENTS, WEBHOOKS
+from promptlift.schema.events import reduction_warning
 from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 def events_table(rows: Sequence[Row]) -> Table:
     """Make the table of events, one row each."""
     payloads = [row["data"] if isinstance(row.get("data"), dict) else {} for row in rows]
-    return read_table(EVENTS, rows, prompt_id=[link_of(payload) for payload in payloads])
+    return read_table(
+        EVENTS,
+        rows,
+        prompt_id=[link_of(payload) for payload in payloads],
+        warnings=[reduction_warning(payload) for payload in payloads],
+    )
 
 
 def webhooks_table(rows: Sequence[Row]) -> Table:

@@ -23,12 +23,15 @@ from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
 from promptlift.schema.insights import SEVERITIES
+from promptlift.schema.judges import Judge, JudgeRun, JudgeVerdict
+from promptlift.schema.labels import Label
 from promptlift.schema.optimizations import Optimization, Variant
 from promptlift.schema.personas import Persona
 from promptlift.schema.prompt_insights import FleetAgent, StepFailure, TopIssue
 from promptlift.schema.prompts import Prompt
 from promptlift.schema.results import TargetResult
 from promptlift.schema.reviews import VariantReview
+from promptlift.schema.search import Edit
 from promptlift.schema.simulations import Simulation
 from promptlift.schema.transcript import Message
 from promptlift.schema.versions import PromptVersion
@@ -195,6 +198,11 @@ EVENTS: Final = table_columns(
             meaning="The optimization that it concerns.",
             path=("data", "optimizationId"),
         ),
+        TableColumn(
+            "warnings",
+            "text",
+            meaning="What to know before trusting its numbers: a ``reductionPercent`` that is only the ratio of two counts.",
+        ),
     ),
     first=("event_id", "type", "happened_at", "prompt_id", "conversation_id", "optimization_id", "data"),
 )
@@ -204,7 +212,34 @@ TARGETS: Final = table_columns(
     computed=(TableColumn("optimization_id", "text", meaning="The optimization that was to improve it."),),
     first=("optimization_id", "target", "change"),
 )
+EDITS: Final = table_columns(
+    Edit,
+    "edits",
+    computed=(
+        TableColumn("optimization_id", "text", meaning="The optimization whose search wrote it."),
+        TableColumn("variant_id", "text", meaning="The first variant that was made with it."),
+        TableColumn("variant", "text", meaning="Name of that variant."),
+        TableColumn("generation", "integer", meaning="Generation of that variant, from 1."),
+        TableColumn("variant_ids", "texts", meaning="Every variant that was made with it, the oldest first."),
+        TableColumn("in_winner", "boolean", meaning="Whether the text of the winner has it."),
+        TableColumn("n_evidence", "integer", meaning="Places in conversations that it was written from."),
+        TableColumn("conversation_ids", "texts", meaning="The conversations of these places."),
+        TableColumn("quotes", "texts", meaning="The words of these places, in the same order."),
+    ),
+    first=(
+        "edit_id", "optimization_id", "generation", "variant_id", "variant", "operation", "symptom", "cause", "anchor", "text",
+        "won", "lost", "tied", "effect", "state", "reason", "in_winner",
+    ),
+)  # fmt: skip
 REVIEW: Final = table_columns(VariantReview, "review")
+LABELS: Final = table_columns(
+    Label,
+    "labels",
+    first=(
+        "conversation_id", "prompt_id", "question", "value", "labeller", "labelled_at", "chance", "draw_id",
+        "optimization_id", "label_id",
+    ),
+)  # fmt: skip
 BENCHMARKS: Final = table_columns(
     Benchmark,
     "benchmarks",
@@ -247,6 +282,16 @@ BENCHMARK_CONVERSATIONS: Final[Columns] = tuple(
 )
 SCENARIO_SETS: Final = table_columns(ScenarioSet, "scenario_sets")
 SCENARIOS: Final = table_columns(FixedScenario, "scenarios")
+JUDGES: Final = table_columns(Judge, "judges.list")
+JUDGE_RUNS: Final = table_columns(
+    JudgeRun, "judges.runs", first=("run_id", "kind", "judge_id", "judge", "judge_version", "status")
+)
+VERDICTS: Final = table_columns(
+    JudgeVerdict,
+    "verdicts",
+    computed=(_PROMPT_IF_KNOWN,),
+    first=("conversation_id", "prompt_id", "prompt", "status", "judge", "judge_version", "verdict", "reason"),
+)
 
 _PROMPT_ID: Final = TableColumn("prompt_id", "text", meaning="The prompt, or agent, that it belongs to.")
 TOP_ISSUES: Final = table_columns(TopIssue, "top_issues", computed=(_PROMPT_ID,), first=("prompt_id",))
@@ -255,7 +300,7 @@ STEP_FAILURES: Final = table_columns(
 )
 FLEET: Final = table_columns(FleetAgent, "fleet")
 
-# Name of a table, as its method of the workspace is called, to its columns with everything that can be asked for.
+# Name of a table, as its method of the workspace (or of its judges) is called, to its columns with everything that can be asked for.
 TABLES: Final[dict[str, Columns]] = {
     "prompts": PROMPTS,
     "conversations": (*CONVERSATIONS, *CONTENT, *INSIGHT_VALUES),
@@ -267,11 +312,13 @@ TABLES: Final[dict[str, Columns]] = {
     "variants": VARIANTS,
     "simulations": (*SIMULATIONS, *SIMULATION_CONTENT),
     "targets": TARGETS,
+    "edits": EDITS,
     "personas": PERSONAS,
     "versions": VERSIONS,
     "production_metrics": PRODUCTION_METRICS,
     "actions": ACTIONS,
     "review": REVIEW,
+    "labels": LABELS,
     "events": EVENTS,
     "webhooks": WEBHOOKS,
     "deliveries": DELIVERIES,
@@ -280,6 +327,9 @@ TABLES: Final[dict[str, Columns]] = {
     "benchmark_conversations": (*BENCHMARK_CONVERSATIONS, *BENCHMARK_CONTENT),
     "scenario_sets": SCENARIO_SETS,
     "scenarios": SCENARIOS,
+    "judges.list": JUDGES,
+    "judges.runs": JUDGE_RUNS,
+    "verdicts": VERDICTS,
     "usage": USAGE,
     "top_issues": TOP_ISSUES,
     "step_failures": STEP_FAILURES,

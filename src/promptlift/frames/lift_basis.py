@@ -1,14 +1,21 @@
-"""Whether a given lift is the relative change of two printed rates, their difference in points, or neither."""
+"""Whether given lifts are relative changes of two printed rates, their differences in points, or neither."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from promptlift.schema.printed import Printed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 RELATIVE: Final = "relative_completion"
 POINTS: Final = "points_completion"
 UNKNOWN: Final = "unknown"
 LIFT_BASES: Final = (RELATIVE, POINTS, UNKNOWN)
+
+_IN_POINTS: Final = "The lift is in percentage points, not in percent of the original."
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,60 +26,67 @@ class Basis:
     warning: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Range:
-    """A number as printed: every number that rounds to it."""
+class GivenLift(NamedTuple):
+    """A lift in percent or points with the two rates that were printed beside it, as given."""
 
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, value: float) -> _Range:
-        half = _half_a_digit(value)
-        return cls(value - half, value + half)
-
-    def meets(self, other: _Range) -> bool:
-        return self.low <= other.high and other.low <= self.high
+    lift: float | None
+    rate: float | None
+    original: float | None
 
 
-def _half_a_digit(value: float) -> float:
-    """Return half of the last digit that was printed: 73.3 stands for 73.25 to 73.35."""
-    mantissa, _, exponent = repr(float(value)).partition("e")
-    decimals = len(mantissa.rpartition(".")[2]) if not mantissa.endswith(".0") else 0
-    # Numbers with all their digits are exact up to the rounding of arithmetic.
-    return max(0.5 * 10.0 ** (int(exponent or 0) - decimals), 1e-9 * max(1.0, abs(value)))
+def bases_of(given: Sequence[GivenLift], *, scale: float) -> list[Basis]:
+    """Tell what the lifts of one optimization are, all by the same rule.
 
-
-def basis_of(lift: float | None, rate: float | None, original: float | None, *, scale: float) -> Basis:
-    """Recompute a lift from the two rates that were printed with it, within their rounding.
+    A small lift often fits both readings within the rounding of what was printed. Such a lift is what those of the same
+    optimization are that fit only one.
 
     Parameters
     ----------
-    lift
-        As given, in percent.
-    rate, original
-        Task completion of the variant and the original as given.
+    given
+        The lifts of one optimization.
     scale
         What a rate of 1 is given as: 100 for percent, 1 for fractions.
     """
+    fits = [_fits(one, scale) for one in given]
+    decided = {basis for fit in fits if len(fit) == 1 for basis in fit}
+    # unspecified: optimizations in which nothing decides. The API calls the lift a relative change.
+    undecided = next(iter(decided)) if len(decided) == 1 else RELATIVE
+    return [_basis(one, fit, undecided) for one, fit in zip(given, fits, strict=True)]
+
+
+def _fits(given: GivenLift, scale: float) -> set[str]:
+    """Return the readings by which the two rates give the lift, within their rounding."""
+    lift, rate, original = given
+    if lift is None or rate is None or original is None or not _is_base(original):
+        return set()
+    p1, p0, said = Printed.of(rate), Printed.of(original), Printed.of(lift)
+    points = Printed(100.0 * (p1.low - p0.high) / scale, 100.0 * (p1.high - p0.low) / scale)
+    readings = {RELATIVE: _relative(p1, p0), POINTS: points}
+    return {basis for basis, reading in readings.items() if said.meets(reading)}
+
+
+def _is_base(original: float) -> bool:
+    """Whether something can be relative to a rate: it does not stand for 0."""
+    return original > 0 and Printed.of(original).low > 0
+
+
+def _relative(p1: Printed, p0: Printed) -> Printed:
+    ratios = [one / other for one in (p1.low, p1.high) for other in (p0.low, p0.high)]
+    return Printed(100.0 * (min(ratios) - 1), 100.0 * (max(ratios) - 1))
+
+
+def _basis(given: GivenLift, fits: set[str], undecided: str) -> Basis:
+    lift, rate, original = given
     if lift is None:
         return Basis(None, "")
-    if rate is None or original is None or original <= 0:
+    if rate is None or original is None or not _is_base(original):
         return Basis(UNKNOWN, "")
-    p1, p0, given = _Range.of(rate), _Range.of(original), _Range.of(lift)
-    points = _Range(100.0 * (p1.low - p0.high) / scale, 100.0 * (p1.high - p0.low) / scale)
-    if p0.low <= 0:
-        return Basis(UNKNOWN, "")
-    ratios = [one / other for one in (p1.low, p1.high) for other in (p0.low, p0.high)]
-    relative = _Range(100.0 * (min(ratios) - 1), 100.0 * (max(ratios) - 1))
-    if given.meets(relative):
-        return Basis(RELATIVE, "")
-    if given.meets(points):
-        return Basis(POINTS, "The lift is in percentage points, not in percent of the original.")
-    measured = 100.0 * (rate / original - 1)
-    hundredth = _Range.of(100.0 * lift)
-    if lift and hundredth.meets(relative):
+    if fits:
+        name = next(iter(fits)) if len(fits) == 1 else undecided
+        return Basis(name, _IN_POINTS if name == POINTS else "")
+    hundredth = Printed.of(100.0 * lift)
+    if lift and hundredth.meets(_relative(Printed.of(rate), Printed.of(original))):
         hint = "it looks like a fraction"
     else:
-        hint = f"they give {measured:+.1f} %"
+        hint = f"they give {100.0 * (rate / original - 1):+.1f} %"
     return Basis(UNKNOWN, f"The given rates do not reproduce the lift of {lift:+.4g} %: {hint}.")

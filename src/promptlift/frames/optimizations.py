@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.frames.columns import read_table
 from promptlift.frames.layouts import (
     ACTIONS,
+    LABELS,
     OPTIMIZATIONS,
     PERSONAS,
     PRODUCTION_METRICS,
@@ -93,6 +94,11 @@ def actions_table(rows: Sequence[Row]) -> Table:
 def review_table(rows: Sequence[Row]) -> Table:
     """Make the table of people's reviews, one row a variant."""
     return read_table(REVIEW, rows)
+
+
+def labels_table(rows: Sequence[Row]) -> Table:
+    """Make the table of labels, one row an answer."""
+    return read_table(LABELS, rows)
 
 
 def targets_table(rows: Sequence[Row]) -> Table:

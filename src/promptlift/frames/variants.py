@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.frames.columns import read_table
 from promptlift.frames.layouts import VARIANTS
-from promptlift.frames.lift_basis import basis_of
+from promptlift.frames.lift_basis import GivenLift, bases_of
 from promptlift.frames.optimizations import is_rehearsal, value_at
 from promptlift.schema.naming import link_of
+from promptlift.schema.results import confidence_method_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,9 @@ Row = dict[str, Any]
 UNITS: Final = {column.name: column.unit for column in VARIANTS if column.unit}
 # A rate above this is not a fraction, whatever the rounding.
 _FRACTION_MOST: Final = 1.5
+NO_SAMPLE_SIZE: Final = (
+    "The service gives no sample size, so no interval can be known: how much of the lift is chance is open."
+)
 # Columns that are worked out for each row below; the others are taken from it as they are.
 _WORKED_OUT: Final = (
     "optimization_id",
@@ -92,7 +96,8 @@ def facts_of(optimization: Row) -> Row:
         "interval_level": _number(results.get("intervalLevel")),
         "trace": [_number(one) for one in trace] if isinstance(trace, list) else [],
         "max_looks": results.get("maxLooks"),
-        "confidence_method": results.get("confidenceMethod"),
+        "confidence_method": confidence_method_of(results.get("confidenceMethod")),
+        "theta": _number(results.get("theta")),
         "estimand": results.get("estimand"),
         "reason": results.get("reason"),
         "explanation": results.get("explanation"),
@@ -125,11 +130,9 @@ def _add(values: dict[str, list[Any]], item: Row, scale: float) -> None:
     tested = value_at(optimization, "results.variantsTested")
     if tested is None:
         tested = sum(row.get("isOriginal") is not True for row in rows)
-    for row in rows:
+    given = [_given(row, original) for row in rows]
+    for row, (lift, rate, other), basis in zip(rows, given, bases_of(given, scale=scale), strict=True):
         winner = _is_winner(row, facts)
-        rate, other = _rates(row, original)
-        lift = None if row.get("isOriginal") is True else _number(row.get("lift"))
-        basis = basis_of(lift, rate, other, scale=scale)
         own = row.get("rehearsal")
         warnings = [str(one) for one in row.get("warnings") or () if isinstance(one, str)]
         values["optimization_id"].append(item["id"])
@@ -139,13 +142,20 @@ def _add(values: dict[str, list[Any]], item: Row, scale: float) -> None:
         values["task_completion"].append(None if rate is None else rate / scale)
         values["original_task_completion"].append(None if other is None else other / scale)
         values["confidence"].append(_confidence(row, facts, winner=winner))
-        n = row.get("n")
-        values["n"].append(value_at(row, "pairs.n") if n is None else n)
+        n = value_at(row, "pairs.n") if row.get("n") is None else row["n"]
+        said = [basis.warning, NO_SAMPLE_SIZE if lift is not None and n is None else ""]
+        values["n"].append(n)
         values["n_variants_tested"].append(tested)
         values["lift_basis"].append(basis.name)
         values["uncertainty_source"].append("service" if _has_interval(row) else "none")
-        values["warnings"].append(" ".join([*warnings, *([basis.warning] if basis.warning else [])]))
+        values["warnings"].append(" ".join([*warnings, *filter(None, said)]))
         values["rehearsal"].append(own if isinstance(own, bool) else facts["rehearsal"])
+
+
+def _given(row: Row, original: Row) -> GivenLift:
+    """Return the lift of a row, which the original has none of, with its rates."""
+    lift = None if row.get("isOriginal") is True else _number(row.get("lift"))
+    return GivenLift(lift, *_rates(row, original))
 
 
 def _rates(row: Row, original: Row) -> tuple[float | None, float | None]:

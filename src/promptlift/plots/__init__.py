@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from promptlift.plots.production_metrics import production_metrics
     from promptlift.plots.prompt_overview import prompt_overview
     from promptlift.plots.prompt_timeline import prompt_timeline
+    from promptlift.plots.search import search
     from promptlift.plots.segments import segments
     from promptlift.plots.sentiment import sentiment_distribution, sentiment_trend
     from promptlift.plots.service_views import fleet, step_failures, top_issues
@@ -45,6 +46,7 @@ __all__ = [
     "production_metrics",
     "prompt_overview",
     "prompt_timeline",
+    "search",
     "segments",
     "sentiment_distribution",
     "sentiment_trend",

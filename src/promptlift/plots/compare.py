@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.plots import theme
+from promptlift.plots.corrected import corrected_notes, has_corrected
 from promptlift.plots.differences import draw_differences, draw_expected, fit_points, mark_zero, signed_ticks
 from promptlift.plots.drill_down import lead_to_conversations
 
@@ -31,6 +32,7 @@ def compare(
     outcome: str = "task_completed",
     control: Any = None,
     level: float = 0.95,
+    labels: Any = None,
     confidence_mode: Any = "moderate",
     repeats: Any = "refuse",
     kind: Any = None,
@@ -50,6 +52,8 @@ def compare(
         Any table, as for ``analysis.compare``, or its result (which then sets these arguments).
     by, pair, outcome, control, level, confidence_mode, repeats, kind
         As for ``analysis.compare``.
+    labels
+        Labels of people, as for ``analysis.compare``: what the judge says is hollow then, and what labels make of it filled.
     value
         ``difference``, in percentage points or in the unit of the score, or ``lift``, in percent of the
         control's rate. Only paired data give a lift an interval; a small diamond is the expected lift.
@@ -78,6 +82,7 @@ def compare(
         outcome=outcome,
         control=control,
         level=level,
+        labels=labels,
         confidence_mode=confidence_mode,
         repeats=repeats,
         kind=kind,
@@ -120,15 +125,24 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     if value == "lift_percent" and shown["lift_percent_expected"].notna().any():
         draw_expected(ax, rows, shown["lift_percent_expected"])
         notes.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
-    fit_points(ax, shown[[value, f"{value}_low", f"{value}_high"]])
+    notes += corrected_notes(shown, value)
+    corrected = [f"{value}_corrected{end}" for end in ("", "_low", "_high") if has_corrected(shown, value)]
+    fit_points(ax, shown[[value, f"{value}_low", f"{value}_high", *corrected]])
     records = shown.to_dict("records")
-    verdicts = [f": {row['verdict'] if pd.notna(row['verdict']) else 'not compared'}" for row in records]
+    verdicts = [f": {_verdict(row)}" for row in records]
     numbers = [_numbers(row, facts) for row in records]
     beside = [verdict + text for verdict, text in zip(verdicts, numbers, strict=True)]
     names = theme.fit_names(ax, list(shown["variant"]), beside, most=60)
     for y, name, verdict, text in zip(rows, names, verdicts, numbers, strict=True):
         theme.name_row(ax, y, name + verdict, text, boxed=False)
     return theme.notes_of(table, *notes, *_caveats(table, value))
+
+
+def _verdict(row: Mapping[Any, Any]) -> str:
+    judged = str(row["verdict"]) if pd.notna(row["verdict"]) else "not compared"
+    if "verdict_corrected" not in row:
+        return judged
+    return f"{row['verdict_corrected']} (uncorrected: {judged})"
 
 
 def _axis(facts: dict[str, Any], value: str, variants: Sequence[Any]) -> str:
@@ -151,6 +165,11 @@ def _numbers(row: Mapping[Any, Any], facts: dict[str, Any]) -> str:
     if not pd.isna(row[column]) and not pd.isna(row[f"{column}_control"]):
         one, other = row[column], row[f"{column}_control"]
         parts.append(f"{one:.3g} vs {other:.3g}" if column == "mean" else f"{one:.1%} vs {other:.1%}")
+    if not pd.isna(row.get("rate_corrected", np.nan)) and not pd.isna(row["rate_control_corrected"]):
+        parts = [
+            f"{row['rate_corrected']:.1%} vs {row['rate_control_corrected']:.1%}",
+            *(f"uncorrected {part}" for part in parts),
+        ]
     if facts["paired"]:
         parts.append(f"{row['n_pairs']:,} pairs")
     else:
@@ -159,7 +178,7 @@ def _numbers(row: Mapping[Any, Any], facts: dict[str, Any]) -> str:
         worse = row["verdict"] == "worse"
         confidence = row["confidence_worse" if worse else "confidence"]
         parts.append(f"confidence {confidence:.2f}{' that it is worse' if worse else ''}")
-    elif not pd.isna(row["p_holm"]):
+    elif "verdict_corrected" not in row and not pd.isna(row["p_holm"]):
         parts.append(f"p {row['p_holm']:.2g}" if row["p_holm"] >= 0.001 else "p < 0.001")
     return " · ".join(parts)
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from promptlift.plots import theme
+from promptlift.plots.corrected import corrected_notes
 from promptlift.plots.drill_down import lead_to_conversations
+from promptlift.plots.judge_versions import mark_versions, verdict_label, version_notes
 from promptlift.plots.periods import draw_periods, has_conversations, lane_height
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def completion_trend(
     by: By = None,
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
+    labels: Any = None,
     title: str | None = None,
     ax: Axes | None = None,
     **style: Any,
@@ -39,9 +42,11 @@ def completion_trend(
     ----------
     data
         Conversations, as for ``analysis.completion_trend``, or its result (which then sets ``freq``, ``by``, ``tz``
-        and ``level``).
+        and ``level``). Of verdicts of a judge of your own (``lift.verdicts``) a dashed line marks where its version changes.
     freq, by, tz, level
         As for ``analysis.completion_trend``. Only the six largest groups are drawn; more than three have a lane each.
+    labels
+        Labels of people, as for ``analysis.completion_trend``: what the judge says is hollow then, and what labels make of it filled.
     title
         ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
@@ -61,7 +66,7 @@ def completion_trend(
     FrameError, ValueError
         Raised by ``analysis.completion_trend``.
     """
-    table = theme.result_of(data, "completion_trend", freq=freq, by=by, tz=tz, level=level)
+    table = theme.result_of(data, "completion_trend", freq=freq, by=by, tz=tz, level=level, labels=labels)
     attrs = table.attrs["promptlift"]
     count = 1 if attrs["by"] is None else table[attrs["by"]].nunique(dropna=False)
     ax = theme.new_axes(ax, lane_height(count))
@@ -74,13 +79,16 @@ def draw_trend(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any
     facts = table.attrs["promptlift"]
     groups, omitted, shown = theme.groups_of(ax, table, facts["by"], "n", color)
     draw_periods(ax, table, groups, **style)
-    ax.set_ylabel("Task completion rate")
+    ax.set_ylabel(verdict_label(facts) or "Task completion rate")
+    mark_versions(ax, facts)
     if not has_conversations(table):
         theme.show_empty(ax)
         return theme.notes_of(table)
     if not table["n"].any():
         theme.show_empty(ax, "No ended conversations with insights")
-    return theme.notes_of(table, omitted, _not_counted(table[shown], facts), *_trends(facts))
+    said = corrected_notes(table[shown], "rate")
+    said += version_notes(facts)
+    return theme.notes_of(table, omitted, *said, _not_counted(table[shown], facts), *_trends(facts))
 
 
 def _not_counted(table: pd.DataFrame, facts: dict[str, Any]) -> str | None:

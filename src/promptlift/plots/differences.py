@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from promptlift.plots import theme
+from promptlift.plots.corrected import draw_raw_and_corrected
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 ENDS = ["difference", "difference_low", "difference_high"]
+# A raw difference is in its row, the corrected one below it: above are the words.
+_BESIDE = (0.0, -0.18)
 
 
 def points_axis(ax: Axes, label: str) -> None:
@@ -34,10 +37,11 @@ def points_axis(ax: Axes, label: str) -> None:
     mark_zero(ax)
 
 
-def signed_ticks(ax: Axes) -> None:
-    """Label x with signed numbers."""
-    ax.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda tick, _: signed(tick)))
+def signed_ticks(ax: Axes, which: Literal["x", "y"] = "x") -> None:
+    """Label an axis with signed numbers."""
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    axis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda tick, _: signed(tick)))
 
 
 def mark_zero(ax: Axes) -> None:
@@ -80,8 +84,8 @@ def draw_differences(
     """
     no_interval = table[[f"{value}_low", f"{value}_high"]].isna().any(axis=1)
     weight = np.where(no_interval, 0, table[n].to_numpy(np.float64, na_value=0.0))
-    theme.draw_estimates(
-        ax, rows, table.assign(_weight=weight), value, "_weight",
+    draw_raw_and_corrected(
+        ax, rows, table.assign(_weight=weight), value, "_weight", beside=_BESIDE,
         color=color or theme.palette(ax)[0], horizontal=True, **style,
     )  # fmt: skip
 

@@ -43,6 +43,7 @@ def prompt_overview(
     freq: str = "auto",
     tz: str | tzinfo = "UTC",
     level: float = 0.95,
+    labels: Any = None,
     top: int = 5,
     rows: bool = True,
     title: str | None = "auto",
@@ -59,6 +60,9 @@ def prompt_overview(
         A prompt's name or id. For a table: its id, or None for all rows.
     freq, tz, level
         As for ``completion_trend``; by default days, or weeks when days have too few conversations.
+    labels
+        Labels of people, as for ``analysis.prompt_overview``: the corrected rate stands beside the judge's, and the trend has
+        both.
     top
         How many issues to show.
     rows
@@ -94,10 +98,10 @@ def prompt_overview(
         _write_notes(figure, draw_view(axes, source.prompt_insights(prompt_id), top=top))
         return figure
     conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
-    headline = analysis.prompt_overview(conversations, level=level)
+    headline = analysis.prompt_overview(conversations, labels=labels, level=level)
     if table and prompt_id is not None and not headline.iloc[0]["conversations"]:
         check_prompts(source, [prompt_id])
-    trend = analysis.completion_trend(conversations, freq=freq, tz=tz, level=level)
+    trend = analysis.completion_trend(conversations, freq=freq, tz=tz, level=level, labels=labels)
     sentiment = analysis.sentiment_distribution(conversations, level=level)
     found = analysis.issues(conversations, top=top, level=level)
     figure, axes = _page(_headed(source, prompt_id, title))
@@ -217,11 +221,7 @@ def _headline(ax: Axes, row: pd.Series[Any], level: float) -> None:
     sentiment = "–" if row["sentiment_n"] == 0 else f"{row['sentiment_mean']:+.2f}"
     lines = [
         (f"{row['conversations']:,}", "conversations", _period(row)),
-        (
-            rate,
-            "completed their task",
-            _interval(row["rate_low"], row["rate_high"], level, row["n"], rate=True),
-        ),
+        (rate, *_completed(row, level)),
         (
             sentiment,
             "mean sentiment, −1 to 1",
@@ -229,6 +229,18 @@ def _headline(ax: Axes, row: pd.Series[Any], level: float) -> None:
         ),
     ]
     write_headlines(ax, lines)
+
+
+def _completed(row: pd.Series[Any], level: float) -> tuple[str, str]:
+    """Return what the completion rate is called and its interval; with labels also the corrected rate."""
+    judged = _interval(row["rate_low"], row["rate_high"], level, row["n"], rate=True)
+    if "rate_corrected" not in row:
+        return "completed their task", judged
+    if row["not_corrected"]:
+        return "completed, as the judge says", f"{judged}\nnot corrected by labels"
+    low, high = row["rate_corrected_low"], row["rate_corrected_high"]
+    corrected = f"{row['rate_corrected']:.0%} corrected by {row['n_labels']:,} labels ({' to '.join(percent(low, high))})"
+    return "completed, as the judge says", f"{judged}\n{corrected}"
 
 
 def _interval(low: float, high: float, level: float, n: int, *, rate: bool = False) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from promptlift.analysis.mentions import check_top
 from promptlift.plots import theme
+from promptlift.plots.corrected import corrected_notes, has_corrected
 from promptlift.plots.differences import draw_differences, fit_points, mark_zero, signed_ticks
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.user_text import distinct_names
@@ -33,6 +34,7 @@ def segments(
     bins: int = 4,
     tz: Any = "UTC",
     level: float = 0.95,
+    labels: Any = None,
     top: int | None = 12,
     title: str | None = None,
     ax: Axes | None = None,
@@ -49,6 +51,8 @@ def segments(
         Any table, as for ``analysis.segments``, or its result (which then sets these arguments).
     outcome, by, pairs, smallest, bins, tz, level
         As for ``analysis.segments``.
+    labels
+        Labels of people, as for ``analysis.segments``: what the judge says is hollow then, and what labels make of it filled.
     top
         How many segments to draw; None draws all.
     title
@@ -79,6 +83,7 @@ def segments(
         bins=bins,
         tz=tz,
         level=level,
+        labels=labels,
     )
     shown = table.head(len(table) if top is None else top)
     ax = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(shown)))
@@ -95,14 +100,17 @@ def segments(
     signed_ticks(ax)
     mark_zero(ax)
     draw_differences(ax, rows, shown, "n", value="difference_points", **style)
-    fit_points(ax, shown[["difference_points", "difference_points_low", "difference_points_high"]])
+    ends = [f"difference_points{kind}{end}" for kind in ("", "_corrected") for end in ("", "_low", "_high")]
+    fit_points(ax, shown[[name for name in ends if name in shown]])
     names = distinct_names(
         [f"{row['column']}: {row['segment']}" for row in shown.to_dict("records")], _NAME_WIDTH
     )
+    uncorrected = " (uncorrected)" if has_corrected(table, "difference_points") else ""
     for name, row, y in zip(names, shown.to_dict("records"), rows, strict=True):
-        said = "" if row["verdict"] == "unclear" else f" · {row['verdict']}"
+        said = "" if row["verdict"] == "unclear" else f" · {row['verdict']}{uncorrected}"
         theme.name_row(ax, y, f"{name}{said}", _numbers(row), boxed=False)
-    theme.finish(ax, table, theme.notes_of(table, *_notes(table, len(shown))), title=title)
+    notes = [*corrected_notes(shown, "difference_points"), *_notes(table, len(shown))]
+    theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
     return lead_to_conversations(ax, table, data)
 
 
@@ -113,9 +121,10 @@ def _numbers(row: Mapping[Any, Any]) -> str:
 def _notes(table: pd.DataFrame, shown: int) -> list[str]:
     facts = table.attrs["promptlift"]
     clear = int(table["verdict"].ne("unclear").sum())
+    judged = "As the judge says, " if has_corrected(table, "difference_points") else ""
     rule = f"p below {1 - facts['level']:.2g}, adjusted for {facts['n_tests']:,} comparisons"
     notes = [
-        f"{clear:,} of {len(table):,} segments clearly differ: {rule}. An observation, not a cause.",
+        f"{judged}{clear:,} of {len(table):,} segments clearly differ: {rule}. An observation, not a cause.",
     ]
     if shown < len(table):
         notes.append(f"Only the {shown:,} surest are shown.")

@@ -77,6 +77,7 @@ _RESULT_COLUMNS = {
     "fleet": "may_be_best",
     "issue_changes": "difference_low",
     "issues": "share_low",
+    "search": "best_low",
     "segments": "difference_points_low",
     "sentiment_distribution": "share_low",
     "sentiment_trend": "negative_low",

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from promptlift.frames.variants import NO_SAMPLE_SIZE
+
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
@@ -88,7 +90,11 @@ def _how_to_read(shown: pd.DataFrame, band: float | None) -> list[str]:
     if len(hollow):
         sized = hollow[["n", "n_pairs"]].notna().any(axis=None)
         sentences.append(_NO_INTERVAL if sized else _NO_SIZE)
-    if shown["lift_expected"].notna().any():
+    if shown["lift_verified"].notna().any():
+        sentences.append(
+            "Diamond: expected lift; a winner's is mostly the one on new pairs after the decision (thin line: 90 % interval)."
+        )
+    elif shown["lift_expected"].notna().any():
         sentences.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
     elif shown["is_winner"].any() and shown["n_variants_tested"].max() > 1:
         tested = shown["n_variants_tested"].max()
@@ -112,6 +118,7 @@ def _caveats(shown: pd.DataFrame) -> list[str]:
         sentences.append(
             "Some lifts do not match the reported task completion rates; see the column warnings."
         )
-    elif shown["warnings"].ne("").any():
+    # The missing sample size is said by the note about hollow dots.
+    elif shown["warnings"].str.replace(NO_SAMPLE_SIZE, "", regex=False).str.strip().ne("").any():
         sentences.append("Some variants have warnings; see the column warnings.")
     return sentences

@@ -12,6 +12,7 @@ from promptlift.plots import theme, variant_captions
 from promptlift.plots.differences import mark_zero, signed_ticks
 from promptlift.plots.fonts import make_readable
 from promptlift.plots.legends import legend
+from promptlift.schema.results import CONFIDENCE_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -23,6 +24,8 @@ __all__ = ["variant_confidence", "variant_lift"]
 _PANELS_MAX: Final = 6
 _ROWS_MAX: Final = 30
 _LINES_MAX: Final = 6
+# Of the row's height: where the verified lift is drawn.
+_VERIFIED_BELOW: Final = 0.22
 _HEADINGS: Final = {
     "confirm": ("Confirmation", ": new conversations, evaluated after every pass"),
     "screen": (
@@ -44,8 +47,8 @@ def variant_lift(
     """Draw the lift of each variant over the original as a forest plot.
 
     The line at 0 is the original. A filled dot has the interval that the service reports, with an arrow on a side without
-    a bound; a hollow dot has no interval. The small diamond is the expected lift. The winner is marked "winner". Variants
-    of the screening have a panel of their own, because they were tested on other conversations.
+    a bound; a hollow dot has no interval. The small diamond is the expected lift, the thin line below the lift on pairs that
+    were measured after the decision. The winner is marked "winner". Variants of the screening have a panel of their own, because they were tested on other conversations.
 
     Parameters
     ----------
@@ -226,6 +229,7 @@ def _draw_row(
     ax.plot(
         row["lift"], y, color=color, markerfacecolor=color if sent else ground, markeredgecolor=color, **marks
     )
+    _draw_verified(ax, y, row, limits)
     if not pd.isna(row["lift_expected"]):
         ax.plot(
             row["lift_expected"], y, linestyle="none", marker="D", markersize=3.5, color=theme.foreground(),
@@ -233,13 +237,31 @@ def _draw_row(
         )  # fmt: skip
 
 
+def _draw_verified(ax: Axes, y: float, row: Mapping[Hashable, Any], limits: tuple[float, float]) -> None:
+    """Draw the lift on pairs after the decision below the lift that was measured for it, and thinner."""
+    if pd.isna(row["lift_verified"]):
+        return
+    below = y + _VERIFIED_BELOW
+    ends = [
+        edge if pd.isna(end) else min(max(end, limits[0]), limits[1])
+        for end, edge in zip((row["lift_verified_low"], row["lift_verified_high"]), limits, strict=True)
+    ]
+    tone = theme.foreground()
+    ax.hlines(below, ends[0], ends[1], color=tone, alpha=0.6, linewidth=0.9, zorder=3)
+    ax.plot(row["lift_verified"], below, linestyle="none", marker="|", markersize=7.0, color=tone, zorder=4)
+
+
 def _limits(shown: pd.DataFrame, band: float | None) -> tuple[float, float]:
     """Return the range of x: everything except bounds so far out that they would squeeze the rest."""
-    inner = shown[["lift", "lift_expected"]].to_numpy(np.float64).ravel()
+    inner = shown[["lift", "lift_expected", "lift_verified"]].to_numpy(np.float64).ravel()
     inner = np.append(inner[np.isfinite(inner)], [0.0, *([] if band is None else [-1.5 * band, 1.5 * band])])
     low, high = float(inner.min()), float(inner.max())
     reach = 3.0 * max(high - low, 10.0)
-    ends = shown[["lift_low", "lift_high"]].to_numpy(np.float64).ravel()
+    ends = (
+        shown[["lift_low", "lift_high", "lift_verified_low", "lift_verified_high"]]
+        .to_numpy(np.float64)
+        .ravel()
+    )
     ends = ends[np.isfinite(ends)]
     ends = ends[(ends >= low - reach) & (ends <= high + reach)]
     if len(ends):
@@ -318,7 +340,7 @@ def variant_confidence(
     if last is not None:
         ax.set_title(f"confidence {last['confidence']:.2f}", loc="left", fontsize="medium")
     method = facts.get("confidence_method")
-    if method != "sequential-mcnemar-e-value":
+    if method not in CONFIDENCE_METHODS:
         notes.append(
             "The service does not say how it defines confidence."
             if not method

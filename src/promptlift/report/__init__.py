@@ -30,6 +30,7 @@ def write(
     redact: bool = False,
     examples: int = 6,
     period: PeriodLike = None,
+    labels: Any = None,
     clock: Callable[[], datetime] | None = None,
 ) -> Path:
     """Write a report about a prompt, or about several prompts side by side.
@@ -60,6 +61,9 @@ def write(
     period
         A number of days up to now, or ``(first day, last day)``, in UTC and both included; either may be ``None``. One
         with a first day is compared with the period before it.
+    labels
+        Labels of people, some of whose conversations were drawn at random (``analysis.label_plan``), as for
+        ``analysis.completion``. Corrected completion rates and differences then stand beside those of the judge.
     clock
         Returns the time of the report; by default the current time.
 
@@ -106,6 +110,7 @@ def write(
         redacted=redact,
         examples=examples,
         period=period,
+        labels=labels,
         clock=clock,
     )
     write_report_file(target, render(document))

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
-from promptlift.analysis.sentences import completion_sentence, trend_sentence
+from promptlift.analysis.sentences import trend_sentence
 from promptlift.report.document import Document, HeadlineGroup, Section
 from promptlift.report.formatting import day, plural
 from promptlift.report.gather import GROUP, gather, records
@@ -15,6 +15,7 @@ from promptlift.report.period import window_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.sections import explanations, measures
 from promptlift.report.sections.comparisons import Answer, against_the_period_before, between_prompts
+from promptlift.report.sections.corrected import corrected, corrected_sentences
 from promptlift.report.sections.examples import MAX_EXAMPLES, example_conversations
 from promptlift.report.sections.headlines import CARDS, headlines, side_by_side
 from promptlift.report.sections.issues import issues
@@ -52,6 +53,7 @@ def build(
     redacted: bool,
     examples: int,
     period: PeriodLike,
+    labels: Any = None,
     clock: Callable[[], datetime] | None,
 ) -> Document:
     """Read a source and compose the document; the parameters are those of ``report.write``."""
@@ -61,7 +63,7 @@ def build(
     now = now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
     window = window_of(period, now)
     return compose(
-        gather(source, prompt_id, window),
+        replace(gather(source, prompt_id, window), labels=labels),
         window=window,
         now=now,
         title=title,
@@ -104,12 +106,13 @@ def compose(
     material = replace(material, conversations=table)
     if material.earlier is not None:
         material = replace(material, earlier=_with_safe_titles(material.earlier, redacted=redacted))
-    overview = analysis.prompt_overview(table, by=material.by)
+    overview = analysis.prompt_overview(table, by=material.by, labels=material.labels)
     rows = _row_of_each(overview, material)
     analyser = overview.attrs["promptlift"].get("analyser")
     trend = analysis.completion_trend(table, freq="auto", by=material.by)
     answers = _answers(material, window, rows, trend, redacted=redacted)
     parts = [side_by_side(rows) if len(rows) > CARDS else None, *(one.section for one in answers)]
+    parts.append(corrected(rows, material))
     shown = example_conversations(material, examples, redacted=redacted)
     found = {
         **(_measured(table, material, rows, trend, redacted=redacted) if len(table) else {}),
@@ -186,8 +189,7 @@ def _answers(
     if material.compared:
         found.append(between_prompts(material, redacted=redacted))
     elif row is not None:
-        rate, low, high = (row[f"rate{end}"] for end in ("", "_low", "_high"))
-        found.append(Answer((completion_sentence(rate=rate, low=low, high=high, n=int(row["n"])),)))
+        found.append(Answer(corrected_sentences(row)))
     if window.previous is not None:
         words = window.previous.words
         found.append(against_the_period_before(material, words, redacted=redacted))

@@ -61,6 +61,10 @@ class Material:
         Returns the transcript of a conversation, or ``None`` when there is none.
     optimizations, variants
         The optimizations of the prompts in the period; ``None`` when the source has none to offer.
+    edits
+        The edits of their searches.
+    labels
+        Labels of people that correct the judge; ``None`` without any.
     """
 
     conversations: pd.DataFrame
@@ -70,7 +74,9 @@ class Material:
     content_of: Callable[[str], str | None]
     optimizations: pd.DataFrame | None = None
     variants: pd.DataFrame = field(default_factory=pd.DataFrame)
+    edits: pd.DataFrame = field(default_factory=pd.DataFrame)
     earlier: pd.DataFrame | None = None
+    labels: Any = None
 
     def name_of(self, prompt_id: Any) -> str:
         """Return the name shown of a prompt."""
@@ -151,6 +157,7 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
         content_of,
         tried,
         variants,
+        _edits(source, variants),
         None if window.previous is None else _inside(frames, names, window.previous, attrs),
     )
 
@@ -191,6 +198,15 @@ def _optimizations(
     tried.attrs = {"completeness": next(filter(None, caveats), None)}
     begun = tried[tried["status"].astype("str") != "queued"]["optimization_id"].head(MAX_OPTIMIZATIONS)
     return tried, source.variants(list(begun)) if len(begun) else pd.DataFrame()
+
+
+def _edits(source: Any, variants: pd.DataFrame) -> pd.DataFrame:
+    """Read the edits of the optimizations whose winner comes from a search."""
+    if not hasattr(source, "edits") or "generation" not in variants:
+        return pd.DataFrame()
+    found = variants["is_winner"].fillna(value=False) & variants["generation"].notna()
+    searched = list(dict.fromkeys(variants.loc[found, "optimization_id"]))
+    return source.edits(searched) if searched else pd.DataFrame()
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import AfterValidator, Field, StringConstraints, field_validator
+from pydantic import AfterValidator, Field, SkipValidation, StringConstraints, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
@@ -12,6 +12,7 @@ from promptlift.schema.conversation_html import conversation_html, conversation_
 from promptlift.schema.insights import Insights  # noqa: TC001 - pydantic reads the annotation
 from promptlift.schema.metadata import Metadata
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime, not_null
+from promptlift.schema.pages import ErrorInfo
 from promptlift.schema.texts import LinkText, ShortText, SourceId, storable
 
 ConversationStatus = Literal["completed", "abandoned", "in_progress"]
@@ -126,6 +127,15 @@ class ConversationCreate(ConversationFacts):
     ) = None
 
 
+# unspecified: logging many conversations with one request.
+class ConversationsCreate(RequestModel):
+    """Body of ``POST /conversations/bulk``."""
+
+    # Each is checked by itself, so that one that is wrong does not keep the others out.
+    conversations: Annotated[list[SkipValidation[ConversationCreate]], Field(max_length=limits.BULK_ROWS)]
+    """Bodies of ``POST /conversations``, of one prompt or several."""
+
+
 # unspecified: how a logged conversation changes. It grows at its source, and the service takes its new state.
 class ConversationUpdate(ConversationFacts):
     """Body of ``PATCH /conversations/:id``: any subset of the fields. A new content is judged anew.
@@ -149,6 +159,36 @@ class ConversationLookup(RequestModel):
 
     ids: Annotated[list[LinkText], Field(max_length=limits.LOOKUP_IDS)] | None = None
     source_ids: Annotated[list[SourceId], Field(max_length=limits.LOOKUP_IDS)] | None = None
+
+
+class DeletedConversation(LinkedModel):
+    """A conversation that is no longer there."""
+
+    id: str
+    """The id that it had."""
+    deleted_at: UtcTime
+    """When it was deleted."""
+
+
+class LoggedConversation(ApiModel):
+    """What became of one conversation of ``POST /conversations/bulk``."""
+
+    index: int
+    """Its place in the request, from 0."""
+    id: str | None = None
+    """The id that it got; ``None`` when it was refused."""
+    status: str | None = None
+    created: bool
+    """Whether it is new: not when its idempotency key stood for one that was there, which ``id`` names then."""
+    created_at: UtcTime | None = None
+    error: ErrorInfo | None = None
+    """Why it was refused, as ``POST /conversations`` would have said."""
+
+
+class LoggedAnswer(ApiModel):
+    """Answer of ``POST /conversations/bulk``: one row for each conversation, in their order."""
+
+    data: list[LoggedConversation]
 
 
 class KnownConversation(ApiModel):

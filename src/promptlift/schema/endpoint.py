@@ -41,6 +41,9 @@ class Endpoint(Generic[Answer]):
         Whether no body means the same as an empty object.
     either
         Fields of the body of which one is required.
+    lines
+        The field of the body that is a list, where the list may also come as lines of JSON (``application/x-ndjson``); such a
+        body may be large, and compressed with gzip.
     from_settings
         Fields of the body that take the value of one of the account's general settings where they are left out.
     status, also
@@ -64,6 +67,7 @@ class Endpoint(Generic[Answer]):
     body: type[RequestModel] | None = None
     body_optional: bool = False
     either: tuple[str, ...] = ()
+    lines: str | None = None
     from_settings: tuple[tuple[str, str], ...] = ()
     status: int = 200
     also: tuple[int, ...] = ()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from promptlift.schema import judge_endpoints, limits
 from promptlift.schema.account import Account, Usage
 from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
 from promptlift.schema.benchmarks import (
@@ -22,12 +23,16 @@ from promptlift.schema.conversations import (
     Conversation,
     ConversationCreate,
     ConversationLookup,
+    ConversationsCreate,
     ConversationUpdate,
+    DeletedConversation,
+    LoggedAnswer,
     LookupAnswer,
 )
 from promptlift.schema.endpoint import Endpoint
 from promptlift.schema.events import EventRecord
 from promptlift.schema.insights import Insights, RegenerateAnswer
+from promptlift.schema.labels import Label, LabelCreate, LabelsAnswer
 from promptlift.schema.naming import LINKS
 from promptlift.schema.optimizations import (
     ApplyAnswer,
@@ -55,9 +60,11 @@ from promptlift.schema.queries import (
     BenchmarksQuery,
     ConversationQuery,
     ConversationsQuery,
+    DeletedConversationsQuery,
     DeliveriesQuery,
     EventsQuery,
     InsightsQuery,
+    LabelsQuery,
     OptimizationsQuery,
     PersonasQuery,
     PromptsQuery,
@@ -90,12 +97,32 @@ CONVERSATIONS_CREATE: Final = Endpoint(
     errors=("NOT_FOUND", "LIMIT_EXCEEDED"),
     repeat="keyed",
 )
+# Whatever is wrong with one conversation is in its row of the answer. With keys, the same twice is the same as once.
+CONVERSATIONS_LOG_MANY: Final = Endpoint(
+    "conversations.log_many",
+    "POST /conversations/bulk",
+    LoggedAnswer,
+    f"Log up to {limits.BULK_ROWS} conversations in one transaction",
+    body=ConversationsCreate,
+    lines="conversations",
+    repeat="keyed",
+    specified=(),
+)
 CONVERSATIONS_LIST: Final = Endpoint(
     "conversations.list",
     "GET /conversations",
     Page[Conversation],
     "List conversations",
     query=ConversationsQuery,
+)
+# Before the path with an id, which it would be taken for.
+CONVERSATIONS_DELETED: Final = Endpoint(
+    "conversations.deleted",
+    "GET /conversations/deleted",
+    Page[DeletedConversation],
+    "List the conversations that are no longer there",
+    query=DeletedConversationsQuery,
+    specified=(),
 )
 CONVERSATIONS_GET: Final = Endpoint(
     "conversations.get",
@@ -279,6 +306,23 @@ REVIEWS_UPDATE: Final = Endpoint(
     VariantReview,
     "Update the review of a variant",
     body=ReviewUpdate,
+    specified=(),
+)
+LABELS_LIST: Final = Endpoint(
+    "labels.list",
+    "GET /labels",
+    Page[Label],
+    "What people say of conversations, newest first",
+    query=LabelsQuery,
+    specified=(),
+)
+LABELS_CREATE: Final = Endpoint(
+    "labels.create",
+    "POST /labels",
+    LabelsAnswer,
+    "Keep labels of conversations, logged or simulated",
+    body=LabelCreate,
+    repeat="always",
     specified=(),
 )
 ACTIONS_LIST: Final = Endpoint(
@@ -481,5 +525,7 @@ SCENARIO_SETS_GET: Final = Endpoint(
 )
 
 ENDPOINTS: Final[dict[str, Endpoint[Any]]] = {
-    row.name: row for row in list(globals().values()) if isinstance(row, Endpoint)
+    row.name: row
+    for row in [*globals().values(), *vars(judge_endpoints).values()]
+    if isinstance(row, Endpoint)
 }

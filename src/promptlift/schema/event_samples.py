@@ -14,6 +14,7 @@ _DEPLOYMENT: Final[dict[str, Any]] = {
     "verificationStatus": "verified",
     "reductionPercent": 62.5,
     "postFixConversationCount": 40,
+    "preFixConversationCount": 40,
     "issues": [
         {"issueId": "iss_example", "title": "Refund refused", "beforeFailCount": 8, "afterFailCount": 3}
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 import orjson
 from pydantic import Field, TypeAdapter
@@ -11,6 +11,7 @@ from pydantic import ValidationError as PydanticError
 from promptlift.errors import EventError
 from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, UtcTime
+from promptlift.schema.printed import Printed
 
 EventKind = Literal[
     "prompt.updated",
@@ -27,6 +28,11 @@ EventKind = Literal[
     "deployment.confounded",
 ]
 EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
+
+_RATIO_OF_COUNTS: Final = (
+    "The reduction is only the ratio of the two counts of failures; it ignores how many conversations there were before and "
+    "after."
+)
 
 
 class PromptUpdated(ApiModel):
@@ -146,8 +152,42 @@ class Deployment(ApiModel):
     verification_status: str | None = None
     reduction_percent: float | None = None
     post_fix_conversation_count: int | None = None
+    pre_fix_conversation_count: int | None = None
+    """Conversations before the fix. Ours: without it nobody can tell a lower failure rate from fewer conversations."""
     issues: list[DeploymentIssue] = Field(default_factory=list)
     answer_comparison: AnswerComparison | None = None
+
+    @property
+    def warning(self) -> str:
+        """What is wrong with the reduction: it is only the ratio of two counts. Empty when nothing is seen."""
+        return reduction_warning(self.to_wire())
+
+
+def reduction_warning(payload: dict[str, Any]) -> str:
+    """Say whether the reduction in a payload is only the ratio of two counts.
+
+    8 failures before and 3 after are 62.5 % fewer, whether there were 400 conversations before and 40 after or the other way
+    round. Where the counts of conversations are known and equal, the ratio is right.
+
+    Parameters
+    ----------
+    payload
+        Of a deployment event, as it was sent.
+    """
+    reduction, issues = payload.get("reductionPercent"), payload.get("issues")
+    if not isinstance(reduction, int | float) or isinstance(reduction, bool) or not isinstance(issues, list):
+        return ""
+    counts = [
+        (one.get("beforeFailCount"), one.get("afterFailCount")) for one in issues if isinstance(one, dict)
+    ]
+    if not counts or not all(isinstance(count, int) for pair in counts for count in pair):
+        return ""
+    before, after = (sum(side) for side in zip(*counts, strict=True))
+    # Where nothing failed afterwards the rates give 100 percent too, however many conversations there were.
+    if not before or not after or not Printed.of(reduction).meets(Printed.of(100.0 * (1.0 - after / before))):
+        return ""
+    was, now = payload.get("preFixConversationCount"), payload.get("postFixConversationCount")
+    return "" if was is not None and was == now else _RATIO_OF_COUNTS
 
 
 class _Envelope(ApiModel):

@@ -29,6 +29,9 @@ STEP_FAILURE_DAYS: Final = 30
 VARIANTS_MIN: Final = 1
 VARIANTS_MAX: Final = 5
 VARIANTS_DEFAULT: Final = 3
+# Passes after a win that only measure how large the lift is.
+VERIFICATION_PASSES_DEFAULT: Final = 4
+VERIFICATION_PASSES_MAX: Final = 12
 
 TEMPERATURE_MIN: Final = 0.0
 TEMPERATURE_MAX: Final = 2.0
@@ -44,6 +47,9 @@ WEBHOOK_DELAYS_SECONDS: Final = (0, 60, 300, 1800, 7200)
 BODY_BYTES: Final = 6 * CONTENT_BYTES + 512 * KB
 # Spans come in batches, each with the whole history of its conversation.
 OTLP_BODY_BYTES: Final = 16 * 1024 * KB
+# Conversations of one request, and their bytes: one transaction, which others wait for.
+BULK_ROWS: Final = 500
+BULK_BODY_BYTES: Final = 16 * 1024 * KB
 JSON_DEPTH: Final = 64
 NAME_CHARS: Final = 200
 DESCRIPTION_CHARS: Final = 10_000

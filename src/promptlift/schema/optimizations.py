@@ -12,6 +12,7 @@ from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pyd
 from promptlift.schema.inert import one_line
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
+from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchPlan, SearchSetting
 from promptlift.schema.static_html import element, paragraph, root
 from promptlift.schema.texts import LinkText, LongText, not_blank
 from promptlift.schema.verdict_sentence import next_call, verdict_sentence
@@ -35,6 +36,11 @@ class RunSettings(ApiModel):
     """The settings that count for an optimization, as they were when it was asked for. Ours."""
 
     max_iterations: int | None = None
+    variants_per_generation: int | None = None
+    search: str | None = None
+    """``on`` where candidates may be written in generations, each learning from failures; else ``off``."""
+    verification_passes: int | None = None
+    """Passes after a win that only measure how large the lift is."""
     persona_count: int | None = None
     scenarios_per_simulation: int | None = None
     max_turns: int | None = None
@@ -91,6 +97,10 @@ class Optimization(LinkedModel):
     """Why it was stopped, as the person said."""
     deployment: Annotated[VariantDeployment | None, Nested()] = None
     usage: OptimizationUsage | None = None
+    headroom: Headroom | None = None
+    """What could be gained at most, by the logged conversations, as it was known when the optimization was asked for."""
+    search_plan: SearchPlan | None = None
+    """What search, confirmation and verification may spend; ``None`` without a search."""
 
     @property
     def sentence(self) -> str:
@@ -121,6 +131,15 @@ class Intent(RequestModel):
     hypothesis: LongText | None = None
 
 
+class CandidateText(RequestModel):
+    """A text that somebody wrote, to be tested as a variant."""
+
+    content: Annotated[
+        str, StringConstraints(max_length=limits.PROMPT_CONTENT_BYTES), AfterValidator(not_blank)
+    ]
+    name: Annotated[str, StringConstraints(max_length=limits.NAME_CHARS)] | None = None
+
+
 class OptimizationCreate(RequestModel):
     """Body of ``POST /optimizations``."""
 
@@ -137,6 +156,13 @@ class OptimizationCreate(RequestModel):
     rehearsal_seconds: Annotated[float, Field(ge=0, le=REHEARSAL_SECONDS_MAX)] | None = None
     """Ours: seconds that a rehearsal takes when it needs every pass, so that it can be watched; 0 is as fast as it can be.
     Refused where a language model is configured."""
+    search: SearchSetting | None = None
+    """Ours: whether candidates are written in generations; the account's setting when it is left out."""
+    candidates: Annotated[list[CandidateText], Field(min_length=1, max_length=limits.VARIANTS_MAX)] | None = (
+        None
+    )
+    """Ours: whole texts to test in place of written variants, so without a search. ``variantCount`` must be their number, or
+    be left out."""
 
 
 class ApplyRequest(RequestModel):
@@ -222,3 +248,12 @@ class Variant(Effect):
     is_staged: bool | None = None
     screened_out_after: int | None = None
     """Number of the pass after which it was left out."""
+    generation: Annotated[int | None, Column()] = None
+    """Generation of the search that wrote it, from 1; 0 for the original. ``None`` without a search, as what follows."""
+    parent_variant_id: Annotated[str | None, Column()] = None
+    """The candidate that it was made from."""
+    other_parent_variant_id: Annotated[str | None, Column()] = None
+    """The second one, of a merge."""
+    edits: list[Edit] | None = None
+    """What was changed in the original, oldest first; refused edits of its generation are there too."""
+    search: Annotated[CandidateSearch | None, Nested()] = None

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ConfigDict
 
-from promptlift.schema.model import ApiModel
+from promptlift.schema.model import ApiModel, UtcTime
 
 Item = TypeVar("Item", bound=ApiModel)
 
@@ -20,6 +20,9 @@ class Pagination(ApiModel):
     """Items asked for."""
     offset: int
     """Items before this page."""
+    next_cursor: str | None = None
+    """What to ask with for the page that follows this one, in lists that take a ``cursor``; left out on the last page. It says
+    nothing to a client."""
 
 
 class Page(ApiModel, Generic[Item]):
@@ -30,6 +33,9 @@ class Page(ApiModel, Generic[Item]):
 
     data: list[Item]
     pagination: Pagination | None = None
+    as_of: UtcTime | None = None
+    """Only in answers to ``updatedSince`` and ``deletedSince``: what to ask with next, so that nothing is missed and nothing
+    unchanged comes again. Of a read of several pages, that of its first page counts."""
 
 
 class Done(ApiModel):

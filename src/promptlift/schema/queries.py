@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -12,6 +14,7 @@ from promptlift.schema import limits
 from promptlift.schema.benchmarks import ARMS_MAX, LEVEL_DEFAULT, MARGIN_DEFAULT, BenchmarkStatus
 from promptlift.schema.conversations import ConversationStatus
 from promptlift.schema.events import EventKind
+from promptlift.schema.model import from_wire_time, to_wire_time
 from promptlift.schema.optimizations import OptimizationStatus
 from promptlift.schema.prompts import PromptStatus
 from promptlift.schema.simulations import SimulationStage
@@ -75,6 +78,14 @@ def _filter_text(text: str) -> str | None:
     return text or None
 
 
+def _time(text: Any) -> datetime:
+    """Read a time; one without a zone is taken as UTC."""
+    time = from_wire_time(text)
+    if not isinstance(time, datetime):
+        raise ValueError("must be an ISO 8601 time such as 2026-01-31T09:30:00Z")  # noqa: TRY004 - for pydantic
+    return time
+
+
 # A word in quotes, whose own quotes are doubled, or one that ends at the next comma.
 _WORD: Final = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
 
@@ -97,6 +108,42 @@ Limit = Annotated[
 ]
 Offset = Annotated[int, Field(ge=0), BeforeValidator(_whole(0, OFFSET_MAX))]
 Flag = Annotated[bool, BeforeValidator(_flag)]
+Since = Annotated[
+    datetime | None,
+    BeforeValidator(_time),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+# Where a page of events ended, and how many there were at the first page: opaque to clients.
+_CURSOR: Final = re.compile(r"(\d{1,16})\.(\d{1,16})")
+
+
+def write_cursor(seq: int, total: int) -> str:
+    """Write where a page of a list ended.
+
+    >>> read_cursor(write_cursor(17, 300))
+    (17, 300)
+    """
+    return base64.urlsafe_b64encode(f"{seq}.{total}".encode()).decode().rstrip("=")
+
+
+def read_cursor(text: Any) -> tuple[int, int]:
+    """Read what `write_cursor` wrote.
+
+    Raises
+    ------
+    ValueError
+        When it is something else.
+    """
+    try:
+        found = _CURSOR.fullmatch(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode("ascii"))
+    except (ValueError, TypeError):
+        found = None
+    if found is None:
+        raise ValueError("must be the nextCursor of a page of this list")
+    return int(found[1]), int(found[2])
+
+
+EventsCursor = Annotated[tuple[int, int], BeforeValidator(read_cursor), WithJsonSchema({"type": "string"})]
 FilterText = Annotated[str | None, BeforeValidator(_filter_text)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words), WithJsonSchema({"type": "string"})]
 
@@ -132,6 +179,8 @@ class QueryModel(BaseModel):
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, datetime):
+        return to_wire_time(value)
     if isinstance(value, list | tuple | set | frozenset):
         return ",".join(_quoted(str(part)) for part in value)
     return str(value)
@@ -208,6 +257,17 @@ class ConversationsQuery(LinkedQuery):
     """Beyond the specification: items carry insights"""
     include_content: Flag = False
     """Beyond the specification: items carry content"""
+    updated_since: Since = None
+    """Beyond the specification: only what was logged or has changed since; the answer has asOf, for the next time"""
+
+
+class DeletedConversationsQuery(LinkedQuery):
+    """Query of ``GET /conversations/deleted``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    deleted_since: Since = None
+    """Only what was deleted since; the answer has asOf, for the next time"""
 
 
 class ConversationQuery(QueryModel):
@@ -250,6 +310,23 @@ class ActionsQuery(LinkedQuery):
     """Only of this optimization"""
 
 
+class LabelsQuery(LinkedQuery):
+    """Query of ``GET /labels``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    conversation_id: FilterText = None
+    """Only of this conversation"""
+    optimization_id: FilterText = None
+    """Only of simulated conversations of this optimization"""
+    question: FilterText = None
+    """Only answers to this question"""
+    labeller: FilterText = None
+    """Only of this person"""
+    draw_id: FilterText = None
+    """Only of this draw"""
+
+
 class PersonasQuery(PageQuery):
     """Query of ``GET /personas``."""
 
@@ -272,6 +349,9 @@ class EventsQuery(PageQuery):
     """Items of a page"""
     kind: EventKind | None = Field(default=None, alias="type")
     """Only this kind"""
+    cursor: EventsCursor | None = None
+    """pagination.nextCursor of the page before, asked for with the same type: the events that follow it, whatever was added or
+    deleted since. An offset counts from there"""
 
 
 class BenchmarksQuery(PageQuery):
@@ -330,3 +410,35 @@ class ScenarioSetQuery(QueryModel):
 
     version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
     """The version; the newest when it is left out"""
+
+
+class JudgesQuery(PageQuery):
+    """Query of ``GET /judges`` and of the versions of a judge."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+
+
+class JudgeQuery(QueryModel):
+    """Query of ``GET /judges/:id``."""
+
+    version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
+    """The version; the newest when it is left out"""
+
+
+class VerdictsQuery(LinkedQuery):
+    """Query of ``GET /judges/:id/verdicts``."""
+
+    version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
+    """Only of this version; of the newest one when it is left out"""
+    all_versions: Flag = False
+    """Of each conversation the newest verdict there is, whichever version gave it"""
+
+
+class JudgeRunsQuery(PageQuery):
+    """Query of ``GET /judge-runs``."""
+
+    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
+    """Items of a page"""
+    judge_id: FilterText = None
+    """Only of this judge"""

@@ -6,26 +6,34 @@ leave it out.
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.model import ApiModel
 
 VARIANT_STAGES: Final = ("screen", "confirm")
+CONFIDENCE_METHODS: Final = ("sequential-likelihood-ratio", "sequential-mixture")
+# Names that earlier releases gave.
+_FORMER_METHODS: Final = {"sequential-mcnemar-e-value": "sequential-mixture"}
 TARGET_CHANGES: Final = ("improved", "worse", "unchanged", "unclear")
 LIFT_UNIT: Final = "percent of the original's task completion"
+
+
+def confidence_method_of(name: Any) -> Any:
+    """Return the present name of what a confidence is made of: earlier releases called the mixture otherwise."""
+    return _FORMER_METHODS.get(name, name) if isinstance(name, str) else name
 
 
 class OptimizationProgress(ApiModel):
     """Progress of an optimization."""
 
     stage: str | None = None
-    """``preparing``, ``screen``, ``confirm`` or ``done``."""
+    """``preparing``, ``screen``, ``confirm``, ``verify`` or ``done``."""
     passes_done: int | None = None
     passes_max: int | None = None
-    """The most there can be; most optimizations stop earlier."""
+    """The most there can be, those of the verification included; most optimizations stop earlier."""
     conversations_done: int | None = None
     conversations_max: int | None = None
     """The most there can be, those lost to errors included."""
@@ -119,11 +127,24 @@ class Effect(ApiModel):
     """Percent, upper end of the interval; ``None`` when it is not bounded or unknown."""
     lift_expected: Annotated[float | None, Column(unit="percent")] = None
     """Percent, what to expect in production."""
+    lift_verified: Annotated[float | None, Column(unit="percent")] = None
+    """Percent, lift of the winner on pairs that were measured after the decision; ``None`` where there are none."""
+    lift_verified_low: Annotated[float | None, Column(unit="percent", tables=("variants",))] = None
+    """Percent, lower end of its interval; ``None`` when it is not bounded or unknown."""
+    lift_verified_high: Annotated[float | None, Column(unit="percent", tables=("variants",))] = None
+    """Percent, upper end of its interval; ``None`` when it is not bounded or unknown."""
     lift_points: Annotated[float | None, Column(unit="percentage points", tables=("variants",))] = None
     """Percentage points, difference of task completion."""
     lift_points_low: float | None = None
     lift_points_high: float | None = None
     lift_points_expected: float | None = None
+    lift_points_verified: float | None = None
+    lift_points_verified_low: float | None = None
+    lift_points_verified_high: float | None = None
+    verified_pairs: PairTable | None = None
+    """Pairs that were measured after the decision."""
+    verified_by: str | None = None
+    """``verification``, or ``regression-test`` where one ran."""
     standard_error_points: float | None = None
     interval_level: Annotated[float | None, Column(tables=("variants",))] = None
     """Level of the interval as a fraction, such as 0.9."""
@@ -153,7 +174,10 @@ class OptimizationResults(Effect):
     """The variant that was compared with the original, whether it won or not."""
     e_value: float | None = None
     """``None`` also when it is too large for JSON; see ``log_e_value``."""
-    confidence_method: str | None = None
+    confidence_method: Annotated[str | None, BeforeValidator(confidence_method_of), Column()] = None
+    """``sequential-likelihood-ratio`` with ``theta``, or ``sequential-mixture``: what the confidence is made of."""
+    theta: Annotated[float | None, Column()] = None
+    """Share of the pairs with one completed task that a variant worth finding wins, as it was fixed before the run."""
     confidence_needed: float | None = None
     """Confidence at which a winner is named."""
     confidence_calibrated: float | None = None

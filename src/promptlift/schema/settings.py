@@ -9,6 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, field
 from promptlift.schema import limits
 from promptlift.schema.model import ApiModel, RequestModel, not_null
 from promptlift.schema.optimizations import OptimizationMode
+from promptlift.schema.search import SEARCH_DEFAULT, SearchSetting
 from promptlift.schema.texts import LongText, not_blank
 
 DeploymentMode = Literal["manual", "semi-automatic"]
@@ -59,6 +60,10 @@ class OptimizationSettings(ApiModel):
     deployment_mode: DeploymentMode = "manual"
     auto_deploy: AutoDeploy = Field(default_factory=AutoDeploy)
     max_iterations: int = 10
+    verification_passes: int = limits.VERIFICATION_PASSES_DEFAULT
+    """Passes after a win that only measure how large the lift is. Ours."""
+    search: SearchSetting = SEARCH_DEFAULT
+    """Whether candidates are written in generations, each learning from failures. Ours."""
     simulation: SimulationSettings = Field(default_factory=SimulationSettings)
 
 
@@ -126,6 +131,8 @@ class OptimizationChange(_Change):
     deployment_mode: DeploymentMode | None = None
     auto_deploy: AutoDeployChange | None = None
     max_iterations: Annotated[int, Field(ge=1, le=MAX_ITERATIONS_MAX)] | None = None
+    verification_passes: Annotated[int, Field(ge=0, le=limits.VERIFICATION_PASSES_MAX)] | None = None
+    search: SearchSetting | None = None
     simulation: SimulationChange | None = None
 
 

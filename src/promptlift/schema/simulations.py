@@ -10,7 +10,7 @@ from promptlift.schema.columns import Column, Nested
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.model import ApiModel, UtcTime
 
-SimulationStage = Literal["screen", "confirm", "regression"]
+SimulationStage = Literal["screen", "confirm", "verify", "regression"]
 SIMULATION_STAGES: Final[tuple[SimulationStage, ...]] = get_args(SimulationStage)
 SIMULATION_STATUSES: Final = ("completed", "dropped")
 ENDED_BY: Final = ("persona", "turns")
@@ -60,7 +60,7 @@ class Simulation(ApiModel):
     is_original: Annotated[bool | None, Column()] = None
     """Whether the original answered."""
     stage: Annotated[str | None, Column(categories=SIMULATION_STAGES)] = None
-    """``screen``, ``confirm`` or ``regression``."""
+    """``screen``, ``confirm``, ``verify`` or ``regression``."""
     # "pass" is a keyword of Python.
     pass_number: Annotated[int | None, Column()] = Field(default=None, alias="pass")
     """Number of the pass."""

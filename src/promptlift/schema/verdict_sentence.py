@@ -10,7 +10,12 @@ if TYPE_CHECKING:
 
 __all__ = ["STAGES", "next_call", "verdict_sentence"]
 
-STAGES: Final = {"preparing": "writing variants", "screen": "screening", "confirm": "confirming"}
+STAGES: Final = {
+    "preparing": "writing variants",
+    "screen": "screening",
+    "confirm": "confirming",
+    "verify": "measuring the lift of the winner",
+}
 """What an optimization does in each of its stages, in words."""
 
 

@@ -18,6 +18,8 @@ from promptlift.service.routes import (
     benchmarks,
     conversations,
     health,
+    judges,
+    labels,
     metrics,
     optimizations,
     otlp,
@@ -42,7 +44,19 @@ if TYPE_CHECKING:
     from promptlift.service.routes.serve import Action
     from promptlift.service.store.accounts import Caller
 
-ROOMS = [account, benchmarks, conversations, optimizations, personas, prompts, reviews, versions, webhooks]
+ROOMS = [
+    account,
+    benchmarks,
+    conversations,
+    judges,
+    labels,
+    optimizations,
+    personas,
+    prompts,
+    reviews,
+    versions,
+    webhooks,
+]
 
 
 def create_app(context: AppContext) -> Starlette:

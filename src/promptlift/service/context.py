@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from promptlift.service.background.kind import Kind
     from promptlift.service.benchmarks.worker import BenchmarkJobs
     from promptlift.service.insights.worker import InsightJobs
+    from promptlift.service.judges.worker import JudgeJobs
     from promptlift.service.llm.served import ServedModels
     from promptlift.service.models import Models
     from promptlift.service.optimizations.worker import OptimizationJobs
@@ -49,6 +50,7 @@ class AppContext:
     models: Models
     optimizations: OptimizationJobs
     benchmarks: BenchmarkJobs
+    judges: JudgeJobs
     webhooks: Webhooks
     websites: Websites
     served: ServedModels | None = None

@@ -116,9 +116,20 @@ class Models:
                 "again, and ask once more."
             )
         settings = self._client.settings
-        calls = Calls(self._client, self._budget, circuit=Circuit(seconds=self._seconds_until_down))
         agent_model = None if own_models else settings.agent_model
-        return ModelTasks(calls, judge_model=settings.model, agent_model=agent_model)
+        return ModelTasks(self._calls(self._client), judge_model=settings.model, agent_model=agent_model)
+
+    @property
+    def model(self) -> str | None:
+        """The model that judges; ``None`` without an endpoint."""
+        return None if self._client is None else self._client.settings.model
+
+    def calls(self) -> Calls | None:
+        """Return a run's own view of the model; ``None`` without an endpoint."""
+        return None if self._client is None else self._calls(self._client)
+
+    def _calls(self, client: ChatClient) -> Calls:
+        return Calls(client, self._budget, circuit=Circuit(seconds=self._seconds_until_down))
 
 
 @dataclass(frozen=True)

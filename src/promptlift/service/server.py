@@ -149,6 +149,7 @@ def _run(
             background.models,
             background.optimizations,
             background.benchmarks,
+            background.judges,
             Webhooks(database, background.net, background.secrets),
             Websites(background.net, background.models.calls_in_time),
             background.served,

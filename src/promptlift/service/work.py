@@ -17,6 +17,7 @@ from promptlift.service.deployments.worker import ProductionWatch, RegressionTes
 from promptlift.service.insights.issue_naming import EVERY_SECONDS as NAMING_SECONDS
 from promptlift.service.insights.issue_naming import IssueNaming
 from promptlift.service.insights.worker import InsightJobs
+from promptlift.service.judges.worker import JudgeJobs
 from promptlift.service.models import Models, choose_judge
 from promptlift.service.net.client import GuardedClient
 from promptlift.service.optimizations.worker import OptimizationJobs
@@ -52,7 +53,7 @@ class BackgroundWork:
 
     Attributes
     ----------
-    insights, optimizations, benchmarks
+    insights, optimizations, benchmarks, judges
         Their kinds, to be told of new work and asked why it waits.
     models
         The language model of optimizations.
@@ -84,12 +85,14 @@ class BackgroundWork:
         )
         self.optimizations = OptimizationJobs(database, self.models, self._pool, worker=self._worker.id)
         self.benchmarks = BenchmarkJobs(database, self.models, self._pool, worker=self._worker.id)
+        self.judges = JudgeJobs(database, self.models, worker=self._worker.id)
         self.net = GuardedClient(allow_private=settings.allow_private_networks)
         self.secrets = load_secrets(settings)
         self.kinds: list[Kind] = [
             self.insights,
             self.optimizations,
             self.benchmarks,
+            self.judges,
             RegressionTests(database, self.models, self._pool, worker=self._worker.id),
             ProductionWatch(database),
             TracedConversations(database, on_logged=self._look_for_insights, worker=self._worker.id),
@@ -131,6 +134,7 @@ class BackgroundWork:
             self._others.stop()
         self.net.close()
         self._pool.close()
+        self.judges.close()
         self._judge.close()
 
     def _conversations_come_in(self) -> bool:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from promptlift.stats.evidence import confidence, mcnemar_e_value
     from promptlift.stats.experiment import Experiment
     from promptlift.stats.intervals import wilson
+    from promptlift.stats.label_planning import labels_needed
     from promptlift.stats.pairs import analyse_pairs
     from promptlift.stats.planning import pairs_needed, smallest_findable_points
     from promptlift.stats.shrinkage import expected_lift
@@ -28,6 +29,7 @@ __all__ = [
     "compare_unpaired",
     "confidence",
     "expected_lift",
+    "labels_needed",
     "lift_interval",
     "mcnemar_e_value",
     "pairs_needed",
@@ -46,6 +48,7 @@ _MODULES: Final = {
     "compare_unpaired": "differences",
     "confidence": "evidence",
     "expected_lift": "shrinkage",
+    "labels_needed": "label_planning",
     "lift_interval": "effect",
     "mcnemar_e_value": "evidence",
     "pairs_needed": "planning",

@@ -1,87 +1,125 @@
-"""How much an optimization may spend: passes of screening and of confirmation, and when to give up."""
+"""How much an optimization may spend: passes of screening, of confirmation and of verification, and when to give up."""
 
 from __future__ import annotations
 
 import math
 from typing import Final, Literal
 
-__all__ = ["FUTILITY_TARGETS", "VARIANTS_MAX", "Mode", "confirm_passes", "is_futile", "screening_plan"]
+__all__ = [
+    "CONFIRM_PASSES_MAX",
+    "PASSES_PER_ITERATION",
+    "VARIANTS_MAX",
+    "VERIFICATION_PASSES",
+    "VERIFICATION_PASSES_MAX",
+    "Mode",
+    "check_budget",
+    "confirm_passes",
+    "futility_bound",
+    "screening_plan",
+]
 
 Mode = Literal["exploratory", "validation"]
 
 VARIANTS_MAX: Final = 5
 
-# Smallest true difference worth continuing for, a fraction.
-FUTILITY_TARGETS: Final[dict[Mode, float]] = {"exploratory": 0.10, "validation": 0.075}
+# Passes after a win, which decide nothing and only say how large the lift is.
+VERIFICATION_PASSES: Final = 4
+VERIFICATION_PASSES_MAX: Final = 12
 
-_PASSES_OF_VALIDATION: Final = 2  # an iteration
+# Passes of an iteration.
+PASSES_PER_ITERATION: Final[dict[Mode, int]] = {"exploratory": 1, "validation": 2}
+CONFIRM_PASSES_MAX: Final = 16
+# An exploratory confirmation is longer where less was spent on the choice of the finalist.
+_EXPLORATORY_MAX: Final = {True: 8, False: 9}
+_MANY: Final = 3
+_TWO_SCREENS_FROM: Final = 4
 
 # Variants kept after each screening pass, by their number.
 _HALVING: Final = {2: (2, 1), 3: (3, 2, 2, 1), 4: (4, 2, 2, 1), 5: (5, 3, 3, 2, 2, 1)}
+
+# Normal quantile of the chance below which a run is given up: 10 and 5 %.
+_FUTILITY_Z: Final[dict[Mode, float]] = {"exploratory": 1.28, "validation": 1.64}
 
 
 def screening_plan(variant_count: int, mode: Mode, max_iterations: int) -> tuple[int, ...]:
     """Return how many variants are kept after each screening pass; empty when there is nothing to screen.
 
-    Exploratory: one pass keeps one. Validation: successive halving.
+    Exploratory: two passes for three and more variants, else one. Validation: successive halving.
 
     Raises
     ------
     ValueError
         When ``mode`` is unknown, or a number is out of range.
     """
-    _check(mode, max_iterations)
-    if not 1 <= variant_count <= VARIANTS_MAX:
-        raise ValueError(f"variant_count must lie between 1 and {VARIANTS_MAX}, not {variant_count!r}.")
+    check_budget(variant_count, mode, max_iterations)
     if variant_count == 1:
         return ()
-    # unspecified: budgets in which screening would leave no pass to confirm. A run that could never name a
-    # winner would only cost money. One exploratory iteration is one pass, so nothing is screened; validation
-    # chooses in one pass, as in exploratory mode, until halving leaves two.
     if mode == "exploratory":
+        # unspecified: how many of them the second pass still has. The better half, rounded up: with three variants that
+        # makes the 345 conversations of the budget.
+        if variant_count >= _MANY and max_iterations >= _TWO_SCREENS_FROM:
+            return (math.ceil(variant_count / 2), 1)
+        # unspecified: budgets in which screening would leave no pass to confirm. A run that could never name a winner
+        # would only cost money, so that one iteration is one pass in which nothing is screened.
         return (1,) if max_iterations > 1 else ()
     halving = _HALVING[variant_count]
-    return halving if _PASSES_OF_VALIDATION * max_iterations - len(halving) >= 2 else (1,)
+    # unspecified: the same in validation. It chooses in one pass until halving leaves two to confirm.
+    return halving if PASSES_PER_ITERATION[mode] * max_iterations - len(halving) >= 2 else (1,)
 
 
-def confirm_passes(mode: Mode, max_iterations: int, *, screening: int = 0) -> int:
-    """Return the most passes of confirmation: ``min(6, iterations - 1)``, or ``2 iterations - 4`` in validation.
+def confirm_passes(variant_count: int, mode: Mode, max_iterations: int) -> int:
+    """Return the most passes of confirmation: what screening leaves of the iterations, and at most 8, 9 or 16.
 
-    Parameters
-    ----------
-    screening
-        Passes that screening takes. An exploratory iteration is one pass, one of validation is two; with the
-        confirmation they are never more than ``max_iterations`` iterations.
+    An exploratory iteration is one pass, one of validation is two.
 
     Raises
     ------
     ValueError
-        When ``mode`` is unknown, or ``max_iterations`` is below 1.
+        When ``mode`` is unknown, or a number is out of range.
     """
-    _check(mode, max_iterations)
-    # unspecified: one or two iterations, where the formulas give nothing. At least one pass confirms; two in
-    # validation where they fit.
-    if mode == "exploratory":
-        return max(1, min(6, max_iterations - 1))
-    formula = max(min(2, max_iterations), 2 * max_iterations - 4)
-    return max(1, min(formula, _PASSES_OF_VALIDATION * max_iterations - screening))
+    screening = len(screening_plan(variant_count, mode, max_iterations))
+    if mode == "validation":
+        return max(1, min(CONFIRM_PASSES_MAX, PASSES_PER_ITERATION[mode] * max_iterations - screening))
+    # A single variant has no screening pass, and the same confirmation as one of two.
+    left = max_iterations - max(screening, 1)
+    # unspecified: one iteration, where the formula gives nothing. At least one pass confirms.
+    return max(1, min(_EXPLORATORY_MAX[variant_count >= _MANY], left))
 
 
-def is_futile(n10: int, n01: int, n: int, mode: Mode) -> bool:
-    """Whether the evidence is ten to one against a difference that would matter.
+def futility_bound(n10: int, n01: int, n: int, *, pairs_left: int, theta: float, mode: Mode) -> float:
+    """Compute how much of the logarithm of the e-value may be missing before a run is given up.
 
-    ``-(D S - n D²/2) / var > ln 10`` with ``S = n10 - n01``, ``D`` the target of the mode and ``var = max((n10
-    + n01 + 1)/(n + 3) - (S/n)², 0.02)``. Stopping here can only lower the share of false winners.
+    With ``q = (n10 + n01 + 1)/(n + 3)``, ``d = q pairs_left`` more discordant pairs are expected. Were the variant as good as
+    ``theta`` says, their evidence would have the mean ``d mu`` and the standard deviation ``sigma sqrt(d)``, and the chance
+    to gain more than ``d mu + z sigma sqrt(d)`` is 10 % (exploratory) or 5 % (validation). Stopping where more is missing
+    can only lower the share of false winners.
+
+    Parameters
+    ----------
+    n10, n01, n
+        Pairs in which only the variant, only the original completed the task, and all pairs.
+    pairs_left
+        Pairs that the budget still has.
+    theta, mode
+        Those of the run.
     """
-    if n == 0:
-        return False
-    target, wins = FUTILITY_TARGETS[mode], n10 - n01
-    variance = max((n10 + n01 + 1) / (n + 3) - (wins / n) ** 2, 0.02)
-    return -(target * wins - n * target**2 / 2.0) / variance > math.log(10.0)
+    discordant = (n10 + n01 + 1) / (n + 3) * pairs_left
+    mean = theta * math.log(2.0 * theta) + (1.0 - theta) * math.log(2.0 * (1.0 - theta))
+    sd = math.log(theta / (1.0 - theta)) * math.sqrt(theta * (1.0 - theta))
+    return discordant * mean + _FUTILITY_Z[mode] * sd * math.sqrt(discordant)
 
 
-def _check(mode: Mode, max_iterations: int) -> None:
-    if mode not in FUTILITY_TARGETS:
+def check_budget(variant_count: int, mode: Mode, max_iterations: int) -> None:
+    """Refuse a mode that is unknown and numbers that are out of range.
+
+    Raises
+    ------
+    ValueError
+        The message names the setting.
+    """
+    if mode not in PASSES_PER_ITERATION:
         raise ValueError(f"mode must be exploratory or validation, not {mode!r}.")
     if max_iterations < 1:
         raise ValueError(f"max_iterations must be at least 1, not {max_iterations!r}.")
+    if not 1 <= variant_count <= VARIANTS_MAX:
+        raise ValueError(f"variant_count must lie between 1 and {VARIANTS_MAX}, not {variant_count!r}.")

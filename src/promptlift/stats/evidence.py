@@ -1,4 +1,8 @@
-"""How sure a paired comparison is: the sequential McNemar e-value and the confidence made of it."""
+"""How sure a paired comparison is: the e-value of its discordant pairs and the confidence made of it.
+
+Two e-values. Where ``theta`` was fixed before the run: Wald's likelihood ratio. Where it was not, as in data that somebody
+brings along: a mixture over all win probabilities of a better variant, because a theta chosen after the fact proves nothing.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,13 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "CONFIDENCE_THRESHOLDS",
+    "LIKELIHOOD_RATIO",
+    "MIXTURE",
+    "ConfidenceMethod",
     "ConfidenceMode",
     "check_counts",
     "confidence",
@@ -25,6 +32,10 @@ __all__ = [
 ]
 
 ConfidenceMode = Literal["low", "moderate", "high"]
+ConfidenceMethod = Literal["sequential-likelihood-ratio", "sequential-mixture"]
+
+LIKELIHOOD_RATIO: Final[ConfidenceMethod] = "sequential-likelihood-ratio"
+MIXTURE: Final[ConfidenceMethod] = "sequential-mixture"
 
 CONFIDENCE_THRESHOLDS: Final[dict[ConfidenceMode, float]] = {"low": 0.80, "moderate": 0.90, "high": 0.95}
 _E_THRESHOLDS: Final[dict[ConfidenceMode, float]] = {"low": 4.0, "moderate": 9.0, "high": 19.0}
@@ -58,11 +69,22 @@ def check_counts(**counts: int) -> tuple[int, ...]:
     return tuple(checked)
 
 
-def mcnemar_log_e_value(n10: int, n01: int) -> float:
+def mcnemar_log_e_value(n10: int, n01: int, *, theta: float | None = None) -> float:
     """Compute the natural logarithm of the e-value; see `mcnemar_e_value`. Finite for any counts."""
+    n10, n01 = check_counts(n10=n10, n01=n01)
+    return _log_mixture(n10, n01) if theta is None else float(_log_likelihood_ratio(n10, n01, theta))
+
+
+def _log_likelihood_ratio(n10: ArrayLike, n01: ArrayLike, theta: float) -> NDArray[np.float64]:
+    if not 0.5 < theta < 1.0:
+        raise ValueError(f"theta must lie between 0.5 and 1, not {theta!r}.")
+    wins, losses = np.asarray(n10, np.float64), np.asarray(n01, np.float64)
+    return wins * math.log(2.0 * theta) + losses * math.log(2.0 * (1.0 - theta))
+
+
+def _log_mixture(n10: int, n01: int) -> float:
     from scipy.special import betainc, betaln  # noqa: PLC0415  (80 ms; rates never need it)
 
-    n10, n01 = check_counts(n10=n10, n01=n01)
     discordant = n10 + n01
     if discordant == 0:
         return 0.0
@@ -78,10 +100,15 @@ def mcnemar_log_e_value(n10: int, n01: int) -> float:
     return math.log(series) - math.log(a) - (2 * _PRIOR - 1) * math.log(2) - _LOG_B_PRIOR
 
 
-def mcnemar_e_value(n10: int, n01: int) -> float:
+def mcnemar_e_value(n10: int, n01: int, *, theta: float | None = None) -> float:
     """Compute the e-value of "the variant is better" from the discordant pairs of a paired comparison.
 
-    With ``B`` the beta function and ``I`` the regularised incomplete beta function::
+    With ``theta``, Wald's likelihood ratio::
+
+        E = (2 theta)^n10 (2 (1 - theta))^n01
+
+    Without, a mixture over all win probabilities above one half, with ``B`` the beta function and ``I`` the regularised
+    incomplete beta function::
 
         E = 2^(n10 + n01) B(n10 + 8, n01 + 8) I_1/2(n01 + 8, n10 + 8) / (B(8, 8) / 2)
 
@@ -95,6 +122,10 @@ def mcnemar_e_value(n10: int, n01: int) -> float:
         Pairs in which only the variant completed the task.
     n01
         Pairs in which only the original did.
+    theta
+        Share of discordant pairs that a variant worth finding wins, between 0.5 and 1. It must have been fixed before
+        the data were seen: chosen afterwards it makes the e-value too large. ``None`` needs no such choice, and finds
+        less where there are few pairs.
 
     Returns
     -------
@@ -104,22 +135,32 @@ def mcnemar_e_value(n10: int, n01: int) -> float:
     Raises
     ------
     ValueError
-        When a count is negative or not whole.
+        When a count is negative or not whole, or ``theta`` is out of range.
+
+    References
+    ----------
+    A. Wald (1945), Sequential tests of statistical hypotheses. Annals of Mathematical Statistics 16, 117-186.
 
     Examples
     --------
     >>> round(mcnemar_e_value(31, 14), 6)
     11.474403
+    >>> round(mcnemar_e_value(31, 14, theta=0.67), 6)
+    25.933662
     """
-    log_e = mcnemar_log_e_value(n10, n01)
+    log_e = mcnemar_log_e_value(n10, n01, theta=theta)
     return math.exp(log_e) if log_e < 709.0 else math.inf
 
 
-def log_e_values(n10: NDArray[np.float64], n01: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute many logarithms of e-values at once; minus infinity where the variant is far behind.
+def log_e_values(
+    n10: NDArray[np.float64], n01: NDArray[np.float64], *, theta: float | None = None
+) -> NDArray[np.float64]:
+    """Compute many logarithms of e-values at once; without ``theta`` minus infinity where the variant is far behind.
 
     Made for boundaries, which lie on the winning side: there it is `mcnemar_log_e_value`.
     """
+    if theta is not None:
+        return _log_likelihood_ratio(n10, n01, theta)
     from scipy.special import betainc, betaln  # noqa: PLC0415  (80 ms; rates never need it)
 
     a, b = n01 + _PRIOR, n10 + _PRIOR
@@ -136,7 +177,7 @@ def confidence_from_log(log_e: float) -> float:
     return math.exp(log_e) / (1.0 + math.exp(log_e))
 
 
-def confidence(n10: int, n01: int) -> float:
+def confidence(n10: int, n01: int, *, theta: float | None = None) -> float:
     """Compute the confidence that the variant is better than the original: ``E / (1 + E)``.
 
     Two readings are true. Error: if the variant is no better, it ever reaches 0.80 / 0.90 / 0.95 with
@@ -148,6 +189,8 @@ def confidence(n10: int, n01: int) -> float:
     ----------
     n10, n01
         Pairs in which only the variant, only the original completed the task.
+    theta
+        As the run fixed it before its first pair, else ``None``; see `mcnemar_e_value`.
 
     Returns
     -------
@@ -157,7 +200,7 @@ def confidence(n10: int, n01: int) -> float:
     Raises
     ------
     ValueError
-        When a count is negative or not whole.
+        When a count is negative or not whole, or ``theta`` is out of range.
 
     Examples
     --------
@@ -166,7 +209,7 @@ def confidence(n10: int, n01: int) -> float:
     >>> confidence(0, 0)
     0.5
     """
-    return confidence_from_log(mcnemar_log_e_value(n10, n01))
+    return confidence_from_log(mcnemar_log_e_value(n10, n01, theta=theta))
 
 
 def confidence_calibrated(e: float, base_rate: float) -> float:

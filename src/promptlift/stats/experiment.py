@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from promptlift.stats.budget import confirm_passes, is_futile, screening_plan
+from promptlift.stats.budget import VERIFICATION_PASSES, VERIFICATION_PASSES_MAX
+from promptlift.stats.confirmation import Confirmation
+from promptlift.stats.design import Design
 from promptlift.stats.effect import lift
-from promptlift.stats.evidence import confidence_from_log, e_threshold, mcnemar_log_e_value
+from promptlift.stats.evidence import LIKELIHOOD_RATIO, MIXTURE, confidence_from_log, e_threshold
 from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
-from promptlift.stats.pairs import analyse_pairs
 from promptlift.stats.passes import Cell, Outcome, Pass, table_of_outcomes
+from promptlift.stats.searched import Searched
 from promptlift.stats.shrinkage import PRIOR_SD_POINTS
 from promptlift.stats.tally import PairTally
-from promptlift.stats.verdict import Progress, Verdict, dropped_warnings, variant_stats
+from promptlift.stats.verdict import CLUSTERED, Progress, Verdict, dropped_warnings, variant_stats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from promptlift.stats.budget import Mode
-    from promptlift.stats.evidence import ConfidenceMode
+    from promptlift.stats.evidence import ConfidenceMethod, ConfidenceMode
     from promptlift.stats.guardrail import Guardrail
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.passes import Stage
@@ -31,51 +32,39 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "Experiment", "Outcome", "Pass"]
 
-_STATE_VERSION: Final = 1
+_STATE_VERSION: Final = 2
+# What the settings of a state of the first version leave out.
+_FIRST_EDITION: Final = {"confidence_method": MIXTURE, "verification_passes": 0}
 _SETTINGS: Final = (
     "variant_count", "mode", "confidence_mode", "persona_count", "scenarios_per_simulation", "max_iterations",
-    "seed", "estimand", "max_finalists", "prior_sd_points",
+    "seed", "estimand", "max_finalists", "prior_sd_points", "verification_passes", "confidence_method",
 )  # fmt: skip
 # Purposes of the random numbers of one pass, so that none depends on another.
 _ORDER, _TIES = 0, 1
 
 
-@dataclass(slots=True)
-class _Confirmation:
-    """One finalist against the original."""
-
-    arm: int
-    max_looks: int
-    tally: PairTally
-    trace: list[float]
-    lift_trace: list[float | None]
-
-    @property
-    def look(self) -> int:
-        return len(self.trace)
-
-
 class Experiment:
-    """Screening picks one finalist, confirmation on fresh cells decides.
+    """Screening picks one finalist, confirmation on fresh cells decides, verification says how large the lift is.
 
     Ask `next_pass` what to run, give `record` what happened, until `next_pass` answers ``None``. `verdict`
     answers at any time. Nothing here knows a model, a clock or a database; the same seed and the same
     outcomes give the same run. The data of the screening are never used to judge the finalist: choosing and
-    judging on the same data is what makes winners too good to be true.
+    judging on the same data is what makes winners too good to be true. For the same reason the pairs of the verification,
+    which follow a win, decide nothing.
 
     Parameters
     ----------
     variant_count
         Variants beside the original, 1 to 5. One variant needs no screening.
     mode
-        ``exploratory`` (one screening pass, at most 6 passes of confirmation) or ``validation`` (successive
-        halving, twice the iterations less four).
+        ``exploratory`` (one or two screening passes, at most 8 or 9 passes of confirmation) or ``validation`` (successive
+        halving, at most 16).
     confidence_mode
         ``low``, ``moderate`` or ``high``: a winner needs confidence 0.80, 0.90 or 0.95.
     persona_count, scenarios_per_simulation
         A pass has their product of cells.
     max_iterations
-        Budget; see `confirm_passes`.
+        Budget of the decision: in validation an iteration is two passes; see `screening_plan` and `confirm_passes`.
     seed
         Of the order of arms and of ties.
     estimand
@@ -86,6 +75,14 @@ class Experiment:
         doubled threshold.
     prior_sd_points
         For the expected lift; see `prior_sd_from`.
+    verification_passes
+        Passes after a win, 0 to 12.
+    confidence_method
+        ``sequential-likelihood-ratio``, or ``sequential-mixture`` to carry on a run that was begun with it.
+    searched
+        The search that takes the place of the screening; then there may be any number of variants.
+    screened
+        Pairs of the search by variant. They are reported, and decide nothing.
 
     Raises
     ------
@@ -119,6 +116,10 @@ class Experiment:
         estimand: Estimand = "population",
         max_finalists: int = 1,
         prior_sd_points: float = PRIOR_SD_POINTS,
+        verification_passes: int = VERIFICATION_PASSES,
+        confidence_method: ConfidenceMethod = LIKELIHOOD_RATIO,
+        searched: Searched | None = None,
+        screened: Mapping[int, PairTally] | None = None,
     ) -> None:
         wholes: dict[str, tuple[object, int]] = {
             "variant_count": (variant_count, 1),
@@ -127,15 +128,22 @@ class Experiment:
             "max_iterations": (max_iterations, 1),
             "seed": (seed, 0),
             "max_finalists": (max_finalists, 1),
+            "verification_passes": (verification_passes, 0),
         }
         for name, (value, least) in wholes.items():
             if not isinstance(value, int | np.integer) or value < least:
                 raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
         if not prior_sd_points >= 0.0:
             raise ValueError(f"prior_sd_points must be a number of at least 0, not {prior_sd_points!r}.")
-        self._keep = screening_plan(variant_count, mode, max_iterations)
-        self._confirm_passes = confirm_passes(mode, max_iterations, screening=len(self._keep))
-        e_threshold(confidence_mode)
+        if verification_passes > VERIFICATION_PASSES_MAX:
+            raise ValueError(
+                f"verification_passes must be at most {VERIFICATION_PASSES_MAX}, not {verification_passes!r}."
+            )
+        self._searched = searched
+        of = variant_count if searched is None else 1
+        self._design = Design.of(of, mode, confidence_mode, max_iterations, method=confidence_method)
+        if searched is not None:
+            self._design = replace(self._design, keep=(), confirm_passes=searched.confirm_passes)
         if estimand not in {"population", "panel"}:
             raise ValueError(f"estimand must be population or panel, not {estimand!r}.")
         self.variant_count = int(variant_count)
@@ -148,6 +156,8 @@ class Experiment:
         self.estimand: Estimand = estimand
         self.max_finalists = int(max_finalists)
         self.prior_sd_points = prior_sd_points
+        self.verification_passes = int(verification_passes)
+        self.confidence_method: ConfidenceMethod = confidence_method
 
         self._passes = 0
         self._conversations = 0
@@ -157,16 +167,33 @@ class Experiment:
         # Screened-out variants, the best of them first: who is confirmed when the finalist fails.
         self._reserve: list[int] = []
         self._screened_out: dict[int, int] = {}
-        self._screen = {arm: PairTally() for arm in self._active}
-        self._confirmations: list[_Confirmation] = []
+        self._screen = {arm: PairTally() for arm in self._active} | dict(screened or {})
+        self._confirmations: list[Confirmation] = []
+        self._verify_left = 0
         self._pending: Pass | None = None
-        if not self._keep:  # one variant, or a budget of one pass: then chance chooses who is tested
+        if searched is not None:
+            self._take_over(searched)
+        elif not self._design.keep:  # one variant, or a budget of one pass: then chance chooses who is tested
             self._confirm(1 + int(self._random(_TIES).integers(self.variant_count)))
+
+    def _take_over(self, searched: Searched) -> None:
+        """Go on where a search has ended; while it is under way nothing can be confirmed."""
+        self._passes, self._conversations = searched.passes, searched.conversations
+        if searched.finalist is None:
+            return
+        if not searched.confirm_passes:
+            self._status, self._reason = "no_winner", "budget"
+            return
+        others = (arm for arm in self._active if arm != searched.finalist)
+        self._screened_out = dict.fromkeys(others, searched.passes)
+        self._confirm(searched.finalist)
 
     def next_pass(self) -> Pass | None:
         """Return which arms run on which cells next: the same answer until `record`, ``None`` at the end."""
-        if self._status != "running":
+        if self._status != "running" and not self._verify_left:
             return None
+        if not self._confirmations and self._searched is not None:
+            raise ValueError("the search is still under way: nothing can be confirmed.")
         if self._pending is None:
             self._pending = self._draw_pass()
         return self._pending
@@ -175,7 +202,10 @@ class Experiment:
         stage = self._stage
         arms = (0, *(self._active if stage == "screen" else (self._confirmations[-1].arm,)))
         personas, scenarios = self.persona_count, self.scenarios_per_simulation
-        first_cell = self._passes * personas * scenarios
+        passes, first_cell = (
+            (0, 0) if self._searched is None else (self._searched.passes, self._searched.cells)
+        )
+        first_cell += (self._passes - passes) * personas * scenarios
         first_persona = 0 if self.estimand == "panel" else self._passes * personas
         draws = self._random(_ORDER).random((personas * scenarios, len(arms)))
         orders = draws.argsort(axis=1).tolist()
@@ -196,7 +226,10 @@ class Experiment:
 
     @property
     def _stage(self) -> Stage:
-        return "confirm" if self._confirmations else "screen"
+        if not self._confirmations:
+            return "screen"
+        verified = self._confirmations[-1].verification
+        return "verify" if self._verify_left or verified.n or verified.dropped else "confirm"
 
     def record(self, outcomes: Iterable[Outcome]) -> None:
         """Record the outcomes of the pass that `next_pass` returned, and decide.
@@ -219,8 +252,12 @@ class Experiment:
     def _take(
         self, arms: Sequence[int], table: Sequence[Sequence[Measured]], personas: Sequence[int | str]
     ) -> None:
-        screening = self._stage == "screen"
-        tallies = [self._screen[arm] if screening else self._confirmations[-1].tally for arm in arms[1:]]
+        stage = self._stage
+        if stage == "screen":
+            tallies = [self._screen[arm] for arm in arms[1:]]
+        else:
+            confirmation = self._confirmations[-1]
+            tallies = [confirmation.verification if stage == "verify" else confirmation.tally]
         for who, row in zip(personas, table, strict=True):
             # A NumPy number cannot be written as JSON.
             persona = who if isinstance(who, str) else int(who)
@@ -230,10 +267,12 @@ class Experiment:
         self._passes += 1
         self._conversations += len(table) * len(arms)
         self._pending = None
-        if screening:
+        if stage == "screen":
             self._leave_out()
-        else:
+        elif stage == "confirm":
             self._decide()
+        else:
+            self._verify_left -= 1
 
     def _leave_out(self) -> None:
         """Keep the best variants after a screening pass; the last one kept is the finalist."""
@@ -242,34 +281,37 @@ class Experiment:
         ranked = sorted(
             self._active, key=lambda arm: (self._screen[arm].mean_difference, chance[arm]), reverse=True
         )
-        keep = self._keep[self._passes - 1]
+        keep = self._design.keep[self._passes - 1]
         self._screened_out.update(dict.fromkeys(ranked[keep:], self._passes))
         self._reserve = ranked[keep:] + self._reserve
         self._active = sorted(ranked[:keep])
-        if self._passes == len(self._keep):
+        if self._passes == len(self._design.keep):
             self._confirm(ranked[0])
 
     def _confirm(self, arm: int) -> None:
         """Start the confirmation of a finalist with what is left of the budget."""
         used = sum(confirmation.look for confirmation in self._confirmations)
-        self._confirmations.append(_Confirmation(arm, self._confirm_passes - used, PairTally(), [], []))
+        self._confirmations.append(Confirmation(arm, self._design.confirm_passes - used))
 
     def _decide(self) -> None:
         """Apply the stopping rules after a pass of confirmation: threshold, futility, budget, in this order."""
         confirmation = self._confirmations[-1]
         tally = confirmation.tally
-        log_e = mcnemar_log_e_value(tally.n10, tally.n01)
-        confirmation.trace.append(confidence_from_log(log_e))
+        confirmation.trace.append(confidence_from_log(self._design.log_e(tally)))
         confirmation.lift_trace.append(lift(*tally.counts))
-        if log_e >= math.log(self._e_needed) - 1e-12:
+        passes_left = confirmation.max_looks - confirmation.look
+        if self._design.wins(tally, e_needed=self._e_needed):
             harmed = any(rail.verdict == "harmed" for rail in self._guardrails(tally))
             if harmed:
                 self._fail("guardrail")
             else:
                 self._status, self._reason = "winner", "threshold"
-        elif confirmation.look >= 2 and is_futile(tally.n10, tally.n01, tally.n, self.mode):
+                self._verify_left = self.verification_passes
+        elif self._design.gives_up(
+            tally, look=confirmation.look, pairs_left=passes_left * self._cells, e_needed=self._e_needed
+        ):
             self._fail("futility")
-        elif confirmation.look >= confirmation.max_looks:
+        elif passes_left <= 0:
             self._fail("budget")
 
     def _fail(self, reason: Reason) -> None:
@@ -282,10 +324,16 @@ class Experiment:
             self._status, self._reason = "no_winner", reason
 
     def stop(self) -> None:
-        """End now. A winner that was already found stays; all data stay."""
+        """End now. A winner that was already found stays, without the rest of its verification; all data stay."""
         if self._status == "running":
             self._status, self._reason = "no_winner", "stopped"
-            self._pending = None
+        self._verify_left = 0
+        self._pending = None
+
+    @property
+    def _cells(self) -> int:
+        """Number of cells of a pass."""
+        return self.persona_count * self.scenarios_per_simulation
 
     @property
     def _e_needed(self) -> float:
@@ -307,24 +355,21 @@ class Experiment:
             trace=tuple(last.trace) if last is not None else (),
             lift_trace=tuple(last.lift_trace) if last is not None else (),
             variants=tuple(self._variant(arm, winner) for arm in range(1, self.variant_count + 1)),
+            verification=last.verified(estimand=self.estimand) if last is not None else None,
+            confidence_method=self.confidence_method,
+            theta=self._design.theta,
             guardrails=self._guardrails(last.tally) if last is not None and last.look else (),
             progress=self._progress(),
             estimand=self.estimand,
             attempt=max(len(self._confirmations), 1),
             n_dropped=last.tally.dropped if last is not None else 0,
+            n_dropped_verifying=last.verification.dropped if last is not None else 0,
             warnings=self._warnings(last, analysis),
         )
 
-    def _analysis(self, confirmation: _Confirmation) -> PairAnalysis:
-        # unspecified: the diagnostic by persona in a panel. There the personas are fixed, so that what sets
-        # them apart is no error of the result.
-        clusters = confirmation.tally.completed_by_persona() if self.estimand == "population" else None
-        return analyse_pairs(
-            *confirmation.tally.counts,
-            look=max(confirmation.look, 1),
-            max_looks=confirmation.max_looks,
-            prior_sd_points=self.prior_sd_points,
-            clusters=clusters,
+    def _analysis(self, confirmation: Confirmation) -> PairAnalysis:
+        return confirmation.analysis(
+            estimand=self.estimand, theta=self._design.theta, prior_sd_points=self.prior_sd_points
         )
 
     @staticmethod
@@ -348,42 +393,49 @@ class Experiment:
                     screened_out_after=self._screened_out.get(arm),
                 )
         left = self._screened_out.get(arm)
+        looks = len(self._design.keep) if self._searched is None else self._searched.passes
         return variant_stats(
             arm,
             self._screen[arm],
             stage="screen",
             # Being left out is a look that ended the data, so the interval is made for as many looks.
-            look=max(left or min(self._passes, len(self._keep)), 1),
-            max_looks=max(len(self._keep), 1),
+            look=max(left or min(self._passes, looks), 1),
+            max_looks=max(looks, 1),
             prior_sd_points=self.prior_sd_points,
             screened_out_after=left,
         )
 
     def _progress(self) -> Progress:
         active, screening = self.variant_count, 0
-        for keep in self._keep:
+        for keep in self._design.keep:
             screening += 1 + active
             active = keep
-        cells = self.persona_count * self.scenarios_per_simulation
+        verification = 2 * self._cells * self.verification_passes
+        passes_max = len(self._design.keep) + self._design.confirm_passes + self.verification_passes
+        most = self._cells * (screening + 2 * self._design.confirm_passes)
+        if self._searched is not None:
+            passes_max += self._searched.passes
+            most = self._searched.most(pair_cells=self._cells)
+        running = self._status == "running"
         return Progress(
             stage=self._stage,
             passes_done=self._passes,
-            passes_max=len(self._keep) + self._confirm_passes,
+            passes_max=passes_max,
+            passes_left=passes_max - self._passes if running else self._verify_left,
             conversations_done=self._conversations,
-            conversations_max=cells * (screening + 2 * self._confirm_passes),
+            conversations_max=most + verification,
         )
 
-    def _warnings(self, last: _Confirmation | None, analysis: PairAnalysis | None) -> tuple[str, ...]:
+    def _warnings(self, last: Confirmation | None, analysis: PairAnalysis | None) -> tuple[str, ...]:
         warnings: list[str] = []
         if last is not None:
             warnings += dropped_warnings(last.tally)
+            warnings += [f"Verification: {said}" for said in dropped_warnings(last.verification)]
         if analysis is not None and analysis.clustered:
-            warnings.append(
-                "Pairs of one persona are correlated; the interval is the wider one, clustered by persona."
-            )
+            warnings.append(CLUSTERED)
         if analysis is not None and analysis.n and analysis.lift is None:
             warnings.append("The original completed no task, so the lift in percent is not defined.")
-        if not self._keep and self.variant_count > 1:
+        if not self._design.keep and self.variant_count > 1 and self._searched is None:
             warnings.append(f"One iteration is one pass: one of {self.variant_count} variants was tested.")
         if self.estimand == "panel":
             warnings.append("Fixed personas: the result holds for them, not for users in general.")
@@ -402,33 +454,31 @@ class Experiment:
             "reserve": list(self._reserve),
             "screened_out": sorted([arm, after] for arm, after in self._screened_out.items()),
             "screen": [[arm, tally.to_state()] for arm, tally in self._screen.items()],
-            "confirmations": [
-                {
-                    "arm": confirmation.arm,
-                    "max_looks": confirmation.max_looks,
-                    "tally": confirmation.tally.to_state(),
-                    "trace": list(confirmation.trace),
-                    "lift_trace": list(confirmation.lift_trace),
-                }
-                for confirmation in self._confirmations
-            ],
+            "confirmations": [confirmation.to_state() for confirmation in self._confirmations],
+            "verify_left": self._verify_left,
+            **({} if self._searched is None else {"searched": self._searched.to_state()}),
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild an experiment from `to_state`.
 
+        A state of the first version goes on with the mixture and the schedule that it was begun with.
+
         Raises
         ------
         ValueError
             When the state is of another version, or not complete.
         """
-        if state.get("version") != _STATE_VERSION:
+        version = state.get("version")
+        if version not in {1, _STATE_VERSION}:
             raise ValueError(
-                f"the state has version {state.get('version')!r}, this promptlift reads {_STATE_VERSION}."
+                f"the state has version {version!r}, this promptlift reads 1 to {_STATE_VERSION}."
             )
         try:
-            run = cls(**state["settings"])
+            settings = state["settings"] if version == _STATE_VERSION else state["settings"] | _FIRST_EDITION
+            searched = Searched.from_state(state["searched"]) if "searched" in state else None
+            run = cls(**settings, searched=searched)
             run._restore(state)
         except (KeyError, TypeError) as error:
             raise ValueError(f"the state is not complete: {error}.") from error
@@ -443,14 +493,5 @@ class Experiment:
         self._reserve = list(state["reserve"])
         self._screened_out = dict(state["screened_out"])
         self._screen = {arm: PairTally.from_state(tally) for arm, tally in state["screen"]}
-        self._confirmations = [
-            _Confirmation(
-                saved["arm"],
-                saved["max_looks"],
-                PairTally.from_state(saved["tally"]),
-                list(saved["trace"]),
-                # A run that began before the lifts were kept has none for its first passes.
-                list(saved.get("lift_trace", [None] * len(saved["trace"]))),
-            )
-            for saved in state["confirmations"]
-        ]
+        self._confirmations = [Confirmation.from_state(saved) for saved in state["confirmations"]]
+        self._verify_left = state.get("verify_left", 0)

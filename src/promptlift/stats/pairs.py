@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from promptlift.stats.effect import lift, lift_interval, lift_points
 from promptlift.stats.evidence import (
+    LIKELIHOOD_RATIO,
+    MIXTURE,
     check_counts,
     confidence_from_log,
     mcnemar_e_value,
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from promptlift.stats.effect import CompletedInCluster
+    from promptlift.stats.evidence import ConfidenceMethod
 
 __all__ = ["PairAnalysis", "analyse_pairs"]
 
@@ -47,6 +50,9 @@ class PairAnalysis:
         Whether the standard error is clustered by persona, whose pairs are correlated.
     e_value, log_e_value, confidence
         Evidence that the variant is better; ``confidence = e_value / (1 + e_value)``.
+    theta
+        Share of discordant pairs that the e-value expects a better variant to win; ``None`` where it was not fixed before
+        the data were seen, so that the e-value is the mixture.
     """
 
     n11: int
@@ -73,6 +79,12 @@ class PairAnalysis:
     e_value: float
     log_e_value: float
     confidence: float
+    theta: float | None = None
+
+    @property
+    def confidence_method(self) -> ConfidenceMethod:
+        """What the confidence is made of."""
+        return MIXTURE if self.theta is None else LIKELIHOOD_RATIO
 
 
 def analyse_pairs(
@@ -86,6 +98,8 @@ def analyse_pairs(
     level: float = 0.90,
     prior_sd_points: float = PRIOR_SD_POINTS,
     clusters: Iterable[CompletedInCluster] | None = None,
+    theta: float | None = None,
+    verified_points: float | None = None,
 ) -> PairAnalysis:
     """Compute lift, interval, expected lift, e-value and confidence of a pair table.
 
@@ -101,11 +115,15 @@ def analyse_pairs(
         Standard deviation of true effects in percentage points, for the expected lift.
     clusters
         Pairs by persona; see `lift_interval`.
+    theta
+        As a run fixed it before its first pair, else ``None``; see `mcnemar_e_value`.
+    verified_points
+        Difference in points from pairs after the decision, for the expected lift; see `expected_lift`.
 
     Raises
     ------
     ValueError
-        When a count is negative or not whole, or ``level`` or ``look`` is out of range.
+        When a count is negative or not whole, or ``level``, ``look`` or ``theta`` is out of range.
 
     Examples
     --------
@@ -125,8 +143,9 @@ def analyse_pairs(
         n00,
         prior_sd_points=prior_sd_points,
         standard_error_points=interval.standard_error_points,
+        verified_points=verified_points,
     )
-    log_e = mcnemar_log_e_value(n10, n01)
+    log_e = mcnemar_log_e_value(n10, n01, theta=theta)
     relative = lift(n11, n10, n01, n00)
     return PairAnalysis(
         n11=n11,
@@ -151,7 +170,8 @@ def analyse_pairs(
         multiplier=interval.multiplier,
         standard_error_points=interval.standard_error_points,
         clustered=interval.clustered,
-        e_value=mcnemar_e_value(n10, n01),
+        e_value=mcnemar_e_value(n10, n01, theta=theta),
         log_e_value=log_e,
         confidence=confidence_from_log(log_e),
+        theta=theta,
     )

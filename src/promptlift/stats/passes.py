@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "Outcome", "Pass", "Stage", "table_of_outcomes"]
 
-Stage = Literal["screen", "confirm"]
+Stage = Literal["screen", "confirm", "verify"]
 
 _AS_COMPLETED: Final[dict[object, bool | None]] = {True: True, False: False, None: None}
 _WITHOUT_METRICS: Final = {answer: Measured(answer) for answer in (True, False, None)}
@@ -47,7 +47,7 @@ class Pass:
     number
         From 1, over both stages.
     stage
-        ``screen`` or ``confirm``.
+        ``screen``, ``confirm`` or ``verify``.
     arms
         The original (0) first, then the variants that are still in it.
     cells

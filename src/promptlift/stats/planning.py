@@ -22,7 +22,12 @@ _PAIRS_MAX: Final = 8 * 2**14
 
 
 def power_of_pairs(
-    n: int, points: float, *, discordance: float = USUAL_DISCORDANCE, e_threshold: float | None = None
+    n: int,
+    points: float,
+    *,
+    discordance: float = USUAL_DISCORDANCE,
+    e_threshold: float | None = None,
+    theta: float | None = None,
 ) -> float:
     """Compute the probability that ``n`` pairs find a true difference, at one look.
 
@@ -42,6 +47,8 @@ def power_of_pairs(
         because a difference needs discordant pairs.
     e_threshold
         E-value that has to be reached.
+    theta
+        Of the e-value; see `mcnemar_e_value`.
 
     References
     ----------
@@ -55,11 +62,16 @@ def power_of_pairs(
     discordance = max(discordance, difference)
     if e_threshold is None:
         return _power_of_z(n, difference, discordance)
-    return _power_of_e(n, difference, discordance, e_threshold)
+    return _power_of_e(n, difference, discordance, e_threshold, theta)
 
 
 def smallest_findable_points(
-    n: int, *, discordance: float = USUAL_DISCORDANCE, power: float = 0.80, e_threshold: float | None = None
+    n: int,
+    *,
+    discordance: float = USUAL_DISCORDANCE,
+    power: float = 0.80,
+    e_threshold: float | None = None,
+    theta: float | None = None,
 ) -> float | None:
     """Compute the smallest true difference in percentage points that ``n`` pairs find with the given power.
 
@@ -78,7 +90,7 @@ def smallest_findable_points(
     """
 
     def found(points: float) -> float:
-        return power_of_pairs(n, points, discordance=discordance, e_threshold=e_threshold)
+        return power_of_pairs(n, points, discordance=discordance, e_threshold=e_threshold, theta=theta)
 
     return smallest(found, 100.0, power)
 
@@ -89,6 +101,7 @@ def pairs_needed(
     discordance: float = USUAL_DISCORDANCE,
     power: float = 0.80,
     e_threshold: float | None = None,
+    theta: float | None = None,
 ) -> int | None:
     """Compute how many pairs find a true difference of ``points`` percentage points with the given power.
 
@@ -102,7 +115,8 @@ def pairs_needed(
         return None
 
     def enough(n: int) -> bool:
-        return power_of_pairs(n, points, discordance=discordance, e_threshold=e_threshold) >= power
+        found = power_of_pairs(n, points, discordance=discordance, e_threshold=e_threshold, theta=theta)
+        return found >= power
 
     high = 8
     while not enough(high):
@@ -137,18 +151,20 @@ def _power_of_z(n: int, difference: float, discordance: float) -> float:
     return float(ndtr(distance / spread))
 
 
-def _power_of_e(n: int, difference: float, discordance: float, e_threshold: float) -> float:
+def _power_of_e(
+    n: int, difference: float, discordance: float, e_threshold: float, theta: float | None
+) -> float:
     """Compute the exact power at the last pair: over the number of discordant pairs, then over who won them."""
     if discordance == 0.0:
         return 0.0
     first, last = discordant_counts(n, discordance)
     discordant = np.arange(first, last + 1, dtype=np.float64)
-    needed = _wins_needed(first, last, e_threshold)
+    needed = _wins_needed(first, last, e_threshold, theta)
     return chance_to_decide(n, difference, discordance, discordant, needed)
 
 
 @lru_cache(maxsize=64)
-def _wins_needed(first: int, last: int, e_threshold: float) -> NDArray[np.float64]:
+def _wins_needed(first: int, last: int, e_threshold: float, theta: float | None) -> NDArray[np.float64]:
     """Return for ``first`` to ``last`` discordant pairs the fewest wins whose e-value reaches the threshold.
 
     One more than the number of discordant pairs where all of them are not enough.
@@ -156,5 +172,5 @@ def _wins_needed(first: int, last: int, e_threshold: float) -> NDArray[np.float6
     log_threshold = math.log(e_threshold) - 1e-12
     return fewest_wins(
         np.arange(first, last + 1, dtype=np.float64),
-        lambda wins, discordant: log_e_values(wins, discordant - wins) >= log_threshold,
+        lambda wins, discordant: log_e_values(wins, discordant - wins, theta=theta) >= log_threshold,
     )

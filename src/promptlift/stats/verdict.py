@@ -11,12 +11,14 @@ from promptlift.stats.pairs import analyse_pairs
 from promptlift.stats.planning import pairs_needed, smallest_findable_points
 
 if TYPE_CHECKING:
+    from promptlift.stats.evidence import ConfidenceMethod
     from promptlift.stats.guardrail import Guardrail
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.passes import Stage
     from promptlift.stats.tally import PairTally
 
 __all__ = [
+    "CLUSTERED",
     "Estimand",
     "Progress",
     "Reason",
@@ -33,6 +35,7 @@ Status = Literal["running", "winner", "no_winner"]
 Reason = Literal["threshold", "futility", "budget", "guardrail", "stopped"]
 Estimand = Literal["population", "panel"]
 
+CLUSTERED: Final = "Pairs of one persona are correlated; the interval is the wider one, clustered by persona."
 _POWER: Final = 0.80
 _DROPPED_SHARE: Final = 0.10
 
@@ -90,7 +93,9 @@ class Progress:
     stage
         The stage of the pass that comes next, or of the last one.
     passes_done, passes_max
-        Passes recorded, and the most there can be. Most runs stop earlier.
+        Passes recorded, and the most there can be, those of the verification included. Most runs stop earlier.
+    passes_left
+        The most that can still follow.
     conversations_done, conversations_max
         The same in simulated conversations, those lost to errors included.
     """
@@ -98,6 +103,7 @@ class Progress:
     stage: Stage
     passes_done: int
     passes_max: int
+    passes_left: int
     conversations_done: int
     conversations_max: int
 
@@ -135,7 +141,12 @@ class Verdict:
     winner, finalist
         Numbers of the winning variant and of the last finalist; ``None`` where there is none.
     analysis
-        The finalist against the original, confirmation pairs only; ``None`` before the first of them.
+        The finalist against the original, confirmation pairs only; ``None`` before the first of them. Its expected lift
+        counts the pairs of the verification too.
+    verification
+        The winner against the original on the pairs after the decision; ``None`` without any.
+    confidence_method, theta
+        What the confidence is made of; ``theta`` is ``None`` for the mixture.
     confidence_needed
         Confidence from which on this finalist wins.
     trace
@@ -154,6 +165,8 @@ class Verdict:
         1 for the first finalist, 2 for the second.
     n_dropped
         Pairs of the confirmation lost to infrastructure errors.
+    n_dropped_verifying
+        The same of the verification.
     warnings
         What to know before trusting the numbers.
     """
@@ -163,6 +176,9 @@ class Verdict:
     winner: int | None
     finalist: int | None
     analysis: PairAnalysis | None
+    verification: PairAnalysis | None
+    confidence_method: ConfidenceMethod
+    theta: float | None
     confidence_needed: float
     trace: tuple[float, ...]
     lift_trace: tuple[float | None, ...]
@@ -172,6 +188,7 @@ class Verdict:
     estimand: Estimand
     attempt: int
     n_dropped: int
+    n_dropped_verifying: int
     warnings: tuple[str, ...]
 
     @property
@@ -263,21 +280,22 @@ def why_no_winner(
     """Explain an end without a winner: what could have been found, and what it would have taken.
 
     Power is that of one look at the last pair for the e-value needed; see `power_of_pairs`. The share of
-    discordant pairs is the one of the futility rule, ``(n10 + n01 + 1)/(n + 3)``.
+    discordant pairs is the one of the curtailment, ``(n10 + n01 + 1)/(n + 3)``.
     """
     e_needed = confidence_needed / (1.0 - confidence_needed)
     n = analysis.n if analysis is not None else 0
     discordant = analysis.n10 + analysis.n01 if analysis is not None else 0
     discordance = (discordant + 1) / (n + 3)
     points = analysis.lift_points if analysis is not None else None
+    theta = analysis.theta if analysis is not None else None
     confidence = analysis.confidence if analysis is not None else None
     findable = (
-        smallest_findable_points(n, discordance=discordance, power=_POWER, e_threshold=e_needed)
+        smallest_findable_points(n, discordance=discordance, power=_POWER, e_threshold=e_needed, theta=theta)
         if n
         else None
     )
     needed = (
-        pairs_needed(points, discordance=discordance, power=_POWER, e_threshold=e_needed)
+        pairs_needed(points, discordance=discordance, power=_POWER, e_threshold=e_needed, theta=theta)
         if points is not None and points > 0.0
         else None
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -51,6 +52,7 @@ from promptlift.transcripts.weave import read_weave
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import TextIO
 
 __all__ = [
     "FORMATS",
@@ -62,6 +64,7 @@ __all__ = [
     "SystemPrompt",
     "SystemPrompts",
     "read",
+    "read_in_parts",
     "read_labels",
 ]
 
@@ -89,12 +92,19 @@ FORMATS: Final[dict[str, str]] = {
     "zendesk": "tickets of Zendesk with their comments",
     "intercom": "conversations of Intercom",
 }
-_READERS: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
+# Formats whose records are conversations, so that a file is read in parts, and ...
+_READERS_OF_RECORDS: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
     "structured": read_structured,
     "openai": read_structured,
     "sharegpt": read_sharegpt,
     "chatgpt": read_chatgpt,
-    "rows": read_rows,
+    "openai-dpo": read_dpo,
+    "claude": read_claude,
+    "zendesk": read_zendesk,
+    "intercom": read_intercom,
+}
+# ... others, whose conversations may be spread over the whole file.
+_READERS_OF_FILES: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
     "langfuse": read_langfuse,
     "langfuse-scores": read_langfuse_scores,
     "langsmith": read_langsmith,
@@ -105,14 +115,16 @@ _READERS: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
     "helicone": read_helicone,
     "openai-responses": read_responses,
     "openai-batch": read_batch,
-    "openai-dpo": read_dpo,
-    "claude": read_claude,
     "gemini": read_gemini,
     "inspect": read_inspect,
-    "zendesk": read_zendesk,
-    "intercom": read_intercom,
 }
+_READERS: Final = frozenset({"rows", *_READERS_OF_RECORDS, *_READERS_OF_FILES})
 _LOOKED_AT: Final = 50
+_WHOLE_FILE_BYTES: Final = 2 * 1024**3
+_TOO_LARGE: Final = (
+    f"the file is larger than {_WHOLE_FILE_BYTES // 1024**3} GB; parts of one conversation may be anywhere in it, so it has to be "
+    "held in memory as a whole. Export a shorter time at once, or split the file so that each part has whole sessions"
+)
 _UNPACKED_FREELY: Final = 256 * 1024 * 1024
 _UNPACKED_TIMES: Final = 100
 # Files that contain the wanted file, or are not text, by their first bytes.
@@ -169,25 +181,80 @@ def read(
     >>> sorted(FORMATS)[:3]
     ['chatgpt', 'langfuse', 'langfuse-scores']
     """
-    if format is not None and format not in FORMATS:
-        raise TranscriptError(f"There is no format {format!r}. Known formats: {', '.join(FORMATS)}")
+    _check_format(format)
+    return next(_read(path, format, columns, roles, beside, in_parts=False))
+
+
+def read_in_parts(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the contract's name
+    columns: Mapping[str, str] | None = None,
+    roles: Mapping[str, str] | None = None,
+    beside: OtherFiles | Iterable[str | os.PathLike[str]] = (),
+) -> Iterator[Reading]:
+    """Read the conversations of one file about a thousand at a time, so that a large file needs little memory.
+
+    That is so for files whose records are conversations (``structured``, ``openai``, ``sharegpt``, ``chatgpt``, ``claude``,
+    ``openai-dpo``, ``zendesk``, ``intercom``), and for ``rows``, of which only conversations that are not complete yet are
+    held. In other formats the parts of a conversation may be anywhere in the file, so it is read as a whole; over
+    2 GB it is refused.
+
+    Parameters
+    ----------
+    path, format, columns, roles, beside
+        As in `read`.
+
+    Yields
+    ------
+    Reading
+        Conversations with their system prompts. Problems, notes, and what was dropped are in the last one, which may have
+        no conversations.
+
+    Raises
+    ------
+    TranscriptError
+        As `read` does.
+
+    Examples
+    --------
+    >>> for part in read_in_parts("large.jsonl"):  # doctest: +SKIP
+    ...     print(lift.log(part, prompt_id="Support assistant"))
+    """
+    _check_format(format)
+    return _read(path, format, columns, roles, beside, in_parts=True)
+
+
+def _check_format(name: str | None) -> None:
+    if name is not None and name not in FORMATS:
+        raise TranscriptError(f"There is no format {name!r}. Known formats: {', '.join(FORMATS)}")
+
+
+def _read(
+    path: str | os.PathLike[str],
+    wanted: str | None,
+    columns: Mapping[str, str] | None,
+    roles: Mapping[str, str] | None,
+    beside: OtherFiles | Iterable[str | os.PathLike[str]],
+    *,
+    in_parts: bool,
+) -> Iterator[Reading]:
+    """Yield parts of a file whenever they are full, and at last the rest with what there is to say of all."""
     file = Path(path)
+    others = beside if isinstance(beside, OtherFiles) else OtherFiles([file, *beside])
     collector = Collector(
-        str(path),
-        _max_chars(file),
-        columns=check_columns(columns),
-        roles=check_roles(roles),
-        others=beside if isinstance(beside, OtherFiles) else OtherFiles([file, *beside]),
+        str(path), _max_chars(file), columns=check_columns(columns), roles=check_roles(roles), others=others
     )
-    if columns and format is None:
-        format = "rows"  # noqa: A001
+    wanted = "rows" if columns and wanted is None else wanted
     if file.is_dir():
         collector.problem(None, "a directory, not a file; give the files in it")
-        return collector.finish(format or "")
+        yield collector.finish(wanted or "")
+        return
     found = ""
     try:
-        head = read_head(file)
-        found = _read_file(file, head, collector, format)
+        for found in _read_file(file, read_head(file), collector, wanted):
+            if in_parts and collector.is_full:
+                yield collector.part(found)
     except TooMuchError as error:
         collector.problem(None, str(error))
     except FileNotFoundError as error:
@@ -198,7 +265,7 @@ def read(
         collector.problem(None, f"the packed data is damaged or ends early ({error}); pack the file again")
     except UnicodeDecodeError as error:
         collector.problem(None, f"not valid {error.encoding} ({error.reason}); save the file as UTF-8")
-    return collector.finish(format or found)
+    yield collector.finish(wanted or found)
 
 
 def _max_chars(file: Path) -> float:
@@ -214,43 +281,48 @@ def _max_chars(file: Path) -> float:
         return math.inf  # opening it says what is wrong
 
 
-def _read_file(file: Path, head: bytes, collector: Collector, wanted: str | None) -> str:
-    """Read a file by its content and return the name of the format."""
-    binary = _binary_records(file, head)
-    if binary is not None:
-        return _read_records(binary, file, collector, wanted)
+def _read_file(file: Path, head: bytes, collector: Collector, wanted: str | None) -> Iterator[str]:
+    """Read a file by its content, and yield the name of the format whenever conversations were added, and at the end."""
+    if head.startswith(PARQUET_MAGIC):
+        yield from _read_records(lambda: parquet_records(file), file, collector, wanted)
+        return
+    if is_archive(file):
+        yield from _read_records(lambda: archive_records(file), file, collector, wanted)
+        return
     encoding = encoding_of(head)
     text = head.decode(encoding, "replace").lstrip("\ufeff")
     refusal = _refusal(head, text, encoding)
     if refusal is not None:
         collector.problem(None, refusal)
-        return ""
+        return
     separator = separator_of(text) or (widest_separator(text) if wanted == "rows" else None)
-    with open_text(file, encoding) as stream:
-        if wanted == "plain" or (wanted is None and separator is None and looks_plain(text)):
-            whole = stream.read(RECORD_CHARS + 1)
-            if len(whole) > RECORD_CHARS:
-                collector.problem(1, too_long("conversation (a file of plain text is one)", RECORD_CHARS))
-            else:
-                read_plain(whole, collector)
-            return "plain"
-        if text.lstrip(" \t\r\n")[0] in "{[":
-            records = log_records(stream) if begins_log(text) else json_records(stream)
-            return _read_records(records, file, collector, wanted)
-        if separator is not None:
-            return _read_records(csv_records(stream, separator), file, collector, wanted)
-    if wanted is not None:
+    if wanted == "plain" or (wanted is None and separator is None and looks_plain(text)):
+        _read_plain_file(file, encoding, collector)
+        yield "plain"
+    elif text.lstrip(" \t\r\n")[0] in "{[":
+        layout = log_records if begins_log(text) else json_records
+        yield from _read_records(lambda: _opened(file, encoding, layout), file, collector, wanted)
+    elif separator is not None:
+        layout = partial(csv_records, separator=separator)
+        yield from _read_records(lambda: _opened(file, encoding, layout), file, collector, wanted)
+    elif wanted is not None:
         collector.problem(1, f"this is not {wanted}: {FORMATS[wanted]}")
     else:
         collector.problem(None, refuse_text(text))
-    return ""
 
 
-def _binary_records(file: Path, head: bytes) -> Iterator[Record] | None:
-    """Return the records of a file that is not text, ``None`` when it holds none that are known."""
-    if head.startswith(PARQUET_MAGIC):
-        return parquet_records(file)
-    return archive_records(file) if is_archive(file) else None
+def _opened(file: Path, encoding: str, layout: Callable[[TextIO], Iterator[Record]]) -> Iterator[Record]:
+    with open_text(file, encoding) as stream:
+        yield from layout(stream)
+
+
+def _read_plain_file(file: Path, encoding: str, collector: Collector) -> None:
+    with open_text(file, encoding) as stream:
+        whole = stream.read(RECORD_CHARS + 1)
+    if len(whole) > RECORD_CHARS:
+        collector.problem(1, too_long("conversation (a file of plain text is one)", RECORD_CHARS))
+    else:
+        read_plain(whole, collector)
 
 
 def _refusal(head: bytes, text: str, encoding: str) -> str | None:
@@ -263,24 +335,41 @@ def _refusal(head: bytes, text: str, encoding: str) -> str | None:
     return None if text.strip(" \t\r\n") else "the file is empty"
 
 
-def _read_records(records: Iterator[Record], file: Path, collector: Collector, wanted: str | None) -> str:
-    records = unpaged(records)
+def _read_records(
+    opened: Callable[[], Iterator[Record]], file: Path, collector: Collector, wanted: str | None
+) -> Iterator[str]:
+    """Read records, and yield the name of the format whenever conversations were added, and at the end."""
+    records = unpaged(opened())
     first = list(itertools.islice(records, _LOOKED_AT))
-    if wanted in _READERS:
-        found: str | None = wanted
-    else:
-        suffixes = [suffix for suffix in file.suffixes if suffix.lower() != ".gz"]
-        values = [record.value for record in first if record.fault is None]
-        single = bool(suffixes) and suffixes[-1].lower() == ".json"
-        found = format_of(values, single=single)
-        if not first:
-            collector.problem(None, "the file has no records")
-        elif found is None and values:
-            collector.problem(first[0].line, refuse_records(values))
+    found = wanted if wanted in _READERS else _recognised(first, file, collector)
     if found is None:
         for record in first:
             if record.fault is not None:
                 collector.problem(record.line, record.fault)
-        return ""
-    _READERS[found](itertools.chain(first, records), collector)
+        return
+    records = itertools.chain(first, records)
+    if found in _READERS_OF_RECORDS:
+        for one in records:
+            _READERS_OF_RECORDS[found]([one], collector)
+            yield found
+    elif found == "rows":
+        del records, first
+        for _ in read_rows(lambda: unpaged(opened()), collector):
+            yield found
+    elif file.stat().st_size > _WHOLE_FILE_BYTES:
+        collector.problem(None, _TOO_LARGE)
+    else:
+        _READERS_OF_FILES[found](records, collector)
+    yield found
+
+
+def _recognised(first: list[Record], file: Path, collector: Collector) -> str | None:
+    """Return the format of the first records; where there is none, that is a problem."""
+    suffixes = [suffix for suffix in file.suffixes if suffix.lower() != ".gz"]
+    values = [record.value for record in first if record.fault is None]
+    found = format_of(values, single=bool(suffixes) and suffixes[-1].lower() == ".json")
+    if not first:
+        collector.problem(None, "the file has no records")
+    elif found is None and values:
+        collector.problem(first[0].line, refuse_records(values))
     return found

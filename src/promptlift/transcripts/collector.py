@@ -6,11 +6,11 @@ import hashlib
 import json
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, MESSAGE_BYTES, MESSAGES
+from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, KB, MESSAGE_BYTES, MESSAGES
 from promptlift.schema.texts import not_blank
 from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript, dump_content, json_depth
 from promptlift.transcripts.beside import OtherFiles
@@ -33,6 +33,11 @@ _SEVERAL: Final = (
 )
 # A hostile file must not fill the memory with what is wrong with it.
 _PROBLEMS: Final = 10_000
+# A part of a file that is read in parts holds about so many conversations, and no more of long ones than this.
+PART: Final = 1_000
+_PART_CHARS: Final = 16 * 1024 * KB
+# Of a digest, enough to tell the conversations of one file apart: a file may have millions.
+_SEEN_BYTES: Final = 8
 STATUSES: Final = ("completed", "abandoned", "in_progress")
 _SPANS: Final = 1_000
 _TITLE_CHARS: Final = 200
@@ -106,9 +111,34 @@ class Collector:
         self._chars_left = max_chars
         self._unlisted = 0
         self._reading = Reading()
-        self._seen: Counter[bytes] = Counter()
+        self._part_chars = 0
+        # Fingerprints, and how often those that came again did.
+        self._seen: set[int] = set()
+        self._again: Counter[int] = Counter()
         self._tallies: Counter[str] = Counter()
         self._times_without_zone = False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is enough for a part of the reading."""
+        return len(self._reading.conversations) >= PART or self._part_chars >= _PART_CHARS
+
+    def part(self, format_name: str) -> Reading:
+        """Return the conversations and system prompts so far, and keep the rest for the end."""
+        whole = self._reading
+        self._reading = replace(whole, conversations=[], system_prompts=SystemPrompts(), texts_of={})
+        self._part_chars = 0
+        return Reading(
+            format_name,
+            whole.conversations,
+            system_prompts=whole.system_prompts,
+            texts_of=whole.texts_of,
+            prompts_of_file=whole.prompts_of_file,
+        )
+
+    def expect_prompts(self, names: Iterable[Any]) -> None:
+        """Take note of the prompts that the conversations of the whole file name, before these are read."""
+        self._reading.prompts_of_file = frozenset(map(_text, names))
 
     def problem(self, line: int | None, message: str) -> None:
         """Record something that cannot be read."""
@@ -202,6 +232,7 @@ class Collector:
             return
         self._count_system_prompt(conversation)
         self._chars_left -= len(content)
+        self._part_chars += len(content)
         if self._chars_left < 0:
             raise TooMuchError(
                 "the file unpacks to far more than any export does; the rest is not read. If it is a real export, unpack it "
@@ -213,8 +244,7 @@ class Collector:
         source_id = _text(conversation.source_id)
         text = json.dumps([source_id, content], ensure_ascii=True).encode()
         digest = hashlib.sha256(text).digest()
-        again = self._seen[digest]
-        self._seen[digest] += 1
+        again = self._times_seen(digest)
         self._reading.conversations.append(
             ImportedConversation(
                 content=content,
@@ -238,6 +268,15 @@ class Collector:
                 tool_errors=usage.tool_errors,
             )
         )
+
+    def _times_seen(self, digest: bytes) -> int:
+        """Return how often the same conversation was there before."""
+        short = int.from_bytes(digest[:_SEEN_BYTES])
+        if short not in self._seen:
+            self._seen.add(short)
+            return 0
+        self._again[short] += 1
+        return self._again[short]
 
     def finish(self, format_name: str) -> Reading:
         """Return the reading of the file."""

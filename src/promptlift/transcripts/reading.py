@@ -111,6 +111,8 @@ class Reading:
         The same for each prompt that the source names, by name and version.
     model_calls
         Calls of a model that the conversations were put together from; 0 where the source does not record calls.
+    prompts_of_file
+        Of a part of a file: the prompts that the conversations of the whole file name, where that is known before its end.
     """
 
     format: str = ""
@@ -121,6 +123,7 @@ class Reading:
     system_prompts: SystemPrompts = field(default_factory=SystemPrompts)
     texts_of: dict[tuple[str | None, str | None], SystemPrompts] = field(default_factory=dict)
     model_calls: int = 0
+    prompts_of_file: frozenset[str | None] | None = None
 
     @property
     def prompt_names(self) -> list[str]:

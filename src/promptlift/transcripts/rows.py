@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.limits import MESSAGES, NAME_CHARS
+from promptlift.schema.limits import KB, MESSAGES, NAME_CHARS
 from promptlift.transcripts.chat import MessageDetails, fold
-from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something
+from promptlift.transcripts.collector import Collector, ParsedConversation, ParsedMessage, is_something
 from promptlift.transcripts.markup import plain
-from promptlift.transcripts.reading import Unreadable
+from promptlift.transcripts.reading import TooMuchError, Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from promptlift.transcripts.collector import Collector
     from promptlift.transcripts.sources import Record
 
 __all__ = ["NEEDED", "Columns", "check_columns", "read_rows"]
@@ -74,6 +73,13 @@ NEEDED: Final = "a role column (such as role or speaker) and a text column (such
 # What is one for a whole conversation, or says something else.
 _OF_ALL: Final = ("prompt", "prompt_version")
 _LONG: Final = 1_000
+# Characters of the conversations that wait for one which began earlier, and of all that are held.
+_WAITING_CHARS: Final = 16 * 1024 * KB
+_HELD_CHARS: Final = 1024 * 1024 * KB
+_TOO_MIXED: Final = (
+    f"the rows of more than {_HELD_CHARS // KB // 1024 // 1024} GB of conversations are mixed, and the rest is not read. Sort the "
+    "table by conversation, or split it into files of whole conversations, and import it again"
+)
 _METADATA: Final = ("userId", "sessionId", "channel", "language")
 _NO_CONVERSATION: Final = "No column says which conversation a row belongs to (such as conversation_id); all rows are one conversation."
 
@@ -92,6 +98,9 @@ class Columns:
             found = next((by_idea[name] for name in candidates if name in by_idea), None)
             if found is not None:
                 self.of[what] = found
+        self.names = frozenset(self.of.values())
+        # The others may be of whole conversations.
+        self.known = frozenset(name for what, name in self.of.items() if what not in _OF_ALL)
 
     @property
     def complete(self) -> bool:
@@ -102,6 +111,11 @@ class Columns:
         """Return the cell of a row, ``None`` when the table has no such column."""
         name = self.of.get(what)
         return None if name is None else row.get(name)
+
+    def conversation_of(self, row: dict[str, Any]) -> str | None:
+        """Return the name of the conversation that a row is of."""
+        name = self.get(row, "conversation")
+        return None if name is None else str(name)
 
 
 def check_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
@@ -128,11 +142,21 @@ class _Row:
 
 @dataclass(slots=True)
 class _Thread:
-    """The rows of one conversation in the order of the file."""
+    """The rows of one conversation in the order of the file.
+
+    Attributes
+    ----------
+    size
+        Characters of its messages.
+    is_whole
+        Whether no more of its rows are to come.
+    """
 
     line: int
     rows: list[_Row] = field(default_factory=list)
     count: int = 0
+    size: int = 0
+    is_whole: bool = False
     models: Counter[str] = field(default_factory=Counter)
     fields: dict[str, Any] = field(default_factory=dict)
     others: dict[str, Any] = field(default_factory=dict)
@@ -148,24 +172,32 @@ class _OtherColumns:
 
     def take(self, row: dict[str, Any], columns: Columns, thread: _Thread) -> None:
         """Take note of the cells of a row that are not known."""
-        known = {name for what, name in columns.of.items() if what not in _OF_ALL}
-        texts = [columns.of.get("prompt")]
-        for name, cell in row.items():
-            if name in known or not is_something(cell) or cell in ("[]", "{}"):
-                continue
+        for name, cell in _unknown_cells(row, columns):
             self._counts[name] += 1
-            plain_cell = cell if isinstance(cell, str | int | float) else str(cell)
-            is_long = isinstance(plain_cell, str) and len(plain_cell) > _LONG and name not in texts
-            if (
-                is_long
-                or isinstance(cell, dict | list)
-                or thread.others.setdefault(name, plain_cell) != plain_cell
-            ):
+            if name not in self._varying and not self._fits(name, cell, columns, thread):
                 self._varying.add(name)
+
+    def again(self, row: dict[str, Any], columns: Columns, thread: _Thread) -> None:
+        """Keep the cells of a row of a table that was read before."""
+        for name, cell in _unknown_cells(row, columns):
+            if name not in self._varying:
+                self._fits(name, cell, columns, thread)
+
+    @staticmethod
+    def _fits(name: str, cell: Any, columns: Columns, thread: _Thread) -> bool:
+        """Whether a cell may be one for the whole conversation; its first one is kept."""
+        plain_cell = cell if isinstance(cell, str | int | float) else str(cell)
+        if isinstance(plain_cell, str) and len(plain_cell) > _LONG and name != columns.of.get("prompt"):
+            return False
+        return not isinstance(cell, dict | list) and thread.others.setdefault(name, plain_cell) == plain_cell
 
     def of(self, thread: _Thread) -> dict[str, Any]:
         """Return what the columns say of a conversation."""
         return {name: cell for name, cell in thread.others.items() if name not in self._varying}
+
+    def varies(self, name: str | None) -> bool:
+        """Whether a column has several values in a conversation."""
+        return name in self._varying
 
     def drop(self, collector: Collector) -> None:
         """Count the cells of columns that are of single messages."""
@@ -174,29 +206,140 @@ class _OtherColumns:
                 collector.drop(name, self._counts[name])
 
 
-def read_rows(records: Iterable[Record], collector: Collector) -> None:
-    """Read rows and add one conversation for every id, in the order of their first rows."""
-    threads: dict[Any, _Thread] = {}
-    columns: Columns | None = None
-    others = _OtherColumns()
-    for line, row in collector.objects(records, "row"):
-        if columns is None or not set(columns.of.values()) <= row.keys():
-            columns = Columns(row, collector.columns)
-            _check_given(columns, row, collector)
-        thread = _take(threads, line, row, columns, collector)
-        if thread is not None:
-            others.take(row, columns, thread)
-    others.drop(collector)
-    for name, thread in threads.items():
+def _unknown_cells(row: dict[str, Any], columns: Columns) -> Iterator[tuple[str, Any]]:
+    """Yield the cells that hold something in columns whose meaning is not known, and in those of the prompt."""
+    for name, cell in row.items():
+        if name not in columns.known and is_something(cell) and cell not in ("[]", "{}"):
+            yield name, cell
+
+
+class _Survey:
+    """What has to be known of a whole table before a conversation of it can be written.
+
+    Attributes
+    ----------
+    columns
+        Those of the last rows, ``None`` when there are no rows.
+    others
+        The columns whose meaning is not known.
+    """
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._given = given
+        # Of each conversation the number of its last row. Its name's hash is enough: where two names have the same one, the
+        # conversation that ends first is only kept until the other one ends.
+        self._last: dict[int, int] = {}
+        self.columns: Columns | None = None
+        self.others = _OtherColumns()
+
+    def take(self, number: int, row: dict[str, Any]) -> Columns:
+        """Take note of a row by its number, and return its columns."""
+        self.columns = _columns_of(row, self.columns, self._given)
+        self._last[hash(self.columns.conversation_of(row))] = number
+        return self.columns
+
+    def is_last(self, number: int, name: str | None) -> bool:
+        """Whether no row after this one is of the same conversation."""
+        return number >= self._last.get(hash(name), number)
+
+
+def read_rows(read: Callable[[], Iterable[Record]], collector: Collector) -> Iterator[None]:
+    """Read rows and add one conversation for every id, in the order of their first rows.
+
+    The table is read first to learn where each conversation ends and which columns are of conversations, so that
+    only those are held whose rows are not complete yet. Where the rows of many conversations are mixed, some are added
+    before others that began earlier.
+
+    Parameters
+    ----------
+    read
+        Opens the table, and returns its rows from the first one.
+
+    Yields
+    ------
+    None
+        Whenever conversations were added.
+    """
+    survey = _surveyed(read, collector)
+    left_out: list[tuple[int, str]] = []
+    for name, thread in _threads(read(), collector, survey, survey.others.again):
         if thread.fault is not None:
             what = "the conversation" if name is None else f"conversation {name}"
             line, message = thread.fault
-            collector.problem(line, f"{message}; {what} is left out")
+            left_out.append((line, f"{message}; {what} is left out"))
         elif thread.count > MESSAGES:
             message = f"the conversation has {thread.count} messages; the limit is {MESSAGES}"
-            collector.problem(thread.line, message)
+            left_out.append((thread.line, message))
         else:
-            collector.add(_conversation(name, thread, columns, others.of(thread), collector))
+            collector.add(_conversation(name, thread, survey, collector))
+            yield
+    for line, message in left_out:  # after what is wrong with rows
+        collector.problem(line, message)
+
+
+def _surveyed(read: Callable[[], Iterable[Record]], collector: Collector) -> _Survey:
+    """Read a table once, or twice where it has columns whose meaning is not known."""
+    survey, others = _Survey(collector.columns), False
+    for number, (_, row) in enumerate(_scratch(collector).objects(read(), "row")):
+        columns = survey.take(number, row)
+        others = others or any(True for _ in _unknown_cells(row, columns))
+    if others:
+        prompts: set[Any] = set()
+        for _, thread in _threads(read(), _scratch(collector), survey, survey.others.take):
+            if thread.fault is None and thread.count <= MESSAGES:
+                prompts.add(_prompt_of(thread.others, survey.columns)[1])
+        is_of_all = survey.columns is None or not survey.others.varies(survey.columns.of.get("prompt"))
+        collector.expect_prompts(prompts if is_of_all else [None])
+        survey.others.drop(collector)
+    return survey
+
+
+def _scratch(collector: Collector) -> Collector:
+    """Return a collector for what a later reading of the same table reports."""
+    return Collector(collector.file, columns=collector.columns, roles=collector.roles)
+
+
+def _threads(
+    records: Iterable[Record],
+    collector: Collector,
+    survey: _Survey,
+    take_others: Callable[[dict[str, Any], Columns, _Thread], None],
+) -> Iterator[tuple[str | None, _Thread]]:
+    """Yield the conversations of a table, each with its rows, as soon as they are whole."""
+    threads: OrderedDict[str | None, _Thread] = OrderedDict()
+    ended: deque[str | None] = deque()
+    columns: Columns | None = None
+    held = waiting = 0
+    for number, (line, row) in enumerate(collector.objects(records, "row")):
+        before = columns
+        columns = _columns_of(row, before, collector.columns)
+        if columns is not before:
+            _check_given(columns, row, collector)
+        name = columns.conversation_of(row)
+        size = threads[name].size if name in threads else 0
+        thread = _take(threads, line, row, columns, collector)
+        if thread is not None:
+            take_others(row, columns, thread)
+            held += thread.size - size
+        if name in threads and survey.is_last(number, name):
+            threads[name].is_whole = True
+            waiting += threads[name].size
+            ended.append(name)
+        # In the order in which they began, as long as few wait for one that is not whole.
+        while threads and (waiting > _WAITING_CHARS or next(iter(threads.values())).is_whole):
+            name = next(iter(threads)) if next(iter(threads.values())).is_whole else ended.popleft()
+            if (thread := threads.pop(name, None)) is not None:
+                held -= thread.size
+                waiting -= thread.size
+                yield name, thread
+        if held > _HELD_CHARS:
+            raise TooMuchError(_TOO_MIXED)
+    yield from threads.items()
+
+
+def _columns_of(row: dict[str, Any], columns: Columns | None, given: Mapping[str, str]) -> Columns:
+    """Return the columns of a row: those of the row before, unless it lacks one of them."""
+    return columns if columns is not None and columns.names <= row.keys() else Columns(row, given)
 
 
 def _check_given(columns: Columns, row: dict[str, Any], collector: Collector) -> None:
@@ -209,7 +352,7 @@ def _check_given(columns: Columns, row: dict[str, Any], collector: Collector) ->
 
 
 def _take(
-    threads: dict[Any, _Thread], line: int, row: dict[str, Any], columns: Columns, collector: Collector
+    threads: dict[str | None, _Thread], line: int, row: dict[str, Any], columns: Columns, collector: Collector
 ) -> _Thread | None:
     """Add a row to its conversation and return that, ``None`` when the row is left out."""
     name = columns.get(row, "conversation")
@@ -221,7 +364,7 @@ def _take(
     if _is_internal(row, columns):
         collector.drop("rows that the customer did not see")
         return None
-    thread = threads.setdefault(None if name is None else str(name), _Thread(line))
+    thread = threads.setdefault(columns.conversation_of(row), _Thread(line))
     try:
         turns = _turns(row, columns, collector)
     except (Unreadable, RecursionError) as error:
@@ -231,8 +374,10 @@ def _take(
     thread.count += len(turns)
     if thread.count <= MESSAGES:
         thread.rows.append(_Row(turns, _number(columns.get(row, "order"))))
+        thread.size += sum(len(turn.content) for turn in turns)
     else:
         thread.rows.clear()  # it is over the limit: its messages are only counted
+        thread.size = 0
     model = columns.get(row, "model")
     if isinstance(model, str) and model:
         thread.models[model] += 1
@@ -271,12 +416,10 @@ def _turns(row: dict[str, Any], columns: Columns, collector: Collector) -> list[
 
 
 def _conversation(
-    name: str | None, thread: _Thread, columns: Columns | None, others: dict[str, Any], collector: Collector
+    name: str | None, thread: _Thread, survey: _Survey, collector: Collector
 ) -> ParsedConversation:
-    fields = thread.fields
-    prompt, version = (others.pop(columns.of.get(what, ""), None) if columns else None for what in _OF_ALL)
-    # A column called prompt may hold its name or its text.
-    is_text = isinstance(prompt, str) and (len(prompt) > NAME_CHARS or "\n" in prompt)
+    fields, others = thread.fields, survey.others.of(thread)
+    text, prompt, version = _prompt_of(others, survey.columns)
     return ParsedConversation(
         [turn for row in _in_order(thread.rows, collector) for turn in row.turns],
         thread.line,
@@ -286,11 +429,19 @@ def _conversation(
         company_name=fields.get("company"),
         metadata={**others, **{what: fields[what] for what in _METADATA if what in fields}},
         started_at=collector.time(fields.get("start"), "start"),
-        system_prompt=prompt if is_text else None,
-        prompt_name=None if is_text else prompt,
+        system_prompt=text,
+        prompt_name=prompt,
         prompt_version=version,
         title=fields.get("title"),
     )
+
+
+def _prompt_of(others: dict[str, Any], columns: Columns | None) -> tuple[str | None, Any, Any]:
+    """Take the text of the prompt, its name and its version out of the columns of a conversation."""
+    prompt, version = (others.pop(columns.of.get(what, ""), None) if columns else None for what in _OF_ALL)
+    # A column called prompt may hold its name or its text.
+    is_text = isinstance(prompt, str) and (len(prompt) > NAME_CHARS or "\n" in prompt)
+    return (prompt, None, version) if is_text else (None, prompt, version)
 
 
 def _in_order(rows: list[_Row], collector: Collector) -> list[_Row]:

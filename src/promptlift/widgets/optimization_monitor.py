@@ -37,6 +37,7 @@ _STAGES: Final = {
     "preparing": "writing variants",
     "screen": "screening: choosing a finalist",
     "confirm": "testing the finalist on new conversations",
+    "verify": "a winner was found; measuring its lift on new conversations",
     "done": "done",
 }
 _LONGEST_PAUSE: Final = 60.0
@@ -113,8 +114,11 @@ class OptimizationMonitor(CommandWidget):
         return float(min(pause * 2**self._failures, max(pause, _LONGEST_PAUSE)))
 
     def _stop(self, reason: str) -> None:
-        self._lift.stop(self._id, reason or None)
-        self._notify("The optimization was stopped. The measurements so far are kept.")
+        answer = self._lift.stop(self._id, reason or None)
+        if answer.status == "completed":
+            self._notify("The winner was found already, and stays. Only its verification was stopped.")
+        else:
+            self._notify("The optimization was stopped. The measurements so far are kept.")
         self._poll(force=True)
 
     # What is shown.
@@ -169,6 +173,9 @@ class OptimizationMonitor(CommandWidget):
         else:
             interval = interval_in_words(level, results.lift_low, results.lift_high)
             words = f"lift so far {signed(results.lift)} ({interval}, valid at every look)"
+        if results.lift_verified is not None:
+            pairs = results.verified_pairs.n if results.verified_pairs is not None else 0
+            words += f"; {signed(results.lift_verified)} on {pairs:,} new pairs after the decision"
         ends = (results.lift, results.lift_low, results.lift_high)
         return words, effect_pieces(*ends, axis=common_axis(ends), interval=level is not None)
 

@@ -12,22 +12,36 @@ from promptlift.workspace.benchmarking import (
 from promptlift.workspace.cheapest import CheapestChoice
 from promptlift.workspace.comparison import Comparison
 from promptlift.workspace.filters import NothingMatchesWarning
+from promptlift.workspace.judge_runs import (
+    BackfillPlan,
+    JudgeRunFailed,
+    JudgeRunStillRunning,
+    JudgeRunStopped,
+)
+from promptlift.workspace.judges import Judges
+from promptlift.workspace.optimization_plan import OptimizationPlan
 from promptlift.workspace.optimization_tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect
 
 __all__ = [
+    "BackfillPlan",
     "BenchmarkFailed",
     "BenchmarkStillRunning",
     "BenchmarkStopped",
     "CheapestChoice",
     "Comparison",
+    "JudgeRunFailed",
+    "JudgeRunStillRunning",
+    "JudgeRunStopped",
+    "Judges",
     "LogResult",
     "MayBeIncomplete",
     "NotUpdated",
     "NotUpdatedWarning",
     "NothingMatchesWarning",
     "OptimizationFailed",
+    "OptimizationPlan",
     "OptimizationStopped",
     "ReadPlan",
     "StillRunning",

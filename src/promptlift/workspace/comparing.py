@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptlift.errors import ConfigError
 from promptlift.workspace.comparison import Comparison
@@ -33,6 +33,8 @@ class Comparing(ConversationTables, OptimizationTables):
         since: Time | None = None,
         until: Time | None = None,
         where: Mapping[str, Any] | None = None,
+        labels: Any = None,
+        rectifier: Literal["own", "pooled"] = "own",
         level: float = 0.95,
         tz: str = "UTC",
     ) -> Comparison:
@@ -54,6 +56,9 @@ class Comparing(ConversationTables, OptimizationTables):
             Column to compare, as for ``analysis.compare``.
         since, until, where
             Only these conversations, as for :meth:`conversations`.
+        labels, rectifier
+            Labels of people, some of whose conversations were drawn at random (``analysis.label_plan``), as for
+            ``analysis.compare``. The sentence then is what they make of the judge's numbers, which a note repeats.
         level
             Coverage of the interval; ``1 - level`` bounds the chance of a false verdict.
         tz
@@ -110,7 +115,9 @@ class Comparing(ConversationTables, OptimizationTables):
             one = _one_prompt(prompt)
             table = read(one)
             names, table = two_groups.of_versions(table, self.versions(one), first, second)
-        parts = two_groups.answer(table, names, outcome=outcome, level=level, tz=tz, by=columns)
+        parts = two_groups.answer(
+            table, names, outcome=outcome, level=level, tz=tz, by=columns, labels=labels, rectifier=rectifier
+        )
         return Comparison(*parts)
 
     def this_week(
@@ -121,6 +128,8 @@ class Comparing(ConversationTables, OptimizationTables):
         where: Mapping[str, Any] | None = None,
         level: float = 0.95,
         tz: str = "UTC",
+        labels: Any = None,
+        rectifier: Literal["own", "pooled"] = "own",
     ) -> Comparison:
         """Compare the last seven days with the seven days before.
 
@@ -138,6 +147,8 @@ class Comparing(ConversationTables, OptimizationTables):
             Coverage of the interval.
         tz
             Zone whose clock says the hour in segments.
+        labels, rectifier
+            As for :meth:`compare`.
 
         Returns
         -------
@@ -164,7 +175,16 @@ class Comparing(ConversationTables, OptimizationTables):
         last = two_groups.last_began(everything)
         if last is not None and last < week[0]:
             said = f"{said} The last conversation began at {last:%Y-%m-%d %H:%M} UTC; until= takes an earlier end."
-        parts = two_groups.answer(table, names, outcome="task_completed", level=level, tz=tz, notes=(said,))
+        parts = two_groups.answer(
+            table,
+            names,
+            outcome="task_completed",
+            level=level,
+            tz=tz,
+            notes=(said,),
+            labels=labels,
+            rectifier=rectifier,
+        )
         return Comparison(*parts._replace(sentence=parts.sentence[0].upper() + parts.sentence[1:]))
 
 

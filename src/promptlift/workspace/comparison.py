@@ -105,9 +105,17 @@ class Comparison:
         column = next((name for name in ("rate", "mean") if name in row), None)
         level = 100 * self.table.attrs["promptlift"]["level"]
         form = "{:.1%}" if column == "rate" else "{:,.4g}"
+        corrected = {}
+        if "difference_points_corrected" in row and not math.isnan(row["difference_points_corrected"]):
+            low, high = (_signed(row[f"difference_points_corrected_{end}"]) for end in ("low", "high"))
+            corrected = {
+                "corrected by labels, points": f"{_signed(row['difference_points_corrected'])} ({low} to {high})",
+                "corrected verdict": str(row["verdict_corrected"]),
+            }
         cells = {
             "Compared": str(row["variant"]),
             "with": str(row["control"]),
+            **corrected,
             "verdict": str(row["verdict"]),
             "difference, points" if unit == "difference_points" else "difference": _signed(row[unit]),
             f"{level:.4g} % interval": f"{_signed(row[f'{unit}_low'])} to {_signed(row[f'{unit}_high'])}",

@@ -10,7 +10,8 @@ from promptlift.client.reads.read_list import RowsRead, stopped_early
 from promptlift.errors import ApiError, ConfigError, IncompleteError
 from promptlift.schema.naming import link_of
 from promptlift.workspace.filters import ConversationFilter
-from promptlift.workspace.session import Session, frames
+from promptlift.workspace.session import frames
+from promptlift.workspace.snapshots.pulling import Pulling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
     Time = str | date | datetime
 
 
-class ConversationTables(Session):
-    """Tables of prompts, their conversations and what was derived from them."""
+class ConversationTables(Pulling):
+    """Tables of prompts, their conversations and what was derived from them.
+
+    Those of conversations come from the snapshot that is in use, brought up to date first, or from the service.
+    """
 
     def prompts(self) -> pd.DataFrame:
         """Return all prompts, one row each.
@@ -61,10 +65,7 @@ class ConversationTables(Session):
         --------
         >>> lift.client.prompts.update(lift.prompt_id("Support assistant"), content="…")  # doctest: +SKIP
         """
-        found = self._names.find(prompt)
-        if found is None:
-            raise self._names.unknown(prompt)
-        return found
+        return self._names.known_id(prompt)
 
     def conversations(
         self,
@@ -133,15 +134,32 @@ class ConversationTables(Session):
         if not names:
             raise ConfigError("prompt_id is an empty list; leave it out for all prompts.")
         ids = list(dict.fromkeys(self._names.id_of_filter(name) for name in names))
-        one = {"prompt_id": ids[0] if len(ids) == 1 else ids, "status": status}
-        parts = _ConversationParts(
-            self._labels_of, wanted, insights=insights, content=content, sort=len(ids) > 1
-        )
         details = Wanted(insights=insights, content=content)
+        return self._conversations_table(ids, wanted, details, status=status)
+
+    def _conversations_table(
+        self, prompt_ids: list[str | None], wanted: ConversationFilter, details: Wanted, *, status: str | None
+    ) -> pd.DataFrame:
+        """Read the table of conversations from where the workspace has it."""
+        filters = recorded_filters(prompt_ids, wanted, status)
+        kept = self._from_snapshot(
+            prompt_ids,
+            lambda tables: tables.conversations(prompt_ids, wanted, details, status=status, filters=filters),
+            content=details.content,
+        )
+        if kept is not None:
+            return self._existing(kept, filters)
+        parts = _ConversationParts(
+            self._labels_of,
+            wanted,
+            insights=details.insights,
+            content=details.content,
+            sort=len(prompt_ids) > 1,
+        )
         return self._table_of_parts(
             "conversations",
-            {**one, **wanted.record()},
-            lambda on_part: self._read_each(details, on_part, ids, status=status),
+            filters,
+            lambda on_part: self._read_each(details, on_part, prompt_ids, status=status),
             parts,
         )
 
@@ -238,6 +256,11 @@ class ConversationTables(Session):
             (from 0), role, content, sent_at, model, tokens.
         """
         filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
+        kept = self._from_snapshot(
+            [filters["prompt_id"]], lambda tables: tables.messages(filters["prompt_id"]), content=True
+        )
+        if kept is not None:
+            return self._existing(kept, filters)
         return self._table(
             "messages",
             filters,
@@ -260,25 +283,16 @@ class ConversationTables(Session):
             insights_at, analyser.
         """
         filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
+        kept = self._from_snapshot(
+            [filters["prompt_id"]], lambda tables: tables.insights(filters["prompt_id"])
+        )
+        if kept is not None:
+            return self._existing(kept, filters)
 
         def read(on_part: Callable[[list[dict[str, Any]]], None]) -> RowsRead:
             return self._read(Wanted(insights=True), on_part, has_insights=True, **filters)
 
         return self._table("insights", filters, read, frames().insights_table)
-
-    def _labels_of(self, prompt_ids: Iterable[str]) -> dict[str, str]:
-        """Return the names of prompts by id, as tables and legends show them.
-
-        Names are told apart where several prompts share one. Prompts that are not there any more have none, and so
-        have all of a service that does not list them.
-        """
-        wanted = set(prompt_ids)
-        if not wanted:
-            return {}
-        try:
-            return self._names.labels(wanted)
-        except ApiError:
-            return {}
 
     def usage(self) -> pd.DataFrame:
         """Return the usage of the billing period, one row for each resource.
@@ -305,7 +319,8 @@ class ConversationTables(Session):
     ) -> ReadPlan:
         """Estimate what :meth:`conversations` with the same arguments will cost: requests and minutes.
 
-        This reads one row and the account's plan.
+        This reads one row and the account's plan. The estimate is of a read of the service; with a snapshot in use the call takes
+        fewer.
 
         Parameters
         ----------
@@ -381,6 +396,14 @@ class _ConversationParts:
         if self._sort:
             frame = frame.sort_values("created_at", ascending=False, kind="stable", ignore_index=True)
         return self._wanted.apply(frame), warnings
+
+
+def recorded_filters(
+    prompt_ids: list[str | None], wanted: ConversationFilter, status: str | None
+) -> dict[str, Any]:
+    """Return the filters of a table of conversations as its attributes say them."""
+    prompts = prompt_ids[0] if len(prompt_ids) == 1 else prompt_ids
+    return {"prompt_id": prompts, "status": status, **wanted.record()}
 
 
 def _joined(before: RowsRead, more: RowsRead) -> RowsRead:

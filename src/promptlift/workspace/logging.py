@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.log.result import LogResult, NotUpdatedWarning
 from promptlift.client.log.run import LoggingRun
-from promptlift.errors import ConfigError, TranscriptError
+from promptlift.errors import ConfigError
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Iterable
 
-    import pandas as pd
 
 _IDS_SHOWN: Final = 10
-# Metadata of an imported conversation that name what other tools rate.
-_RATED: Final = ("traceIds", "spanIds")
 _RECORDS_HINT: Final = (
     "Give a list of dicts with content or messages, a DataFrame, or the result of transcripts.read."
 )
 
 
 class Logging(Session):
-    """Logging of conversations, and labels for them."""
+    """Logging of conversations."""
 
     def log(self, records: Any, *, prompt_id: str) -> LogResult:
         """Log conversations, sixteen in parallel.
@@ -45,7 +42,8 @@ class Logging(Session):
             Dicts with ``content`` or ``messages`` (and status, llm_model, company_name, source_id, idempotency_key, metadata,
             title, input_tokens, output_tokens, cost, latency_ms, tool_calls, tool_errors, in snake_case or camelCase); or a DataFrame with one row a conversation (``content``) or one row a
             message (``conversation_id``, ``role``, ``content``); or the result of ``transcripts.read``. ``source_id`` is
-            the conversation's own id in the tool that it comes from.
+            the conversation's own id in the tool that it comes from. An iterator, such as that of
+            ``transcripts.read_in_parts``, is read while its first records are logged, and never held as a whole.
         prompt_id
             Name or id of the prompt that the conversations were held with.
 
@@ -67,91 +65,30 @@ class Logging(Session):
         NotUpdatedWarning
             Conversations have changed, and this service cannot update them; they keep their former state.
         """
-        items = _as_records(records)
-        result = self._names.call(prompt_id, lambda found: self._log(items, found))
+        if isinstance(records, Iterator):
+            # It cannot be read twice, so the prompt must be certain before.
+            result = self._log(_one_by_one(records), self._names.known_id(prompt_id))
+        else:
+            items = _as_records(records)
+            result = self._names.call(prompt_id, lambda found: self._log(items, found))
         if result.not_updated:
             warnings.warn(_not_updated(result), NotUpdatedWarning, stacklevel=2)
         return result
 
-    def _log(self, items: list[Any], prompt_id: str) -> LogResult:
-        if not items:
+    def _log(self, items: Iterable[Any], prompt_id: str) -> LogResult:
+        if items == []:
             return LogResult()
+        total = len(items) if isinstance(items, list) else None
         account_id = self._account()
-        with self._bar("conversations logged", len(items)) as move:
+        with self._bar("conversations logged", total) as move:
             run = LoggingRun(
                 self.client.transport,
                 prompt_id,
                 account_id=account_id,
                 ledger_file=self._ledger_file,
-                progress=lambda done: move(done, len(items)),
+                progress=lambda done: move(done, total),
             )
             return run.run(items)
-
-    def labels(
-        self, file: str | os.PathLike[str], prompt_id: str, *, name: str | None = None
-    ) -> pd.DataFrame:
-        """Read labels that other tools gave to conversations of a prompt, for ``analysis.judge_agreement``.
-
-        A label is matched with a conversation by the session or thread that it rates, which is the ``source_id``, else by
-        the trace or the span. Of several labels of one conversation the last one of the file counts.
-
-        Parameters
-        ----------
-        file
-            Scores of Langfuse, annotations of Phoenix or feedback of LangSmith.
-        prompt_id
-            Name or id of the prompt that the conversations were imported for.
-        name
-            Which rating to read, by the tool's name for it; ``None`` takes every yes or no and every sentiment.
-
-        Returns
-        -------
-        DataFrame
-            One row for each labelled conversation: ``conversation_id``, and ``task_completed`` or ``sentiment`` or both.
-
-        Raises
-        ------
-        TranscriptError
-            When the file holds no labels, none of that name, or none of a conversation of the prompt.
-        """
-        import pandas as pd  # noqa: PLC0415  logging needs no tables
-
-        from promptlift.transcripts import read_labels  # noqa: PLC0415
-
-        labels = read_labels(file, name=name)
-        known = self._ids_by_source(prompt_id)
-        rows: dict[str, dict[str, Any]] = {}
-        for label in labels:
-            found = next((known[target] for target in label.targets if target in known), None)
-            if found is None:
-                continue
-            row = rows.setdefault(found, {"conversation_id": found})
-            if label.task_completed is not None:
-                row["task_completed"] = label.task_completed
-            if label.sentiment is not None:
-                row["sentiment"] = label.sentiment
-        if not rows:
-            raise TranscriptError(
-                f"None of the {len(labels)} labels is of a conversation of {prompt_id!r}. Import the traces that they rate "
-                "first, into that prompt."
-            )
-        types = {"conversation_id": "str", "task_completed": "boolean", "sentiment": "str"}
-        frame = pd.DataFrame(list(rows.values()))
-        return frame.astype({column: types[column] for column in frame.columns})
-
-    def _ids_by_source(self, prompt_id: str) -> dict[str, str]:
-        """Return the ids of the conversations of a prompt by what the source calls them, their traces and their spans."""
-        table = self.conversations(prompt_id, content=True)  # type: ignore[attr-defined]
-        known: dict[str, str] = {}
-        for row in table[["conversation_id", "source_id", "content"]].itertuples(index=False):
-            if isinstance(row.content, str) and any(f'"{name}"' in row.content for name in _RATED):
-                metadata = json.loads(row.content).get("metadata") or {}
-                for name in _RATED:
-                    ids = metadata.get(name)
-                    known |= {str(one): row.conversation_id for one in (ids if isinstance(ids, list) else [])}
-            if isinstance(row.source_id, str):
-                known[row.source_id] = row.conversation_id
-        return known
 
 
 def _not_updated(result: LogResult) -> str:
@@ -161,6 +98,13 @@ def _not_updated(result: LogResult) -> str:
         f"{len(ids)} conversations have changed since they were logged, and this service cannot update them: "
         f"{', '.join(ids[:_IDS_SHOWN])}{more}. They keep their former state; result.not_updated lists them."
     )
+
+
+def _one_by_one(records: Iterator[Any]) -> Iterator[Any]:
+    """Yield the records of an iterator, those of readings one by one."""
+    for one in records:
+        conversations = getattr(one, "conversations", None)
+        yield from conversations if isinstance(conversations, list | tuple) else [one]
 
 
 def _as_records(records: Any) -> list[Any]:

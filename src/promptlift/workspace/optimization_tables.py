@@ -15,6 +15,8 @@ from promptlift.schema.optimizations import OPTIMIZATION_STATUSES, Optimization
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
     Row = dict[str, Any]
@@ -50,7 +52,8 @@ class OptimizationTables(Session):
         DataFrame
             optimization_id, prompt_id, prompt (as in ``lift.messages``), status, mode, variant_count, winner_selected, winning_variant_id, lift_pct,
             confidence, created_at, completed_at; and what only the embedded service sends: started_at, lift_low, lift_high,
-            lift_expected (percent), n_pairs, reason, rehearsal, deployment_state. Times are UTC.
+            lift_expected, lift_verified (percent), n_pairs, confidence_method, theta, reason, rehearsal, deployment_state.
+            Times are UTC.
 
         Raises
         ------
@@ -128,7 +131,12 @@ class OptimizationTables(Session):
             quality, lift (percent), lift_points, lift_low, lift_high, interval_level, lift_expected, confidence, n,
             n_pairs, n_dropped, n11, n10, n01, n00 (both, only the variant, only the original, neither completed),
             look, max_looks, n_variants_tested, lift_basis (what the two rates say the lift is),
-            uncertainty_source, warnings, content, number, original_task_completion (on the same pairs), rehearsal.
+            uncertainty_source, warnings, content, number, original_task_completion (on the same pairs), rehearsal,
+            lift_verified, lift_verified_low, lift_verified_high (percent, on pairs after the decision); of a search
+            also generation (0 is the original), parent_variant_id, other_parent_variant_id (of a merge), search_pairs,
+            search_won, search_lost, search_tied (cells beside the candidate that its generation was tested against),
+            search_points over the original with the ends of its 90 % interval, search_conversations (spent up to its last
+            test), search_state (``testing``, ``pool``, ``rejected``, ``finalist``), search_reason.
 
             ``attrs["promptlift"]`` has the units, how task completion was given, and of the optimization its status,
             confidence, threshold, trace (confidence by pass), interval_level, reason and rehearsal; of several
@@ -143,12 +151,65 @@ class OptimizationTables(Session):
         IncompleteError
             When reading ended early; ``.fetched`` is the table of what was read.
         """
+        read, filters = self._variants_read(optimization_id, prompt_id)
+        frame = self._whole_table("variants", filters, read, frames().variants_table)
+        if "completeness" in frame.attrs["promptlift"]:
+            warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
+        return frame
+
+    def edits(
+        self,
+        optimization_id: str | Optimization | Iterable[str] | None = None,
+        *,
+        prompt_id: str | None = None,
+    ) -> pd.DataFrame:
+        """Return the edits that the search of one or several optimizations wrote, one row each. Offered by the embedded service.
+
+        Parameters
+        ----------
+        optimization_id
+            An id, or several; or what :meth:`~promptlift.Workspace.optimization` returned, which is not read again then.
+        prompt_id
+            Instead: all optimizations of a prompt, by its name or id.
+
+        Returns
+        -------
+        DataFrame
+            edit_id, optimization_id, generation and variant_id with variant (its name) of the first variant that was
+            made with it, operation (``add``, ``replace``, ``delete``), symptom, cause, anchor, text, won, lost, tied (cells
+            of the search with the edit against without it), effect (points that it is worth by them), state (``kept``,
+            ``pruned``, ``refused``), reason, in_winner, variant_ids (all variants that were made with it), n_evidence,
+            conversation_ids and quotes (lists, in the same order). Empty without a search.
+
+        Raises
+        ------
+        ConfigError
+            When neither or both of the arguments are given.
+        NotFound
+            When there is no optimization of that id, or no such prompt; the message has near names.
+        IncompleteError
+            When reading ended early; ``.fetched`` is the table of what was read.
+        """
+        read, filters = self._variants_read(optimization_id, prompt_id)
+
+        def make(items: list[Row]) -> Made:
+            frame, doubts = frames().edits_table(items)
+            return frame, doubts, {"rehearsal": _any_rehearsal(items)}
+
+        frame = self._whole_table("edits", filters, read, make)
+        if "completeness" in frame.attrs["promptlift"]:
+            warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
+        return frame
+
+    def _variants_read(
+        self, optimization_id: str | Optimization | Iterable[str] | None, prompt_id: str | None
+    ) -> tuple[Callable[[], RowsRead], dict[str, Any]]:
+        """Return a read of the variants of optimizations, and its filters."""
         ids = _ids_of(optimization_id)
         if (ids is None) == (prompt_id is None):
             raise ConfigError(
                 "Give an optimization_id (lift.optimizations() lists them) or prompt_id=…, and not both."
             )
-
         prompt_id = self._names.id_of_filter(prompt_id)
 
         def read() -> RowsRead:
@@ -170,11 +231,7 @@ class OptimizationTables(Session):
             found.facts = facts
             return found
 
-        filters = {"optimization_id": ids[0] if ids and len(ids) == 1 else ids, "prompt_id": prompt_id}
-        frame = self._whole_table("variants", filters, read, frames().variants_table)
-        if "completeness" in frame.attrs["promptlift"]:
-            warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
-        return frame
+        return read, {"optimization_id": ids[0] if ids and len(ids) == 1 else ids, "prompt_id": prompt_id}
 
     def simulations(
         self,
@@ -343,6 +400,12 @@ def _ids_of(given: Any) -> list[str] | None:
             f"optimization_id must be an id as text, or several, not {given!r}. lift.optimizations() lists them."
         )
     return list(dict.fromkeys(ids))
+
+
+def _any_rehearsal(items: list[Row]) -> bool | None:
+    found = [frames().facts_of(item["optimization"])["rehearsal"] for item in items]
+    known = [one for one in found if one is not None]
+    return any(known) if known else None
 
 
 def _any_of(column: pd.Series[Any]) -> bool | None:

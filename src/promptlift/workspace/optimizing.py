@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client.api.group import read_answer
@@ -30,7 +31,7 @@ from promptlift.workspace.waiting import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from promptlift.schema.optimizations import Optimization
     from promptlift.schema.versions import RestoreAnswer
@@ -49,6 +50,8 @@ class Optimizing(Session):
         persona_ids: Sequence[str] | None = None,
         seed: int | None = None,
         rehearsal_seconds: float | None = None,
+        search: str | None = None,
+        candidates: Sequence[str] | Mapping[str, str] | None = None,
         wait: bool = True,
         timeout: float | None = None,
     ) -> Optimization:
@@ -76,6 +79,12 @@ class Optimizing(Session):
             Seconds that a rehearsal takes when it needs every pass, at most 3600, so that it can be watched and stopped;
             one that is decided earlier ends earlier. 0 is as fast as it can be. Offered by the embedded service without a
             language model.
+        search
+            ``on`` lets candidates be written in generations that learn from failures, ``off`` writes all variants at once.
+            Default: the account's setting. Offered by the embedded service.
+        candidates
+            Whole texts to test in place of written variants: a list, or a dict from names to texts. Offered by the embedded
+            service.
         wait
             Whether to wait for the end. If not, the optimization is returned as it was triggered.
         timeout
@@ -107,6 +116,8 @@ class Optimizing(Session):
             "persona_ids": None if persona_ids is None else _texts(persona_ids),
             "seed": seed,
             "rehearsal_seconds": rehearsal_seconds,
+            "search": search,
+            "candidates": None if candidates is None else _candidates(candidates),
         }
         given = {name: value for name, value in fields.items() if value is not None}
 
@@ -270,6 +281,12 @@ class Optimizing(Session):
 def _check_timeout(timeout: float | None) -> None:
     if timeout is not None and not timeout >= 0:
         raise ConfigError(f"timeout must be seconds, 0 or more, or None, not {timeout!r}.")
+
+
+def _candidates(given: Sequence[str] | Mapping[str, str]) -> list[dict[str, str]]:
+    if isinstance(given, Mapping):
+        return [{"name": name, "content": text} for name, text in given.items()]
+    return [{"content": text} for text in _texts(given)]
 
 
 def _texts(given: Sequence[str]) -> list[str]:

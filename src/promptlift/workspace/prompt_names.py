@@ -87,6 +87,21 @@ class PromptNames:
             return given if self.is_there(given) else None
         return self._find_listed(given)
 
+    def known_id(self, given: str) -> str:
+        """Find the id of a prompt that must be there.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt; the message has near names.
+        ConfigError
+            When nothing was given, or several prompts have the name; the message lists their ids.
+        """
+        found = self.find(given)
+        if found is None:
+            raise self.unknown(given)
+        return found
+
     def with_name(self, name: str) -> list[str]:
         """Return the ids of the prompts that have a name now, archived ones left out."""
         self._read_at = None
@@ -137,6 +152,17 @@ class PromptNames:
             When there is no such prompt; the message has near names.
         """
         if not self.is_there(prompt_id):
+            raise self.unknown(prompt_id)
+
+    def check_filter(self, prompt_id: str) -> None:
+        """Refuse the id of a prompt that does not exist and has no conversations, before anything is read.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt; the message has near names.
+        """
+        if not self.is_there(prompt_id) and not self._has_conversations(prompt_id):
             raise self.unknown(prompt_id)
 
     def call(self, given: str, act: Callable[[str], Answer]) -> Answer:

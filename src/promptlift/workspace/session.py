@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.read_list import RowsRead
-from promptlift.errors import IncompleteError
+from promptlift.errors import ApiError, IncompleteError
 from promptlift.schema.account import account_rate
 from promptlift.workspace.prompt_names import PromptNames
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from types import ModuleType
 
@@ -92,7 +92,7 @@ class Session:
             frame, warnings = parts.whole()
             return with_read_record(frame, name, filters, rows, warnings)
 
-        with _frozen_heap():
+        with frozen_heap():
             table = _read_or_finish(lambda: read(parts.add), finished)
         return self._existing(table, filters)
 
@@ -116,6 +116,20 @@ class Session:
         named: pd.DataFrame = frames().with_prompt_names(frame, self._names.known())
         return named
 
+    def _labels_of(self, prompt_ids: Iterable[str]) -> dict[str, str]:
+        """Return the names of prompts by id, as tables and legends show them.
+
+        Names are told apart where several prompts share one. Prompts that are not there any more have none, and so
+        have all of a service that does not list them.
+        """
+        wanted = set(prompt_ids)
+        if not wanted:
+            return {}
+        try:
+            return self._names.labels(wanted)
+        except ApiError:
+            return {}
+
     def _existing(self, frame: pd.DataFrame, filters: dict[str, Any]) -> pd.DataFrame:
         """Return a table, unless it is empty because there is no such prompt."""
         if not len(frame) and filters.get("prompt_id") is not None:
@@ -125,7 +139,7 @@ class Session:
         return frame
 
     @contextlib.contextmanager
-    def _bar(self, unit: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
+    def _bar(self, unit: str, total: int | None) -> Iterator[Callable[[int, int | None], None]]:
         """Show a progress bar while the block runs, if that takes longer than a second."""
         if not self._progress:
             yield lambda _done, _total: None
@@ -134,7 +148,7 @@ class Session:
 
         with tqdm(total=total, unit=f" {unit}", delay=SILENT_SECONDS, leave=False) as bar:
 
-            def move(done: int, total: int) -> None:
+            def move(done: int, total: int | None) -> None:
                 if bar.total != total:
                     bar.total = total
                 bar.update(done - bar.n)
@@ -143,7 +157,7 @@ class Session:
 
 
 @contextlib.contextmanager
-def _frozen_heap() -> Iterator[None]:
+def frozen_heap() -> Iterator[None]:
     """Keep the garbage collector from scanning what was there before a read.
 
     Decoding rows makes hundreds of thousands of objects, so it runs often, and each full run scans everything that

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from promptlift.client import configure
 from promptlift.workspace.benchmarking import Benchmarking
@@ -10,12 +10,18 @@ from promptlift.workspace.comparing import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
 from promptlift.workspace.glance_views import Shown, show
+from promptlift.workspace.judging import Judging
+from promptlift.workspace.labelling import Labelling
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimization_tables import OptimizationTables
 from promptlift.workspace.optimizing import Optimizing
+from promptlift.workspace.planning import Planning
 from promptlift.workspace.prompt_editing import PromptEditing
 from promptlift.workspace.prompt_views import PromptViews
 from promptlift.workspace.reviewing import Reviewing
+
+if TYPE_CHECKING:
+    import os
 
 # Debuggers and lists of variables ask for the repr of everything, again and again.
 _REUSED_SECONDS: Final = 10.0
@@ -27,6 +33,7 @@ def connect(
     *,
     scheme: str = "prompt",
     progress: bool = True,
+    snapshot: str | os.PathLike[str] | None = None,
 ) -> Workspace:
     """Open a workspace on a running service. No request is made yet.
 
@@ -44,25 +51,32 @@ def connect(
         in both.
     progress
         Whether reads that take longer than a second show a progress bar.
+    snapshot
+        Folder of a snapshot from which tables of conversations are answered, see :meth:`Workspace.use_snapshot`.
 
     Raises
     ------
     ConfigError
         When the address or the key is missing or invalid.
     """
-    return Workspace(configure(base_url, api_key, scheme=scheme), progress=progress)
+    workspace = Workspace(configure(base_url, api_key, scheme=scheme), progress=progress)
+    workspace.use_snapshot(snapshot)
+    return workspace
 
 
 class Workspace(
     Comparing,
+    Planning,
     ConversationTables,
     PromptViews,
     PromptEditing,
     OptimizationTables,
     EventTables,
+    Labelling,
     Logging,
     Optimizing,
     Benchmarking,
+    Judging,
     Reviewing,
 ):
     """The tables of one account, and ways to log, optimize and apply.

@@ -19,6 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from promptlift.stats import Experiment, wilson
+from promptlift.stats.budget import VERIFICATION_PASSES
 from promptlift.stats.differences import sign_test_p
 from promptlift.stats.holm import holm
 from promptlift.stats.passes import Outcome
@@ -29,6 +30,19 @@ PERSONAS, SCENARIOS = 5, 3
 CELLS = PERSONAS * SCENARIOS
 CONFIDENCE_MODES = ("low", "moderate", "high")
 MODES = ("exploratory", "validation")
+# The most passes that any of these experiments may take, those of the verification included.
+PASSES = 20 + VERIFICATION_PASSES
+# Share of runs, moderate and three variants, that find the better one.
+POWER = {
+    ("validation", 0.10): 0.72,
+    ("validation", 0.20): 0.95,
+    ("exploratory", 0.10): 0.38,
+    ("exploratory", 0.20): 0.88,
+}
+# Points by which the expected lift of winners may be off at each size of effect.
+EXPECTED_WITHIN = 2.5
+# At +10 points an optimization costs at most so much of a Holm test with the same maximum.
+CHEAP = 0.8
 # "drawn": the effect of every variant is drawn from a normal distribution with this deviation.
 DRAWN_SD = 0.10
 # "leaning": no variant is better on average, but each suits some personas and not others. Not identical
@@ -95,14 +109,17 @@ class Row:
     winners: int = 0
     false_winners: int = 0
     right_winners: int = 0
-    conversations: list = field(default_factory=list)
+    conversations: list = field(default_factory=list)  # until the decision
+    verification: list = field(default_factory=list)  # conversations after it
     reasons: dict = field(default_factory=dict)
     lift_error: list = field(default_factory=list)  # of winners, points
     relative_error: list = field(default_factory=list)  # of winners, percent
+    verified_error: list = field(default_factory=list)  # of winners, points
     expected_error: list = field(default_factory=list)  # of winners, points
     confidence: list = field(default_factory=list)  # of winners
     covered: int = 0
     relative_covered: int = 0
+    verified_covered: int = 0  # of winners
     clustered: int = 0
     variance_ratio: list = field(default_factory=list)
     finalists: list = field(default_factory=list)
@@ -122,7 +139,9 @@ class Row:
         true_lift = 100 * (world.rates[verdict.finalist] / world.rates[0] - 1)
         self.runs += 1
         self.reasons[verdict.reason] = self.reasons.get(verdict.reason, 0) + 1
-        self.conversations.append(verdict.progress.conversations_done)
+        verified = verdict.verification
+        self.verification.append(2 * verified.n if verified is not None else 0)
+        self.conversations.append(verdict.progress.conversations_done - self.verification[-1])
         self.finalists.append(verdict.finalist)
         self.covered += analysis.lift_points_low <= true_points <= analysis.lift_points_high
         # Where the interval of the ratio is not bounded it excludes nothing.
@@ -138,15 +157,17 @@ class Row:
             self.right_winners += better and world.rates[verdict.winner] == world.rates[1:].max()
             self.lift_error.append(analysis.lift_points - true_points)
             self.relative_error.append(analysis.lift - true_lift)
+            self.verified_error.append(verified.lift_points - true_points)
+            self.verified_covered += verified.lift_points_low <= true_points <= verified.lift_points_high
             self.expected_error.append(analysis.lift_points_expected - true_points)
             self.confidence.append(analysis.confidence)
 
     def take_usual_ways(self, world: World, run: Experiment) -> None:
-        """Decide on the same conversations as others do, with the money that the experiment had."""
-        progress = run.verdict().progress
+        """Decide on the same conversations as others do, with the money that the decision had."""
         arms = len(world.rates)
-        spent = max(progress.conversations_done // (CELLS * arms), 1)
-        most = max(progress.conversations_max // (CELLS * arms), 1)
+        self.budget = run.verdict().progress.conversations_max - 2 * CELLS * run.verification_passes
+        spent = max(self.conversations[-1] // (CELLS * arms), 1)
+        most = max(self.budget // (CELLS * arms), 1)
         best = world.rates[1:].max()
         picked = highest_mean(world.completed[:spent])
         if picked:
@@ -160,7 +181,6 @@ class Row:
         if picked:
             self.fixed_false += world.rates[picked] <= world.rates[0]
             self.fixed_right += world.rates[picked] == best > world.rates[0]
-        self.budget = progress.conversations_max
 
 
 def variance_ratio(analysis) -> float:
@@ -227,7 +247,7 @@ def simulate(
     rng = np.random.default_rng((seed, variants, zlib.crc32(f"{truth} {mode}".encode())))
     rows = [Row(truth, variants, mode, confidence_mode) for confidence_mode in confidence_modes]
     for number in range(runs):
-        world = draw_world(rng, variants, truth, passes=22)
+        world = draw_world(rng, variants, truth, PASSES)
         for row in rows:
             run = Experiment(variants, mode, row.confidence_mode, PERSONAS, SCENARIOS, seed=number)
             play(run, world)
@@ -255,8 +275,8 @@ def table(rows: list[Row]) -> str:
     """Rows as Markdown."""
     head = (
         "truth | variants | mode | confidence | false winner % | right winner % | highest mean false/right % | "
-        "z with peeking false/right % | whole budget, Holm false/right % | conversations mean (p90) | of budget % | winners' lift error, % | in points | "
-        "expected, points | coverage 90 %, points | percent | mean confidence of winners | truly better"
+        "z with peeking false/right % | whole budget, Holm false/right % | conversations mean (p90) | of budget % | verification, mean | "
+        "winners' lift error, % | in points | verified, points | expected, points | coverage 90 %, points | percent | mean confidence of winners | truly better"
     )
     lines = [f"| {head} |", "|" + " --- |" * (head.count("|") + 1)]
     for row in rows:
@@ -274,8 +294,10 @@ def table(rows: list[Row]) -> str:
             f"{100 * row.fixed_false / row.runs:.1f} / {100 * row.fixed_right / row.runs:.1f}",
             f"{mean(row.conversations):.0f} ({np.quantile(row.conversations, 0.9):.0f})",
             shown(100 * mean(row.conversations) / row.budget, 0),
+            shown(mean(row.verification), 0),
             shown(mean(row.relative_error)),
             shown(mean(row.lift_error)),
+            shown(mean(row.verified_error)),
             shown(mean(row.expected_error)),
             shown(100 * row.covered / row.runs),
             shown(100 * row.relative_covered / row.runs),
@@ -328,6 +350,11 @@ def summary(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def named(row: Row) -> str:
+    """A row in the table of bounds."""
+    return f"{row.mode}, {row.confidence_mode}, {row.variants} variants"
+
+
 def operating_characteristics(rows: list[Row]) -> str:
     """The rows that the design bounds, beside their bounds."""
     lines = [
@@ -349,14 +376,28 @@ def operating_characteristics(rows: list[Row]) -> str:
         f"| coverage at least 86 % | {worst.truth}, {worst.mode}, {worst.confidence_mode}, {worst.variants} variants | "
         f"{100 * worst.covered / worst.runs:.2f} % |"
     )
-    for truth, bound in ((0.20, 90), (0.10, 60)):
-        for row in rows:
-            kind = (row.truth, row.mode, row.confidence_mode, row.variants)
-            if kind == (truth, "validation", "moderate", 3):
-                lines.append(
-                    f"| validation, moderate, 3 variants, +{100 * truth:.0f} found: at least {bound} % | | "
-                    f"{100 * row.right_winners / row.runs:.1f} % |"
-                )
+    for row in rows:
+        bound = POWER.get((row.mode, row.truth))
+        if bound is not None and (row.confidence_mode, row.variants) == ("moderate", 3):
+            lines.append(
+                f"| {row.mode}, moderate, 3 variants, +{100 * row.truth:.0f} found: at least {100 * bound:.0f} % | | "
+                f"{100 * row.right_winners / row.runs:.1f} % |"
+            )
+    for truth in (0.05, 0.10, 0.20):
+        mine = [row for row in rows if row.truth == truth and row.expected_error]
+        if mine:
+            worst = max(mine, key=lambda row: abs(mean(row.expected_error)))
+            lines.append(
+                f"| expected lift of winners within {EXPECTED_WITHIN} points at +{100 * truth:.0f} | {named(worst)} | "
+                f"{mean(worst.expected_error):+.2f} ({len(worst.expected_error)} winners) |"
+            )
+    mine = [row for row in rows if row.truth == 0.10]
+    if mine:
+        worst = max(mine, key=lambda row: mean(row.conversations) / row.budget)
+        lines.append(
+            f"| at +10 at most {CHEAP} of the conversations of a Holm test with the same maximum | {named(worst)} | "
+            f"{mean(worst.conversations) / worst.budget:.2f} |"
+        )
     return "\n".join(lines)
 
 

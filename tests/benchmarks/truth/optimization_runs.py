@@ -153,6 +153,7 @@ class OptimizationRuns:
             "results": {name: results.get(name) for name in KEPT},
             "conversations": whole["usage"]["conversations"],
             "conversations_max": results.get("progress", {}).get("conversationsMax"),
+            "verification_passes": whole["settings"]["verificationPasses"],
             "model_calls": whole["usage"]["modelCalls"],
             "passes": passes_of(simulations),
         }
@@ -169,6 +170,9 @@ KEPT = (
     "liftPointsLow",
     "liftPointsHigh",
     "liftPointsExpected",
+    "liftPointsVerified",
+    "liftPointsVerifiedLow",
+    "liftPointsVerifiedHigh",
     "pairs",
     "look",
 )
@@ -242,6 +246,7 @@ def _check_replay(
         settings["scenariosPerSimulation"],
         settings["maxIterations"],
         whole["seed"],
+        verification_passes=settings["verificationPasses"],
     )
     left = {(one["cell"], one["variantNumber"]): one for one in simulations}
     while (step := run.next_pass()) is not None:
@@ -250,7 +255,7 @@ def _check_replay(
             must(False, f"pass {step.number} is not there")
             return
         run.record([_outcome(left.pop(one)) for one in outcomes])
-    must(not left, f"{len(left)} conversations more than the decision needed")
+    must(not left, f"{len(left)} conversations more than the run needed")
     verdict = run.verdict()
     analysis = verdict.analysis
     numbers = {"n11": analysis.n11, "n10": analysis.n10, "n01": analysis.n01, "n00": analysis.n00}
@@ -264,6 +269,7 @@ def _check_replay(
         ("liftPoints", analysis.lift_points),
         ("liftPointsLow", analysis.lift_points_low),
         ("liftPointsHigh", analysis.lift_points_high),
+        ("liftPointsVerified", None if verdict.verification is None else verdict.verification.lift_points),
     ):
         same = results[name] == value or abs(results[name] - value) < 1e-9
         must(same, f"{name} {results[name]}, not {value}")

@@ -85,9 +85,16 @@ def test_the_interval_covers_the_truth(identical, different, drawn):
 
 
 def test_a_real_difference_is_found(different):
-    for size, bound in ((0.20, 0.90), (0.10, 0.60)):
-        row = next(r for r in different["validation", size] if r.confidence_mode == "moderate")
+    for (mode, size), bound in truth.POWER.items():
+        row = next(r for r in different[mode, size] if r.confidence_mode == "moderate")
         assert at_least(row.right_winners, row.runs, bound)
+
+
+def test_a_difference_of_ten_points_is_found_for_less_than_a_test_of_the_same_maximum(different):
+    for mode in truth.MODES:
+        for row in different[mode, 0.10]:
+            shares = np.array(row.conversations) / row.budget
+            assert ttest_1samp(shares, truth.CHEAP, alternative="greater").pvalue > SURE, row
 
 
 def test_winners_are_truly_better_as_often_as_confidence_says(identical, different):
@@ -105,14 +112,27 @@ def test_winners_are_truly_better_as_often_as_confidence_says(identical, differe
             assert at_least(round(won - false), round(won), said - 0.03), (mode, name)
 
 
-def test_the_expected_lift_of_winners_is_right_on_average(drawn):
-    for rows in drawn.values():
+def test_the_expected_lift_of_winners_is_right_at_each_size_and_where_sizes_are_drawn(different, drawn):
+    for rows in (*different.values(), *drawn.values()):
         for row in rows:
             errors = np.array(row.expected_error)
+            if len(errors) < 8:
+                continue
             for side, bound in (("greater", 2.5), ("less", -2.5)):
-                assert ttest_1samp(errors, bound, alternative=side).pvalue > SURE
+                assert ttest_1samp(errors, bound, alternative=side).pvalue > SURE, row
+    for rows in drawn.values():
+        for row in rows:
             # The measured lift of the same winners is further off.
-            assert abs(errors.mean()) < np.mean(row.lift_error)
+            assert abs(np.mean(row.expected_error)) < np.mean(row.lift_error)
+
+
+def test_the_lift_of_fresh_pairs_is_right_at_each_size(different):
+    for rows in different.values():
+        for row in rows:
+            errors = np.array(row.verified_error)
+            assert len(errors) < 8 or ttest_1samp(errors, 0.0).pvalue > SURE, row
+            assert at_least(row.verified_covered, len(errors), 0.86), row
+            assert row.verification == [120 if spent else 0 for spent in row.verification]
 
 
 def test_pairing_pays(identical, different):

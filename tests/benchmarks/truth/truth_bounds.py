@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 FALSE_WINNERS = {"low": 0.20, "moderate": 0.10, "high": 0.05}
 # A bound is broken when what was seen would come up this rarely if it held.
 SURE = 1e-3
+# Share of runs with three variants that find the better one.
+POWER = {
+    ("validation", "moderate"): {0.10: 0.72, 0.20: 0.95},
+    ("exploratory", "moderate"): {0.10: 0.38, 0.20: 0.88},
+}
+# Points by which the expected lift of winners may be off, at each size of effect.
+EXPECTED_WITHIN = 2.5
 # With fewer values a mean says nothing yet.
 FEW = 8
 # At +10 points an optimization is to cost at most so much of a test of fixed size, in every mode.
@@ -59,7 +66,15 @@ def bounds(rows: Sequence[Row]) -> list[Bound]:
             name = f"{row.name}: false winners at most {100 * most:.0f} %"
             seen = f"{row.false} of {len(row.runs)}"
             found.append(Bound(name, seen, at_most(row.false, len(row.runs), most)))
-    return [*found, *_coverage(rows), *_power(rows), *_calibration(rows), *_cost(rows), *_together(runs)]
+    return [
+        *found,
+        *_coverage(rows),
+        *_power(rows),
+        *_calibration(rows),
+        *_expected(rows),
+        *_cost(rows),
+        *_together(runs),
+    ]
 
 
 def _coverage(rows: Sequence[Row]) -> list[Bound]:
@@ -82,8 +97,8 @@ def _coverage(rows: Sequence[Row]) -> list[Bound]:
 def _power(rows: Sequence[Row]) -> list[Bound]:
     found = []
     for row in rows:
-        least = {0.10: 0.60, 0.20: 0.90}.get(row.effect)
-        if least is None or (row.mode, row.confidence_mode) != ("validation", "moderate"):
+        least = POWER.get((row.mode, row.confidence_mode), {}).get(row.effect)
+        if least is None:
             continue
         three = [one for one in row.runs if one.wanted.variants == 3]
         right = sum(one.is_better(one.winner) for one in three)
@@ -93,7 +108,7 @@ def _power(rows: Sequence[Row]) -> list[Bound]:
 
 
 def _calibration(rows: Sequence[Row]) -> list[Bound]:
-    """Confidence and expected lift of winners, with even prior odds that there is a better variant."""
+    """Confidence of winners, with even prior odds that there is a better variant."""
     found = []
     for mode in MODES:
         for confidence in CONFIDENCE_MODES:
@@ -116,16 +131,25 @@ def _calibration(rows: Sequence[Row]) -> list[Bound]:
                     at_least(round(better * n), round(n), said - 0.03),
                 )
             )
-            errors = np.array([one.results["liftPointsExpected"] - one.true_points for _, one in winners])
-            bias = float(weights @ errors / weights.sum())
-            spread = math.sqrt(float(weights**2 @ (errors - bias) ** 2)) / float(weights.sum())
-            found.append(
-                Bound(
-                    f"{mode}, {confidence}: expected lift of winners within 2.5 points on average",
-                    f"{bias:+.2f} (standard error {spread:.2f})",
-                    n < FEW or abs(bias) - 2.5 <= t.isf(SURE, n - 1) * spread,
-                )
+    return found
+
+
+def _expected(rows: Sequence[Row]) -> list[Bound]:
+    """The expected lift of winners at each size of effect, and not only on average."""
+    found = []
+    for row in rows:
+        errors = row.errors("liftPointsExpected")
+        if not row.effect or not errors:
+            continue
+        spread = float(np.std(errors, ddof=1)) / math.sqrt(len(errors)) if len(errors) > 1 else math.inf
+        found.append(
+            Bound(
+                f"{row.name}: expected lift of winners within {EXPECTED_WITHIN} points",
+                f"{mean(errors):+.2f} (standard error {spread:.2f}, {len(errors)} winners)",
+                len(errors) < FEW
+                or abs(mean(errors)) - EXPECTED_WITHIN <= t.isf(SURE, len(errors) - 1) * spread,
             )
+        )
     return found
 
 
@@ -135,7 +159,7 @@ def _cost(rows: Sequence[Row]) -> list[Bound]:
         if row.effect == 0.10:
             for what, shares in (
                 ("conversations", row.shares_of_budget),
-                ("model calls", [one.record["model_calls"] / fixed_calls(one) for one in row.runs]),
+                ("model calls", [one.model_calls / fixed_calls(one) for one in row.runs]),
             ):
                 error = float(np.std(shares)) / math.sqrt(len(shares))
                 found.append(
@@ -161,7 +185,7 @@ def _together(runs: Sequence[Finished]) -> list[Bound]:
             name = f"no position of {variants} is favoured"
             found.append(Bound(name, str(seen), chisquare(seen).pvalue > SURE))
     if len(alike) >= 20:
-        named = sum(usual_ways.highest_mean(one.record["passes"]) is not None for one in alike)
+        named = sum(usual_ways.highest_mean(one.deciding_passes) is not None for one in alike)
         found.append(
             Bound(
                 "highest mean names a winner in over half of A/A",

@@ -44,6 +44,28 @@ class Finished:
         """Whether an arm is truly better than the original."""
         return arm is not None and arm == self.wanted.case.better_arm
 
+    @cached_property
+    def deciding_passes(self) -> list[dict]:
+        """The passes until the decision."""
+        return [one for one in self.record["passes"] if one["stage"] != "verify"]
+
+    @cached_property
+    def conversations(self) -> int:
+        """Conversations until the decision."""
+        verified = [one for one in self.record["passes"] if one["stage"] == "verify"]
+        return self.record["conversations"] - sum(len(one["arms"]) * len(one["cells"]) for one in verified)
+
+    @property
+    def budget(self) -> int:
+        """The most conversations that the decision may take."""
+        return self.record["conversations_max"] - 2 * CELLS * self.record["verification_passes"]
+
+    @property
+    def model_calls(self) -> int:
+        """Model calls until the decision: a verified conversation is a call and its judgement, a pass one call more."""
+        verified = len(self.record["passes"]) - len(self.deciding_passes)
+        return self.record["model_calls"] - verified * (2 * 2 * CELLS + 1)
+
     @property
     def winner(self) -> int | None:
         return self.record["winner"]
@@ -108,11 +130,9 @@ class Row:
     def usual(self) -> dict[str, tuple[int, int]]:
         """False and right winners of the usual ways."""
         picked = {
-            "highest mean": [usual_ways.highest_mean(one.record["passes"]) for one in self.runs],
-            "z": [usual_ways.z_test_with_peeking(one.record["passes"]) for one in self.runs],
-            "fixed": [
-                usual_ways.fixed_size(one.wanted.case, one.record["conversations_max"]) for one in self.runs
-            ],
+            "highest mean": [usual_ways.highest_mean(one.deciding_passes) for one in self.runs],
+            "z": [usual_ways.z_test_with_peeking(one.deciding_passes) for one in self.runs],
+            "fixed": [usual_ways.fixed_size(one.wanted.case, one.budget) for one in self.runs],
             "same money": [usual_ways.fixed_size(one.wanted.case, self.conversations) for one in self.runs],
         }
         return {
@@ -128,15 +148,15 @@ class Row:
 
     @property
     def conversations(self) -> float:
-        return mean([one.record["conversations"] for one in self.runs])
+        return mean([one.conversations for one in self.runs])
 
     @property
     def model_calls(self) -> float:
-        return mean([one.record["model_calls"] for one in self.runs])
+        return mean([one.model_calls for one in self.runs])
 
     @property
     def shares_of_budget(self) -> list[float]:
-        return [one.record["conversations"] / one.record["conversations_max"] for one in self.runs]
+        return [one.conversations / one.budget for one in self.runs]
 
     def errors(self, name: str) -> list[float]:
         """What winners say less what is true."""
@@ -180,6 +200,7 @@ def table(rows: Sequence[Row]) -> str:
         "model calls",
         "winners' lift error, %",
         "in points",
+        "verified, points",
         "expected, points",
         "coverage of the 90 % interval, points / percent",
         "mean confidence of winners",
@@ -210,6 +231,7 @@ def table(rows: Sequence[Row]) -> str:
                 shown(row.model_calls, 0),
                 shown(mean(row.errors("lift"))),
                 shown(mean(row.errors("liftPoints"))),
+                shown(mean(row.errors("liftPointsVerified"))),
                 shown(mean(row.errors("liftPointsExpected"))),
                 f"{100 * covered[0]:.0f} / {100 * covered[1]:.0f}",
                 shown(mean([one.results["confidence"] for one in row.winners]), 3),
@@ -238,7 +260,7 @@ def cost_table(rows: Sequence[Row]) -> str:
         if row.effect != 0.10:
             continue
         n = len(row.runs)
-        budget = mean([one.record["conversations_max"] for one in row.runs])
+        budget = mean([one.budget for one in row.runs])
         # A conversation is a call and its judgement; each pass and the variants are one call more.
         calls = mean([fixed_calls(one) for one in row.runs])
         lines.append(
@@ -260,5 +282,5 @@ def cost_table(rows: Sequence[Row]) -> str:
 
 def fixed_calls(one: Finished) -> float:
     """Model calls of a test of fixed size with the whole budget."""
-    most = one.record["conversations_max"]
+    most = one.budget
     return 2 * most + most / (CELLS * (one.wanted.variants + 1)) + 1

@@ -277,4 +277,17 @@ CONVERSATIONS = [
         {"sourceIds": ["s"]},
         "Prompt",
     ),
+    refused("no list of conversations", "POST /conversations/bulk", {}, conversations="Required field"),
+    refused(
+        "an object for many conversations",
+        "POST /conversations/bulk",
+        {"conversations": LOG},
+        conversations="must be a list",
+    ),
+    refused(
+        "too many conversations",
+        "POST /conversations/bulk",
+        {"conversations": [{}] * 501},
+        conversations="must have at most 500 entries",
+    ),
 ]

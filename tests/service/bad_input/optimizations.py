@@ -337,7 +337,7 @@ READS = [
         refused(f"{name} of simulations", f"GET {ONE}/simulations?{query}", None, **details)
         for name, query, details in (
             ("limit", "limit=x", {"limit": "must be a whole number from 1 to 100"}),
-            ("stage", "stage=done", {"stage": "must be one of screen, confirm, regression"}),
+            ("stage", "stage=done", {"stage": "must be one of screen, confirm, verify, regression"}),
             ("outcome", "taskCompleted=1", {"taskCompleted": "must be true or false"}),
             ("content", "includeContent=", {"includeContent": "must be true or false"}),
             ("variant with NUL", "variantId=%00", {"variantId": NUL}),

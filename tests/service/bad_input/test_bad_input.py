@@ -18,6 +18,7 @@ from .benchmarks import BENCHMARKS
 from .bodies import BODIES
 from .conversations import CONVERSATIONS
 from .headers import HEADERS
+from .labels import LABELS
 from .optimizations import OPTIMIZATIONS
 from .personas import PERSONAS
 from .prompts import PROMPTS
@@ -28,7 +29,7 @@ from .webhooks import WEBHOOKS
 
 TABLE = [
     *(*BODIES, *HEADERS, *PROMPTS, *CONVERSATIONS, *SIZES, *PARAMETERS, *ROUTES, *SETTINGS),
-    *(*OPTIMIZATIONS, *PERSONAS, *VERSIONS, *BENCHMARKS, *WEBHOOKS),
+    *(*OPTIMIZATIONS, *PERSONAS, *VERSIONS, *BENCHMARKS, *WEBHOOKS, *LABELS),
 ]
 OWNED = [table for table in metadata.sorted_tables if "account_id" in table.c]
 

@@ -11,45 +11,12 @@ from sqlalchemy.exc import DBAPIError
 
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import clock
-from promptlift.service.actions import prompts, versions
+from promptlift.service.actions import prompts
 from promptlift.service.deployments import watch
-from promptlift.service.store import accounts, events, issue_names
-from promptlift.service.store import prompts as version_rows
+from promptlift.service.store import events
 from promptlift.service.store.tables import conversations
-from service.deployments.test_transitions import edit, refuse_events
-from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TEXTS, World
-
-
-@pytest.fixture
-def live(world):
-    """A winner that a person applied; 200 conversations before it, 80 of them failed."""
-    world.log(200, failed=80, at=world.started)
-    optimization_id = world.optimization()
-    world.apply(optimization_id)
-    return optimization_id
-
-
-@pytest.fixture
-def auto(world):
-    """The same, gone live by itself."""
-    world.log(200, failed=80, at=world.started)
-    return world.optimization(AT_ONCE)
-
-
-def look(world):
-    """Do what the watcher does; gives how many checks were due."""
-    rows = watch.due(world.database)
-    for row in rows:
-        watch.check(world.database, row)
-    return len(rows)
-
-
-def verdicts(world):
-    return [kind for kind in world.kinds() if kind.startswith("deployment.")]
-
-
-def later(seconds=0):
-    return clock.now() + seconds * clock.SECOND
+from service.deployments.test_transitions import refuse_events
+from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TEXTS, World, later, look, verdicts
 
 
 def test_nothing_is_looked_at_before_thirty_conversations(world, live):
@@ -104,6 +71,7 @@ def test_a_fix_that_holds_is_verified_once(world, live):
         "verificationStatus": "verified",
         "reductionPercent": pytest.approx(100 * (1 - (4 / 60) / (80 / 200))),
         "postFixConversationCount": 60,
+        "preFixConversationCount": 200,
         "answerComparison": {"before": "answer 79", "after": "better answer 4"},
     }
     assert look(world) == 0
@@ -463,103 +431,3 @@ def test_a_deleted_prompt_is_not_watched(world, auto):
     watch.check(world.database, row)
     assert look(world) == 0
     assert verdicts(world) == []
-
-
-def exclude(world, words):
-    with world.database.write() as connection:
-        settings = accounts.settings(connection, world.account)
-        settings["general"]["excludedDataAndTopics"] = words
-        accounts.save_settings(connection, world.account, settings)
-
-
-def test_excluded_data_is_not_in_the_event(world, live):
-    exclude(world, "e-mail addresses, swordfish")
-    world.log(60, failed=2, at=later(), answer="swordfish jo@example.test")
-    look(world)
-    after = world.events()[-1][1]["answerComparison"]["after"]
-    assert after
-    assert "swordfish" not in after
-    assert "jo@example.test" not in after
-
-
-def counted(world):
-    issues = world.events()[-1][1]["issues"]
-    return [(one["title"], one["beforeFailCount"], one["afterFailCount"]) for one in issues]
-
-
-def test_words_that_were_excluded_after_the_conversations_are_not_in_the_event(world):
-    world.log(120, failed=40, at=world.started, issue="Swordfish was late")
-    world.log(80, failed=40, at=world.started + 1_000)
-    live = world.optimization()
-    world.apply(live)
-    exclude(world, "swordfish")
-    world.log(60, failed=24, at=later(), issue="Swordfish was late")
-    look(world)
-    assert world.deployment(live)["verification"] == "not_fixed"
-    assert "swordfish" not in json.dumps(world.events()).lower()
-    assert counted(world) == [("No answer", 40, 0), ("Other failures", 40, 24)]
-
-
-def test_titles_that_mean_the_same_are_one_issue(world):
-    world.log(120, failed=48, at=world.started, issue="Refund was refused")
-    world.log(80, failed=30, at=world.started + 1_000, issue="The agent refuses a refund")
-    live = world.optimization()
-    world.apply(live)
-    world.log(60, failed=24, at=later(), issue="Refused refunds")
-    look(world)
-    assert world.deployment(live)["verification"] == "not_fixed"
-    assert counted(world) == [("Refund was refused", 78, 24)]
-
-
-def test_titles_that_the_model_joined_are_one_issue_of_the_watch_too(world, live):
-    names = {"No answer": "Questions stay open", "The question was left unanswered": "Questions stay open"}
-    with world.database.write() as connection:
-        issue_names.add(connection, world.account, names, now=1)
-    world.log(60, failed=24, at=later(), issue="The question was left unanswered")
-    look(world)
-    assert counted(world) == [("Questions stay open", 80, 24)]
-
-
-def restore(world, number):
-    """Restore a version of the prompt by its place, from 1."""
-    with world.database.read() as connection:
-        rows, _ = version_rows.versions(connection, world.account, world.prompt_id, limit=100, offset=0)
-    wanted = f"ver_{rows[::-1][number - 1].seq}"
-    return versions.restore(world.database, world.caller, PROMPT, world.prompt_id, wanted)
-
-
-def test_a_deployed_text_that_a_person_restores_is_watched_again(world, auto):
-    edit(world, "By hand.")
-    assert world.deployment(auto)["state"] == "superseded"
-    restore(world, 2)
-    found = world.deployment(auto)
-    assert (found["state"], found["origin"], found["verification"]) == ("live", "manual", "confounded")
-    assert found["reason"] == "Live again, because its version was restored"
-    assert found["production"]["conversations"] == 0
-    world.log(60, failed=55, at=later())
-    assert look(world) == 1
-    found = world.deployment(auto)
-    # The person who restored it decides.
-    assert (found["state"], world.text) == ("live", TEXTS[1])
-    assert found["reason"].startswith("Worse in production than before the change: task completion fell")
-    assert found["production"]["conversations"] == 60
-
-
-def test_a_text_that_was_rolled_back_and_a_person_restores_is_watched_again(world, auto):
-    world.log(60, failed=55, at=later())
-    look(world)
-    assert world.deployment(auto)["state"] == "rolled_back"
-    restore(world, 2)
-    found = world.deployment(auto)
-    assert (found["state"], found["rolledBackAt"], found["origin"]) == ("live", None, "manual")
-    # Going back by hand is a roll-back, and the original is not watched.
-    restore(world, 1)
-    assert world.deployment(auto)["state"] == "rolled_back"
-    assert look(world) == 0
-
-
-def test_of_two_texts_of_an_optimization_the_live_one_is_shown(world, live):
-    world.apply(live, 2)
-    restore(world, 2)
-    assert world.deployment(live)["variantId"] == world.variant(live, 1)
-    assert world.states(live) == ["live", "rolled_back"]

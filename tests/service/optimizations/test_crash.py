@@ -91,6 +91,58 @@ def test_thirty_kills_leave_the_same_final_state_and_repeat_nothing_that_was_fin
             service.stop()
 
 
+@pytest.mark.slow
+def test_kills_during_the_verification_leave_the_same_final_state(tmp_path):
+    def ask_for_a_winner(caller):
+        caller.settings(personaCount=4, scenariosPerSimulation=2, maxTurns=1, confidenceMode="low")
+        return caller.start(caller.prompt(), mode="exploratory", variantCount=1, seed=11)["id"]
+
+    with serving(AnsweringModel(better=0.4)) as env:
+        service = ServiceProcess(tmp_path / "calm", env=env).start()
+        caller = Caller(service)
+        try:
+            optimization_id = ask_for_a_winner(caller)
+            caller.ended(optimization_id, seconds=600)
+            expected = caller.final_state(optimization_id)
+        finally:
+            caller.close()
+            service.stop()
+    assert expected["results"]["verifiedPairs"]["n"] == 4 * 8
+
+    model = HeldModel(better=0.4)
+    with serving(model) as env:
+        service = ServiceProcess(tmp_path / "killed", env=env).start()
+        caller = Caller(service)
+        try:
+            optimization_id = ask_for_a_winner(caller)
+
+            def stage():
+                found = caller.get(optimization_id)
+                assert found["status"] == "running"
+                return found["results"]["progress"]["stage"]
+
+            def verifying():
+                model.allow(5)
+                return stage() == "verify"
+
+            wait_until(verifying, what="it verifies the winner", seconds=300)
+            model.hold()
+            for _ in range(5):
+                before = model.asked.total()
+                model.allow(3)
+                wait_until(lambda before=before: model.asked.total() > before, what="it goes on", seconds=300)
+                service.kill()
+                model.hold()
+                service.start()
+                assert stage() == "verify"
+            model.allow()
+            caller.ended(optimization_id, seconds=600)
+            assert caller.final_state(optimization_id) == expected
+        finally:
+            caller.close()
+            service.stop()
+
+
 def _events(data):
     with closing(sqlite3.connect(data / "promptlift.db")) as connection:
         return Counter(kind for (kind,) in connection.execute("SELECT type FROM events"))

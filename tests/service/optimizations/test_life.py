@@ -114,7 +114,8 @@ def test_limits_of_the_settings_hold_exactly(begin):
 def test_real_openings_come_first_and_failures_more_often(begin):
     model = AnsweringModel()
     caller = begin(model)
-    caller.settings(**SMALL)
+    # Eight cells a pass: variants that are alike may be given up after the first one.
+    caller.settings(**{**SMALL, "personaCount": 4})
     prompt_id = caller.prompt()
     for number in range(6):
         content = f"User: Real question {number}, please?\nAssistant: I cannot say."

@@ -7,15 +7,12 @@ import math
 
 import pytest
 
+from promptlift.schema import limits
 from promptlift.schema.optimizations import Variant
 from promptlift.schema.results import OptimizationResults
-from promptlift.service.optimizations.results import (
-    CONFIDENCE_METHOD,
-    results_of,
-    unmeasured,
-    variants_of,
-)
+from promptlift.service.optimizations.results import results_of, unmeasured, variants_of
 from promptlift.stats import Experiment
+from promptlift.stats.budget import VERIFICATION_PASSES, VERIFICATION_PASSES_MAX
 from promptlift.stats.passes import Outcome
 from support import shapes
 from support.shapes import differences
@@ -120,8 +117,51 @@ def test_a_winner_is_named_by_its_id():
     assert sent["winningVariantId"] == sent["finalistVariantId"] == "var_1"
     assert sent["confidence"] == sent["trace"][-1] == verdict.confidence
     assert sent["confidenceNeeded"] == 0.9
-    assert sent["confidenceMethod"] == CONFIDENCE_METHOD
+    assert (sent["confidenceMethod"], sent["theta"]) == ("sequential-likelihood-ratio", 0.67)
     assert (sent["smallestFindablePoints"], sent["pairsNeeded"]) == (None, None)
+
+
+# The lift on pairs after the decision
+
+
+def test_the_setting_and_the_experiment_agree_on_the_passes():
+    assert (limits.VERIFICATION_PASSES_DEFAULT, limits.VERIFICATION_PASSES_MAX) == (
+        VERIFICATION_PASSES,
+        VERIFICATION_PASSES_MAX,
+    )
+
+
+def test_a_winner_is_named_while_its_lift_is_still_verified():
+    run = Experiment(1, seed=1)
+    play(run, only_variants, passes=1)
+    sent = as_sent(play(run, lambda cell, arm: arm == 1 or cell % 2 > 0, passes=2), ended=False)
+    assert differences(sent, shapes.RESULTS_MEASURED) == []
+    assert (sent["winningVariantId"], sent["reason"], sent["progress"]["stage"]) == (
+        "var_1",
+        "threshold",
+        "verify",
+    )
+    # Cells 15 to 44: the original completes those with an odd number.
+    assert sent["verifiedPairs"] == {"n": 30, "n11": 15, "n10": 15, "n01": 0, "n00": 0, "dropped": 0}
+    assert (sent["liftVerified"], sent["liftPointsVerified"]) == (pytest.approx(100.0), pytest.approx(50.0))
+    assert sent["liftPointsVerifiedLow"] < 50 < sent["liftPointsVerifiedHigh"]
+    assert sent["verifiedBy"] == "verification"
+    assert sent["pairs"]["n"] == 15
+
+
+def test_only_the_winner_has_a_verified_lift():
+    run = Experiment(2, seed=3)
+    told = variants_of(play(run, lambda cell, arm: arm == 2 or cell % 3 == 0))
+    assert (told["2"]["isFinalist"], told["2"]["verifiedPairs"]["n"]) == (True, 60)
+    sent = as_sent(run.verdict(), ended=True)
+    for name in ("liftVerified", "liftVerifiedLow", "liftPointsVerified", "verifiedPairs", "liftExpected"):
+        assert told["2"][name] == sent[name]
+    assert (told["1"]["liftVerified"], told["1"]["verifiedPairs"], told["1"]["verifiedBy"]) == (
+        None,
+        None,
+        None,
+    )
+    assert as_sent(futility(), ended=True)["liftVerified"] is None
 
 
 # Numbers worked by hand
@@ -234,7 +274,7 @@ def test_before_the_first_pass_every_number_is_missing():
 
 
 def test_screening_judges_nobody():
-    verdict = play(Experiment(3, seed=1), lambda cell, arm: arm == 2 or cell % 2 == 0, passes=1)
+    verdict = play(Experiment(3, seed=1), lambda cell, arm: arm == 2 or cell % 2 == 0, passes=2)
     sent = as_sent(verdict, ended=False)
     # The finalist is chosen, and nothing is known of it on cells of its own.
     assert (sent["variantsTested"], sent["confidence"], sent["lift"]) == (3, 0.5, None)
@@ -254,7 +294,7 @@ def test_screening_judges_nobody():
 
 
 def test_an_e_value_that_no_number_holds_is_told_by_its_logarithm():
-    run = Experiment(1, "validation", persona_count=50, scenarios_per_simulation=50, seed=1)
+    run = Experiment(1, "validation", "high", persona_count=50, scenarios_per_simulation=50, seed=1)
     verdict = play(run, only_variants)
     assert math.isinf(verdict.analysis.e_value)
     sent = as_sent(verdict, ended=True)

@@ -80,7 +80,7 @@ class Greetings(Group):
 def context(request, tmp_path):
     nothing = cast("Any", None)
     with migrated("sqlite", request, tmp_path) as database:
-        yield AppContext(ServiceSettings(data=tmp_path), database, *[nothing] * 7)
+        yield AppContext(ServiceSettings(data=tmp_path), database, *[nothing] * 8)
 
 
 @pytest.fixture

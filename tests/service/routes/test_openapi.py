@@ -24,6 +24,8 @@ _CONTENT = {
         }
     },
 }
+_LINES = {"application/x-ndjson": {"type": "object", "required": ["schema"]}}
+_BODY = {**_CONTENT, "properties": {**_CONTENT["properties"], **_LINES}}
 _OPERATION = {
     "type": "object",
     "required": ["summary", "operationId", "parameters", "responses"],
@@ -39,7 +41,7 @@ _OPERATION = {
                 "additionalProperties": False,
                 "properties": {
                     "name": {"type": "string"},
-                    "in": {"enum": ["path", "query"]},
+                    "in": {"enum": ["path", "query", "header"]},
                     "required": {"type": "boolean"},
                     "schema": {"type": "object"},
                     "description": {"type": "string", "minLength": 1},
@@ -51,18 +53,25 @@ _OPERATION = {
         "requestBody": {
             "type": "object",
             "required": ["required", "content"],
-            "properties": {"required": {"type": "boolean"}, "content": _CONTENT},
+            "properties": {"required": {"type": "boolean"}, "content": _BODY},
         },
         "responses": {
             "type": "object",
             "minProperties": 1,
             "additionalProperties": False,
             "patternProperties": {
-                "^([1-5][0-9][0-9]|default)$": {
+                # It has no body, by HTTP.
+                "^304$": {
+                    "type": "object",
+                    "required": ["description"],
+                    "additionalProperties": False,
+                    "properties": {"description": {"type": "string", "minLength": 1}},
+                },
+                "^([125][0-9][0-9]|30[^4]|3[1-9][0-9]|4[0-9][0-9]|default)$": {
                     "type": "object",
                     "required": ["description", "content"],
                     "properties": {"description": {"type": "string", "minLength": 1}, "content": _CONTENT},
-                }
+                },
             },
         },
     },
@@ -135,7 +144,7 @@ def test_parameters_are_json_schema_too(document):
         for operation in operations.values():
             for one in operation["parameters"]:
                 Draft202012Validator.check_schema(one["schema"])
-                known = {"type", "enum", "minimum", "maximum", "default", "pattern"}
+                known = {"type", "enum", "minimum", "maximum", "default", "pattern", "format"}
                 assert set(one["schema"]) <= known
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Self
 from promptlift.client.api.account import AccountGroup, SettingsGroup, UsageGroup
 from promptlift.client.api.benchmarks import Benchmarks, ScenarioSets
 from promptlift.client.api.conversations import Conversations
+from promptlift.client.api.judges import JudgeRuns, Judges
+from promptlift.client.api.labels import Labels
 from promptlift.client.api.optimizations import Optimizations
 from promptlift.client.api.personas import Personas
 from promptlift.client.api.prompts import Agents, Prompts
@@ -28,7 +30,7 @@ class Client:
         The main resource under the name of the configured scheme.
     agents
         The same under ``/agents``, with the endpoints that only agents have.
-    conversations, optimizations, benchmarks, scenario_sets, reviews, actions, personas, webhooks, events, settings, account, usage
+    conversations, labels, optimizations, benchmarks, scenario_sets, judges, judge_runs, reviews, actions, personas, webhooks, events, settings, account, usage
         The other resources.
     transport
         Sends the requests of all groups.
@@ -41,9 +43,12 @@ class Client:
         self.prompts = Prompts(self.transport, scheme)
         self.agents = Agents(self.transport, SCHEMES["agent"])
         self.conversations = Conversations(self.transport, scheme)
+        self.labels = Labels(self.transport, scheme)
         self.optimizations = Optimizations(self.transport, scheme)
         self.benchmarks = Benchmarks(self.transport, scheme)
         self.scenario_sets = ScenarioSets(self.transport, scheme)
+        self.judges = Judges(self.transport, scheme)
+        self.judge_runs = JudgeRuns(self.transport, scheme)
         self.reviews = Reviews(self.transport, scheme)
         self.actions = Actions(self.transport, scheme)
         self.personas = Personas(self.transport, scheme)

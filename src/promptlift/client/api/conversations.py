@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from pydantic.alias_generators import to_snake
 
 from promptlift.client.api.group import Group
+from promptlift.client.retry import leaves_open
+from promptlift.errors import ApiError, InvalidApiKey
 from promptlift.schema import endpoints
+from promptlift.schema.bulk import in_requests
+from promptlift.schema.conversations import ConversationCreate, LoggedAnswer, LoggedConversation
+from promptlift.schema.pages import ErrorInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
-    from promptlift.schema.conversations import Conversation, LookupAnswer
+    from promptlift.schema.conversations import Conversation, DeletedConversation, LookupAnswer
     from promptlift.schema.insights import Insights, RegenerateAnswer
     from promptlift.schema.pages import Page
 
@@ -27,6 +36,62 @@ class Conversations(Group):
         """
         return self._send(endpoints.CONVERSATIONS_CREATE, prompt_id=prompt_id, content=content, **fields)
 
+    def log_many(self, conversations: Iterable[Mapping[str, Any]], *, prompt_id: str) -> LoggedAnswer:
+        """Log conversations, a few hundred with one request where the service offers it and one by one elsewhere.
+
+        Each has ``content`` and whatever else `create` takes. One without an idempotency key gets one, so that a request can
+        be repeated after a failure. ``Workspace.log`` also recognises what was logged before, and what has grown.
+
+        Returns
+        -------
+        LoggedAnswer
+            One row for each conversation, in their order: its id and whether it is new, or why it was refused.
+
+        Raises
+        ------
+        ValidationError
+            A conversation cannot be right; nothing was sent.
+        """
+        made = [self._checked(one, prompt_id) for one in conversations]
+        rows: list[LoggedConversation] = []
+        offered = True
+        for group in in_requests(made, _size):
+            if offered:
+                try:
+                    answer = self._send(endpoints.CONVERSATIONS_LOG_MANY, conversations=group)
+                except ApiError as error:
+                    if leaves_open(error) or isinstance(error, InvalidApiKey):
+                        raise
+                    offered = False
+                else:
+                    rows += answer.data
+            if not offered:
+                rows += [self._alone(one) for one in group]
+        for index, row in enumerate(rows):
+            row.index = index
+        return LoggedAnswer(data=rows)
+
+    def _checked(self, fields: Mapping[str, Any], prompt_id: str) -> ConversationCreate:
+        link = to_snake(self._scheme.link)
+        whole = {"idempotency_key": uuid4().hex, **fields, link: prompt_id}
+        self._body(endpoints.CONVERSATIONS_CREATE, ConversationCreate, {**whole, "prompt_id": prompt_id})
+        return ConversationCreate.model_validate(whole)
+
+    def _alone(self, one: ConversationCreate) -> LoggedConversation:
+        fields = {name: getattr(one, name) for name in one.model_fields_set}
+        fields["prompt_id"] = fields.pop("agent_id", None) or fields["prompt_id"]
+        try:
+            made = self._send(endpoints.CONVERSATIONS_CREATE, **fields)
+        except ApiError as error:
+            if leaves_open(error) or isinstance(error, InvalidApiKey):
+                raise
+            info = ErrorInfo(code=error.code or "", message=str(error), details=dict(error.details))
+            return LoggedConversation(index=0, created=False, error=info)
+        # unspecified: whether a conversation was there already. One by one, it is not said in the body.
+        return LoggedConversation(
+            index=0, id=made.id, status=made.status, created=True, created_at=made.created_at
+        )
+
     def list(
         self,
         *,
@@ -37,10 +102,13 @@ class Conversations(Group):
         offset: int | None = None,
         include_insights: bool | None = None,
         include_content: bool | None = None,
+        updated_since: datetime | str | None = None,
     ) -> Page[Conversation]:
         """Return one page of conversations, newest first.
 
-        ``include_insights`` and ``include_content`` are an offer of the embedded service; others ignore them.
+        ``include_insights``, ``include_content`` and ``updated_since`` are an offer of the embedded service; others ignore
+        them. With ``updated_since`` only what was logged or has changed since that time is listed, and the answer has
+        ``as_of``: the time to ask with next.
         """
         return self._send(
             endpoints.CONVERSATIONS_LIST,
@@ -51,6 +119,28 @@ class Conversations(Group):
             offset=offset,
             include_insights=include_insights,
             include_content=include_content,
+            updated_since=updated_since,
+        )
+
+    def deleted(
+        self,
+        *,
+        prompt_id: str | None = None,
+        deleted_since: datetime | str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> Page[DeletedConversation]:
+        """Return one page of the conversations that are no longer there, the last deleted first.
+
+        The embedded service offers it, where an operator deletes old conversations. With ``deleted_since`` the answer has
+        ``as_of``, as that of `list` has.
+        """
+        return self._send(
+            endpoints.CONVERSATIONS_DELETED,
+            prompt_id=prompt_id,
+            deleted_since=deleted_since,
+            limit=limit,
+            offset=offset,
         )
 
     def get(self, conversation_id: str, *, include_insights: bool | None = None) -> Conversation:
@@ -88,3 +178,8 @@ class Conversations(Group):
     def regenerate_insights(self, conversation_id: str) -> RegenerateAnswer:
         """Derive the insights of one conversation again."""
         return self._send(endpoints.CONVERSATIONS_REGENERATE_INSIGHTS, conversation_id)
+
+
+def _size(one: ConversationCreate) -> int:
+    """Estimate the bytes that a conversation takes in a body: as JSON its content may be longer."""
+    return 2 * len(one.content.encode())

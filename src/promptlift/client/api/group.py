@@ -78,7 +78,9 @@ class Group:
             query = {name: fields.pop(name) for name in asked if name in fields}
             values = self._body(endpoint, endpoint.body, fields)
             body = _encode(values, endpoint.route)
-            keyed = bool(values.get("idempotencyKey"))
+            keyed = (
+                _is_keyed(values) if endpoint.lines is None else all(map(_is_keyed, values[endpoint.lines]))
+            )
         call = Call.to(endpoint, self._scheme, identifier, query=query, body=body, keyed=keyed)
         data = self._transport.send(call).data
         if endpoint.answer is RegenerateAnswer or endpoint.answer is Done:
@@ -107,6 +109,10 @@ class Group:
                     body[self._scheme.link] = body.pop("promptId")
                 return body
         raise ValidationError("The request was not sent: some fields cannot be right", details=problems)
+
+
+def _is_keyed(body: dict[str, Any]) -> bool:
+    return bool(body.get("idempotencyKey"))
 
 
 def given(**fields: Any) -> dict[str, Any]:

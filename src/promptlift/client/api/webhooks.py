@@ -53,7 +53,12 @@ class Events(Group):
     """Events of the account. The embedded service offers them; others may only send them to webhooks."""
 
     def list(
-        self, *, kind: str | None = None, limit: int | None = None, offset: int | None = None
+        self,
+        *,
+        kind: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        cursor: str | None = None,
     ) -> Page[EventRecord]:
-        """Return one page of events, newest first."""
-        return self._send(endpoints.EVENTS_LIST, kind=kind, limit=limit, offset=offset)
+        """Return one page of events, newest first; ``cursor`` is ``pagination.next_cursor`` of the page before."""
+        return self._send(endpoints.EVENTS_LIST, kind=kind, limit=limit, offset=offset, cursor=cursor)

@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from promptlift.client.retry import CUT_OFF
+from promptlift.client.retry import leaves_open
 from promptlift.client.transport import Call, Task, Transport
-from promptlift.errors import (
-    ApiError,
-    ConnectionFailed,
-    LimitExceeded,
-    NotFound,
-    RateLimited,
-    ServerError,
-    UnexpectedResponse,
-)
+from promptlift.errors import ApiError, NotFound, UnexpectedResponse
 from promptlift.schema import endpoints, limits
 
 if TYPE_CHECKING:
@@ -100,7 +92,7 @@ class PresenceCheck:
             try:
                 answer = self._transport.send(call, self._task)
             except ApiError as error:
-                if _says_nothing(error):
+                if leaves_open(error):
                     raise
                 return None
             rows = answer.data.get("data") if isinstance(answer.data, dict) else None
@@ -151,13 +143,6 @@ class PresenceCheck:
         status = data.get("status") if isinstance(data, dict) else None
         present = self._listed[conversation_id] = Present(conversation_id, status)
         return present
-
-
-def _says_nothing(error: ApiError) -> bool:
-    """Whether an error leaves open what the service offers because it could not answer."""
-    if isinstance(error, ServerError):
-        return error.status != 501
-    return isinstance(error, RateLimited | LimitExceeded | ConnectionFailed) or error.code == CUT_OFF
 
 
 def _with_id(rows: list[Any]) -> Iterator[dict[str, Any]]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
+from promptlift.client.log.bulk import BulkLog
 from promptlift.client.log.ledger import Ledger, LoggedState, ledger_path
 from promptlift.client.log.presence import Presence, PresenceCheck, Present
 from promptlift.client.log.records import FailedRecord, Outgoing, prepare
 from promptlift.client.log.result import LogResult, NotUpdated
 from promptlift.client.log.states import compare, is_news
+from promptlift.client.retry import leaves_open
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import (
@@ -27,7 +30,8 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
-from promptlift.schema import endpoints
+from promptlift.schema import endpoints, limits
+from promptlift.schema.bulk import in_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -38,7 +42,9 @@ if TYPE_CHECKING:
 # Concurrent records share one sync of the disk in our service.
 LOG_THREADS: Final = 16
 # How many records are prepared and in flight at a time; the bodies of the others are not made yet.
-_WINDOW: Final = 256
+_WINDOW: Final = limits.BULK_ROWS
+# Groups of new conversations that are in flight at a time: while one is written, the next are on their way.
+_GROUPS: Final = 3
 # A single record may make the service fail; this many failures in a row mean that the service is broken.
 _FAILING_MOST: Final = 2 * LOG_THREADS
 # An id shared by this many conversations does not identify a conversation but, say, a customer.
@@ -68,12 +74,22 @@ class _Job:
     states: Mapping[str, LoggedState] = field(default_factory=dict)
     known_as: Present | None = None
 
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing is known of it, so that it is logged as it is."""
+        return self.known_as is None and not self.candidates
+
 
 @dataclass(frozen=True, slots=True)
 class _Done:
     outcome: Outcome
     conversation_id: str
     status: str | None = None
+
+
+# Records of one request, and what became of each.
+_Jobs = Sequence[_Job]
+_Outcomes = list[_Done | Exception]
 
 
 class LoggingRun:
@@ -107,6 +123,7 @@ class LoggingRun:
         self._done = 0
         self._ledger = Ledger(ledger_file or ledger_path(), account_id=account_id, prompt_id=prompt_id)
         self._check = PresenceCheck(transport, self._task, prompt_id)
+        self._bulk = BulkLog(transport, self._task)
         # Source ids of records in flight, and ids that turned out to be shared by conversations.
         self._under_way: set[str] = set()
         self._shared: set[str] = set()
@@ -121,9 +138,9 @@ class LoggingRun:
             The key or the prompt is wrong: nothing else would go in either.
         """
         outgoing = prepare(records, self._prompt_id, self._scheme.link)
-        pool: WorkerPool[_Job, _Done]
+        pool: WorkerPool[_Jobs, _Outcomes]
         try:
-            with WorkerPool(self._transport, self._work, task=self._task, threads=LOG_THREADS) as pool:
+            with WorkerPool(self._transport, self._work_on, task=self._task, threads=LOG_THREADS) as pool:
                 self._feed(outgoing, pool)
         finally:
             self._ledger.close()
@@ -131,7 +148,7 @@ class LoggingRun:
         self._result.not_updated.sort(key=lambda changed: changed.index)
         return self._result
 
-    def _feed(self, outgoing: Iterable[Outgoing | FailedRecord], pool: WorkerPool[_Job, _Done]) -> None:
+    def _feed(self, outgoing: Iterable[Outgoing | FailedRecord], pool: WorkerPool[_Jobs, _Outcomes]) -> None:
         window: list[Outgoing] = []
         for one in outgoing:
             if self._result.stopped is not None:
@@ -147,11 +164,12 @@ class LoggingRun:
         self._give(window, pool)
         self._collect(pool, leave=0)
 
-    def _give(self, window: list[Outgoing], pool: WorkerPool[_Job, _Done]) -> None:
+    def _give(self, window: list[Outgoing], pool: WorkerPool[_Jobs, _Outcomes]) -> None:
         while window:
             now, later = self._apart(window)
             if not self._under_way.isdisjoint(one.source_id for one in now):
                 self._collect(pool, leave=0)
+            jobs: list[_Job] = []
             for one, job in self._plan(now):
                 if self._result.stopped is not None:
                     self._not_sent()
@@ -161,9 +179,22 @@ class LoggingRun:
                 else:
                     if one.source_id is not None:
                         self._under_way.add(one.source_id)
-                    pool.submit(job)
-            self._collect(pool, leave=0 if later else _WINDOW)
+                    jobs.append(job)
+            self._submit(jobs, pool)
+            few = _GROUPS if self._bulk.is_offered else _WINDOW
+            self._collect(pool, leave=0 if later else few)
             window = later
+
+    def _submit(self, jobs: list[_Job], pool: WorkerPool[_Jobs, _Outcomes]) -> None:
+        """Hand jobs to the pool: new conversations in groups where the service takes them, the others one by one."""
+        new = [job for job in jobs if job.is_new]
+        if not self._bulk.takes(len(new)):
+            new = []
+        for job in jobs:
+            if not new or not job.is_new:
+                pool.submit([job])
+        for group in in_requests(new, lambda job: len(job.one.body)):
+            pool.submit(group)
 
     def _apart(self, window: list[Outgoing]) -> tuple[list[Outgoing], list[Outgoing]]:
         """Keep states of one conversation apart: what becomes of the second depends on what became of the first."""
@@ -229,8 +260,32 @@ class LoggingRun:
         to_set = is_news(same.status, one.status) or (self._check.offers_lookup and not found)
         return _Job(one, known_as=same) if to_set else None
 
+    def _work_on(self, jobs: _Jobs, connection: Connection) -> _Outcomes:
+        """Log the records of one request; called in a thread of the pool."""
+        if len(jobs) == 1:
+            return [self._work(jobs[0], connection)]
+        try:
+            outcomes = self._bulk.send([job.one for job in jobs], connection)
+        except ApiError as error:
+            if leaves_open(error) or isinstance(error, InvalidApiKey):
+                raise
+            # Something between here and the service may take no large bodies.
+            self._bulk.is_offered = False
+            return [self._alone(job, connection) for job in jobs]
+        return [
+            one
+            if isinstance(one, ApiError)
+            else _Done("logged" if one.get("created") else "already_there", one["id"], one.get("status"))
+            for one in outcomes
+        ]
+
+    def _alone(self, job: _Job, connection: Connection) -> _Done | Exception:
+        try:
+            return self._work(job, connection)
+        except ApiError as error:
+            return error
+
     def _work(self, job: _Job, connection: Connection) -> _Done:
-        """Log one record; called in a thread of the pool."""
         one = job.one
         try:
             if job.known_as is not None:
@@ -258,6 +313,8 @@ class LoggingRun:
             if found is None:
                 continue
             there, status = found
+            if there is None:  # its transcript was deleted because of its age, and does not come back
+                return _Done("already_there", candidate.id, status)
             relation = compare(there, one.content)
             there_hash = hashlib.sha256(there.encode("utf-8", "surrogatepass")).hexdigest()
             if relation == "same":
@@ -281,14 +338,14 @@ class LoggingRun:
         self._patch(grown.id, fields, connection)
         return _Done("updated", grown.id, one.status or grown.status)
 
-    def _read(self, conversation_id: str, connection: Connection) -> tuple[str, str | None] | None:
+    def _read(self, conversation_id: str, connection: Connection) -> tuple[str | None, str | None] | None:
         query = {"include_insights": False}
         call = Call.to(endpoints.CONVERSATIONS_GET, self._scheme, conversation_id, query=query)
         try:
             data = self._transport.send(call, self._task, connection=connection).data
         except NotFound:
             return None
-        if not isinstance(data, dict) or not isinstance(data.get("content"), str):
+        if not isinstance(data, dict) or not isinstance(data.get("content", 0), str | None):
             raise UnexpectedResponse("The answer is not a conversation with content", request=call.label)
         return data["content"], data.get("status")
 
@@ -319,16 +376,18 @@ class LoggingRun:
         outcome: Outcome = "already_there" if answer.status == 200 else "logged"
         return _Done(outcome, answer.data["id"], answer.data.get("status"))
 
-    def _collect(self, pool: WorkerPool[_Job, _Done], *, leave: int) -> None:
-        """Collect results until at most ``leave`` records are in flight."""
-        for job, done, error in pool.results(leave=leave):
-            if job.one.source_id is not None:
-                self._under_way.discard(job.one.source_id)
-            if done is not None:
-                self._count(job.one, done)
-            elif error is not None:
-                self._note(job.one, error, pool)
-            self._report_progress()
+    def _collect(self, pool: WorkerPool[_Jobs, _Outcomes], *, leave: int) -> None:
+        """Collect results until at most ``leave`` requests are in flight."""
+        for jobs, done, error in pool.results(leave=leave):
+            outcomes: Sequence[_Done | Exception | None] = done or [error] * len(jobs)
+            for job, outcome in zip(jobs, outcomes, strict=True):
+                if job.one.source_id is not None:
+                    self._under_way.discard(job.one.source_id)
+                if isinstance(outcome, _Done):
+                    self._count(job.one, outcome)
+                elif outcome is not None:
+                    self._note(job.one, outcome, pool)
+                self._report_progress()
 
     def _count(self, one: Outgoing, done: _Done) -> None:
         self._failing = 0
@@ -346,7 +405,7 @@ class LoggingRun:
         content_hash = one.content_hash if one.source_id is not None else ""
         self._ledger.add(one.key, done.conversation_id, source_id=one.source_id, content_hash=content_hash)
 
-    def _note(self, one: Outgoing, error: Exception, pool: WorkerPool[_Job, _Done]) -> None:
+    def _note(self, one: Outgoing, error: Exception, pool: WorkerPool[_Jobs, _Outcomes]) -> None:
         if isinstance(error, InvalidApiKey | NotFound) or not isinstance(error, ApiError):
             raise error
         final = isinstance(error, LimitExceeded | ConnectionFailed | RateLimited)
@@ -357,7 +416,7 @@ class LoggingRun:
             # Nothing else would be accepted now. Records in flight are awaited; the rest is counted.
             if self._result.stopped is None:
                 self._result.stopped = str(error)
-            self._result.not_sent += final + pool.cancel_pending()
+            self._result.not_sent += final + sum(len(jobs) for jobs in pool.cancel_pending())
 
     def _not_sent(self) -> None:
         self._result.not_sent += 1

@@ -21,9 +21,10 @@ from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedRes
 from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from promptlift.client.connection import Connection
+    from promptlift.client.reads.paging import Walk
     from promptlift.schema.endpoint import Endpoint
 
     Progress = Callable[[int, int], None]
@@ -35,10 +36,19 @@ PART_ROWS_WITH_TEXT: Final = 250
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The details that a conversation row must carry."""
+    """The details that a conversation row must carry.
+
+    Attributes
+    ----------
+    insights, content
+        Whether they are fetched where the list does not bring them.
+    content_if_listed
+        Whether content is taken where the list brings it, and not fetched elsewhere.
+    """
 
     insights: bool = False
     content: bool = False
+    content_if_listed: bool = False
 
     def missing(self, row: Row) -> tuple[bool, bool]:
         """Return whether the content, and whether the insights must be fetched separately.
@@ -66,8 +76,18 @@ class ConversationRead:
     progress
         Called with rows ready and rows in total, often.
     on_part
-        Takes rows that are whole, some thousands at a time, so that the read need not hold them all; the answer has
-        the rest.
+        Takes rows that are whole, in the order of the list, some thousands at a time, so that the read need not hold
+        them all; the answer has the rest.
+    on_details
+        Takes each row whose details were fetched, as soon as they are there and in whatever order.
+    part_rows
+        Rows that ``on_part`` gets at least; by default some thousands, fewer of rows with content.
+    keep
+        Says of every row of the list whether it is wanted; the others are read over, without their details.
+    walk
+        A walk to go on with, where the list was read before.
+    updated_since
+        Only what was logged or changed since that time, where the service knows it; others give everything.
     """
 
     def __init__(
@@ -80,6 +100,11 @@ class ConversationRead:
         has_insights: bool | None = None,
         progress: Progress | None = None,
         on_part: Callable[[list[Row]], None] | None = None,
+        on_details: Callable[[Row], None] | None = None,
+        part_rows: int | None = None,
+        keep: Callable[[Row], bool] | None = None,
+        walk: Walk | None = None,
+        updated_since: str | None = None,
         task: Task | None = None,
     ) -> None:
         self._transport = transport
@@ -87,7 +112,14 @@ class ConversationRead:
         self._task = task or Task()
         self._progress = progress or no_progress
         self._on_part = on_part
+        self._on_details = on_details
+        self._part_rows = part_rows or (PART_ROWS_WITH_TEXT if wanted.content else PART_ROWS)
+        self._keep = keep
+        self._walk = walk
+        self._updated_since = updated_since
+        # Rows that were handed over or read over, and those at the beginning of the others that are whole.
         self._handed = 0
+        self._whole_rows = 0
         self._filters = {"prompt_id": prompt_id, "status": status, "has_insights": has_insights}
         self._rows: list[Row] = []
         self._total = 0
@@ -98,7 +130,8 @@ class ConversationRead:
         """Make the call of the list, without limit and offset, and with the details that rows must carry."""
         details = {
             "include_insights": self._wanted.insights or None,
-            "include_content": self._wanted.content or None,
+            "include_content": self._wanted.content or self._wanted.content_if_listed or None,
+            "updated_since": self._updated_since,
         }
         return Call.to(
             endpoints.CONVERSATIONS_LIST,
@@ -125,6 +158,30 @@ class ConversationRead:
         self._task.stop.clear()
         return self._run(self.call(with_details=False))
 
+    def read_named(self, conversation_ids: Sequence[str]) -> RowsRead:
+        """Read these conversations, one by one and as whole as the service gives them; those that are gone are left out.
+
+        Raises
+        ------
+        ApiError
+            When one cannot be read.
+        """
+        rows = [{"id": one} for one in conversation_ids]
+        if len(rows) > ASK_PLAN_FROM:
+            ask_plan(self._transport, self._task)
+        gone: set[str] = set()
+        pool: WorkerPool[Row, bool]
+        with WorkerPool(self._transport, self._fetch, task=self._task, threads=DETAIL_THREADS) as pool:
+            for row in rows:
+                pool.submit(row)
+            for row, there, error in pool.results():
+                if error is not None:
+                    raise error
+                if not there:
+                    gone.add(row["id"])
+        there_still = [row for row in rows if row["id"] not in gone]
+        return RowsRead(there_still, len(rows), self._task.requests, complete=True, dropped=len(gone))
+
     def _run(self, call: Call) -> RowsRead:
         pool: WorkerPool[Row, bool]
         with WorkerPool(self._transport, self._fetch, task=self._task, threads=DETAIL_THREADS) as pool:
@@ -133,12 +190,14 @@ class ConversationRead:
                 self._take(new, total, pool)
 
             try:
-                read = read_list(self._transport, call, task=self._task, on_page=on_page)
+                read = read_list(self._transport, call, task=self._task, on_page=on_page, walk=self._walk)
                 self._collect(pool.results())
             except IncompleteError as error:
+                self._save_ready(pool)
                 error.fetched = self._whole(complete=False)
                 raise
             except ApiError as error:
+                self._save_ready(pool)
                 if not self._seen:
                     raise
                 fetched = self._whole(complete=False)
@@ -152,25 +211,40 @@ class ConversationRead:
     def _take(self, new: list[Row], total: int, pool: WorkerPool[Row, bool]) -> None:
         if self._wanted.insights:
             _check_insights(new)
+        if self._keep is not None:
+            listed, new = len(new), [row for row in new if self._keep(row)]
+            self._handed += listed - len(new)
         self._rows += new
         self._total = total
         missing = [row for row in new if self._wanted.lacks(row)]
+        self._pending.update(row["id"] for row in missing)
+        # A few go at once, too few for any plan, so that nobody waits for the answer about the plan.
+        first, others = missing[:DETAIL_THREADS], missing[DETAIL_THREADS:]
+        for row in first:
+            pool.submit(row)
         if total / PAGE_ROWS + (total if missing else 0) > ASK_PLAN_FROM:
             ask_plan(self._transport, self._task)
-        self._pending.update(row["id"] for row in missing)
-        for row in missing:
+        for row in others:
             pool.submit(row)
         self._collect(pool.ready())
         self._report_progress()
-        if (
-            self._on_part is not None
-            and not self._pending
-            and not self._dropped
-            and len(self._rows) >= (PART_ROWS_WITH_TEXT if self._wanted.content else PART_ROWS)
-        ):
-            self._handed += len(self._rows)
-            self._on_part(self._rows)
-            self._rows = []
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Hand over the rows before the first one that still lacks something, once they are enough."""
+        rows = self._rows
+        if self._on_part is None:
+            return
+        if not self._pending:
+            self._whole_rows = len(rows)
+        while self._whole_rows < len(rows) and rows[self._whole_rows]["id"] not in self._pending:
+            self._whole_rows += 1
+        if self._whole_rows < self._part_rows:
+            return
+        whole, self._rows = rows[: self._whole_rows], rows[self._whole_rows :]
+        self._handed += self._whole_rows
+        self._whole_rows = 0
+        self._on_part([row for row in whole if row["id"] not in self._dropped])
 
     @property
     def _seen(self) -> int:
@@ -183,8 +257,17 @@ class ConversationRead:
                 raise error
             if not there:
                 self._dropped.add(row["id"])
+            elif self._on_details is not None:
+                self._on_details(row)
             self._pending.discard(row["id"])
             self._report_progress()
+            self._hand_over()
+
+    def _save_ready(self, pool: WorkerPool[Row, bool]) -> None:
+        """Pass on the details that came with, or after, the failure that ends the read."""
+        for row, there, error in pool.ready():
+            if there and error is None and self._on_details is not None:
+                self._on_details(row)
 
     def _report_progress(self) -> None:
         self._progress(self._seen - len(self._pending), max(self._total, self._seen))

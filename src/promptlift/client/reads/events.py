@@ -12,6 +12,8 @@ from promptlift.errors import NotFound
 from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from promptlift.client.reads.paging import Row
 
 _PAGE_ROWS: Final = 100
@@ -20,9 +22,10 @@ _REMEMBERED: Final = 10_000
 
 
 def read_events(transport: Transport, *, kind: str | None, newest: int | None, task: Task) -> RowsRead:
-    """Read events, the newest first.
+    """Read events, the newest first, each page from where the one before ended.
 
-    Events are added at the top and trimmed at the end, so that pages by offset repeat some and leave none out.
+    A service without cursors is read by offset. Events are added at the top and trimmed at the end, so that such pages
+    repeat some and leave none out.
 
     Parameters
     ----------
@@ -35,13 +38,11 @@ def read_events(transport: Transport, *, kind: str | None, newest: int | None, t
         When the service does not offer them.
     """
     found: dict[str, Row] = {}
-    offset = total = 0
-    while newest is None or len(found) < newest:
-        page = _page(transport, kind, offset, task)
+    total = 0
+    for page in _pages(transport, kind, task):
         total = page.total
         found |= {row["id"]: row for row in page.rows}
-        offset += len(page.rows)
-        if not page.rows or offset >= page.total:
+        if newest is not None and len(found) >= newest:
             break
     rows = list(found.values())[:newest]
     return RowsRead(rows, total, task.requests, complete=len(rows) >= total)
@@ -69,16 +70,14 @@ class NewEvents:
             When the service does not offer events.
         """
         new: dict[str, Row] = {}
-        offset = 0
-        while True:
-            page = _page(self._transport, None, offset, task)
-            if self._seen is None:
-                self._seen = dict.fromkeys(row["id"] for row in reversed(page.rows))
-                return []
+        pages = _pages(self._transport, None, task)
+        if self._seen is None:
+            self._seen = dict.fromkeys(row["id"] for row in reversed(next(pages).rows))
+            return []
+        for page in pages:
             unknown = [row for row in page.rows if row["id"] not in self._seen]
             new |= {row["id"]: row for row in unknown}
-            offset += len(page.rows)
-            if len(unknown) < len(page.rows) or offset >= page.total or not page.rows:
+            if len(unknown) < len(page.rows):
                 break
         rows = [*reversed(new.values())]
         self._seen |= dict.fromkeys(row["id"] for row in rows)
@@ -87,8 +86,24 @@ class NewEvents:
         return rows
 
 
-def _page(transport: Transport, kind: str | None, offset: int, task: Task) -> ListPage:
-    query = {"kind": kind, "limit": _PAGE_ROWS, "offset": offset}
+def _pages(transport: Transport, kind: str | None, task: Task) -> Iterator[ListPage]:
+    """Read one page after the other; there is always a first one."""
+    place: dict[str, Any] = {"offset": 0}
+    read = 0
+    while True:
+        page = _page(transport, kind, place, task)
+        yield page
+        read += len(page.rows)
+        if page.rows and page.next_cursor is not None:
+            place = {"cursor": page.next_cursor}
+        elif page.rows and "offset" in place and read < page.total:
+            place = {"offset": read}
+        else:
+            return
+
+
+def _page(transport: Transport, kind: str | None, place: dict[str, Any], task: Task) -> ListPage:
+    query = {"kind": kind, "limit": _PAGE_ROWS, **place}
     call = Call.to(endpoints.EVENTS_LIST, transport.config.scheme, query=query)
     try:
         data: Any = transport.send(call, task).data

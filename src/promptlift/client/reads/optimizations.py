@@ -317,6 +317,7 @@ def not_offered(error: NotFound, name: str) -> NotFound:
             "webhook",
             "benchmark",
             "scenario set",
+            "judge",
         )
     ):
         message = f"{message}. The embedded service offers {name}, beyond the specification; this service may not have it"

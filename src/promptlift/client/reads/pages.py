@@ -22,11 +22,16 @@ _WRONG_GUESSES_MAX: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """Rows of one answer, and what it says about the list."""
+    """Rows of one answer, and what it says about the list.
+
+    ``as_of`` is the time to ask from for what changes next, ``next_cursor`` what to ask with for the following page.
+    """
 
     rows: list[Row]
     total: int
     limit: int | None
+    as_of: str | None = None
+    next_cursor: str | None = None
 
 
 def list_page(data: Any, call: Call) -> ListPage:
@@ -60,7 +65,17 @@ def list_page(data: Any, call: Call) -> ListPage:
             request=label,
         )
     _check_filters(rows, params, label)
-    return ListPage(rows, total, limit if _is_count(limit) else None)
+    return ListPage(
+        rows,
+        total,
+        limit if _is_count(limit) else None,
+        _text(data.get("asOf")),
+        _text(pagination.get("nextCursor")),
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

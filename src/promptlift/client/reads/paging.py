@@ -14,7 +14,10 @@ while the total grew had others inserted. What is not explained so is read again
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Row = dict[str, Any]
 
@@ -41,13 +44,18 @@ class ListBroken(Exception):
     """The pages do not fit together. The message says how."""
 
 
-def overlap_for(total: int, limit: int) -> int:
+def overlap_for(total: int, limit: int, spare: int = SPARE_REQUESTS) -> int:
     """Choose how many rows neighbouring pages share.
 
     As many as can be afforded: a quiet read of N rows stays within N/100 + 5 requests, up to some 49,000 rows; one row always.
+
+    Parameters
+    ----------
+    spare
+        Requests that may be made beyond one for every full page.
     """
     for overlap in range(min(OVERLAP_MOST, limit - 1), 1, -1):
-        if pages_for(total, limit, overlap) <= total / limit + SPARE_REQUESTS:
+        if pages_for(total, limit, overlap) <= total / limit + spare:
             return overlap
     return min(1, limit - 1)
 
@@ -75,9 +83,18 @@ class Walk:
         Whether nothing is missing; meaningful when done.
     gone
         Rows that were given and are no longer in the list, at least; meaningful when done.
+    spare
+        Requests that may be made beyond one for every full page.
+    late
+        Rows that were found at the top after the walk had passed there.
+    as_of
+        The time to ask from for what changes after this walk, as the service gave it with the first page.
     """
 
     limit: int = PAGE_ROWS
+    spare: int = SPARE_REQUESTS
+    late: set[str] = field(default_factory=set)
+    as_of: str | None = None
     offset: int = 0
     rows: dict[str, int] = field(default_factory=dict)
     total: int = 0
@@ -107,6 +124,31 @@ class Walk:
     _strays: int = 0
     _idle: int = 0
 
+    @classmethod
+    def resumed(cls, ids: Sequence[str], *, total: int, limit: int = PAGE_ROWS) -> Walk:
+        """Go on with a walk that was left, however long ago: to a walk it is a long pause between two pages.
+
+        Parameters
+        ----------
+        ids
+            Rows that were read, in the order of the list.
+        total
+            As the service gave it last.
+        limit
+            Rows of its pages.
+        """
+        walk = cls(limit=limit)
+        if not ids:
+            return walk
+        walk.rows = {one: place for place, one in enumerate(ids)}
+        walk._covered = set(ids)
+        walk.total = walk._first_total = walk._believed = walk._highest = max(total, len(ids))
+        walk._overlap = overlap_for(walk.total, limit)
+        walk._largest = limit
+        walk.pages = 1
+        walk.offset = max(0, len(ids) - walk._overlap)
+        return walk
+
     def take(self, page: list[Row], *, total: int, limit: int | None = None) -> list[Row]:
         """Take the page at :attr:`offset` and give the rows that are new.
 
@@ -125,7 +167,7 @@ class Walk:
         most = min(self.limit, limit) if limit and limit > 0 else self.limit
         if self.pages == 0:
             self.limit, self._first_total = most, total
-            self._overlap = overlap_for(total, most)
+            self._overlap = overlap_for(total, most, self.spare)
         self.pages += 1
         self.total = total
         ids = [row["id"] for row in page]
@@ -134,6 +176,8 @@ class Walk:
         self._check_growth()
         known = self.rows
         new = [row for row in page if row["id"] not in known]
+        if self._catching_up:
+            self.late.update(row["id"] for row in new)
         if not self._doubtful(ids, total):
             if self._meets(ids):
                 self._measure(ids, total)

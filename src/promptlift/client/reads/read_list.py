@@ -83,6 +83,7 @@ def read_list(
     task: Task,
     on_page: Callable[[list[Row], int], None] | None = None,
     first: Any = None,
+    walk: Walk | None = None,
 ) -> RowsRead:
     """Read a list completely.
 
@@ -94,6 +95,8 @@ def read_list(
         Takes the new rows of every page and the total; without it they are in the answer.
     first
         Decoded answer for the first page, where it was asked for already.
+    walk
+        A walk to go on with, where the list was read before.
 
     Raises
     ------
@@ -102,7 +105,8 @@ def read_list(
     IncompleteError
         When later ones cannot; carries a :class:`RowsRead`.
     """
-    walk = Walk()
+    walk = walk or Walk()
+    begun = walk.pages
     kept: list[Row] = []
     keep = on_page or (lambda new, _total: kept.extend(new))
     problem: str | None = None
@@ -117,12 +121,13 @@ def read_list(
                     pages.ask_ahead(walk.limit, walk.guess())
                     data = answer.data
                 page = list_page(data, asked)
+                walk.as_of = walk.as_of or page.as_of
                 new = walk.take(page.rows, total=page.total, limit=page.limit)
                 keep(new, page.total)
     except ListBroken as error:
         problem = str(error)
     except ApiError as error:
-        if walk.pages == 0:
+        if walk.pages == begun:
             raise
         problem, cause = error.message, error
     read = RowsRead(kept, walk.total, task.requests, walk.done and walk.complete)

@@ -64,16 +64,18 @@ def between_prompts(material: Material, *, redacted: bool) -> Answer:
     first, *others = [name for name in material.names if name in there] or [""]
     if not others:
         return Answer()
-    found = _compared(table, GROUP, first)
-    columns = (Column("prompt", "Prompt"), Column("against", "Compared with"), *_columns())
+    found = _compared(table, GROUP, first, material.labels)
+    columns = (Column("prompt", "Prompt"), Column("against", "Compared with"), *_columns(material))
     rows = [(name, first, *_cells(found, name)) for name in others]
     shown = Table("differences", "How the prompts differ", columns, tuple(rows))
     if len(others) == 1:
-        comparison = _comparison(table, GROUP, (first, others[0]), redacted=redacted)
+        comparison = _comparison(table, GROUP, (first, others[0]), material.labels, redacted=redacted)
         sentences, more = (comparison.sentence,), comparison
     else:
         completion = found["task_completed"]
-        said = dict(zip(completion.index, completion.attrs["promptlift"]["sentences"], strict=True))
+        facts = completion.attrs["promptlift"]
+        sentences_of = facts.get("corrected", facts)["sentences"]
+        said = dict(zip(completion.index, sentences_of, strict=True))
         in_order = tuple(said[name] for name in others)
         sentences, more = (in_order if len(others) < CARDS else (f"{finding(completion)}.",)), None
     return Answer(sentences, _section("differences", shown, more), _rule(first, len(others)))
@@ -101,14 +103,14 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
     sentences, rows, comparison = [], [], None
     for name in names:
         part = table[table[GROUP] == name]
-        comparison = _comparison(part, "period", (words, _NOW), redacted=redacted)
+        comparison = _comparison(part, "period", (words, _NOW), material.labels, redacted=redacted)
         prefix = f"{name}: " if material.compared else ""
         sentences.append(prefix + _capital(comparison.sentence))
         if not comparison.table.empty:
             rate = Estimate(
                 *(comparison.table[f"rate_control{end}"].iloc[0] for end in ("", "_low", "_high"))
             )
-            cells = _cells(_compared(part, "period", words), _NOW)
+            cells = _cells(_compared(part, "period", words, material.labels), _NOW)
             rows.append((*material.naming(name), rate, *cells))
     if not rows:
         return Answer(tuple(sentences))
@@ -116,14 +118,16 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
     columns = (
         *material.naming(Column("prompt", "Prompt")),
         Column("rate_before", before_label, "share", 95),
-        *_columns(),
+        *_columns(material),
     )
     shown = Table("before", "Against the period before", columns, tuple(rows))
     section = _section("before", shown, None if material.compared else comparison)
     return Answer(tuple(sentences), section, _rule(words, 1))
 
 
-def _comparison(table: pd.DataFrame, by: str, names: tuple[str, str], *, redacted: bool) -> Comparison:
+def _comparison(
+    table: pd.DataFrame, by: str, names: tuple[str, str], labels: Any, *, redacted: bool
+) -> Comparison:
     """Return what ``lift.compare`` gives for two groups."""
     table = _without_words(table) if redacted else table
     parts = two_groups.answer(
@@ -132,6 +136,7 @@ def _comparison(table: pd.DataFrame, by: str, names: tuple[str, str], *, redacte
         outcome="task_completed",
         level=_LEVEL,
         tz="UTC",
+        labels=labels,
     )
     return Comparison(*parts)
 
@@ -141,7 +146,7 @@ def _without_words(table: pd.DataFrame) -> pd.DataFrame:
     return table[[name for name in table if name in _SAFE]]
 
 
-def _compared(table: pd.DataFrame, by: str, control: str) -> dict[str, pd.DataFrame]:
+def _compared(table: pd.DataFrame, by: str, control: str, labels: Any) -> dict[str, pd.DataFrame]:
     """Return what ``analysis.compare`` gives for each measure, by the group."""
     named = table["sentiment"].astype("str")
     judged = table.assign(
@@ -157,13 +162,24 @@ def _compared(table: pd.DataFrame, by: str, control: str) -> dict[str, pd.DataFr
             control=control,
             level=_LEVEL,
             kind="score" if kind == "score" else "completion",
+            labels=labels if measure == "task_completed" else None,
         ).set_index("variant", drop=False)
         for measure, _, kind in _MEASURES
     }
 
 
-def _columns() -> tuple[Column, ...]:
+def _columns(material: Material) -> tuple[Column, ...]:
     columns: list[Column] = []
+    if material.labels is not None:
+        columns += [
+            Column(
+                "task_completed_corrected",
+                "Completed their task, difference corrected by labels",
+                "points",
+                95,
+            ),
+            Column("task_completed_corrected_verdict", "Corrected verdict"),
+        ]
     for measure, label, kind in _MEASURES:
         columns += [
             Column(f"{measure}_difference", label, kind, 95),
@@ -174,8 +190,17 @@ def _columns() -> tuple[Column, ...]:
 
 def _cells(found: dict[str, pd.DataFrame], name: str) -> tuple[Cell, ...]:
     cells: list[Cell] = []
+    row: Any = found["task_completed"].loc[name]
+    if "verdict_corrected" in row:
+        ends = (row[f"difference_points_corrected{end}"] for end in ("", "_low", "_high"))
+        corrected = Estimate(*map(float, ends))
+        known = row["verdict_corrected"] in _VERDICTS
+        cells += [
+            corrected if known else None,
+            _verdict(row["verdict_corrected"], corrected) if known else "not corrected",
+        ]
     for compared in found.values():
-        row: Any = compared.loc[name]
+        row = compared.loc[name]
         column = "difference_points" if "difference_points" in row else "difference"
         difference = Estimate(*(float(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
         cells += [difference, _verdict(row["verdict"], difference)]

@@ -31,7 +31,7 @@ def headlines(row: dict[str, Any] | None) -> tuple[Headline, ...]:
     if row is None or row["conversations"] == 0:
         return (Headline("Conversations", "count", Estimate(0), detail="none to report"),)
     return (
-        _rate("Completed their task", _estimate(row, "rate"), Part(row["completed"], row["n"])),
+        *_completed(row),
         _sentiment(row),
         _rate("Negative in tone", _estimate(row, "negative"), Part(row["negative"], _with_sentiment(row))),
         Headline(
@@ -93,6 +93,20 @@ def _rate(label: str, estimate: Estimate, basis: Part) -> Headline:
     _, ends = share_and_interval(estimate.value, estimate.low, estimate.high)
     words = f"{ends} (95% interval), {count(basis.hits)} of {count(basis.total)}{few}"
     return Headline(label, "share", estimate, Part(int(basis.hits), int(basis.total)), words)
+
+
+def _completed(row: dict[str, Any]) -> tuple[Headline, ...]:
+    """Return the completion rate; with labels the corrected one first, and both say which they are."""
+    label, basis = "Completed their task", Part(row["completed"], row["n"])
+    if row.get("not_corrected", "none"):
+        return (_rate(label, _estimate(row, "rate"), basis),)
+    corrected = Estimate(*(float(row[f"rate_corrected{end}"]) for end in ("", "_low", "_high")))
+    _, ends = share_and_interval(corrected.value, corrected.low, corrected.high)
+    words = f"{ends} (95% interval), by {count(row['n_labels'])} labels"
+    return (
+        Headline(f"{label}, corrected by labels", "share", corrected, int(row["n_labels"]), words),
+        _rate(f"{label}, as the judge says", _estimate(row, "rate"), basis),
+    )
 
 
 def _sentiment(row: dict[str, Any]) -> Headline:

@@ -11,6 +11,7 @@ from promptlift.report.document import Column, Estimate, Figure, Notice, Section
 from promptlift.report.formatting import plural
 from promptlift.report.gather import MAX_OPTIMIZATIONS, records
 from promptlift.report.redaction import redact
+from promptlift.report.sections.edits import EDITS_WORDS, winner_edits
 from promptlift.report.sections.measures import painter
 from promptlift.schema.inert import one_line
 
@@ -70,14 +71,17 @@ def optimizations(material: Material, *, redacted: bool) -> Section | None:
     variants = sorted(known, key=lambda row: _order(row, numbers))
     level = _level(variants)
     names = {(row["optimization_id"], row["variant_id"]): _name(row, redacted=redacted) for row in variants}
-    tables = (
+    tables: tuple[Table, ...] = (
         _tried_table(records(shown), numbers, names, material, level),
         _variant_table(variants, numbers, names, level),
     )
+    words = _words(tried, variants, level)
+    if (edits := winner_edits(material, numbers, redacted=redacted)) is not None:
+        words, tables = (*words, EDITS_WORDS), (*tables, edits)
     return Section(
         "optimizations",
         "Optimizations",
-        _words(tried, variants, level),
+        words,
         _remarks(variants, numbers, names, redacted=redacted),
         figures=_figure(material.variants, numbers, names),
         tables=tables,
@@ -178,6 +182,7 @@ def _variant_table(
         Column("task_completion", "Completed", "share"),
         Column("original", "Original, same pairs", "share"),
         Column("lift", "Lift", "percent", level),
+        Column("lift_verified", "Verified lift", "percent", _LEVEL),
         Column("lift_expected", "Expected lift", "percent"),
         Column("confidence", "Confi\u00addence", "confidence"),
         Column("pairs", "Pairs", "count"),
@@ -195,6 +200,12 @@ def _variant_table(
                 row["task_completion"],
                 row["original_task_completion"],
                 _lift(row["lift"], row["lift_low"], row["lift_high"], bounded=not sent),
+                _lift(
+                    row["lift_verified"],
+                    row["lift_verified_low"],
+                    row["lift_verified_high"],
+                    bounded=math.isnan(row["lift_verified"]),
+                ),
                 row["lift_expected"],
                 row["confidence"],
                 _whole(row["n"]),

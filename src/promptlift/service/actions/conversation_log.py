@@ -75,8 +75,8 @@ class Logged:
 
 
 _Outcome = Logged | Updated | ApiException
-# A request and where its outcome goes.
-_Waiting = tuple[Entry | Update, asyncio.Future[Any]]
+# A request, or the conversations of one request, and where the outcome goes.
+_Waiting = tuple[Entry | Update | list[Entry], asyncio.Future[Any]]
 
 
 @dataclass(slots=True)
@@ -113,6 +113,17 @@ class ConversationLog:
         logged: Logged = await self._outcome_of(entry)
         return logged
 
+    async def log_many(self, entries: list[Entry]) -> list[Logged | ApiException]:
+        """Keep conversations in one transaction, and return what became of each when it is committed.
+
+        Raises
+        ------
+        ApiException
+            ``SERVICE_UNAVAILABLE`` for the database: none was kept.
+        """
+        outcomes: list[Logged | ApiException] = await self._outcome_of(entries)
+        return outcomes
+
     async def update(self, wanted: Update) -> Updated:
         """Change a conversation, and return when the change is committed.
 
@@ -124,7 +135,7 @@ class ConversationLog:
         updated: Updated = await self._outcome_of(wanted)
         return updated
 
-    def _outcome_of(self, request: Entry | Update) -> asyncio.Future[Any]:
+    def _outcome_of(self, request: Entry | Update | list[Entry]) -> asyncio.Future[Any]:
         outcome = asyncio.get_running_loop().create_future()
         self._waiting.put((request, outcome))
         return outcome
@@ -149,13 +160,16 @@ class ConversationLog:
                     batch.append(more)
             # Apart, so that each transaction moves the counts of conversations once, in one order.
             for kind in (Entry, Update):
-                group = [one for one in batch if isinstance(one[0], kind)]
+                group = [(one, future) for one, future in batch if isinstance(one, kind)]
                 if group:
                     self._write(group)
+            for entries, outcome in batch:
+                if isinstance(entries, list):
+                    self._write_many(entries, outcome)
             gathering = len(batch) > 1
             self._written_at = time.monotonic()
 
-    def _write(self, batch: list[_Waiting]) -> None:
+    def _write(self, batch: list[tuple[Entry | Update, asyncio.Future[Any]]]) -> None:
         try:
             outcomes = self._commit_or_again([request for request, _ in batch])
         except Exception as error:  # noqa: BLE001 - whatever it is, every request must be answered
@@ -172,6 +186,25 @@ class ConversationLog:
         for loop, settled in by_loop.items():
             if not loop.is_closed():  # woken once for all
                 loop.call_soon_threadsafe(_settle, settled)
+
+    def _write_many(self, entries: list[Entry], future: asyncio.Future[Any]) -> None:
+        outcomes: Any
+        try:
+            outcomes = self._commit_or_again(entries)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the request must be answered
+            outcomes = _refusal_of(error)
+            if outcomes.code != "SERVICE_UNAVAILABLE":
+                # One bad row must not take its neighbours with it.
+                outcomes = [self._outcome_alone(entry) for entry in entries]
+        loop = future.get_loop()
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_settle, [(future, outcomes)])
+
+    def _outcome_alone(self, entry: Entry) -> _Outcome:
+        try:
+            return self._commit_or_again([entry])[0]
+        except Exception as error:  # noqa: BLE001
+            return _refusal_of(error)
 
     def _commit_or_again(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
         for _ in range(KEY_RACES):
@@ -338,7 +371,7 @@ def _refusal_of(error: Exception) -> ApiException:
     return refusal_of(error, "a conversation could not be kept")
 
 
-def _settle(settled: list[tuple[asyncio.Future[Any], _Outcome]]) -> None:
+def _settle(settled: Sequence[tuple[asyncio.Future[Any], _Outcome | list[_Outcome]]]) -> None:
     for future, outcome in settled:
         if future.done():
             continue

@@ -73,7 +73,7 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
     raw = None if wanted.content is None else wanted.content.encode()
     if raw == before.content:  # also when the request is repeated because its answer was lost
         raw = None
-    elif wanted.if_content_hash not in (None, conversation_updates.content_hash(before.content)):
+    elif wanted.if_content_hash not in (None, _content_hash(before)):
         return ApiException(
             "INVALID_STATE",
             "The content of the conversation has changed in the meantime; read it again before you change it",
@@ -87,13 +87,19 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
         values |= _of_content(before, wanted.shape, now)
     values |= changed_columns(_facts(before, wanted, has_new_content=raw is not None))
     if (values.get("source_id") or before.source_id) is not None:
-        values["content_hash"] = conversation_updates.content_hash(before.content if raw is None else raw)
+        known = _content_hash(before)
+        values["content_hash"] = known if raw is None else conversation_updates.content_hash(raw)
     values = {name: value for name, value in values.items() if value != getattr(before, name)}
     if values or raw is not None:
         # unspecified: an event for a changed conversation. None is written; insights.generated follows a new content.
         conversation_updates.change(connection, before, values, raw)
     after = conversations.find(connection, before.account_id, before.id)
     return not_found("Conversation") if after is None else Updated(after, to_judge=raw is not None)
+
+
+def _content_hash(row: AnyRow) -> str | None:
+    """Return the hash of a content; that of one that was deleted because of its age is known only with a source id."""
+    return row.content_hash if row.content is None else conversation_updates.content_hash(row.content)
 
 
 def _facts(before: AnyRow, wanted: Update, *, has_new_content: bool) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from promptlift.service import clock
 from promptlift.service.actions.prompts import find
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.store import accounts, conversation_updates, conversations, judging
+from promptlift.service.store import accounts, changes, conversation_updates, conversations, judging
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.conversations import ConversationLookup
     from promptlift.schema.naming import Scheme
-    from promptlift.schema.queries import ConversationsQuery
+    from promptlift.schema.queries import ConversationsQuery, DeletedConversationsQuery
     from promptlift.service.context import AppContext
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.store.accounts import Caller
@@ -36,13 +36,18 @@ def page(
         Why no conversation is judged now, where something keeps the model from it.
     """
     with_insights, with_content = query.include_insights, query.include_content
+    since = None if query.updated_since is None else clock.from_datetime(query.updated_since)
     with database.read() as connection:
+        as_of = {} if since is None else _as_of(connection, caller)
+        if since is not None and with_insights:
+            since = None if changes.all_insights_since(connection, caller.account_id, since) else since
         rows, total = conversations.page(
             connection,
             caller.account_id,
             prompt_id=query.linked_id,
             status=query.status,
             has_insights=query.has_insights,
+            updated_since=since,
             with_insights=with_insights,
             with_content=with_content,
             limit=query.limit,
@@ -52,7 +57,42 @@ def page(
     return {
         "data": [wire(row, waits_because, exclusions=exclusions, with_content=with_content) for row in rows],
         "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
+        **as_of,
     }
+
+
+def deleted(database: Database, caller: Caller, query: DeletedConversationsQuery) -> dict[str, Any]:
+    """Return one page of the conversations that are no longer there, the last deleted first."""
+    since = query.deleted_since
+    with database.read() as connection:
+        as_of = {} if since is None else _as_of(connection, caller)
+        rows, total = changes.deleted(
+            connection,
+            caller.account_id,
+            prompt_id=query.linked_id,
+            since=None if since is None else clock.from_datetime(since),
+            limit=query.limit,
+            offset=query.offset,
+        )
+    return {
+        "data": [
+            {
+                "id": row.id,
+                "promptId": row.prompt_id,
+                "agentId": row.prompt_id,
+                "deletedAt": clock.iso(row.deleted_at),
+            }
+            for row in rows
+        ],
+        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
+        **as_of,
+    }
+
+
+def _as_of(connection: Connection, caller: Caller) -> dict[str, str]:
+    """Return what a client asks with next, so that it misses no change."""
+    # unspecified: how to ask for what is new. A time of ours, in answers to a client that asks for it.
+    return {"asOf": clock.iso(changes.as_of(connection, caller.account_id))}
 
 
 def _exclusions(connection: Connection, caller: Caller) -> Exclusions:
@@ -204,7 +244,8 @@ def wire(
         "endedAt": clock.iso(row.ended_at),
     }
     if with_content:
-        item["content"] = row.content.decode()
+        # unspecified: the content of a conversation whose transcript was deleted because of its age.
+        item["content"] = None if row.content is None else row.content.decode()
     if exclusions is not None:
         document = row.document
         item["insights"] = (

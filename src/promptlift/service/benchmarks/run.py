@@ -86,7 +86,7 @@ class BenchmarkRun(Run):
             "output_tokens": tokens.written if tokens else 0,
             "tokens_estimated": tokens.estimated if tokens else False,
             "created_at": clock.now(),
-            **outcome,
+            **{name: value for name, value in outcome.items() if name != "issues"},
         }
 
     def given_up(self, conversation: SimulatedConversation) -> ModelGone | None:

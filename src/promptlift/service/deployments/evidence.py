@@ -195,6 +195,8 @@ def emit(
         "agentName": prompt.name,
         "verificationStatus": kind.partition(".")[2],
         "postFixConversationCount": evidence.count,
+        # Ours: without it nobody can tell a lower rate of failures from fewer conversations.
+        "preFixConversationCount": issues[0].before_n,
         "issues": [
             {
                 "issueId": issue_id(row.issue),

@@ -38,6 +38,12 @@ CHANGED = Plan(
 )
 
 
+def tests_before_deploying(settings: dict[str, Any], *, rehearsal: bool) -> bool:
+    """Whether the settings ask for a regression test of a winner before it is deployed automatically."""
+    automatic = settings.get("autoDeploy") or {}
+    return not rehearsal and bool(automatic.get("enabled") and automatic.get("requireRegressionPass", True))
+
+
 def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bool) -> Plan | None:
     """Decide what happens with a winner right after its optimization; ``None`` for nothing.
 
@@ -64,4 +70,4 @@ def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bo
         return STAGED if staged else REHEARSED
     if not unchanged:
         return STAGED if staged else CHANGED
-    return Plan("testing" if automatic.get("requireRegressionPass", True) else "live", "auto")
+    return Plan("testing" if tests_before_deploying(settings, rehearsal=rehearsal) else "live", "auto")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service.deployments import transitions
+from promptlift.service.deployments.verified_lift import keep_regression_lift
 from promptlift.service.store import deployments, events, optimizations, prompts
 
 if TYPE_CHECKING:
@@ -29,13 +30,16 @@ def end(connection: Connection, deployment: AnyRow, summary: Summary, *, now: in
         "regression": orjson.dumps(summary.document).decode(),
         "worker": None,
     }
-    if not summary.passed:
-        deployments.change(connection, deployment, now=now, state="rejected", reason=summary.reason, **values)
-        return
     optimization = optimizations.get(connection, deployment.optimization_id)
     variant = next(
         one for one in optimizations.variants(connection, optimization.id) if one.id == deployment.variant_id
     )
+    if summary.pooled is not None:
+        dropped = summary.document["pairs"]["dropped"]
+        keep_regression_lift(connection, optimization, variant, summary.pooled, dropped=dropped)
+    if not summary.passed:
+        deployments.change(connection, deployment, now=now, state="rejected", reason=summary.reason, **values)
+        return
     transitions.go_live(
         connection, prompt, optimization, variant, origin="auto", now=now, waiting=deployment, **values
     )

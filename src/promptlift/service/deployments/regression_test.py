@@ -70,11 +70,15 @@ class Summary:
         ``regressionTest`` of a deployment.
     reason
         Why the test failed, in words and numbers; ``None`` when it passed.
+    pooled
+        All pairs together; ``None`` without a pair, and where the test ended before its time: conversations that end
+        early are other ones than those that take long.
     """
 
     passed: bool
     document: dict[str, Any]
     reason: str | None
+    pooled: PairAnalysis | None = None
 
 
 def plan_cells(
@@ -144,7 +148,12 @@ def summarize(
         "smallestDropFound": test.smallest_drop_found,
         "confidenceWorse": test.confidence_worse,
     }
-    return Summary(passed=passed, document=document, reason=None if passed else _why(document, stopped))
+    return Summary(
+        passed=passed,
+        document=document,
+        reason=None if passed else _why(document, stopped),
+        pooled=pooled if stopped is None else None,
+    )
 
 
 def unmeasured(dropped: int) -> dict[str, Any]:

@@ -33,6 +33,7 @@ __all__ = [
     "checked_criteria",
     "checked_issues",
     "checked_topics",
+    "planted_objects",
     "refuse_forged",
     "target_name",
     "to_text",
@@ -188,7 +189,7 @@ def refuse_forged(answer: JudgeAnswer, said: str, mark: str) -> None:
         written += [issue.title, issue.evidence or ""]
     if any(mark in text for text in written):
         raise ValueError("the answer repeats the mark around the conversation")
-    if any(_same(answer, planted) for planted in _planted(said)):
+    if any(_same(answer, planted) for planted in planted_objects(said, "sentiment")):
         raise ValueError("the answer is copied from the conversation")
 
 
@@ -217,10 +218,10 @@ def _loose(text: str) -> str:
     return storable_line(text).casefold()
 
 
-def _planted(said: str) -> Iterator[dict[str, Any]]:
-    """JSON objects in the transcript that look like a judgement, also ones written with escaped quotes."""
+def planted_objects(said: str, field: str) -> Iterator[dict[str, Any]]:
+    """Yield JSON objects in a transcript that have a field of a judge's answer, also ones written with escaped quotes."""
     for text in (said, said.replace('\\"', '"')):
-        if '"sentiment' not in text:
+        if f'"{field}' not in text:
             continue
         decoder = json.JSONDecoder()
         place = text.find("{")
@@ -231,7 +232,7 @@ def _planted(said: str) -> Iterator[dict[str, Any]]:
                 found, _end = decoder.raw_decode(text, place)
             except (ValueError, RecursionError):
                 found = None
-            if isinstance(found, dict) and "sentiment" in found:
+            if isinstance(found, dict) and field in found:
                 yield found
             place = text.find("{", place + 1)
 

@@ -17,7 +17,7 @@ from promptlift.service.simulations.scenarios import opening_key, write_scenario
 from promptlift.service.store import simulations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.run import Run
@@ -54,6 +54,8 @@ class RunCells:
         self._openings: set[str] = set()
         self._ahead: Future[_Scenarios] | None = None
         self._ahead_of = 0
+        # Logged conversations that no scenario may come from any more.
+        self._avoided: frozenset[str] = frozenset()
         with run.database.read() as connection:
             for kept in simulations.cells(connection, row.id):
                 self._add(Cell.from_row(kept), orjson.loads(kept.scenario))
@@ -62,6 +64,10 @@ class RunCells:
         self._cells[cell.number] = cell
         self._openings.add(opening_key(cell.scenario.opening))
         self._pool_used = max(self._pool_used, details["pool"])
+
+    def avoid(self, conversations: Collection[str]) -> None:
+        """Take no more scenarios from some logged conversations."""
+        self._avoided = frozenset(conversations)
 
     def of(self, step: Pass) -> dict[int, Cell]:
         """Return the cells of a pass by number."""
@@ -73,7 +79,7 @@ class RunCells:
         """Begin to choose the next pass's scenarios while this one is simulated: they do not depend on its outcomes."""
         if self._ahead is not None:
             return
-        cells, draws = len(step.cells), len({cell.persona for cell in step.cells})
+        cells, draws = len(step.cells), list(dict.fromkeys(cell.persona for cell in step.cells))
         self._ahead = Future()
         self._ahead_of = step.number + 1
 
@@ -94,7 +100,7 @@ class RunCells:
 
     def _fill(self, step: Pass) -> None:
         numbers = list(dict.fromkeys(cell.persona for cell in step.cells))
-        drawn = dict(zip(numbers, self._drawn(step.number, len(numbers)), strict=True))
+        drawn = dict(zip(numbers, self._drawn(step.number, numbers), strict=True))
         scenarios = self._chosen_ahead(step)
         if scenarios is None:
             scenarios = self._scenarios(len(step.cells), list(drawn.values()))
@@ -107,15 +113,15 @@ class RunCells:
         for cell, details in chosen:
             self._add(cell, details)
 
-    def _drawn(self, pass_number: int, count: int) -> list[Persona]:
+    def _drawn(self, pass_number: int, numbers: Sequence[int]) -> list[Persona]:
         row = self._row
         with self._run.database.read() as connection:
             if row.persona_ids is not None:
                 ids = orjson.loads(row.persona_ids)
                 panel = run_personas.named(connection, row.account_id, ids, before=row.created_at)
-                return [panel[one] for one in ids]
+                return [panel[ids[number % len(ids)]] for number in numbers]
             personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
-        return draw(personas, count, random.Random(f"{row.seed} personas {pass_number}"))
+        return draw(personas, len(numbers), random.Random(f"{row.seed} personas {pass_number}"))
 
     def _scenarios(self, count: int, personas: Sequence[Persona]) -> _Scenarios:
         """Choose scenarios that were not used yet: logged ones, then the model's."""
@@ -125,7 +131,7 @@ class RunCells:
             logged = logged_scenarios(
                 connection,
                 self._row.account_id,
-                self._pool[self._pool_used :],
+                [one for one in self._pool[self._pool_used :] if one not in self._avoided],
                 known=set(self._openings),
                 exclusions=self._run.exclusions,
             )

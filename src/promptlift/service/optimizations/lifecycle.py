@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from promptlift.schema.optimizations import OptimizationStatus
     from promptlift.service.store.tables import AnyRow
 
 # Winners whose outcome in production must be known before the account's own record is used.
@@ -31,7 +32,8 @@ def start(connection: Connection, row: AnyRow, *, now: int) -> None:
     """Change an optimization from queued to running."""
     optimizations.change(connection, row.id, {"status": "running", "started_at": now})
     # The general settings are private to the account's judge.
-    settings = {name: value for name, value in orjson.loads(row.settings).items() if name != "general"}
+    private = {"general", "candidates"}
+    settings = {name: value for name, value in orjson.loads(row.settings).items() if name not in private}
     payload = {
         "optimizationId": row.id,
         "promptId": row.prompt_id,
@@ -142,8 +144,19 @@ def fail(connection: Connection, row: AnyRow, reason: str, *, now: int) -> None:
     start_next(connection, row.account_id, now=now)
 
 
-def stop(connection: Connection, row: AnyRow, reason: str | None, *, now: int) -> None:
-    """Change an optimization from queued or running to stopped. Finished passes stay measured."""
+def stop(connection: Connection, row: AnyRow, reason: str | None, *, now: int) -> OptimizationStatus:
+    """Change an optimization from queued or running to stopped, and return its state. Finished passes stay measured.
+
+    Where the winner is found already, only its verification is stopped: the optimization is completed.
+    """
+    run = None if row.experiment is None else Experiment.from_state(orjson.loads(row.experiment))
+    if run is not None and run.verdict().winner_selected:
+        # unspecified: a stop after the winner was found. Nothing that could still happen would change it.
+        run.stop()
+        why = f": {reason}" if reason else ""
+        notes = [*orjson.loads(row.results).get("notes", []), f"The verification was stopped{why}"]
+        complete(connection, row, run, notes, now=now)
+        return "completed"
     optimizations.change(
         connection,
         row.id,
@@ -163,6 +176,7 @@ def stop(connection: Connection, row: AnyRow, reason: str | None, *, now: int) -
     }
     events.write(connection, [events.row("optimization.stopped", row.account_id, row.id, payload, now=now)])
     start_next(connection, row.account_id, now=now)
+    return "stopped"
 
 
 def _ended(connection: Connection, row: AnyRow, *, failure: str | None = None) -> dict[str, Any]:

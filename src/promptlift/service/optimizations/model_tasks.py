@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.service.optimizations.tasks import VariantDraft, WrittenDrafts
+from promptlift.service.optimizations.generations.request import EditsAnswer, edits_messages
+from promptlift.service.optimizations.tasks import EditDraft, VariantDraft, WrittenDrafts, WrittenEdits
 from promptlift.service.optimizations.variants.request import VariantsAnswer, variants_messages
 from promptlift.service.simulations.model_tasks import ModelSimulationTasks
 
 if TYPE_CHECKING:
-    from promptlift.service.optimizations.tasks import VariantsRequest
+    from promptlift.service.optimizations.tasks import EditsRequest, VariantsRequest
 
 __all__ = ["ModelTasks"]
 
@@ -23,3 +24,20 @@ class ModelTasks(ModelSimulationTasks):
         answer = self._chat.chat(messages, purpose="variants", schema=VariantsAnswer)
         drafts = [VariantDraft(one.name, one.content, one.rationale) for one in answer.parsed.variants]
         return WrittenDrafts(drafts, mark)
+
+    def write_edits(self, request: EditsRequest) -> WrittenEdits:
+        """Ask for edits."""
+        messages, mark = edits_messages(request)
+        answer = self._chat.chat(messages, purpose="reflection", schema=EditsAnswer)
+        drafts = [
+            EditDraft(
+                one.symptom,
+                one.cause,
+                [(found.conversation, found.quote) for found in one.evidence],
+                one.operation,
+                one.anchor,
+                one.text,
+            )
+            for one in answer.parsed.edits
+        ]
+        return WrittenEdits(drafts, mark)

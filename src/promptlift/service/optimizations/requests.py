@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from promptlift.schema.results import confidence_method_of
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
 from promptlift.service.errors import ApiException, invalid, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
+from promptlift.service.optimizations.experiment import experiment_of
+from promptlift.service.optimizations.generations.views import candidates_of, headroom_of, judged_of, plan_of
 from promptlift.service.optimizations.results import unmeasured, variants_of
 from promptlift.service.optimizations.targets import criteria_of
 from promptlift.service.simulations import run_personas
 from promptlift.service.store import accounts, action_log, optimizations, prompts, simulations, usage
-from promptlift.stats import Experiment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +60,8 @@ def trigger(
     link, prompt_id = _link(body)
     pace = _pace(body, rehearsal=rehearsal, default=rehearsal_seconds)
     now = clock.now()
+    with database.read() as connection:
+        judged = judged_of(connection, caller.account_id, prompt_id, before=now)
     with database.write() as connection:
         accounts.lock(connection, caller.account_id)
         prompt = prompts.find(connection, caller.account_id, prompt_id)
@@ -69,26 +73,28 @@ def trigger(
         _check_personas(connection, caller, body.persona_ids, chosen["personaCount"])
         _count(connection, caller, now)
         optimization_id = new_id("opt")
-        optimizations.add(
-            connection,
-            {
-                "id": optimization_id,
-                "account_id": caller.account_id,
-                "prompt_id": prompt_id,
-                "status": "queued",
-                "mode": body.mode or settings["optimization"]["optimizationStrategy"],
-                "variant_count": body.variant_count or settings["optimization"]["variantsPerGeneration"],
-                "intent": None if body.intent is None else orjson.dumps(body.intent.to_wire()).decode(),
-                "persona_ids": None
-                if body.persona_ids is None
-                else orjson.dumps(list(dict.fromkeys(body.persona_ids))).decode(),
-                "settings": orjson.dumps({**chosen, **pace, "general": settings["general"]}).decode(),
-                "prompt": orjson.dumps(_prompt_of_run(prompt)).decode(),
-                "seed": secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
-                "rehearsal": rehearsal,
-                "created_at": now,
-            },
-        )
+        columns = {
+            "id": optimization_id,
+            "account_id": caller.account_id,
+            "prompt_id": prompt_id,
+            "status": "queued",
+            "mode": body.mode or settings["optimization"]["optimizationStrategy"],
+            "variant_count": _variant_count(body, settings["optimization"]["variantsPerGeneration"]),
+            "intent": None if body.intent is None else orjson.dumps(body.intent.to_wire()).decode(),
+            "persona_ids": None
+            if body.persona_ids is None
+            else orjson.dumps(list(dict.fromkeys(body.persona_ids))).decode(),
+            "settings": orjson.dumps(
+                {**chosen, **pace, **_search(body), "general": settings["general"]}
+            ).decode(),
+            "prompt": orjson.dumps(_prompt_of_run(prompt)).decode(),
+            "seed": secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
+            "rehearsal": rehearsal,
+            "created_at": now,
+        }
+        found = headroom_of(judged, columns, exclusions=settings["general"].get("excludedDataAndTopics"))
+        columns["headroom"] = None if found is None else orjson.dumps(found).decode()
+        optimizations.add(connection, columns)
         lifecycle.start_next(connection, caller.account_id, now=now)
         row = optimizations.get(connection, optimization_id)
     return {
@@ -98,6 +104,7 @@ def trigger(
         "mode": row.mode,
         "variantCount": row.variant_count,
         "rehearsal": row.rehearsal,
+        "headroom": found,
         "createdAt": clock.iso(row.created_at),
     }
 
@@ -124,6 +131,21 @@ def _pace(body: OptimizationCreate, *, rehearsal: bool, default: float) -> dict[
     return {"rehearsalSeconds": seconds} if rehearsal and seconds else {}
 
 
+def _variant_count(body: OptimizationCreate, usual: int) -> int:
+    if body.candidates is None:
+        return body.variant_count or usual
+    if body.variant_count not in (None, len(body.candidates)):
+        raise invalid({"variantCount": "must be the number of candidates, or left out"})
+    return len(body.candidates)
+
+
+def _search(body: OptimizationCreate) -> dict[str, Any]:
+    """Return what the request says of a search; nothing leaves it to the account's setting."""
+    if body.candidates is not None:
+        return {"search": "off", "candidates": [one.to_wire() for one in body.candidates]}
+    return {} if body.search is None else {"search": body.search}
+
+
 def _check_text(prompt: AnyRow, link: str) -> None:
     """Refuse to optimize what only stands in for the text of a prompt.
 
@@ -145,6 +167,9 @@ def _settings_of_run(settings: dict[str, Any]) -> dict[str, Any]:
     return {
         **settings["simulation"],
         "maxIterations": settings["maxIterations"],
+        "variantsPerGeneration": settings["variantsPerGeneration"],
+        "search": settings["search"],
+        "verificationPasses": settings["verificationPasses"],
         "deploymentMode": settings["deploymentMode"],
         "autoDeploy": settings["autoDeploy"],
     }
@@ -213,7 +238,7 @@ def stop(
                 details={"status": row.status},
             )
         now = clock.now()
-        lifecycle.stop(connection, row, reason, now=now)
+        status = lifecycle.stop(connection, row, reason, now=now)
         action_id = action_log.add(
             connection,
             caller.account_id,
@@ -223,7 +248,7 @@ def stop(
             note=reason if note is None else note,
             optimization_id=row.id,
         )
-    return {"success": True, "status": "stopped", "actionId": action_id}
+    return {"success": True, "status": status, "actionId": action_id}
 
 
 def stop_all_of(connection: Connection, account_id: str, prompt_id: str, *, now: int) -> None:
@@ -264,7 +289,9 @@ def page(
 
 def _brief(row: AnyRow) -> dict[str, Any]:
     results = None if row.results is None else orjson.loads(row.results)["results"]
-    if results is None and row.status == "running":
+    if results is not None:
+        results["confidenceMethod"] = confidence_method_of(results.get("confidenceMethod"))
+    elif row.status == "running":
         results = _unmeasured(row)
     return {
         "id": row.id,
@@ -287,9 +314,11 @@ def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, 
     with database.read() as connection:
         row = _find(connection, caller, optimization_id)
         held = simulations.count(connection, optimization_id)
+        stages = simulations.count_by_stage(connection, optimization_id)
         deployment = transitions.wire(connection, optimization_id)
     settings = orjson.loads(row.settings)
-    settings.pop("general", None)
+    for private in ("general", "candidates"):
+        settings.pop(private, None)
     whole = _brief(row)
     if row.status == "running":
         progress = whole["results"]["progress"]
@@ -307,6 +336,8 @@ def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, 
         "stopReason": row.stop_reason,
         "deployment": deployment,
         "usage": {"modelCalls": row.model_calls, "tokens": row.tokens, "conversations": held},
+        "headroom": None if row.headroom is None else orjson.loads(row.headroom),
+        "searchPlan": plan_of(row, stages),
     }
 
 
@@ -319,29 +350,6 @@ def _unmeasured(row: AnyRow) -> dict[str, Any]:
     )
 
 
-def experiment_of(row: AnyRow, *, variants: int | None = None, prior_sd_points: float = 10.0) -> Experiment:
-    """Return the experiment of an optimization before its first pass.
-
-    Parameters
-    ----------
-    variants
-        How many there really are, where the model wrote fewer than asked for.
-    """
-    settings = orjson.loads(row.settings)
-    panel = None if row.persona_ids is None else orjson.loads(row.persona_ids)
-    return Experiment(
-        variants or row.variant_count,
-        row.mode,
-        settings["confidenceMode"],
-        settings["personaCount"] if panel is None else len(panel),
-        settings["scenariosPerSimulation"],
-        settings["maxIterations"],
-        row.seed,
-        estimand="population" if panel is None else "panel",
-        prior_sd_points=prior_sd_points,
-    )
-
-
 def variants(database: Database, caller: Caller, optimization_id: str) -> dict[str, Any]:
     """Return the variants of an optimization, the original first; the list is empty until they are written."""
     with database.read() as connection:
@@ -351,10 +359,12 @@ def variants(database: Database, caller: Caller, optimization_id: str) -> dict[s
     document = {} if row.results is None else orjson.loads(row.results)
     winner = document.get("results", {}).get("winningVariantId")
     measured = document.get("variants") or variants_of(experiment_of(row).verdict())
+    searched = candidates_of(row, [one.id for one in rows])
     staged = deployment["variantId"] if deployment and deployment["state"] == "staged" else None
     return {
         "data": [
             _variant(row, one, measured.get(str(one.number), {}), winner=winner, staged=staged)
+            | searched.get(one.number, {})
             for one in rows
         ]
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic.alias_generators import to_camel
 
 from promptlift.service.deployments.regression_test import pairs_of
+from promptlift.service.deployments.verified_lift import verified_effect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.verdict import VariantStats, Verdict
 
-__all__ = ["CONFIDENCE_METHOD", "results_of", "unmeasured", "variants_of"]
+__all__ = ["results_of", "unmeasured", "variants_of"]
 
-CONFIDENCE_METHOD = "sequential-mcnemar-e-value"
 _GUARDRAIL: Final = ("name", "difference", "low", "high", "verdict")
 
 
@@ -62,7 +62,9 @@ def results_of(
         "confidence": verdict.confidence if verdict.finalist is not None else None,
         **_effect(analysis),
         "pairs": pairs_of(analysis, verdict.n_dropped),
-        "confidenceMethod": CONFIDENCE_METHOD,
+        **verified_effect(verdict.verification, dropped=verdict.n_dropped_verifying),
+        "confidenceMethod": verdict.confidence_method,
+        "theta": verdict.theta,
         "confidenceNeeded": verdict.confidence_needed,
         "confidenceCalibrated": calibrated,
         "estimand": verdict.estimand,
@@ -141,7 +143,7 @@ def _effect(analysis: PairAnalysis | None) -> dict[str, Any]:
 
 def variants_of(verdict: Verdict) -> dict[str, dict[str, Any]]:
     """Return the numbers of each variant by its number; the original's are those from its pairs with the finalist."""
-    found = {str(variant.arm): _variant(variant) for variant in verdict.variants}
+    found = {str(variant.arm): _variant(variant, verdict) for variant in verdict.variants}
     finalist = next((one for one in verdict.variants if one.is_finalist), None)
     if finalist is not None:
         found["0"] = {
@@ -152,8 +154,9 @@ def variants_of(verdict: Verdict) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _variant(variant: VariantStats) -> dict[str, Any]:
+def _variant(variant: VariantStats, verdict: Verdict) -> dict[str, Any]:
     analysis = variant.analysis
+    verified = verdict.verification if variant.is_finalist else None
     measured = variant.n_pairs > 0
     effect = _effect(analysis if measured else None)
     return {
@@ -164,6 +167,7 @@ def _variant(variant: VariantStats) -> dict[str, Any]:
         "stage": variant.stage if measured or variant.n_dropped else None,
         "n": variant.n_pairs,
         "pairs": pairs_of(analysis, variant.n_dropped),
+        **verified_effect(verified, dropped=verdict.n_dropped_verifying),
         "originalTaskCompletion": _percent(analysis.p0),
         "originalSentiment": variant.original_sentiment,
         "originalQuality": variant.original_quality,

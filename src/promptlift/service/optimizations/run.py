@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from promptlift.errors import PromptliftError
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
@@ -16,12 +17,13 @@ from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
-from promptlift.service.optimizations.requests import experiment_of
+from promptlift.service.optimizations.experiment import experiment_of
+from promptlift.service.optimizations.generations.run import Searching
 from promptlift.service.optimizations.targets import targets_of
 from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
-from promptlift.service.optimizations.variants.write import write_variants
+from promptlift.service.optimizations.variants.write import given_variants, write_variants
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.run import Run, SimulatedConversation
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
@@ -48,6 +50,7 @@ __all__ = ["OptimizationRun"]
 FAILURES_READ = 300
 ISSUES_SHOWN = 10
 SUMMARIES_SHOWN = 5
+NO_SEARCH = "There was no search: no edit was written that could be tested, or the budget is too small. Variants were written at once."
 
 
 class OptimizationRun(Run):
@@ -73,7 +76,9 @@ class OptimizationRun(Run):
         self.optimization = row
         self.targets = targets_of(None if row.intent is None else orjson.loads(row.intent))
         self._notes: list[str] = []
-        self._rehearsal_seconds: float = orjson.loads(row.settings).get("rehearsalSeconds", 0.0)
+        self._settings: dict[str, Any] = orjson.loads(row.settings)
+        self._rehearsal_seconds: float = self._settings.get("rehearsalSeconds", 0.0)
+        self._cells: RunCells | None = None
         self._cancelled = threading.Event()
 
     def cancel(self) -> None:
@@ -88,9 +93,23 @@ class OptimizationRun(Run):
     def carry_on(self) -> None:
         """Do the passes that are left, and complete the optimization."""
         texts = self._texts()
+        if (searching := self._searching()) is not None:
+            searching.to_finalist(self._notes)
+            self.cells.avoid(searching.read)
+            texts = self._texts()
         experiment = self._experiment()
         while (step := experiment.next_pass()) is not None:
-            self._simulate(step, texts, experiment.verdict().progress)
+            try:
+                self._simulate(step, texts, experiment.verdict().progress)
+            except (Cancelled, LeaseLost):
+                raise
+            except PromptliftError as error:
+                if step.stage != "verify":
+                    raise
+                # The winner is found: what is in the way now only keeps its lift from being measured once more.
+                self._notes.append(f"The verification ended early: {error}")
+                experiment.stop()
+                break
             self._record(experiment, step)
         with self.database.write() as connection:
             accounts.lock(connection, self.optimization.account_id)
@@ -99,6 +118,13 @@ class OptimizationRun(Run):
             lifecycle.complete(connection, row, experiment, self._notes, now=clock.now())
         # Scenarios of a pass that is not needed may still be on their way.
         self.cancel()
+
+    @property
+    def cells(self) -> RunCells:
+        """Who talks about what."""
+        if self._cells is None:
+            raise LeaseLost("The run has no state.")
+        return self._cells
 
     # Before the first pass
 
@@ -126,18 +152,29 @@ class OptimizationRun(Run):
                 owners_words(self.prompt, intent, self.general),
                 (content.decode("utf-8", "replace") for content in contents),
             )
-        written = write_variants(
-            self.tasks,
-            prompt=self.prompt,
-            count=row.variant_count,
-            intent=intent,
-            failures=_failures(failures, said, read_exclusions(self.exclusions)),
-            general=self.general,
-            seed=row.seed,
-            said=said,
-        )
         candidates = [(one.id, FAILURE_WEIGHT if one.task_completed is False else 1.0) for one in logged]
         pool = weighted_order(candidates, random.Random(f"{row.seed} pool"))
+        if failures and self._may_search():
+            searching = Searching(self, prior_sd_points=_prior_sd(history), said=said)
+            if searching.begin(pool, self._notes):
+                with self.database.read() as connection:
+                    return optimizations.variants(connection, row.id)
+            self._notes.append(NO_SEARCH)
+        given = self._settings.get("candidates")
+        written = (
+            given_variants(given)
+            if given
+            else write_variants(
+                self.tasks,
+                prompt=self.prompt,
+                count=row.variant_count,
+                intent=intent,
+                failures=_failures(failures, said, read_exclusions(self.exclusions)),
+                general=self.general,
+                seed=row.seed,
+                said=said,
+            )
+        )
         if len(written.variants) < row.variant_count:
             self._notes.append(
                 f"Only {len(written.variants)} of {row.variant_count} variants could be tested. "
@@ -169,32 +206,65 @@ class OptimizationRun(Run):
             optimizations.change(connection, row.id, {**columns, "pool": pool_text})
             return optimizations.variants(connection, row.id)
 
+    def _may_search(self) -> bool:
+        return self.optimization.variant_count > 1 and bool(self._settings.get("search", "off") == "on")
+
+    def _searching(self) -> Searching | None:
+        """Return the search that is under way; ``None`` without one, and when it has its finalist."""
+        with self.database.read() as connection:
+            row = optimizations.get(connection, self.optimization.id)
+            history = optimizations.finished(connection, row.account_id)
+        if row.search is None:
+            return None
+        self._cells = RunCells(self, row)
+        self._notes = orjson.loads(row.results)["notes"]
+        state = orjson.loads(row.search)
+        if state["finalist"] is not None:
+            self.cells.avoid(state["read"])
+            return None
+        searching = Searching(self, prior_sd_points=_prior_sd(history))
+        searching.restore(state)
+        return searching
+
     def _experiment(self) -> Experiment:
         with self.database.read() as connection:
             row = optimizations.get(connection, self.optimization.id)
         if row.experiment is None or row.results is None:
             raise LeaseLost("The run has no state.")
-        self._cells = RunCells(self, row)
+        if self._cells is None:
+            self._cells = RunCells(self, row)
         self._notes = orjson.loads(row.results)["notes"]
         return Experiment.from_state(orjson.loads(row.experiment))
 
     # One pass
 
     def _simulate(self, step: Pass, texts: Sequence[str], progress: Progress) -> None:
-        cells = self._cells.of(step)
-        if step.number < progress.passes_max:
-            self._cells.look_ahead(step)
-        of_cells = [
-            [SimulatedConversation(cells[planned.number], arm, texts[arm]) for arm in planned.order]
-            for planned in step.cells
-        ]
+        cells = self.cells.of(step)
+        if progress.passes_left > 1:
+            self.cells.look_ahead(step)
+        self.hold(
+            [
+                [SimulatedConversation(cells[planned.number], arm, texts[arm]) for arm in planned.order]
+                for planned in step.cells
+            ],
+            done=progress.conversations_done,
+            most=progress.conversations_max,
+        )
+
+    def hold(self, of_cells: Sequence[Sequence[SimulatedConversation]], *, done: int, most: int) -> None:
+        """Hold conversations cell by cell, or all at once where nobody watches.
+
+        Parameters
+        ----------
+        done, most
+            Conversations before them, and of the whole run at most.
+        """
         if not self._rehearsal_seconds:
             self.simulate([one for pairs in of_cells for one in pairs])
             return
-        done = progress.conversations_done
         for pairs in of_cells:
             done += len(pairs)
-            self._wait_for_pace(done / progress.conversations_max)
+            self._wait_for_pace(done / most)
             self.simulate(pairs)
 
     def _wait_for_pace(self, fraction: float) -> None:
@@ -213,7 +283,7 @@ class OptimizationRun(Run):
             rows = simulations.of_cells(
                 connection, self.optimization.id, step.cells[0].number, step.cells[-1].number
             )
-        cells = self._cells.of(step)
+        cells = self.cells.of(step)
         experiment.record(
             Outcome(
                 row.cell,

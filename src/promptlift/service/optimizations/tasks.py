@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.prompt_text import PromptText
 
 __all__ = [
+    "EditDraft",
+    "EditsRequest",
     "Failure",
     "OptimizationTasks",
     "RejectedDraft",
+    "ShownConversation",
     "VariantDraft",
     "VariantsRequest",
     "WrittenDrafts",
+    "WrittenEdits",
 ]
 
 
@@ -106,8 +110,100 @@ class WrittenDrafts(NamedTuple):
     mark: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ShownConversation:
+    """A conversation that a writer of edits is shown. All texts are hostile.
+
+    Attributes
+    ----------
+    id
+        How the request and its answer call it.
+    completed
+        Whether it did what somebody came for.
+    issues
+        Titles of what went wrong, as the judge named it.
+    turns
+        Role and text of each turn.
+    cut
+        Characters that are left out for want of room.
+    """
+
+    id: str
+    completed: bool
+    issues: Sequence[str]
+    turns: Sequence[tuple[str, str]]
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EditsRequest:
+    """A request for edits of a prompt.
+
+    Attributes
+    ----------
+    prompt
+        Its content is the text to edit: the original, or a candidate.
+    conversations
+        Under this text or an earlier one; failed ones first.
+    edits
+        Symptom and text of what was changed already.
+    intent, general
+        As of ``VariantsRequest``.
+    problems
+        Why earlier edits were not accepted.
+    seed
+        Differs between the requests of a run.
+    """
+
+    prompt: PromptText
+    conversations: Sequence[ShownConversation]
+    edits: Sequence[tuple[str, str]]
+    intent: Mapping[str, Any]
+    general: Mapping[str, Any]
+    problems: Sequence[str]
+    seed: int
+
+
+class EditDraft(NamedTuple):
+    """One edit as it was written, before anything of it is checked.
+
+    Attributes
+    ----------
+    evidence
+        Id of a conversation of the request, and the words in it.
+    operation
+        ``add``, ``replace`` or ``delete``.
+    """
+
+    symptom: str
+    cause: str
+    evidence: Sequence[tuple[str, str]]
+    operation: str
+    anchor: str
+    text: str
+
+
+class WrittenEdits(NamedTuple):
+    """Edits, the most important first.
+
+    Attributes
+    ----------
+    mark
+        What stood around the data of the request; see ``WrittenDrafts``.
+    """
+
+    edits: Sequence[EditDraft]
+    mark: str | None = None
+
+
 class OptimizationTasks(SimulationTasks, Protocol):
     """The tasks of one optimization; see ``SimulationTasks``."""
 
     def write_variants(self, request: VariantsRequest) -> WrittenDrafts:
         """Write one variant for each strategy."""
+
+    def write_edits(self, request: EditsRequest) -> WrittenEdits:
+        """Write edits against what went wrong in conversations.
+
+        ``LlmBadAnswer`` says that the writer is not capable of it: then there is no search.
+        """

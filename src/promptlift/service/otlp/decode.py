@@ -28,7 +28,7 @@ _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
 _NANOSECONDS: Final = 1_000_000
 
 
-def decompress(raw: bytes, encoding: str) -> bytes:
+def decompress(raw: bytes, encoding: str, most: int = limits.OTLP_BODY_BYTES) -> bytes:
     """Undo the ``Content-Encoding`` of a body; what it becomes is bounded.
 
     Raises
@@ -42,11 +42,11 @@ def decompress(raw: bytes, encoding: str) -> bytes:
         raise ApiException("UNSUPPORTED_MEDIA_TYPE", "Send the body as it is or with Content-Encoding: gzip")
     decoder = zlib.decompressobj(_GZIP_WINDOW)
     try:
-        plain = decoder.decompress(raw, limits.OTLP_BODY_BYTES + 1)
+        plain = decoder.decompress(raw, most + 1)
     except zlib.error as error:
         raise invalid({"body": f"is not gzip: {error}"}, "The body is not gzip") from None
-    if len(plain) > limits.OTLP_BODY_BYTES:
-        raise too_large("body", f"The body is over {limits.OTLP_BODY_BYTES} bytes when it is decompressed")
+    if len(plain) > most:
+        raise too_large("body", f"The body is over {most} bytes when it is decompressed")
     if not decoder.eof:
         raise invalid({"body": "is not gzip: it ends too early"}, "The body is not gzip")
     return plain

@@ -10,9 +10,12 @@ How its truth is made (module ``truth``):
 - A text's ability is a number drawn from the seed of the run, plus an effect for each of the built-in rewrites whose
   marks it carries. The effects are a fixed list dealt to the rewrites by the seed: in two of three runs some of them
   are much better, in the others none is; some do nothing, some do harm, and now and then a better one is unfriendly,
-  so that the sentiment guardrail has something to find. The words of the prompt play no part.
+  so that the sentiment guardrail has something to find. Apart from cures the words of the prompt play no part.
 - Every opening and every persona has a difficulty of its own, drawn from the seed.
 - Whether a conversation succeeds, and in which turn, is one draw from ability and difficulty.
+- Every opening has a cause for which conversations with it fail, and each cause a cure: a text that holds it mends a
+  share of these failures, where the seed has anything better at all (module ``causes``). A writer of edits knows only
+  the symptoms in the transcripts that it is shown, so a search learns (module ``reflection``).
 - Assistant and persona then speak lines from a fixed list, and the judge recognises these lines.
 
 Everything follows from the seed and the task by hashing, so the same run gives the same result, also when it was

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final
 
+from promptlift.service.rehearsal.causes import Causes
 from promptlift.service.rehearsal.draws import Draws
 from promptlift.service.rehearsal.rewrites import REWRITES
 
-__all__ = ["FAILINGS", "Failing", "Plan", "Truth"]
+if TYPE_CHECKING:
+    from promptlift.service.rehearsal.causes import Failing
 
-Failing = Literal["vague", "again", "declined", "beside"]
-FAILINGS: Final[tuple[Failing, ...]] = ("vague", "again", "declined", "beside")
+__all__ = ["Plan", "Truth"]
 
 # In logits, dealt to the ten rewrites by the seed.
 _SOME_BETTER: Final = (2.4, 2.0, 1.7, 1.2, 0.3, 0.0, 0.0, 0.0, -0.7, -1.4)
@@ -64,15 +65,17 @@ class Truth:
         self.effects: dict[str, float] = dict(zip(names, effects, strict=True))
         self.unfriendly: str | None = names[0] if fate.uniform() < _SHARE_UNFRIENDLY else None
         self.base = fate.between(_BASE_LOW, _BASE_HIGH)
+        self.causes = Causes(seed, curable=effects is _SOME_BETTER)
         self._read = lru_cache(maxsize=256)(self._carried)
 
     def ability(self, content: str) -> float:
-        """Return the ability of a text in logits: the marks of rewrites in it count, its words do not."""
+        """Return the ability of a text in logits: the marks of rewrites in it count, its other words do not."""
         return self.base + sum(self.effects[name] for name in self._read(content))
 
     def chance(self, content: str, opening: str) -> float:
         """Return the chance that a conversation with this text and opening succeeds, given a patient person."""
-        return 1.0 / (1.0 + math.exp(-(self.ability(content) + self._ease(opening))))
+        chance = 1.0 / (1.0 + math.exp(-(self.ability(content) + self._ease(opening))))
+        return chance + (1.0 - chance) * self.causes.share_mended(content, opening)
 
     def plan(self, content: str, opening: str) -> Plan:
         """Decide what comes of a conversation."""
@@ -81,7 +84,7 @@ class Truth:
         turn = draws.uniform()
         return Plan(
             solved_in=next(n for n, edge in enumerate(_TURNS, 1) if turn < edge) if solved else None,
-            failing=draws.one_of(FAILINGS),
+            failing=self.causes.of(opening),
             unfriendly=self.unfriendly in self._read(content),
         )
 

@@ -7,21 +7,32 @@ from typing import TYPE_CHECKING, Any
 from starlette.concurrency import run_in_threadpool
 
 from promptlift.schema import endpoints, limits
-from promptlift.schema.naming import SCHEMES
+from promptlift.schema.conversations import ConversationCreate
+from promptlift.schema.naming import LINKS, SCHEMES
 from promptlift.service import clock
 from promptlift.service.actions import conversation_content, conversations
 from promptlift.service.actions.conversation_log import Entry
 from promptlift.service.actions.conversation_updates import Update
-from promptlift.service.errors import invalid
+from promptlift.service.errors import ApiException, invalid
+from promptlift.service.routes.http import validated
 from promptlift.service.routes.serve import Reply
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import orjson
 
-    from promptlift.schema.conversations import ConversationCreate, ConversationLookup, ConversationUpdate
-    from promptlift.schema.queries import ConversationQuery, ConversationsQuery
+    from promptlift.schema.conversations import ConversationLookup, ConversationsCreate, ConversationUpdate
+    from promptlift.schema.naming import Scheme
+    from promptlift.schema.queries import (
+        ConversationQuery,
+        ConversationsQuery,
+        DeletedConversationsQuery,
+    )
+    from promptlift.service.actions.conversation_log import Logged
     from promptlift.service.context import AppContext
     from promptlift.service.routes.serve import Actions, ApiRequest
+    from promptlift.service.store.accounts import Caller
 
 # A transcript longer than this is checked on a thread.
 _LARGE = 32 * limits.KB
@@ -32,7 +43,9 @@ def actions(context: AppContext) -> Actions:
     room = _Conversations(context)
     return {
         endpoints.CONVERSATIONS_CREATE: room.create,
+        endpoints.CONVERSATIONS_LOG_MANY: room.log_many,
         endpoints.CONVERSATIONS_LIST: room.list,
+        endpoints.CONVERSATIONS_DELETED: room.deleted,
         endpoints.CONVERSATIONS_GET: room.get,
         endpoints.CONVERSATIONS_UPDATE: room.update,
         endpoints.CONVERSATIONS_LOOKUP: room.lookup,
@@ -53,7 +66,7 @@ class _Conversations:
         logged = await self._context.log.log(
             Entry(
                 caller=request.caller,
-                scheme=SCHEMES["agent" if link == "agentId" else "prompt"],
+                scheme=_scheme_of(link),
                 prompt_id=prompt_id,
                 body=body,
                 shape=shape,
@@ -67,6 +80,13 @@ class _Conversations:
         }
         # unspecified: the status code for a conversation that an idempotency key stood for. 200: nothing was created.
         return Reply(content, 201 if logged.created else 200)
+
+    async def log_many(self, request: ApiRequest[ConversationsCreate, None]) -> dict[str, Any]:
+        checked = await run_in_threadpool(_check_many, request.caller, request.body.conversations)
+        entries = [one for one in checked if isinstance(one, Entry)]
+        logged = iter(await self._context.log.log_many(entries) if entries else [])
+        outcomes = [next(logged) if isinstance(one, Entry) else one for one in checked]
+        return {"data": [_row(index, outcome) for index, outcome in enumerate(outcomes)]}
 
     async def update(self, request: ApiRequest[ConversationUpdate, None]) -> dict[str, Any]:
         body = request.body
@@ -92,6 +112,9 @@ class _Conversations:
         waits = self._context.jobs.waits_because
         return conversations.page(self._database, request.caller, request.query, waits_because=waits)
 
+    def deleted(self, request: ApiRequest[None, DeletedConversationsQuery]) -> dict[str, Any]:
+        return conversations.deleted(self._database, request.caller, request.query)
+
     def get(self, request: ApiRequest[None, ConversationQuery]) -> dict[str, Any]:
         return conversations.get(
             self._database,
@@ -107,6 +130,41 @@ class _Conversations:
     def regenerate(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         count = conversations.ask_again_one(self._context, request.caller, request.id)
         return {"success": True, "message": "The conversation will be judged again", "queued": count}
+
+
+def _check_many(caller: Caller, conversations: Sequence[Any]) -> list[Entry | ApiException]:
+    """Check each conversation as if it were logged alone; called on a thread."""
+    return [_check(caller, one) for one in conversations]
+
+
+def _check(caller: Caller, document: Any) -> Entry | ApiException:
+    try:
+        if isinstance(document, bytes):
+            raise invalid({"body": "is not valid JSON"}, "The line is not valid JSON")
+        missing = isinstance(document, dict) and not document.keys() & set(LINKS)
+        body = validated(ConversationCreate, document, {"promptId": "Required field"} if missing else {})
+        prompt_id, link = _link(body)
+        shape = conversation_content.accept(body.content)
+    except ApiException as refusal:
+        return refusal
+    return Entry(caller, _scheme_of(link), prompt_id, body, shape)
+
+
+def _row(index: int, outcome: Logged | ApiException) -> dict[str, Any]:
+    if isinstance(outcome, ApiException):
+        return {"index": index, "created": False, **outcome.body()}
+    return {
+        "index": index,
+        "id": outcome.id,
+        "status": outcome.status,
+        "created": outcome.created,
+        "createdAt": clock.iso(outcome.created_at),
+        "error": None,
+    }
+
+
+def _scheme_of(link: str) -> Scheme:
+    return SCHEMES["agent" if link == "agentId" else "prompt"]
 
 
 async def _shape(text: str) -> conversation_content.Shape:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 import pydantic
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from promptlift.schema import limits
 from promptlift.schema.transcript import json_depth
 from promptlift.service.errors import ApiException, invalid, too_large
+from promptlift.service.otlp.decode import decompress
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,6 +31,7 @@ Query = TypeVar("Query", bound="QueryModel")
 # How many times the limit of an oversized body is read and discarded, so that the sender still receives the answer.
 _DRAINED = 16
 _ID_CHARS = 64
+_LINES = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")
 
 
 def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -35,6 +39,23 @@ def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = 
     return Response(
         orjson.dumps(content), status_code=status, headers=dict(headers or {}), media_type="application/json"
     )
+
+
+def answer_to_get(request: Request, content: Any, status: int = 200) -> Response:
+    """Return a JSON answer with an ``ETag``; 304 without a body when the client has the same one already."""
+    # unspecified: conditional requests.
+    body = orjson.dumps(content)
+    tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
+    # It is the account's own, and the key decides whose.
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
+    if _knows(request.headers.get("if-none-match", ""), tag):
+        return Response(status_code=304, headers=headers)
+    return Response(body, status_code=status, headers=headers, media_type="application/json")
+
+
+def _knows(given: str, tag: str) -> bool:
+    known = [one.strip().removeprefix("W/") for one in given.split(",")]
+    return tag in known or known == ["*"]
 
 
 def refuse(refusal: ApiException) -> Response:
@@ -60,6 +81,7 @@ async def read_body(
     defaults: Callable[[Request, Mapping[str, Any]], Awaitable[Mapping[str, Any]]],
     either: Sequence[str] = (),
     optional: bool = False,
+    lines: str | None = None,
 ) -> Body:
     """Read a JSON object and check it against its model.
 
@@ -71,34 +93,79 @@ async def read_body(
         Names of which one is required; a missing one is reported with the other problems.
     optional
         Whether no body is the same as an empty object.
+    lines
+        The field that may come as lines of JSON, in a large body.
 
     Raises
     ------
     ApiException
         ``UNSUPPORTED_MEDIA_TYPE``, ``PAYLOAD_TOO_LARGE``, or ``VALIDATION_ERROR`` by dotted path.
     """
-    raw = await bounded_body(request, limits.BODY_BYTES)
-    if optional and not raw.strip():
-        raw = b"{}"
+    if lines is not None:
+        document = await _read_many(request, lines)
     else:
-        _check_type(request)
-    document = decode(raw)
+        raw = await bounded_body(request, limits.BODY_BYTES)
+        if optional and not raw.strip():
+            raw = b"{}"
+        else:
+            _check_type(request)
+        document = decode(raw)
     document |= await defaults(request, document)
+    missing = {} if any(name in document for name in either) else dict.fromkeys(either[:1], "Required field")
+    return validated(model, document, missing)
+
+
+def validated(model: type[Body], document: Any, missing: Mapping[str, str]) -> Body:
+    """Check a decoded body against its model; ``missing`` is reported with the other problems.
+
+    Raises
+    ------
+    ApiException
+        ``VALIDATION_ERROR`` by dotted path.
+    """
     try:
         # Only the API's names are valid, not the Python names of the fields.
         return model.model_validate(document, by_alias=True, by_name=False)
     except pydantic.ValidationError as error:
-        missing = (
-            {} if any(name in document for name in either) else dict.fromkeys(either[:1], "Required field")
-        )
         raise invalid({**missing, **details_of(error.errors(include_url=False))}) from None
 
 
+async def _read_many(request: Request, name: str) -> dict[str, Any]:
+    raw = await bounded_body(request, limits.BULK_BODY_BYTES)
+    encoding = request.headers.get("content-encoding", "").strip().lower()
+    in_lines = _kind(request) in _LINES
+    if not in_lines:
+        _check_type(request)
+
+    def read() -> dict[str, Any]:
+        plain = decompress(raw, encoding, limits.BULK_BODY_BYTES)
+        return (
+            {name: [_line(line) for line in plain.split(b"\n") if line.strip()]}
+            if in_lines
+            else decode(plain)
+        )
+
+    return await run_in_threadpool(read)
+
+
+def _line(line: bytes) -> Any:
+    """Decode a line; one that cannot be decoded stays bytes, which no object is."""
+    if json_depth(line) > limits.JSON_DEPTH:
+        return line
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return line
+
+
+def _kind(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def _check_type(request: Request) -> None:
-    declared = request.headers.get("content-type")
-    if declared is None:
+    if request.headers.get("content-type") is None:
         return
-    kind = declared.partition(";")[0].strip().lower()
+    kind = _kind(request)
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise ApiException(
             "UNSUPPORTED_MEDIA_TYPE",
@@ -197,6 +264,7 @@ def _message(error: ErrorDetails) -> str:
     if kind == "value_error":
         return str(context["error"])
     bounds = {
+        "greater_than": ("must be greater than", "gt"),
         "greater_than_equal": ("must be at least", "ge"),
         "less_than_equal": ("must be at most", "le"),
         "string_too_long": ("must have at most", "max_length"),

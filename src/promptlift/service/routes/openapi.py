@@ -36,6 +36,14 @@ _BEFORE_ENDPOINT = (
     "URI_TOO_LONG",
     "HEADERS_TOO_LARGE",
 )
+_ETAG = {"description": "Names this answer, for If-None-Match", "schema": {"type": "string"}}
+_IF_NONE_MATCH = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "Beyond the specification: the ETag of an answer that the client has",
+}
 _ERROR: Model = (ErrorBody, "serialization")
 
 
@@ -90,15 +98,26 @@ def _operation(row: Endpoint[Any], scheme: Scheme, references: References) -> di
     operation: dict[str, Any] = {
         "summary": summary if row.is_specified(scheme) else f"{summary} (beyond the specification)",
         "operationId": row.operation_in(scheme),
-        "parameters": [*_path_parameters(row), *_query_parameters(row.query)],
+        "parameters": [
+            *_path_parameters(row),
+            *_query_parameters(row.query),
+            *([_IF_NONE_MATCH] if row.method == "GET" else []),
+        ],
     }
     if row.body is not None:
         operation["requestBody"] = {
             "required": not row.body_optional,
-            "content": _json(references[row.body, "validation"]),
+            "content": _json(references[row.body, "validation"]) | _lines(row),
         }
     operation["responses"] = _responses(row, references)
     return operation
+
+
+def _lines(row: Endpoint[Any]) -> dict[str, Any]:
+    if row.lines is None:
+        return {}
+    described = f"An entry of `{row.lines}` on each line; may be compressed, with Content-Encoding: gzip"
+    return {"application/x-ndjson": {"schema": {"type": "string", "description": described}}}
 
 
 def _responses(row: Endpoint[Any], references: References) -> dict[str, Any]:
@@ -107,6 +126,9 @@ def _responses(row: Endpoint[Any], references: References) -> dict[str, Any]:
         str(status): {"description": "Success", "content": _json(answer)}
         for status in (row.status, *row.also)
     }
+    if row.method == "GET":
+        responses[str(row.status)]["headers"] = {"ETag": _ETAG}
+        responses["304"] = {"description": "What If-None-Match names is still what there is"}
     by_status: dict[int, list[str]] = {}
     for code in _codes(row):
         by_status.setdefault(STATUS_OF[code], []).append(code)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
-from promptlift.service.routes.http import answer, caller_of, path_id, read_body, read_query
+from promptlift.service.routes.http import (
+    answer,
+    answer_to_get,
+    caller_of,
+    path_id,
+    read_body,
+    read_query,
+)
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
@@ -65,7 +72,8 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, general: Gene
     """Make the route of an endpoint in one naming scheme; ``general`` reads an account's general settings."""
     # Looked up once, not for every request.
     query_model, body_model, has_id, status = endpoint.query, endpoint.body, endpoint.has_id, endpoint.status
-    either, optional = endpoint.either, endpoint.body_optional
+    either, optional, lines = endpoint.either, endpoint.body_optional, endpoint.lines
+    is_get = endpoint.method == "GET"
     is_async = inspect.iscoroutinefunction(action)
 
     async def from_settings(request: Request, given: Mapping[str, Any]) -> dict[str, str]:
@@ -78,13 +86,15 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, general: Gene
         body = None
         if body_model is not None:
             body = await read_body(
-                request, body_model, either=either, optional=optional, defaults=from_settings
+                request, body_model, either=either, optional=optional, lines=lines, defaults=from_settings
             )
         identifier = path_id(request) if has_id else ""
         api_request = ApiRequest(caller_of(request), scheme, identifier, body, query)
         content = await action(api_request) if is_async else await run_in_threadpool(action, api_request)
         if isinstance(content, Reply):
             return answer(content.content, content.status)
+        if is_get:
+            return answer_to_get(request, content, status)
         return answer(content, status)
 
     return Route(API_PATH + endpoint.path_in(scheme), handle, methods=[endpoint.method])

@@ -63,7 +63,4 @@ class _Webhooks:
         return self._webhooks.deliveries(request.caller, request.id, limit=query.limit, offset=query.offset)
 
     def events(self, request: ApiRequest[None, EventsQuery]) -> dict[str, Any]:
-        query = request.query
-        return events.page(
-            self._database, request.caller, kind=query.kind, limit=query.limit, offset=query.offset
-        )
+        return events.page(self._database, request.caller, request.query)

@@ -177,6 +177,9 @@ def _judged(simulated: Simulated, judgement: Judgement, *, out_of_turns: bool) -
         "turns": simulated.turns,
         "ended_by": simulated.ended_by,
         "criteria": orjson.dumps(judgement.criteria).decode() if judgement.criteria else None,
+        "issues": orjson.dumps([one.title for one in judgement.issues]).decode()
+        if judgement.issues
+        else None,
         "error": None,
         "content": dump_content(simulated.transcript).encode("utf-8", "surrogatepass"),
     }
@@ -194,6 +197,7 @@ def _dropped(error: Exception) -> dict[str, Any]:
         "turns": 0,
         "ended_by": None,
         "criteria": None,
+        "issues": None,
         "error": storable_text(said)[:_ERROR_CHARS],
         "content": None,
     }

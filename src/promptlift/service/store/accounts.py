@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 from sqlalchemy import func, insert, select, update
 
-from promptlift.schema.limits import Plan, plan_with
+from promptlift.schema.limits import VERIFICATION_PASSES_DEFAULT, Plan, plan_with
+from promptlift.schema.search import SEARCH_DEFAULT
 from promptlift.schema.settings import Settings
 from promptlift.service import clock
 from promptlift.service.identifiers import key_hash, new_id, shown_prefix
+from promptlift.service.store import changes
 from promptlift.service.store.tables import accounts, api_keys
 
 if TYPE_CHECKING:
@@ -203,12 +205,18 @@ def lock(connection: Connection, account_id: str) -> None:
 def settings(connection: Connection, account_id: str) -> dict[str, Any]:
     """Return the settings of an account as the API has them."""
     found: dict[str, Any] = orjson.loads(get(connection, account_id).settings)
+    # An account that is older than the setting has none.
+    found["optimization"].setdefault("verificationPasses", VERIFICATION_PASSES_DEFAULT)
+    found["optimization"].setdefault("search", SEARCH_DEFAULT)
     return found
 
 
 def save_settings(connection: Connection, account_id: str, value: dict[str, Any]) -> None:
     """Keep changed settings; the organization's name is the account's too."""
-    changes: dict[str, Any] = {"settings": orjson.dumps(value).decode()}
+    values: dict[str, Any] = {"settings": orjson.dumps(value).decode()}
     if value["general"]["name"]:
-        changes["name"] = value["general"]["name"]
-    connection.execute(update(accounts).filter_by(id=account_id).values(**changes))
+        values["name"] = value["general"]["name"]
+    before = settings(connection, account_id)["general"].get("excludedDataAndTopics")
+    if before != value["general"].get("excludedDataAndTopics"):
+        values["exclusions_at"] = changes.stamp(connection, [account_id])
+    connection.execute(update(accounts).filter_by(id=account_id).values(**values))

@@ -23,6 +23,7 @@ import orjson
 from sqlalchemy import bindparam, func, select
 
 from promptlift.service import clock
+from promptlift.service.store import bulk
 from promptlift.service.store.tables import (
     BLOCK_COLUMNS,
     conversation_blocks,
@@ -34,7 +35,7 @@ from promptlift.service.store.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Table
 
@@ -50,6 +51,8 @@ SPANS = (60 * clock.SECOND, clock.HOUR, clock.DAY, 30 * clock.DAY)
 FRACTION = 10**10
 # Of issues, the gravest first.
 SEVERITIES = ("high", "medium", "low")
+# On PostgreSQL so many counts are merged with one statement.
+_MERGED_FROM = 200
 
 _COLUMN_NUMBERS = {pair: number for number, pair in enumerate(BLOCK_COLUMNS)}
 _SUMS = tuple(column.name for column in conversation_sums.c)[4:]
@@ -204,24 +207,44 @@ def _sums_of(row: Mapping[str, Any]) -> tuple[int, ...]:
 
 def _write(connection: Connection, table: Table, changes: Mapping[tuple[Any, ...], list[int]]) -> None:
     rows = [(*key, *changes[key]) for key in sorted(changes) if any(changes[key])]
-    if rows:
+    if len(rows) >= _MERGED_FROM and connection.dialect.name != "sqlite":
+        _merge(connection, table, rows)
+    elif rows:
         connection.exec_driver_sql(_adding(table, connection.dialect.name), rows)
+
+
+def _merge(connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
+    """Add to many counts of PostgreSQL with one statement, in the order of the rows."""
+    names = [column.name for column in table.c]
+    new = f"new_{table.name}"
+    connection.exec_driver_sql(
+        f"CREATE TEMPORARY TABLE IF NOT EXISTS {new} (LIKE {table.name} INCLUDING DEFAULTS) ON COMMIT DELETE ROWS"
+    )
+    bulk.copy_rows(connection, table, names, rows, into=new)
+    listed = ", ".join(names)
+    connection.exec_driver_sql(
+        f"INSERT INTO {table.name} ({listed}) SELECT {listed} FROM {new} ORDER BY ctid {_on_conflict(table)}"  # noqa: S608 - names of our tables
+    )
+    connection.exec_driver_sql(f"TRUNCATE {new}")
 
 
 @cache
 def _adding(table: Table, dialect: str) -> str:
     """Return the statement that adds to the counts of a table. As text: each log of a conversation runs two of them."""
+    names = [column.name for column in table.c]
+    places = ", ".join(["?" if dialect == "sqlite" else "%s"] * len(names))
+    return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places}) {_on_conflict(table)}"  # noqa: S608 - names of our tables
+
+
+@cache
+def _on_conflict(table: Table) -> str:
     keys = [column.name for column in table.primary_key]
     names = [column.name for column in table.c]
     # The row's own columns: a query for them would not see what another process counted meanwhile.
     added = [
         f"{name} = {table.name}.{name} + excluded.{name}" for name in names if name not in (*keys, "issues")
     ]
-    places = ", ".join(["?" if dialect == "sqlite" else "%s"] * len(names))
-    return (
-        f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places}) "  # noqa: S608 - names of our tables
-        f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {', '.join(added)}"
-    )
+    return f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {', '.join(added)}"
 
 
 def kept(connection: Connection) -> dict[tuple[str, bool], int]:

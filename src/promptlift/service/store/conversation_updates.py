@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import and_, delete, func, insert, or_, select, update
 
-from promptlift.service.store.tables import conversation_contents, conversations, insights
+from promptlift.service.store import changes
+from promptlift.service.store.tables import conversation_contents, conversations, insights, judge_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,13 +79,14 @@ def change(
     values
         New values by column.
     content
-        The new content. The insights of the old one are removed, so that they are not taken for those of the new one.
+        The new content. The insights and verdicts of the old one are removed, so that they are not taken for those of the new one.
     """
+    values = {**values, "updated_at": changes.stamp(connection, [before.account_id])}
     connection.execute(update(conversations).where(conversations.c.seq == before.seq).values(**values))
     if content is not None:
         connection.execute(
-            update(conversation_contents)
-            .where(conversation_contents.c.conversation_id == before.id)
-            .values(content=content)
+            delete(conversation_contents).where(conversation_contents.c.conversation_id == before.id)
         )
-        connection.execute(delete(insights).where(insights.c.conversation_id == before.id))
+        connection.execute(insert(conversation_contents).values(conversation_id=before.id, content=content))
+        for table in (insights, judge_verdicts):
+            connection.execute(delete(table).where(table.c.conversation_id == before.id))

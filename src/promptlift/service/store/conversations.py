@@ -6,10 +6,10 @@ from functools import cache, reduce
 from operator import add as add_
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, delete, false, func, insert, select, text, true, union_all
+from sqlalchemy import bindparam, delete, false, func, select, text, true, union_all
 
 from promptlift.schema.conversations import FACTS
-from promptlift.service.store import conversation_counts
+from promptlift.service.store import bulk, changes, conversation_counts
 from promptlift.service.store.tables import (
     BLOCK_COLUMNS,
     conversation_blocks,
@@ -52,6 +52,7 @@ def page(
     prompt_id: str | None = None,
     status: str | None = None,
     has_insights: bool | None = None,
+    updated_since: int | None = None,
     with_insights: bool = False,
     with_content: bool = False,
     limit: int,
@@ -60,7 +61,8 @@ def page(
     """Conversations newest first, and how many there are.
 
     Rows have ``document`` (insights as JSON text) and ``content`` (bytes) when asked for. A page costs the same
-    wherever it is: the counts say how many there are and in which block of sequence numbers it begins.
+    wherever it is: the counts say how many there are and in which block of sequence numbers it begins. What was
+    updated since a time is counted itself, and costs as much as there is of it.
     """
     if prompt_id == conversation_counts.ALL_PROMPTS:  # no prompt has this id
         return [], 0
@@ -72,6 +74,17 @@ def page(
         "counted": conversation_counts.ALL_PROMPTS if prompt_id is None else prompt_id,
         "limit": limit,
     }
+    shown = {"with_insights": with_insights, "with_content": with_content}
+    filters = {
+        "of_prompt": prompt_id is not None,
+        "of_status": status is not None,
+        "of_insights": has_insights is not None,
+    }
+    if updated_since is not None and updated_since > 0:
+        wanted |= {"since": updated_since, "offset": offset}
+        total = connection.scalar(_updated(**filters, counted=True), wanted) or 0
+        changed = _shown(_updated(**filters, counted=False), **shown)
+        return connection.execute(changed, wanted).all() if offset < total else [], total
     blocks = connection.execute(_counts(status=status, has_insights=has_insights), wanted).all()
     total = sum(count for _, count in blocks)
     if offset >= total:
@@ -82,14 +95,7 @@ def page(
             below = (block + 1) * conversation_counts.BLOCK
             break
         before += count
-    statement = _pages(
-        of_prompt=prompt_id is not None,
-        of_status=status is not None,
-        of_insights=has_insights is not None,
-        with_insights=with_insights,
-        with_content=with_content,
-        dialect=connection.dialect.name,
-    )
+    statement = _shown(_chosen(**filters, dialect=connection.dialect.name), **shown)
     return connection.execute(statement, {**wanted, "below": below, "offset": offset - before}).all(), total
 
 
@@ -114,32 +120,23 @@ def _counts(*, status: str | None, has_insights: bool | None) -> Select[Any]:
 
 
 @cache
-def _pages(
-    *,
-    of_prompt: bool,
-    of_status: bool,
-    of_insights: bool,
-    with_insights: bool,
-    with_content: bool,
-    dialect: str,
-) -> Select[Any]:
+def _shown(chosen_numbers: Any, *, with_insights: bool, with_content: bool) -> Select[Any]:
     """One page, chosen by an index alone; what is beside it is read for its rows only."""
-    chosen = _chosen(
-        of_prompt=of_prompt, of_status=of_status, of_insights=of_insights, dialect=dialect
-    ).subquery()
+    chosen = chosen_numbers.subquery()
     source: Any = chosen.join(conversations, conversations.c.seq == chosen.c.seq)
     columns = list(_LISTED)
     if with_insights:
         source = source.outerjoin(insights, insights.c.conversation_id == conversations.c.id)
         columns.append(insights.c.document)
     if with_content:
-        source = source.join(
+        source = source.outerjoin(  # the transcript of an old one may have been deleted
             conversation_contents, conversation_contents.c.conversation_id == conversations.c.id
         )
         columns.append(conversation_contents.c.content)
     return select(*columns).select_from(source).order_by(conversations.c.seq.desc())
 
 
+@cache
 def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool, dialect: str) -> Any:
     """Sequence numbers of a page.
 
@@ -181,11 +178,36 @@ def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool, dialect: str
     )
 
 
+@cache
+def _updated(*, of_prompt: bool, of_status: bool, of_insights: bool, counted: bool) -> Select[Any]:
+    """Sequence numbers of a page of what was updated since a time, or how many there are.
+
+    Written so that only the index of that time fits: what changed since the last look is little, and the indexes
+    of the other columns lead through all conversations.
+    """
+    wanted = [
+        conversations.c.account_id == bindparam("account"),
+        conversations.c.updated_at >= bindparam("since"),
+        *([conversations.c.prompt_id.concat("") == bindparam("prompt")] if of_prompt else []),
+        *([conversations.c.status.concat("") == bindparam("status")] if of_status else []),
+        *([conversations.c.has_insights == bindparam("has_insights")] if of_insights else []),
+    ]
+    if counted:
+        return select(func.count()).select_from(conversations).where(*wanted)
+    return (
+        select(conversations.c.seq)
+        .where(*wanted)
+        .order_by((conversations.c.seq + 0).desc())
+        .limit(bindparam("limit"))
+        .offset(bindparam("offset"))
+    )
+
+
 def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
     """Return a conversation with its transcript and insights, ``None`` when the account has none of this id."""
     return connection.execute(
         select(conversations, conversation_contents.c.content, insights.c.document)
-        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
+        .outerjoin(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
         .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
         .where(conversations.c.account_id == account_id, conversations.c.id == conversation_id)
     ).one_or_none()
@@ -196,31 +218,33 @@ _NEWEST = select(func.max(conversations.c.seq))
 _NEXT_NUMBERS = text(
     "SELECT nextval(pg_get_serial_sequence('conversations', 'seq')) FROM generate_series(1, :count)"
 )
-_ADD_ROWS = insert(conversations)
-_ADD_CONTENTS = insert(conversation_contents)
-_HOLD_KEYS = insert(idempotency_keys)
 _DROP_EXPIRED_OF_KEYS = delete(idempotency_keys).where(
     idempotency_keys.c.account_id == bindparam("account"),
     idempotency_keys.c.key.in_(bindparam("keys", expanding=True)),
     idempotency_keys.c.expires_at <= bindparam("now"),
 )
-_HELD_BY_KEYS = (
-    select(idempotency_keys.c.key, *_LISTED)
-    .join(conversations, conversations.c.id == idempotency_keys.c.conversation_id)
-    .where(
-        idempotency_keys.c.account_id == bindparam("account"),
-        idempotency_keys.c.key.in_(bindparam("keys", expanding=True)),
-    )
+_KNOWN_KEYS = select(
+    idempotency_keys.c.key, idempotency_keys.c.conversation_id, idempotency_keys.c.expires_at
+).where(
+    idempotency_keys.c.account_id == bindparam("account"),
+    idempotency_keys.c.key.in_(bindparam("keys", expanding=True)),
 )
+# Where it knows little of a table that grows fast, PostgreSQL would read all keys of the account for a list of them. So each
+# is looked up by itself.
+_KNOWN_KEYS_ONE_BY_ONE = text(
+    "SELECT found.* FROM unnest(CAST(:keys AS text[])) AS asked(key) JOIN LATERAL (SELECT key, conversation_id, expires_at "
+    "FROM idempotency_keys WHERE account_id = :account AND key = asked.key LIMIT 1) AS found ON TRUE"
+)
+_BY_IDS = select(*_LISTED).where(conversations.c.id.in_(bindparam("ids", expanding=True)))
 
 
 def add(connection: Connection, rows: Sequence[dict[str, Any]], contents: Sequence[dict[str, Any]]) -> None:
     """Add conversations and their transcripts, and count them."""
-    numbered = [
-        {**row, "seq": seq} for row, seq in zip(rows, _next_numbers(connection, len(rows)), strict=True)
-    ]
-    connection.execute(_ADD_ROWS, numbered)
-    connection.execute(_ADD_CONTENTS, list(contents))
+    numbers = _next_numbers(connection, len(rows))
+    stamp = changes.stamp(connection, {row["account_id"] for row in rows})
+    numbered = [{**row, "seq": seq, "updated_at": stamp} for row, seq in zip(rows, numbers, strict=True)]
+    bulk.insert_rows(connection, conversations, numbered)
+    bulk.insert_rows(connection, conversation_contents, contents)
     conversation_counts.add(connection, numbered)
 
 
@@ -238,11 +262,15 @@ def held_by_keys(
     """Conversations that living idempotency keys stand for, by key. Expired ones are dropped."""
     if not keys:
         return {}
-    asked = {"account": account_id, "keys": list(keys)}
-    rows = connection.execute(_HELD_BY_KEYS, asked).all()
-    if rows and connection.execute(_DROP_EXPIRED_OF_KEYS, {**asked, "now": now}).rowcount:
-        rows = connection.execute(_HELD_BY_KEYS, asked).all()
-    return {row.key: row for row in rows}
+    statement = _KNOWN_KEYS if connection.dialect.name == "sqlite" else _KNOWN_KEYS_ONE_BY_ONE
+    known = connection.execute(statement, {"account": account_id, "keys": list(keys)}).all()
+    if expired := [row.key for row in known if row.expires_at <= now]:
+        connection.execute(_DROP_EXPIRED_OF_KEYS, {"account": account_id, "keys": expired, "now": now})
+    living = {row.key: row.conversation_id for row in known if row.expires_at > now}
+    if not living:
+        return {}
+    rows = {row.id: row for row in connection.execute(_BY_IDS, {"ids": list(set(living.values()))})}
+    return {key: rows[one] for key, one in living.items()}
 
 
 def hold_keys(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
@@ -253,8 +281,7 @@ def hold_keys(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     IntegrityError
         Somebody else took one of them since it was looked up; the transaction is lost.
     """
-    if rows:
-        connection.execute(_HOLD_KEYS, list(rows))
+    bulk.insert_rows(connection, idempotency_keys, rows)
 
 
 def drop_expired_keys(connection: Connection, *, now: int) -> int:

@@ -40,6 +40,9 @@ _PRAGMAS = (
     "PRAGMA busy_timeout=30000",
     "PRAGMA foreign_keys=ON",
     "PRAGMA temp_store=MEMORY",
+    # Pages go from the log to the file after 32 MB. A large import writes 4 MB at once, the default, and many pages of its indexes
+    # again the next time.
+    "PRAGMA wal_autocheckpoint=8192",
 )
 
 
@@ -166,6 +169,37 @@ class Database:
         """Return the version of the tables as the database has it now."""
         with self.read() as connection:
             return schema.current_version(connection)
+
+    def size(self) -> int:
+        """Return the bytes that the database takes on its disk."""
+        if self.is_sqlite:
+            statement = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+        else:
+            statement = "SELECT pg_database_size(current_database())"
+        with self.read() as connection:
+            return int(connection.exec_driver_sql(statement).scalar() or 0)
+
+    def vacuum(self) -> None:
+        """Give the space of deleted rows back. Others can read meanwhile; on SQLite they wait to write.
+
+        Raises
+        ------
+        ServiceStartError
+            The database stays locked.
+        """
+        try:
+            with self._turn, self._writer.connect() as connection:
+                # Neither database lets this be part of a transaction.
+                driver: Any = connection.connection.driver_connection
+                if not self.is_sqlite:
+                    driver.autocommit = True
+                driver.execute("VACUUM" if self.is_sqlite else "VACUUM (ANALYZE)")
+                if self.is_sqlite:
+                    driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                else:
+                    driver.autocommit = False
+        except (DBAPIError, sqlite3.Error) as error:
+            raise self.cannot_open(error) from error
 
     def close(self) -> None:
         """Close all connections."""

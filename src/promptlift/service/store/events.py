@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import webhooks
+from promptlift.service.store import bulk, webhooks
+from promptlift.service.store.paging import equal
 from promptlift.service.store.tables import events
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
     from promptlift.schema.events import EventKind
     from promptlift.service.store.tables import AnyRow
-
-
-_WRITE = insert(events)
 
 
 def row(
@@ -41,20 +39,37 @@ def row(
 def write(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Keep events, and put them on their way to those who subscribe to them."""
     if rows:
-        connection.execute(_WRITE, list(rows))
+        bulk.insert_rows(connection, events, rows)
         webhooks.enqueue(connection, rows)
 
 
+def count(connection: Connection, account_id: str, *, kind: EventKind | None) -> int:
+    """Count the events of an account."""
+    found = select(func.count()).select_from(events).where(*equal(events, account_id=account_id, type=kind))
+    return int(connection.scalar(found) or 0)
+
+
 def page(
-    connection: Connection, account_id: str, *, kind: EventKind | None, limit: int, offset: int
-) -> tuple[Sequence[AnyRow], int]:
-    """Return events of an account, newest first, and how many there are."""
-    which = [events.c.account_id == account_id]
-    if kind is not None:
-        which.append(events.c.type == kind)
-    total = connection.scalar(select(func.count()).select_from(events).where(*which))
+    connection: Connection,
+    account_id: str,
+    *,
+    kind: EventKind | None,
+    before: int | None,
+    limit: int,
+    offset: int,
+) -> Sequence[AnyRow]:
+    """Return events of an account, newest first.
+
+    Parameters
+    ----------
+    before
+        Only those that were written before the one of this sequence number, which costs the same wherever it is.
+    """
+    which = equal(events, account_id=account_id, type=kind)
+    if before is not None:
+        which.append(events.c.seq < before)
     found = select(events).where(*which).order_by(events.c.seq.desc()).limit(limit).offset(offset)
-    return connection.execute(found).all(), int(total or 0)
+    return connection.execute(found).all()
 
 
 def envelope(row: AnyRow) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import case, delete, exists, func, insert, or_, select, update
 
-from promptlift.service.store import conversation_counts, paging
+from promptlift.service.store import changes, conversation_counts, paging
 from promptlift.service.store.leases import Leases, in_batches
 from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
 
@@ -71,20 +71,24 @@ def keep(
         their rows, and the next writer waits for the end of this transaction.
     """
     ids = [row["conversation_id"] for row in rows]
-    claimed = select(conversations.c.id, conversations.c.generation).filter_by(**_claimed_by(worker))
+    claimed = select(conversations.c.id, conversations.c.account_id, conversations.c.generation).filter_by(
+        **_claimed_by(worker)
+    )
     statement = claimed.where(conversations.c.id.in_(ids))
     if connection.dialect.name != "sqlite":
         # In the order in which others lock conversations, so that there is no deadlock.
         statement = statement.order_by(conversations.c.seq).with_for_update()
-    wanted = {row.id: row.generation for row in connection.execute(statement)}
+    found = connection.execute(statement).all()
+    wanted = {row.id: row.generation for row in found}
     kept = [row for row in rows if wanted.get(row["conversation_id"]) == row["generation"]]
     names = {row["conversation_id"] for row in kept}
     if kept:
+        stamp = changes.stamp(connection, {row.account_id for row in found})
         with conversation_counts.following(connection, names):
             connection.execute(
                 update(conversations)
                 .where(conversations.c.id.in_(names))
-                .values(judging="done", worker=None, has_insights=True, judge_problem=None)
+                .values(judging="done", worker=None, has_insights=True, judge_problem=None, updated_at=stamp)
             )
             connection.execute(delete(insights).where(insights.c.conversation_id.in_(names)))
             connection.execute(insert(insights), kept)
@@ -120,8 +124,14 @@ def put_back(
             judge_after=after,
             judge_attempts=conversations.c.judge_attempts + int(counts),
             judge_problem=problem,
+            updated_at=_stamp(connection, conversation_ids),
         )
     )
+
+
+def _stamp(connection: Connection, conversation_ids: Sequence[str]) -> int:
+    accounts = select(conversations.c.account_id).where(conversations.c.id.in_(conversation_ids)).distinct()
+    return changes.stamp(connection, connection.scalars(accounts).all())
 
 
 def make_account_due(connection: Connection, account_id: str, *, now: int) -> None:
@@ -137,7 +147,12 @@ def give_up(connection: Connection, worker: str, conversation_id: str, *, proble
     connection.execute(
         update(conversations)
         .filter_by(id=conversation_id, **_claimed_by(worker))
-        .values(judging="failed", worker=None, judge_problem=problem)
+        .values(
+            judging="failed",
+            worker=None,
+            judge_problem=problem,
+            updated_at=_stamp(connection, [conversation_id]),
+        )
     )
 
 
@@ -151,6 +166,10 @@ def ask_again(
 ) -> int:
     """Queue conversations to be judged again; their insights stay until the new ones come."""
     wanted = paging.equal(conversations, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
+    # Without its transcript a conversation keeps the insights that it has.
+    wanted.append(exists().where(conversation_contents.c.conversation_id == conversations.c.id))
+    had_problem = conversations.c.judge_problem.is_not(None)
+    stamp = changes.stamp(connection, [account_id])
     return connection.execute(
         update(conversations)
         .where(*wanted)
@@ -161,6 +180,8 @@ def ask_again(
             judge_after=now,
             judge_attempts=0,
             judge_problem=None,
+            # Of the others a list says nothing else than before.
+            updated_at=case((had_problem, stamp), else_=conversations.c.updated_at),
         )
     ).rowcount
 

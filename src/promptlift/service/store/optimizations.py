@@ -61,7 +61,12 @@ def page(
     """Return one page of optimizations, newest first, and how many there are."""
     wanted = paging.equal(optimizations, account_id=account_id, prompt_id=prompt_id, status=status)
     return paging.page(
-        connection, optimizations, wanted, without=("pool", "experiment"), limit=limit, offset=offset
+        connection,
+        optimizations,
+        wanted,
+        without=("pool", "experiment", "headroom", "search"),
+        limit=limit,
+        offset=offset,
     )
 
 
@@ -164,6 +169,18 @@ def logged(connection: Connection, account_id: str, prompt_id: str, *, before: i
         .select_from(conversations)
         .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
         .where(*_there(account_id, prompt_id, before))
+        .order_by(*_LAST_FIRST)
+        .limit(REMEMBERED)
+    ).all()
+
+
+def judged(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> Sequence[AnyRow]:
+    """Return the judged ones of the same conversations as `logged`, with the documents of their insights."""
+    return connection.execute(
+        select(conversations.c.id, insights.c.task_completed, insights.c.document)
+        .select_from(conversations)
+        .join(insights, insights.c.conversation_id == conversations.c.id)
+        .where(*_there(account_id, prompt_id, before), insights.c.task_completed.is_not(None))
         .order_by(*_LAST_FIRST)
         .limit(REMEMBERED)
     ).all()

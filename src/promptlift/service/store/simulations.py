@@ -58,6 +58,32 @@ def of_cells(connection: Connection, optimization_id: str, first: int, last: int
     ).all()
 
 
+def of_stage(connection: Connection, optimization_id: str, stage: str) -> Sequence[AnyRow]:
+    """Return the conversations of a stage by cell and arm: how they ended, and what went wrong."""
+    table = simulations
+    return connection.execute(
+        select(table.c.id, table.c.cell, table.c.arm, table.c.task_completed, table.c.issues)
+        .filter_by(optimization_id=optimization_id, stage=stage)
+        .order_by(table.c.cell, table.c.arm)
+    ).all()
+
+
+def contents_of_stage(connection: Connection, optimization_id: str, stage: str) -> Sequence[bytes | None]:
+    """Return the transcripts of a stage by cell and arm."""
+    return connection.scalars(
+        select(simulations.c.content)
+        .filter_by(optimization_id=optimization_id, stage=stage)
+        .order_by(simulations.c.cell, simulations.c.arm)
+    ).all()
+
+
+def content(connection: Connection, optimization_id: str, simulation_id: str) -> bytes | None:
+    """Return the transcript of one conversation."""
+    return connection.scalar(
+        select(simulations.c.content).filter_by(optimization_id=optimization_id, id=simulation_id)
+    )
+
+
 def criteria(
     connection: Connection, optimization_id: str, *, stage: str, arms: Sequence[int], passes: int
 ) -> Sequence[AnyRow]:
@@ -79,6 +105,16 @@ def count(connection: Connection, optimization_id: str) -> int:
         simulations.c.optimization_id == optimization_id, simulations.c.stage != "regression"
     )
     return int(connection.scalar(statement) or 0)
+
+
+def count_by_stage(connection: Connection, optimization_id: str) -> dict[str, int]:
+    """Count the conversations of each stage, those that were lost included."""
+    rows = connection.execute(
+        select(simulations.c.stage, func.count())
+        .filter_by(optimization_id=optimization_id)
+        .group_by(simulations.c.stage)
+    ).all()
+    return dict(map(tuple, rows))
 
 
 def page(

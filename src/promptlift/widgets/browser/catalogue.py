@@ -90,6 +90,9 @@ class Catalogue:
         When the table has no conversation_id.
     """
 
+    # Whether the ids of conversations may be shown.
+    names_ids = True
+
     def __init__(self, conversations: Any, *, blind: bool = False) -> None:
         require(conversations, ["conversation_id"])
         present = names_of(conversations)
@@ -223,7 +226,11 @@ class Catalogue:
         if not self.has_content:
             return [], "No transcript: read the table with lift.conversations(insights=True, content=True)."
         messages, problem = self._messages(self.frame["content"].iloc[place])
-        return [_turn(message) for message in messages], problem
+        return [self._turn(message) for message in messages], problem
+
+    @staticmethod
+    def _turn(message: dict[str, Any]) -> Turn:
+        return _turn(message)
 
     @staticmethod
     def _messages(content: Any) -> tuple[list[dict[str, Any]], str]:

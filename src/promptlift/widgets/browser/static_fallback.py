@@ -69,7 +69,7 @@ def render(
     ]
     if shown is not None:
         parts.append(_open(catalogue, labels, shown))
-    if len(labels):
+    if len(labels) and catalogue.names_ids:
         parts.append(_labels(labels))
     note = footnote(analyser, catalogue)
     if note:

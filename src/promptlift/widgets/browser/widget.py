@@ -9,19 +9,21 @@ import numpy as np
 import traitlets
 
 from promptlift.analysis.reading import facts_of
-from promptlift.errors import ConfigError
+from promptlift.errors import ConfigError, NotFound
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.widgets.browser import static_fallback
 from promptlift.widgets.browser.catalogue import PAGE_ROWS, Catalogue, Filters
+from promptlift.widgets.browser.kept_labels import KeptLabels, answers_by_conversation, keeps_labels
 from promptlift.widgets.browser.labels import Labels, checked_sets, write_labels
 from promptlift.widgets.browser.marks import marked
 from promptlift.widgets.browser.messages import LabelCommand, Query
+from promptlift.widgets.browser.plan import COMPLETED, BlindCatalogue, Plan, is_plan
 from promptlift.widgets.fallback import WidgetWithHtml, front_end
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -49,21 +51,33 @@ class ConversationBrowser(WidgetWithHtml):
     was completed, 1 2 3 label negative, neutral, positive, Backspace removes the labels, Enter goes to the next
     unlabelled conversation, ? shows the keys.
 
+    A plan of ``analysis.label_plan`` is gone through blind, in the order of the draw: what user, assistant and tools said is
+    shown, and neither the judge's verdict nor the prompt, variant, model or time. After each label it says how wide
+    the interval of the corrected rate is by now. It can be left at any time and gone on with later.
+
     Parameters
     ----------
     conversations
-        Table with conversation_id, as returned by ``lift.conversations(insights=True, content=True)``. Transcripts need
+        A plan, or a table with conversation_id, as returned by ``lift.conversations(insights=True, content=True)``. Transcripts need
         the column content; filters need the columns of the insights.
     labels
         Labels to start with: an earlier table of `labels`, or a path (``.csv`` or ``.parquet``). With a path every
-        label and note is saved at once, so they survive a restart of the kernel.
+        label and note is saved at once, so they survive a restart of the kernel. Or the workspace itself (``lift``), which
+        keeps them in its table of labels, with the chance and the draw of a plan, and reads the transcripts that a plan
+        does not bring.
     label_sets
         Label sets of your own: names with the values to choose from, such as ``{"reason": ["refund", "bug", "other"]}``.
         Each becomes a column of `labels`.
     blind
         Hide the judge's verdicts. People who see a verdict tend to agree with it, so label blind what you pass to
         `promptlift.analysis.judge_agreement`. To estimate the agreement over all conversations, label a random
-        sample: ``ConversationBrowser(df.sample(200, random_state=1), blind=True)``.
+        sample: ``ConversationBrowser(df.sample(200, random_state=1), blind=True)``. A plan always is.
+    labeller
+        Who labels, for labels that a workspace keeps; by default the user of this computer.
+    others
+        Labels of several people, such as ``lift.labels()``: what each said stands side by side over the transcript, disputed
+        answers marked. ``df[df["conversation_id"].isin(analysis.disputed_labels(labels)["conversation_id"])]`` are those that
+        they disagree about. A plan, which is labelled blind, shows none.
 
     Raises
     ------
@@ -77,6 +91,7 @@ class ConversationBrowser(WidgetWithHtml):
     >>> browser = ConversationBrowser(df, labels="labels.csv")  # doctest: +SKIP
     >>> browser  # doctest: +SKIP
     >>> analysis.judge_agreement(browser.labels, df)  # doctest: +SKIP
+    >>> ConversationBrowser(analysis.label_plan(df, by="prompt", n=100), labels=lift)  # doctest: +SKIP
     """
 
     _esm = front_end("js", "browser")
@@ -99,11 +114,27 @@ class ConversationBrowser(WidgetWithHtml):
         labels: Any = None,
         label_sets: Mapping[str, Sequence[str]] | None = None,
         blind: bool = False,
+        labeller: str | None = None,
+        others: Any = None,
     ) -> None:
-        self._catalogue = Catalogue(conversations, blind=blind)
-        self._label_sets = checked_sets(label_sets or {})
-        self._labels = Labels(labels, sets=list(self._label_sets))
-        self._analyser = facts_of(conversations).get("analyser")
+        self._others = {} if others is None else answers_by_conversation(others)
+        self._plan = Plan(conversations) if is_plan(conversations) else None
+        sets = dict(label_sets or {})
+        if self._plan is None:
+            self._catalogue = Catalogue(conversations, blind=blind)
+        else:
+            self._catalogue = BlindCatalogue(self._plan, _reader(labels))
+            if self._plan.question not in (COMPLETED, "sentiment"):
+                sets.setdefault(self._plan.question, ("yes", "no"))
+        self._label_sets = checked_sets(sets)
+        names = list(self._label_sets)
+        if keeps_labels(labels):
+            self._labels: Labels = KeptLabels(
+                labels, labeller, self._catalogue.ids, sets=names, plan=self._plan
+            )
+        else:
+            self._labels = Labels(labels, sets=names)
+        self._analyser = None if self._plan else facts_of(conversations).get("analyser")
         self._ranks = self._catalogue.orders[0].ranks
         self._places = self._catalogue.find(Filters())
         self._last_query: Query | None = None
@@ -118,7 +149,11 @@ class ConversationBrowser(WidgetWithHtml):
 
         Each of ``label_sets`` adds a column, and so does the first note: ``note``.
         """
-        return self._labels.table()
+        table = self._labels.table()
+        if self._plan is not None:
+            table["chance"] = table["conversation_id"].map(self._plan.chances).astype("float64")
+            table["draw_id"] = table["conversation_id"].map(self._plan.draws).astype("str")
+        return table
 
     def export(self, path: str | os.PathLike[str]) -> Path:
         """Write the labels to a ``.csv`` or ``.parquet`` file.
@@ -207,10 +242,15 @@ class ConversationBrowser(WidgetWithHtml):
         turns, problem = self._catalogue.turns(place)
         return {
             "place": place,
-            "facts": self._catalogue.facts(place),
+            "facts": [*self._catalogue.facts(place), *self._said(place)],
             "turns": [_marked_turn(turn, words) for turn in turns],
             "problem": problem,
         }
+
+    def _said(self, place: int) -> list[tuple[str, str]]:
+        """Return what several people said of a conversation, side by side; nobody sees it while labelling a plan."""
+        said = {} if self._plan else self._others.get(self._catalogue.ids[place], {})
+        return [(one_line(question, 40), one_line(answers, 400)) for question, answers in said.items()]
 
     # Commands.
 
@@ -242,7 +282,19 @@ class ConversationBrowser(WidgetWithHtml):
                 verdicts = [label.task_completed, label.sentiment]
                 beside = [dict(label.own), label.note] if label.own or label.note else []
                 shown[str(place)] = [*verdicts, *beside]
-        return {"shown": shown, "labelled": len(self._labels), "notice": self._notice}
+        return {"shown": shown, "labelled": self._answered(), "notice": self._notice, "width": self._width()}
+
+    def _answered(self) -> int:
+        if self._plan is None:
+            return len(self._labels)
+        return sum(not self._labels.get(one).unlabelled for one in self._plan.ids)
+
+    def _width(self) -> str:
+        """Return how wide the interval of a plan is now, in words."""
+        if self._plan is None or self._plan.question != COMPLETED:
+            return ""
+        said = {one: self._labels.get(one).task_completed for one in self._plan.ids}
+        return self._plan.progress({one: answer for one, answer in said.items() if answer is not None})
 
     # What stays the same.
 
@@ -256,6 +308,9 @@ class ConversationBrowser(WidgetWithHtml):
             "choices": {**self._catalogue.choices(), **self._catalogue.other_choices()},
             "label_sets": [[name, list(values)] for name, values in self._label_sets.items()],
             "kept": "" if kept is None else one_line(kept.name, 60),
+            "plan": None
+            if self._plan is None
+            else {"question": self._plan.question, "total": len(self._plan.ids)},
             "note": static_fallback.footnote(self._analyser, self._catalogue),
         }
 
@@ -266,6 +321,21 @@ class ConversationBrowser(WidgetWithHtml):
 
     def _plain(self) -> str:
         return f"ConversationBrowser({len(self._catalogue):,} conversations, {len(self._labels):,} labelled)"
+
+
+def _reader(lift: Any) -> Callable[[str], str | None] | None:
+    """Return what reads a transcript, logged or simulated, from a workspace; None where there is none."""
+    if not keeps_labels(lift):
+        return None
+
+    def read(conversation_id: str) -> str | None:
+        try:
+            content: str | None = lift.conversation(conversation_id).content
+        except NotFound:
+            return None
+        return content
+
+    return read
 
 
 def _marked_turn(turn: Turn, words: list[str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ const COMPLETED = { yes: "completed", no: "not completed", unknown: "not judged"
 
 function render({ model, el }) {
   const about = model.get("_about");
+  const plan = about.plan;
   // Commands are numbered by view: Python runs each of them once, in order, however they are bundled.
   const client = Math.random().toString(36).slice(2) + Date.now().toString(36);
   let sent = 0;
@@ -68,15 +69,18 @@ function render({ model, el }) {
   const where = make("span", { class: "plw-soft" });
   pages.append(back, where, next);
 
+  // A plan asks one question; a table can be labelled with any.
+  const asks = (field) => !plan || plan.question === field;
   const choice = (words, key, field, value) => make("button", {
     type: "button", "aria-pressed": "false", "data-field": field, "data-value": String(value),
     onclick: () => { toggle(field, value); list.focus(); },
   }, words, ...(key === null ? [] : [" ", make("kbd", {}, key)]));
   const labelling = make(
     "div", { class: "plw-labelling", role: "group", "aria-label": "Your label" },
-    make("span", { class: "plw-soft" }, "Completed"), choice("Yes", "y", "task_completed", true),
-    choice("No", "n", "task_completed", false), make("span", { class: "plw-soft" }, "Sentiment"),
-    ...SENTIMENTS.map((name, at) => choice(name, at + 1, "sentiment", name)),
+    ...(asks("task_completed") ? [make("span", { class: "plw-soft" }, plan ? "Was the task completed?" : "Completed"),
+      choice("Yes", "y", "task_completed", true), choice("No", "n", "task_completed", false)] : []),
+    ...(asks("sentiment") ? [make("span", { class: "plw-soft" }, "Sentiment"),
+      ...SENTIMENTS.map((name, at) => choice(name, at + 1, "sentiment", name))] : []),
     ...about.label_sets.flatMap(([name, values]) => [make("span", { class: "plw-soft plw-foreign" }, name),
       ...values.map((value) => choice(value, null, name, value))]),
     make("button", { type: "button", onclick: () => { ask("unlabelled", place); list.focus(); } },
@@ -100,7 +104,7 @@ function render({ model, el }) {
   const help = make("div", { class: "plw-help", hidden: true }, ...KEYS.map(([key, words]) =>
     make("span", {}, make("kbd", {}, key), " ", words)));
   root.append(...[
-    make("div", { class: "plw-bar" }, text, ...judged, labelled, clear, found,
+    make("div", { class: "plw-bar" }, ...(plan ? [] : [text]), ...judged, labelled, clear, found,
       make("button", { type: "button", onclick: () => { help.hidden = !help.hidden; } }, "Keys ", make("kbd", {}, "?"))),
     more.children.length > 0 && more, help, notice, make("div", { class: "plw-panes" }, make("div", { class: "plw-left" }, list, pages), shown), labelling, noting,
   ].filter(Boolean));
@@ -178,6 +182,11 @@ function render({ model, el }) {
     labels();
     expectAnswer();
   }
+  function answer(yes) {
+    if (asks("task_completed")) toggle("task_completed", yes);
+    else if (!asks("sentiment")) toggle(plan.question, yes ? "yes" : "no");
+  }
+  function feel(at) { if (asks("sentiment")) toggle("sentiment", SENTIMENTS[at]); }
   function toggle(field, value) { label(field, labelOf(place)[field] === value ? null : value); }
 
   // Say so when a busy or stopped kernel does not answer.
@@ -250,7 +259,9 @@ function render({ model, el }) {
     // Do not overwrite what somebody is typing.
     if (!("at" in note.dataset) && note.value !== own.note) note.value = own.note;
     const { labelled: done, notice: problem } = model.get("_label_state");
-    progress.textContent = `${counted(done)} labelled` + (about.kept ? `, saved in ${about.kept}` : "");
+    const { width } = model.get("_label_state");
+    progress.textContent = `${counted(done)}${plan ? ` of ${counted(plan.total)}` : ""} labelled`
+      + (about.kept ? `, saved in ${about.kept}` : "") + (width ? `: ${width}` : "");
     if (!pending().length) notify(problem);
   }
   function transcript() {
@@ -276,9 +287,8 @@ function render({ model, el }) {
     ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),
     PageDown: () => { if (!next.disabled) turnPage(1); }, PageUp: () => { if (!back.disabled) turnPage(-1); },
     Home: () => ask("first"), End: () => ask("last"),
-    "/": () => { text.focus(); text.select(); }, Enter: () => ask("unlabelled", place),
-    y: () => toggle("task_completed", true), n: () => toggle("task_completed", false),
-    1: () => toggle("sentiment", "negative"), 2: () => toggle("sentiment", "neutral"), 3: () => toggle("sentiment", "positive"),
+    "/": () => { if (plan) return; text.focus(); text.select(); }, Enter: () => ask("unlabelled", place),
+    y: () => answer(true), n: () => answer(false), 1: () => feel(0), 2: () => feel(1), 3: () => feel(2),
     Backspace: () => label("both", null), Delete: () => label("both", null), "?": () => { help.hidden = !help.hidden; },
   };
   root.addEventListener("keydown", (event) => {

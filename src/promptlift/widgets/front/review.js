@@ -11,9 +11,10 @@ function render({ model, el }) {
   const about = make("div", { class: "plw-about" });
   const variants = make("table", { class: "plw-variants" });
   const chosen = make("div", { class: "plw-chosen" });
+  const search = make("div", { class: "plw-search" });
   const examples = make("div", { class: "plw-examples" });
   const done = make("div", { class: "plw-done" });
-  root.append(head, notice.place, about, variants, chosen, examples, done);
+  root.append(head, notice.place, about, variants, chosen, search, examples, done);
   const showDialog = dialogs(model, root, send);
   let choice = null;
   let saveNote = () => {};
@@ -93,6 +94,7 @@ function render({ model, el }) {
       make("div", { class: "plw-numbers" },
         make("div", { class: "plw-name plw-foreign" }, one.name),
         make("div", { class: "plw-badges" }, ...one.badges.map(([words, tone]) => badge(words, tone))),
+        ...one.labels.map((words) => make("p", { class: "plw-warning" }, words)),
         one.effect && make("div", { class: "plw-words" }, one.effect),
         one.stage === "screen" && make("p", { class: "plw-warning" }, stage.about),
         one.confidence && intervalBar(one.confidence_pieces, one.confidence),
@@ -103,8 +105,21 @@ function render({ model, el }) {
       one.difference && make("div", { class: "plw-texts" },
         make("div", { class: "plw-heading" }, "Text compared with the original"),
         make("p", { class: "plw-soft" }, one.difference), one.diff.length > 0 && diffBlock(one.diff)),
+      make("div", { class: "plw-edits-place" }),
     ));
+    listEdits();
+    for (const member of search.querySelectorAll("[data-member]")) {
+      member.querySelector(".plw-choose").setAttribute("aria-pressed", String(member.dataset.member === choice));
+    }
     reviews();
+  }
+  function listEdits() {
+    const place = chosen.querySelector(".plw-edits, .plw-edits-place");
+    if (!place || !card()) return;
+    const focused = place.contains(document.activeElement) ? document.activeElement.closest("[data-edit]") : null;
+    place.replaceWith(editList(card(), model.get("_made")[choice] || {}, model.get("_view").search, send) || make("div", { class: "plw-edits-place", hidden: true }));
+    // The list is made anew: the switch that was used keeps the focus.
+    if (focused) chosen.querySelector(`[data-edit="${CSS.escape(focused.dataset.edit)}"] .plw-switch`)?.focus({ preventScroll: true });
   }
   function decision(one) {
     const verdict = ([value, words]) => pushButton(words, () => {
@@ -138,6 +153,7 @@ function render({ model, el }) {
       now.explanation && make("p", { class: "plw-foreign" }, now.explanation)].filter(Boolean));
     saveNote();
     listVariants();
+    search.replaceChildren(...familyTree(now.search, choice, (id) => choose(id)));
     if (!card()) choice = (now.cards.find((one) => one.winner) || now.cards.find((one) => !one.original) || now.cards[0] || { id: null }).id;
     showCard();
     done.replaceChildren(...[now.actions.length > 0 && make("div", { class: "plw-heading" }, "Actions"),
@@ -205,7 +221,7 @@ function render({ model, el }) {
   list();
   notice.show();
   showDialog();
-  return observe(model, { _view: view, _reviews: reviews, _examples: list, _notice: notice.show, _dialog: showDialog, _acknowledged: acknowledged });
+  return observe(model, { _view: view, _reviews: reviews, _made: listEdits, _examples: list, _notice: notice.show, _dialog: showDialog, _acknowledged: acknowledged });
 }
 
 export default { render };

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.schema.inert import one_line
 from promptlift.widgets.interval_bars import Piece, common_axis, confidence_pieces, effect_pieces
+from promptlift.widgets.review.labelled import label_verdict
+from promptlift.widgets.review.search import edits_shown
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.static_html import DiffLine, Tone
     from promptlift.widgets.review.reading import Review
+    from promptlift.widgets.review.search import EditShown
 
     Row = dict[str, Any]
 
@@ -103,10 +106,12 @@ class Card:
     difference: str
     diff: tuple[DiffLine, ...]
     warnings: str = ""
+    labels: tuple[str, ...] = ()
     can_apply: bool = False
     why_not: str = ""
     verdict: str = ""
     note: str = ""
+    edits: tuple[EditShown, ...] = ()
 
 
 def make_cards(review: Review) -> list[Card]:
@@ -142,7 +147,9 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
     original = bool(row["is_original"])
     why_not = _why_not(review, row)
     reviewed = review.verdicts.get(row["variant_id"], {})
+    candidate = None if original else review.candidate(row["variant_id"])
     content = row["content"] or ""
+    labels = label_verdict(review, row)
     pieces = effect_pieces(
         None if original else row["lift"],
         row["lift_low"],
@@ -164,7 +171,8 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
         in_production=_in_production(review, row),
         outcome=_outcome(review, row),
         n="" if row["n"] is None else f"{row['n']:,}",
-        badges=tuple(_badges(review, row)),
+        badges=(*_badges(review, row), *filter(None, (labels.badge,))),
+        labels=tuple(one_line(words, 600) for words in labels.sentences),
         facts=tuple(_facts(row)),
         effect="" if original else lift_in_words(row),
         effect_pieces=tuple(pieces),
@@ -179,6 +187,7 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
         why_not=why_not,
         verdict=reviewed.get("verdict") or "",
         note=reviewed.get("note") or "",
+        edits=tuple(edits_shown(candidate, before)) if candidate is not None else (),
     )
 
 
@@ -260,6 +269,9 @@ def lift_in_words(row: Row) -> str:
     words += f" ({interval_in_words(row['interval_level'], row['lift_low'], row['lift_high'])})"
     if row["lift_expected"] is not None:
         words += f", expected {signed(row['lift_expected'])}"
+    if row["lift_verified"] is not None:
+        ends = _ends_in_words(row["lift_verified_low"], row["lift_verified_high"])
+        words += f"; on new pairs after the decision {signed(row['lift_verified'])} (90% interval {ends})"
     return words
 
 

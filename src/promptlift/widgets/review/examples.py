@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["OUTCOMES", "Examples", "Pair", "pair_state"]
 
-_STAGES: Final = {"confirm": "confirmation", "screen": "screening", "regression": "regression test"}
+_STAGES: Final = {
+    "confirm": "confirmation",
+    "verify": "verification",
+    "screen": "screening",
+    "regression": "regression test",
+}
 
 OUTCOMES: Final = {
     "disagree": "outcomes differ",

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import NotFound, PromptliftError
 from promptlift.schema.inert import one_line
+from promptlift.widgets.review.labelled import labels_of
+from promptlift.widgets.review.search import has_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
 
-    from promptlift.schema.optimizations import Optimization
+    from promptlift.schema.optimizations import Optimization, Variant
     from promptlift.workspace import Workspace
 
     Row = dict[str, Any]
@@ -55,10 +57,16 @@ class Review:
     about: Row
     current: CurrentVersion | None = None
     simulations: pd.DataFrame | None = None
+    candidates: list[Variant] = field(default_factory=list)
+    labels: pd.DataFrame | None = None
     verdicts: dict[str, Row] = field(default_factory=dict)
     actions: list[Row] = field(default_factory=list)
     kept_in_file: bool = False
     problems: list[str] = field(default_factory=list)
+
+    def candidate(self, variant_id: str) -> Variant | None:
+        """Return a candidate of the search by its id."""
+        return next((one for one in self.candidates if one.id == variant_id), None)
 
     def variant(self, variant_id: str) -> Row | None:
         """Return a variant by its id."""
@@ -146,13 +154,26 @@ def _read_measurements(lift: Workspace, optimization_id: str) -> Review:
         table = lift.variants(optimization)
         rows, about = records(table), dict(table.attrs["promptlift"])
     review = Review(optimization, rows, about)
+    # Only of a search: the table of variants has what it measured, and not its edits.
+    if any(row["generation"] is not None for row in rows):
+        _try_part(review, "The edits of the search", lambda: _read_candidates(lift, review))
     try:
         review.simulations = lift.simulations(optimization)
     except NotFound:
         review.simulations = None
     except PromptliftError as error:
         review.problems.append(f"The simulated conversations could not be read: {error}")
+    if optimization.status == "completed" and review.simulations is not None:
+        try:
+            review.labels = labels_of(lift, optimization_id)
+        except PromptliftError as error:
+            review.problems.append(f"The labels could not be read: {error}")
     return review
+
+
+def _read_candidates(lift: Workspace, review: Review) -> None:
+    candidates = lift.client.optimizations.variants(review.optimization.id).data
+    review.candidates = candidates if has_search(candidates) else []
 
 
 def _read_version(lift: Workspace, review: Review) -> None:

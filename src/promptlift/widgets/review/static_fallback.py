@@ -29,11 +29,13 @@ from promptlift.widgets.review.cards import (
     lift_axis,
     signed,
 )
+from promptlift.widgets.review.search import SEARCH_ABOUT, family, spending_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.widgets.review.reading import Review
+    from promptlift.widgets.review.search import EditShown, Member
 
     Row = dict[str, Any]
 
@@ -43,6 +45,7 @@ _TEXT_CHARS: Final = 4_000
 # Of every stage, so that its lifts stand on one axis.
 _WIDTHS: Final = (27, 26, 20, 27)
 _ACTIONS: Final = 8
+_DEEPEST: Final = 6
 _KINDS: Final = {"apply": "applied", "stop": "stopped", "restore": "restored", "undo": "undone"}
 
 
@@ -65,6 +68,8 @@ def render(review: Review, cards: Sequence[Card], examples: Sequence[tuple[str, 
     parts += _tables(review, cards) if cards else [paragraph("There are no variants yet.")]
     parts += [_decision(review, cards)]
     parts += [_diff(card) for card in cards if not card.original]
+    if review.candidates:
+        parts.append(_family(review))
     parts += [_example(name, pair) for name, pair in examples]
     if review.current is not None:
         parts.append(details("Current version of the prompt", _block(review.current.text)))
@@ -98,7 +103,8 @@ def _table(cards: Sequence[Card], caption: str) -> Markup:
         numbers = Markup("<br>").join(
             element("span", f"{label} {value}", style="white-space:nowrap") for label, value in card.facts
         )
-        effect = _stacked(pieces_html(card.effect_pieces, label=card.effect), card.effect)
+        said = Markup("").join(paragraph(words) for words in card.labels)
+        effect = said + _stacked(pieces_html(card.effect_pieces, label=card.effect), card.effect)
         if not card.confidence:
             confidence = Markup("")
         else:
@@ -136,8 +142,51 @@ def _diff(card: Card) -> Markup:
         inside.append(diff_block(card.diff))
     if card.warnings:
         inside.append(paragraph(card.warnings))
+    if card.edits:
+        inside.append(paragraph(element("b", "Edits, and why they were made")))
+        inside += [_edit(edit) for edit in card.edits]
     title = element("span", "Text of ", element("b", card.name), " compared with the original")
     return details(title, *inside, opened=card.winner)
+
+
+def _edit(edit: EditShown) -> Markup:
+    parts = [paragraph(element("b", edit.symptom), " ", badge(*edit.badge))]
+    if edit.cause:
+        parts.append(paragraph("Why: ", edit.cause))
+    change = [element("span", f"{edit.operation} ")]
+    change += [element("del", edit.before)] if edit.before else []
+    change += [Markup(" ")] if edit.before and edit.after else []
+    change += [element("ins", edit.after)] if edit.after else []
+    parts.append(paragraph(*change))
+    parts += [element("blockquote", f"“{words}” ", element("small", where)) for where, words in edit.evidence]
+    parts.append(paragraph(edit.measured, soft=True))
+    if edit.reason:
+        parts.append(paragraph(edit.reason, soft=True))
+    return element(
+        "div", *parts, style="border-left:3px solid rgba(128,128,128,.35);padding-left:8px;margin:6px 0"
+    )
+
+
+def _family(review: Review) -> Markup:
+    """Return the candidates of a search, each below the one that it was made from."""
+    inside = [paragraph(SEARCH_ABOUT, soft=True)]
+    if spending := spending_in_words(review.optimization):
+        inside.append(paragraph(spending, soft=True))
+    headroom = review.optimization.headroom
+    if headroom is not None and headroom.text:
+        inside.append(paragraph(one_line(headroom.text, 600)))
+    inside += [_member(member) for member in family(review.candidates)]
+    return details("Family tree of the candidates", *inside, opened=True)
+
+
+def _member(member: Member) -> Markup:
+    head = element("span", element("b", member.name), " ", member.generation, " ", badges(member.badges))
+    changes = [f"+ {words}" for words in member.news] + [f"− {words}" for words in member.gone]
+    lines = [line for line in (member.measured, member.from_words, *changes, member.reason) if line]
+    drawing = [Markup(" "), pieces_html(member.pieces, label=member.measured)] if member.pieces else []
+    below = [element("div", element("small", line)) for line in lines]
+    style = f"margin-left:{18 * min(member.depth, _DEEPEST)}px;border-left:2px solid rgba(128,128,128,.35);padding:2px 0 2px 8px"
+    return element("div", head, *drawing, *below, style=style)
 
 
 def _example(name: str, pair: Row) -> Markup:

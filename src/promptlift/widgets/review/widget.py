@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 import traitlets
 
 from promptlift.errors import InvalidState, PromptliftError
-from promptlift.schema.inert import one_line, shorten, visible
-from promptlift.widgets.commands import CommandWidget, explain_failure
+from promptlift.schema.inert import one_line
+from promptlift.widgets.browser.widget import ConversationBrowser
+from promptlift.widgets.commands import explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.review import static_fallback
 from promptlift.widgets.review.cards import (
@@ -23,7 +24,10 @@ from promptlift.widgets.review.cards import (
     make_cards,
     signed,
 )
+from promptlift.widgets.review.dialogs import comparison
 from promptlift.widgets.review.examples import OUTCOMES, Examples, pair_state
+from promptlift.widgets.review.hand_made import HandMade
+from promptlift.widgets.review.labelled import plan_of
 from promptlift.widgets.review.reading import (
     CurrentVersion,
     read_after_change,
@@ -31,7 +35,12 @@ from promptlift.widgets.review.reading import (
     read_current_version,
     read_review,
 )
-from promptlift.widgets.word_diff import describe_difference, diff_lines
+from promptlift.widgets.review.search import (
+    SEARCH_ABOUT,
+    UNTESTED,
+    family,
+    spending_in_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,18 +53,19 @@ if TYPE_CHECKING:
 
 __all__ = ["VariantReview"]
 
-_TEXT_CHARS: Final = 60_000
 _ACTIONS: Final = 12
 _FALLBACK_EXAMPLES: Final = ("gained", "lost")
 _STOPPABLE: Final = ("queued", "running")
 
 
-class VariantReview(CommandWidget):
+class VariantReview(HandMade):
     """Review the variants of an optimization, and decide.
 
     Shows one row a variant on a shared lift axis: the lift with its interval, the lift to expect, whether production
     verified it, the verdict and the pairs. Variants that were only screened are listed apart from those of the confirmation.
-    The card of the chosen row has its numbers, its differences from the original word by word, notes and verdicts; below are
+    The card of the chosen row has its numbers, its differences from the original word by word, notes and verdicts; of a search
+    also its edits, each with symptom, quotes and evidence, which can be switched off and on: the text that is put together
+    so is untested, and a button tests it. A tree shows which candidate was made from which. Below are
     its simulated conversations, next to those of the original. Apply, Stop and Undo show what will change and ask for
     confirmation. Nothing changes without these clicks: running the cell again, Run All,
     papermill and nbconvert only show the review. When the prompt was changed since this review was opened,
@@ -81,8 +91,8 @@ class VariantReview(CommandWidget):
     >>> widgets.VariantReview(lift, "opt_…")  # doctest: +SKIP
     """
 
-    _esm = front_end("js", "commands", "review")
-    _css = front_end("css", "commands", "review")
+    _esm = front_end("js", "commands", "search", "review")
+    _css = front_end("css", "commands", "review", "search")
 
     _reviews = traitlets.Dict().tag(sync=True)
     _examples = traitlets.Dict().tag(sync=True)
@@ -98,10 +108,42 @@ class VariantReview(CommandWidget):
         if self._review.problems:
             self._notify(" ".join(self._review.problems), "bad")
 
+    def label_draw(
+        self, n: int = 80, *, seed: int = 0, labels: Any = None, labeller: str | None = None
+    ) -> ConversationBrowser:
+        """Draw simulated conversations of both arms at random, to label them blind.
+
+        Labels correct the measured lift (``analysis.corrected_lift``); Refresh shows on the winner's card what they say.
+
+        Parameters
+        ----------
+        n
+            Conversations, half of each arm.
+        seed
+            Another number is another draw; the same one goes on with what was labelled.
+        labels
+            Where the labels are kept, as of :class:`~promptlift.widgets.ConversationBrowser`; by default by the workspace.
+        labeller
+            Who labels; by default the user of this computer.
+
+        Raises
+        ------
+        PromptliftError
+            When the conversations cannot be read, or none were held to confirm a variant.
+
+        Examples
+        --------
+        >>> review.label_draw()  # doctest: +SKIP
+        """
+        plan = plan_of(self._lift, self._id, n, seed)
+        kept = self._lift if labels is None else labels
+        return ConversationBrowser(plan, labels=kept, labeller=labeller)
+
     def _use(self, review: Review) -> None:
         """Show a review from now on; later changes of the prompt are detected against its current version."""
         self._review = review
         self._cards = make_cards(review)
+        self._switched = {}
         self._examples_table = Examples(self._lift, self._id, review.simulations)
 
     def _handlers(self) -> Mapping[str, Callable[[Command], None]]:
@@ -112,6 +154,7 @@ class VariantReview(CommandWidget):
             "refresh": lambda _: self._refresh(),
             "verdict": lambda command: self._update_review(command.target, verdict=command.text or None),
             "note": lambda command: self._update_review(command.target, note=command.text or None),
+            **self._made_handlers(),
             "examples": lambda command: self._filter_examples(command.target, command.text),
             "pair": lambda command: self._open_pair(command.target),
         }
@@ -135,7 +178,7 @@ class VariantReview(CommandWidget):
                 "title": f"Apply {card.name}?",
                 "lines": [f"It becomes the current version of the prompt {current.name}. You can undo this."],
                 "warnings": warnings,
-                **_comparison(
+                **comparison(
                     (f"Current version: {current.name}", current.text), (f"New: {card.name}", content)
                 ),
                 "field": "Note (kept with the action)",
@@ -176,7 +219,7 @@ class VariantReview(CommandWidget):
                     f"Somebody changed the prompt {now.name}. Compare both texts; press Refresh to continue with the current one."
                 ],
                 "warnings": [],
-                **_comparison(("When this review was opened", before.text), ("Current version", now.text)),
+                **comparison(("When this review was opened", before.text), ("Current version", now.text)),
                 "refresh": True,
             }
         )
@@ -208,7 +251,7 @@ class VariantReview(CommandWidget):
             {
                 "title": "Restore the previous text?",
                 "lines": [f"The prompt {current.name} gets exactly the text it had before."],
-                **_comparison(("Current version", current.text), ("Previous text", before)),
+                **comparison(("Current version", current.text), ("Previous text", before)),
                 "field": "Note (kept with the action)",
                 "value": "",
                 "button": "Undo",
@@ -263,6 +306,7 @@ class VariantReview(CommandWidget):
         with self.hold_sync():
             self._view = self._view_state()
             self._reviews = self._review_state()
+            self._made = {}
             self._examples = self._first_examples()
 
     def _current(self) -> CurrentVersion:
@@ -365,6 +409,20 @@ class VariantReview(CommandWidget):
             "axis": {"low": signed(low), "high": signed(high), "zero": 100 * -low / (high - low)},
             "actions": actions(self._review, self._cards, _ACTIONS),
             "kept": "promptlift-review.json" if self._review.kept_in_file else "",
+            "search": self._search_state(),
+        }
+
+    def _search_state(self) -> dict[str, Any]:
+        """Return where the candidates of a search come from; empty without one."""
+        if not self._review.candidates:
+            return {}
+        optimization = self._review.optimization
+        return {
+            "family": [asdict(member) for member in family(self._review.candidates)],
+            "spending": spending_in_words(optimization),
+            "headroom": one_line((optimization.headroom.text if optimization.headroom else None) or "", 600),
+            "about": SEARCH_ABOUT,
+            "untested": UNTESTED,
         }
 
     def _static(self) -> Markup:
@@ -372,17 +430,3 @@ class VariantReview(CommandWidget):
 
     def _plain(self) -> str:
         return f"VariantReview({len(self._cards)} texts, optimization {self._review.optimization.status})"
-
-
-def _comparison(before: tuple[str, str], after: tuple[str, str]) -> dict[str, Any]:
-    """Return the part of a dialog that compares two named texts."""
-    return {
-        "difference": describe_difference(before[1], after[1]),
-        "diff": diff_lines(before[1], after[1]),
-        "texts": [[name, _shortened(text)] for name, text in (before, after)],
-    }
-
-
-def _shortened(text: str) -> str:
-    kept, cut = shorten(visible(text), _TEXT_CHARS)
-    return f"{kept}\n… {cut:,} more characters" if cut else kept

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.tasks import Failure, VariantsRequest
     from promptlift.service.simulations.prompt_text import PromptText
 
-__all__ = ["VariantAnswer", "VariantsAnswer", "owners_words", "variants_messages"]
+__all__ = [
+    "VariantAnswer",
+    "VariantsAnswer",
+    "owner_records",
+    "owners_words",
+    "prompt_records",
+    "variants_messages",
+]
 
 OWNER_CHARS: Final = 4_000
 FAILURES_SHOWN: Final = 20
@@ -80,7 +87,7 @@ def owners_words(
 def variants_messages(request: VariantsRequest) -> tuple[list[dict[str, str]], str]:
     """Write the two messages of one request, and return them with the mark around the data."""
     prompt, strategies = request.prompt, request.strategies
-    records = [*_prompt_records(prompt), *_owner_records(prompt, request.intent, request.general)]
+    records = [*prompt_records(prompt), *owner_records(prompt, request.intent, request.general)]
     records += [
         {"kind": "failure", "text": storable_line(_failure(one), FAILURE_CHARS)}
         for one in request.failures[:FAILURES_SHOWN]
@@ -117,7 +124,8 @@ def _failure(failure: Failure) -> str:
     return f"{failure.text} ({failure.count} of {failure.total} failures)"
 
 
-def _prompt_records(prompt: PromptText) -> list[dict[str, Any]]:
+def prompt_records(prompt: PromptText) -> list[dict[str, Any]]:
+    """Return the records of a prompt: its text, and what must be kept of it."""
     kept = find_constraints(prompt.content)
     lists = {
         "placeholders": sorted(placeholders(prompt.content)),
@@ -131,9 +139,10 @@ def _prompt_records(prompt: PromptText) -> list[dict[str, Any]]:
     return [*records, {"kind": "keep", **shown}] if shown else records
 
 
-def _owner_records(
+def owner_records(
     prompt: PromptText, intent: Mapping[str, Any] | None, general: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
+    """Return the records of what the owner wants: objective, intent, organization."""
     records: list[dict[str, Any]] = []
     if prompt.objective and prompt.objective.strip():
         records.append({"kind": "objective", "text": storable_text(prompt.objective, OWNER_CHARS)})

@@ -14,17 +14,16 @@ from promptlift.service.optimizations.tasks import RejectedDraft, VariantsReques
 from promptlift.service.optimizations.variants.checks import problems_of
 from promptlift.service.optimizations.variants.logged_words import Repeated
 from promptlift.service.optimizations.variants.request import owners_words
-from promptlift.service.optimizations.variants.strategies import choose_strategies
+from promptlift.service.optimizations.variants.strategies import Strategy, choose_strategies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from promptlift.service.optimizations.tasks import Failure, OptimizationTasks, WrittenDrafts
     from promptlift.service.optimizations.variants.logged_words import LoggedWords
-    from promptlift.service.optimizations.variants.strategies import Strategy
     from promptlift.service.simulations.prompt_text import PromptText
 
-__all__ = ["ROUNDS", "VariantText", "VariantsFailed", "Written", "write_variants"]
+__all__ = ["ROUNDS", "VariantText", "VariantsFailed", "Written", "given_variants", "write_variants"]
 
 ROUNDS: Final = 3
 """Number of times that a variant is requested at most."""
@@ -73,6 +72,17 @@ class Written:
 
     variants: tuple[VariantText, ...]
     problems: tuple[str, ...]
+
+
+def given_variants(candidates: Sequence[Mapping[str, Any]]) -> Written:
+    """Return texts that somebody wrote as variants; what their owner wants is not checked."""
+    work = _Work([])
+    for number, one in enumerate(candidates, start=1):
+        place = _Place(Strategy(f"Candidate {number}", ""))
+        name = work.free_name(storable_line(one.get("name") or "", NAME_CHARS - 8) or place.strategy.name)
+        place.variant = VariantText(name, storable_text(one["content"]), "")
+        work.places.append(place)
+    return work.written()
 
 
 def write_variants(
@@ -188,13 +198,14 @@ class _Work:
                 self.refuse([place], " ".join((*problems, *words)))
                 place.draft = None if problems else _draft(place.strategy, content, repeated)
                 continue
-            name = self._name(storable_line(answer.name, NAME_CHARS - 8) or place.strategy.name)
+            name = self.free_name(storable_line(answer.name, NAME_CHARS - 8) or place.strategy.name)
             place.variant = VariantText(
                 name, content, storable_text(answer.rationale, RATIONALE_CHARS).strip()
             )
             place.problem = ""
 
-    def _name(self, name: str) -> str:
+    def free_name(self, name: str) -> str:
+        """Return a name, changed where another variant has it."""
         taken = {variant.name for variant in self.variants()}
         if name not in taken:
             return name

@@ -7,6 +7,7 @@ from promptlift.service.store.tables.columns import AnyRow, metadata
 from promptlift.service.store.tables.conversations import (
     conversation_contents,
     conversations,
+    deleted_conversations,
     idempotency_keys,
     insights,
     issue_names,
@@ -19,6 +20,8 @@ from promptlift.service.store.tables.counts import (
     conversation_turns,
 )
 from promptlift.service.store.tables.events import deliveries, events, webhooks
+from promptlift.service.store.tables.judges import judge_runs, judge_verdicts, judges
+from promptlift.service.store.tables.labels import labels
 from promptlift.service.store.tables.optimizations import (
     deployments,
     optimization_cells,
@@ -49,12 +52,17 @@ __all__ = [
     "conversation_sums",
     "conversation_turns",
     "conversations",
+    "deleted_conversations",
     "deliveries",
     "deployments",
     "events",
     "idempotency_keys",
     "insights",
     "issue_names",
+    "judge_runs",
+    "judge_verdicts",
+    "judges",
+    "labels",
     "metadata",
     "optimization_cells",
     "optimization_variants",

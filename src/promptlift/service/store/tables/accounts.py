@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Integer, PrimaryKeyConstraint, String, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Integer,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    text,
+)
 
 from promptlift.service.store.tables.columns import ID, account, metadata
 
@@ -16,6 +26,8 @@ accounts = Table(
     # Limits of its own in place of those of the plan, as JSON.
     Column("limits", Text, nullable=False, server_default="{}"),
     Column("settings", Text, nullable=False),
+    # When it was last changed what insights must not say: all that have been read since are others now.
+    Column("exclusions_at", BigInteger, nullable=False, server_default=text("0")),
     Column("created_at", BigInteger, nullable=False),
 )
 

@@ -15,6 +15,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    text,
 )
 
 from promptlift.service.store.tables.columns import ID, account, integers, metadata, numbered, only, reference
@@ -39,6 +40,8 @@ conversations = Table(
     *(Column(name, BigInteger) for name in ("input_tokens", "output_tokens", "tool_calls", "tool_errors")),
     *(Column(name, Float) for name in ("cost", "latency_ms")),
     *integers("created_at", "started_at", "ended_at"),
+    # When it was logged, or when what a list says of it last changed: `changes.stamp`, not the time of the change alone.
+    Column("updated_at", BigInteger, nullable=False, server_default=text("0")),
     Column("message_count", Integer, nullable=False),
     Column("user_turns", Integer, nullable=False),
     Column("response_seconds", Float),
@@ -62,6 +65,8 @@ conversations = Table(
         *("account_id", "prompt_id", "status", "has_insights", "seq"),
     ),
     Index("ix_conversations_account_id_prompt_id_started_at", "account_id", "prompt_id", "started_at"),
+    # What is new to a reader, also of one prompt, is counted and found in this index alone.
+    Index("ix_conversations_account_id_updated_at", "account_id", "updated_at", "prompt_id", "seq"),
     # SQLite uses a partial index only where a term of the query is, word by word, a term of this condition.
     Index(
         "ix_conversations_account_id_prompt_id_source_id",
@@ -82,6 +87,17 @@ conversations = Table(
         "judge_after",
         **only("judging = 'pending' OR judging = 'claimed'"),
     ),
+)
+
+# Conversations that are no longer there, for readers that keep a copy.
+deleted_conversations = Table(
+    "deleted_conversations",
+    metadata,
+    *numbered(),
+    account(),
+    Column("prompt_id", ID, nullable=False),
+    *integers("deleted_at"),
+    Index("ix_deleted_conversations_account_id_deleted_at", "account_id", "deleted_at"),
 )
 
 # Apart from the row, so that lists and counts never read transcripts. Bytes, so that every character survives.

@@ -37,6 +37,9 @@ optimizations = Table(
     # Logged conversations to take scenarios from, in their order; a JSON list, written when the run begins.
     Column("pool", Text),
     Column("experiment", Text),
+    # What could be gained by the logged conversations; and the search with its candidates, edits and outcomes. Both JSON.
+    Column("headroom", Text),
+    Column("search", Text),
     Column("results", Text),
     Column("failure", Text),
     Column("stop_reason", Text),
@@ -100,6 +103,8 @@ simulations = Table(
     Column("ended_by", String(10)),
     # Whether the conversation met each target of the optimization, as JSON; nothing without targets.
     Column("criteria", Text),
+    # Titles of what the judge found wrong, as JSON; nothing where it found nothing.
+    Column("issues", Text),
     Column("error", Text),
     Column("content", LargeBinary),
     Column("created_at", BigInteger, nullable=False),

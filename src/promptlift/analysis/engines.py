@@ -1,0 +1,210 @@
+"""Tables of any engine: opened alike, counted where they live, and only small answers brought to pandas."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import narwhals.stable.v2 as nw
+import pandas as pd
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+__all__ = [
+    "ROWS",
+    "column_name",
+    "count_by",
+    "fetch",
+    "finite_number",
+    "first_known",
+    "floored",
+    "holds_lists",
+    "is_remote",
+    "known_number",
+    "named",
+    "open_table",
+    "with_instant",
+]
+
+ROWS: Final = "_rows"
+# What engines take for syntax in the name of a column is replaced while it is there: metadata.channel has a dot.
+_SAFE: Final = str.maketrans({".": "\ue000", "`": "\ue001", '"': "\ue002"})
+_BACK: Final = str.maketrans({"\ue000": ".", "\ue001": "`", "\ue002": '"'})
+# Frames whose rows are in this process: their columns are read whole where an analysis needs the rows.
+_LOCAL: Final = (
+    nw.Implementation.PANDAS,
+    nw.Implementation.MODIN,
+    nw.Implementation.CUDF,
+    nw.Implementation.POLARS,
+    nw.Implementation.PYARROW,
+)
+_SPARK: Final = (nw.Implementation.PYSPARK, nw.Implementation.PYSPARK_CONNECT)
+_MICROSECONDS: Final = 1_000_000
+_LARGEST: Final = sys.float_info.max
+
+
+def is_remote(table: Any) -> bool:
+    """Whether a table lives in an engine (DuckDB, Spark, Ibis) that is asked, rather than in this process."""
+    if isinstance(table, pd.DataFrame):
+        return False
+    return nw.from_native(table).implementation not in _LOCAL
+
+
+def named(name: str) -> str:
+    """Return the name that a column has in a frame of `open_table`."""
+    return name.translate(_SAFE)
+
+
+def column_name(name: str) -> str:
+    """Return what a column of a frame of `open_table` is really called."""
+    return name.translate(_BACK)
+
+
+def open_table(table: Any) -> nw.LazyFrame[Any]:
+    """Return a table of any engine as a lazy frame whose columns are called as `named` says."""
+    frame: nw.LazyFrame[Any] = nw.from_native(table).lazy()
+    names = frame.collect_schema().names()
+    safe = [named(name) for name in names]
+    if safe == names:
+        return frame
+    if frame.implementation in _SPARK:
+        renamed: nw.LazyFrame[Any] = nw.from_native(frame.to_native().toDF(*safe)).lazy()
+        return renamed
+    return frame.rename({old: new for old, new in zip(names, safe, strict=True) if old != new})
+
+
+def holds_lists(table: Any, column: str) -> bool:
+    """Whether a column of a table that is no pandas table holds lists or records."""
+    return isinstance(nw.from_native(table).collect_schema()[column], nw.List | nw.Array | nw.Struct)
+
+
+def first_known(columns: Sequence[str]) -> nw.Expr:
+    """Return the first of the columns that is not null."""
+    return nw.coalesce(*columns) if len(columns) > 1 else nw.col(columns[0])
+
+
+def known_number(column: str) -> nw.Expr:
+    """Return a column of numbers as float64, null where it is null or NaN."""
+    # By comparing, because not every database behind Ibis can be asked for NaN: it is above infinity, or not comparable.
+    value = nw.col(column).cast(nw.Float64())
+    return nw.when(value <= math.inf).then(value)
+
+
+def finite_number(column: str) -> nw.Expr:
+    """Return a column of numbers as float64, null where it is null, NaN or infinite."""
+    value = nw.col(column).cast(nw.Float64())
+    return nw.when(value.abs() <= _LARGEST).then(value)
+
+
+def with_instant(frame: nw.LazyFrame[Any], times: Sequence[str], name: str) -> nw.LazyFrame[Any]:
+    """Add the first known of some time columns in microseconds since 1970 UTC, null where none is known.
+
+    Whole numbers, because engines cut times by the clock of their session. Times without a zone are UTC.
+
+    Raises
+    ------
+    ValueError
+        When a column does not hold times.
+    """
+    schema = frame.collect_schema()
+    for column in times:
+        if not isinstance(schema[column], nw.Datetime | nw.Date | nw.Unknown):
+            raise ValueError(  # noqa: TRY004  (a column of the table, not an argument)
+                f"Column {column_name(column)} holds {schema[column]}, not times. Convert it to a timestamp in UTC first."
+            )
+    made = _NATIVE_INSTANT.get(frame.implementation)
+    parts = [f"{name}_{place}" for place in range(len(times))]
+    for column, part in zip(times, parts, strict=True):
+        frame = frame.with_columns(nw.col(column).alias(part))
+        if made is None:
+            frame = frame.with_columns(nw.col(part).dt.timestamp("us"))
+        else:
+            frame = nw.from_native(made(frame.to_native(), part)).lazy()
+    return frame.with_columns(first_known(parts).alias(name)).drop(*parts)
+
+
+def _in_duckdb(relation: Any, name: str) -> Any:
+    from duckdb import ColumnExpression, FunctionExpression, StarExpression  # noqa: PLC0415  (an extra)
+
+    instant = FunctionExpression("epoch_us", ColumnExpression(name)).alias(name)
+    return relation.select(StarExpression(exclude=[name]), instant)
+
+
+def _in_spark(frame: Any, name: str) -> Any:
+    from pyspark.sql import functions  # noqa: PLC0415  (an extra)
+
+    if frame.schema[name].dataType.typeName() == "timestamp":
+        return frame.withColumn(name, functions.unix_micros(functions.col(name)))
+    # Without a zone, or a date. What "timestamp" casts to is a setting of the session, so the kind is named in full.
+    naive = functions.col(name).cast("timestamp_ntz")
+    epoch = functions.lit("1970-01-01").cast("timestamp_ntz")
+    return frame.withColumn(name, functions.timestamp_diff("MICROSECOND", epoch, naive))
+
+
+def _in_ibis(table: Any, name: str) -> Any:
+    time = table[name]
+    if time.type().is_date():
+        time = time.cast("timestamp")
+    # Some databases answer with a fraction of a second, which is counted below.
+    seconds = time.epoch_seconds().floor().cast("int64")
+    # Of SQLite, which stores times as texts, Ibis reads no part of a second right.
+    part = 0 if table.get_backend().name == "sqlite" else time.microsecond()
+    return table.mutate(**{name: seconds * _MICROSECONDS + part})
+
+
+_NATIVE_INSTANT: Final = {
+    nw.Implementation.DUCKDB: _in_duckdb,
+    **dict.fromkeys(_SPARK, _in_spark),
+    nw.Implementation.IBIS: _in_ibis,
+}
+
+
+def floored(name: str, span: int) -> nw.Expr:
+    """Return a column of whole numbers, each lowered to a multiple of ``span``."""
+    value = nw.col(name)
+    rest = value % span
+    return value - nw.when(rest < 0).then(rest + span).otherwise(rest)
+
+
+def count_by(frame: nw.LazyFrame[Any], keys: Sequence[str], **sums: nw.Expr) -> pd.DataFrame:
+    """Count the rows of a frame by the values of some columns, in column ``_rows``, and compute what else is asked for."""
+    made = [nw.len().alias(ROWS), *(expression.alias(name) for name, expression in sums.items())]
+    if keys:
+        return fetch(frame.group_by(*dict.fromkeys(named(key) for key in keys)).agg(*made))
+    return fetch(frame.select(*made))
+
+
+def fetch(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
+    """Return the rows of a lazy frame as a pandas table with the dtypes that tables of this library have."""
+    arrow = frame.collect(backend="pyarrow") if frame.implementation.is_polars() else frame.collect()
+    table = arrow.to_arrow()
+    columns: Mapping[str, Any] = {
+        column_name(name): _column(table.column(place)) for place, name in enumerate(table.column_names)
+    }
+    return pd.DataFrame(columns, copy=False)
+
+
+def _column(column: pa.ChunkedArray) -> pd.Series[Any]:
+    """Return a column as pandas has it: nullable truths and whole numbers, UTC times, decimal numbers as float64."""
+    import pyarrow as pa  # noqa: PLC0415  (only where a table is not from pandas)
+
+    kind, types = column.type, pa.types
+    made: pd.Series[Any]
+    if types.is_boolean(kind):
+        made = column.to_pandas(types_mapper={kind: pd.BooleanDtype()}.get)
+    elif types.is_integer(kind):
+        nullable = {pa.int64(): pd.Int64Dtype()}.get if column.null_count else None
+        made = column.cast(pa.int64()).to_pandas(types_mapper=nullable)
+    elif types.is_decimal(kind) or types.is_floating(kind):
+        made = column.cast(pa.float64()).to_pandas()
+    elif types.is_timestamp(kind) or types.is_date(kind):
+        made = pd.Series(pd.DatetimeIndex(column.cast(pa.timestamp("us")).to_numpy())).dt.tz_localize("UTC")
+    elif types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        made = column.to_pandas().astype("str")
+    else:
+        made = column.to_pandas()
+    return made

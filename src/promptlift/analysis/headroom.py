@@ -1,0 +1,164 @@
+"""What mending the issues of a prompt could give, before an optimization spends anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.engines import is_remote, named, open_table
+from promptlift.analysis.long_mentions import KEPT, LABELS, SIGNS_OF_INSIGHTS, judged_here, judged_there
+from promptlift.analysis.mentions import check_top, find_mentions, issues, judged_rows
+from promptlift.analysis.outcomes import OUTCOMES, outcome_codes
+from promptlift.analysis.reading import (
+    collect,
+    count_by_key,
+    count_rows,
+    names_of,
+    with_provenance,
+)
+from promptlift.stats.budget import confirm_passes
+from promptlift.stats.design import theta_of
+from promptlift.stats.evidence import e_threshold
+from promptlift.stats.headroom import points_to_gain
+from promptlift.stats.intervals import check_level, rate_and_interval
+from promptlift.stats.planning import smallest_findable_points
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.stats.budget import Mode
+    from promptlift.stats.evidence import ConfidenceMode
+
+__all__ = ["ANY_ISSUE", "headroom"]
+
+ANY_ISSUE: Final = "(any issue)"
+# An optimization with the usual settings: three variants, ten iterations, fifteen pairs a pass.
+VARIANTS: Final = 3
+ITERATIONS: Final = 10
+PAIRS_A_PASS: Final = 15
+_RATED: Final = ("n_rated", "completed", "rate", "rate_low", "rate_high")
+_KEPT: Final = (
+    *("issue", "n", "total", "share", "share_low", "share_high"),
+    *_RATED,
+    *(f"{name}_without" for name in _RATED),
+)
+
+
+def headroom(
+    conversations: Any,
+    *,
+    mentions: Any = None,
+    mode: Mode = "exploratory",
+    confidence_mode: ConfidenceMode = "moderate",
+    pairs: int | None = None,
+    top: int | None = 10,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Estimate how many points of completion could be gained if issues vanished, and whether a test would find them.
+
+    If an issue vanished, the conversations with it would complete like those without it. That is an upper guess: an issue
+    need not be the cause of the failures that it comes with, and no prompt may mend it.
+
+    Parameters
+    ----------
+    conversations
+        Table with ``conversation_id``, ``issues``, ``task_completed`` and, if there, ``status`` and ``has_insights``.
+    mentions
+        The issues as a long table, one row a mention, such as ``lift.issues()`` gives, instead of the lists; needed where an
+        engine (DuckDB, Spark) has the conversations, and in the same engine.
+    mode, confidence_mode
+        Of the optimization that is thought of.
+    pairs
+        Pairs that its confirmation may use; by default those of its mode with the usual settings, 120 or 240.
+    top
+        How many issues to return; None returns all.
+    level
+        Coverage of each interval.
+
+    Returns
+    -------
+    DataFrame
+        First the row ``(any issue)``, the most that mending everything could give; then one row an issue, the
+        most frequent first. Columns: ``issue``, ``n``, ``total``, ``share`` and of ended conversations with it ``n_rated``, ``completed``,
+        ``rate``, of those without it the same ending in ``_without``, with intervals as of ``issues``; ``points``,
+        ``points_low``, ``points_high``, what is gained if it vanished; ``points_findable``, the smallest gain that the
+        pairs find with 80 % (NaN where they find none); ``enough``, whether the gain may be that large: missing where
+        nothing was counted.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When ``mode``, ``confidence_mode``, ``pairs``, ``top`` or ``level`` cannot be used, ``issues`` does not hold lists,
+        or an engine has only lists.
+    """
+    level = check_level(level)
+    check_top(top)
+    theta = theta_of(mode, confidence_mode)
+    if pairs is None:
+        pairs = PAIRS_A_PASS * confirm_passes(VARIANTS, mode, ITERATIONS)
+    found = issues(conversations, mentions=mentions, top=top, level=level)[list(_KEPT)]
+    table = pd.concat([_any_issue(conversations, mentions, level), found], ignore_index=True)
+    counts = table[["completed", "n_rated", "completed_without", "n_rated_without"]]
+    gained = [points_to_gain(*map(int, row), level=level) for row in counts.itertuples(index=False)]
+    for at, name in enumerate(("points", "points_low", "points_high")):
+        table[name] = np.array([points[at] for points in gained], dtype=float)
+    findable = smallest_findable_points(pairs, e_threshold=e_threshold(confidence_mode), theta=theta)
+    table["points_findable"] = np.nan if findable is None else findable
+    enough = (table["points_high"] >= table["points_findable"]).astype("boolean")
+    table["enough"] = enough.mask(table["points_high"].isna())
+    return with_provenance(
+        table, conversations, "headroom", level=level, pairs=pairs, e_threshold=e_threshold
+    )
+
+
+def _any_issue(conversations: Any, mentions: Any, level: float) -> pd.DataFrame:
+    """Count the conversations that have any issue at all, as `issues` counts those of one."""
+    judged = _judged(conversations, mentions)
+    if mentions is None:
+        named_any = np.isin(np.arange(len(judged)), find_mentions(judged["issues"], "issues").row)
+        marks = [[ANY_ISSUE] if one else [] for one in named_any.tolist()]
+        judged = judged.assign(issues=pd.Series(marks, judged.index, dtype=object))
+        table = issues(judged, top=1, level=level)
+    else:
+        table = issues(conversations, mentions=_all_alike(mentions), top=1, level=level)
+    if not table.empty:
+        return table[list(_KEPT)]
+    counted = count_rows(judged, [name for name in ("status", "task_completed") if name in names_of(judged)])
+    outcomes = count_by_key(
+        outcome_codes(counted.frame).astype(np.intp), len(OUTCOMES), counted.weight
+    ).tolist()
+    total, n, completed = sum(outcomes), sum(outcomes[2:]), outcomes[3]
+    row: dict[str, Any] = {"issue": ANY_ISSUE, "n": 0, "total": total}
+    row |= _rate(0, total, ("share", "share_low", "share_high"), level)
+    row |= {"n_rated": 0, "completed": 0, **_rate(0, 0, ("rate", "rate_low", "rate_high"), level)}
+    row |= {"n_rated_without": n, "completed_without": completed}
+    row |= _rate(completed, n, ("rate_without", "rate_low_without", "rate_high_without"), level)
+    return pd.DataFrame([row]).astype({"issue": "str"})[list(_KEPT)]
+
+
+def _judged(conversations: Any, mentions: Any) -> Any:
+    """Return the conversations that have insights: in pandas, or in the engine that has them."""
+    if is_remote(conversations):
+        return judged_there(open_table(conversations)).filter(nw.col(KEPT)).to_native()
+    columns = ["conversation_id", "task_completed", "status", "has_insights", *SIGNS_OF_INSIGHTS]
+    columns += ["issues"] if mentions is None else []
+    present = names_of(conversations)
+    frame = collect(conversations, list(dict.fromkeys(name for name in columns if name in present)))
+    return frame[judged_rows(frame, "issues") if mentions is None else judged_here(frame)]
+
+
+def _all_alike(mentions: Any) -> Any:
+    """Return a long table of issues in which all have one title."""
+    label = named(LABELS["issues"])
+    frame = nw.from_native(mentions)
+    told = ~nw.col(label).is_null() & (nw.col(label).cast(nw.String()).str.strip_chars() != "")
+    return frame.filter(told).with_columns(nw.lit(ANY_ISSUE).alias(label)).to_native()
+
+
+def _rate(x: int, n: int, names: Sequence[str], level: float) -> dict[str, float]:
+    return dict(zip(names, map(float, rate_and_interval(x, n, level=level)), strict=True))

@@ -1,0 +1,227 @@
+"""Labels of people as every corrected number reads them: one answer a conversation, and the chance of its draw.
+
+A table of labels has one row an answer: ``conversation_id``, ``question`` (the column that it answers, such as
+task_completed), ``value`` (yes or no), ``labeller``, ``labelled_at`` and ``chance``, with which the conversation was drawn
+(missing where nobody knows). A wide table, such as ``browser.labels``, has a column for each question instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+
+from promptlift.analysis.reading import collect, names_of
+from promptlift.errors import FrameError
+from promptlift.stats.labels import LabelledGroup, too_few_labels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "LABEL_COLUMNS",
+    "QUESTIONS",
+    "WORDS",
+    "Answers",
+    "LabelledRows",
+    "all_columns",
+    "answers_to",
+    "label_rows",
+]
+
+KEY: Final = "conversation_id"
+LABEL_COLUMNS: Final = (KEY, "question", "value", "labeller", "labelled_at", "chance")
+# Another name of a question.
+QUESTIONS: Final = {"completed": "task_completed"}
+WORDS: Final = {"true": 1.0, "yes": 1.0, "1": 1.0, "1.0": 1.0, "false": 0.0, "no": 0.0, "0": 0.0, "0.0": 0.0}
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The labels of one question.
+
+    Attributes
+    ----------
+    table
+        ``value`` (1 and 0) and ``chance`` by conversation_id, only where the chance is known.
+    question
+        The column that is answered.
+    n_disputed
+        Conversations that as many labellers call one thing as the other, which are left out.
+    without_chance
+        Ids of conversations whose labels have no chance, which are left out.
+    others
+        Questions that the labels answer instead, where none answers this one.
+    """
+
+    table: pd.DataFrame
+    question: str
+    n_disputed: int
+    without_chance: frozenset[str]
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Judged conversations with the labels of some, row by row.
+
+    Attributes
+    ----------
+    judged
+        What the judge says, 1 and 0; NaN where it says nothing.
+    label, chance
+        What a person says, and the chance of the draw; NaN without a label.
+    unknown_chance
+        Which rows have a label of unknown chance.
+    answers
+        Where the labels come from.
+    """
+
+    judged: NDArray[np.float64]
+    label: NDArray[np.float64]
+    chance: NDArray[np.float64]
+    unknown_chance: NDArray[np.bool_]
+    answers: Answers
+
+    def group(self, rows: NDArray[np.bool_]) -> LabelledGroup:
+        """Return the judged conversations among some rows, as the statistics take them."""
+        mine = rows & ~np.isnan(self.judged)
+        labelled = mine & ~np.isnan(self.label)
+        return LabelledGroup(
+            self.label[labelled],
+            self.judged[labelled],
+            self.judged[mine & np.isnan(self.label)],
+            chances=self.chance[labelled],
+        )
+
+    def refusal(self, rows: NDArray[np.bool_], name: str = "") -> str:
+        """Return in words why some rows cannot be corrected; empty where they can."""
+        if self.answers.others:
+            asked, there = self.answers.question, " and ".join(self.answers.others)
+            return f"The labels answer {there}, not {asked}: a rate is corrected only by labels of its own question."
+        short = too_few_labels(self.group(rows), name)
+        picked = int((rows & self.unknown_chance).sum())
+        if not short or not picked:
+            return short
+        said = f"{picked:,} label{' has' if picked == 1 else 's have'} no chance with which the conversation was drawn"
+        return (
+            f"{said}: labels that were picked by hand, by low confidence or by search show where the judge errs, not how "
+            f"often. Draw at random, with analysis.label_plan. {short}"
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the attributes of a result say of the labels."""
+        return {
+            "question": self.answers.question,
+            "n_labels": int((~np.isnan(self.label) & ~np.isnan(self.judged)).sum()),
+            "n_disputed": self.answers.n_disputed,
+            "n_without_chance": len(self.answers.without_chance),
+            "n_unmatched": len(self.answers.table) - int((~np.isnan(self.label)).sum()),
+        }
+
+
+def answers_to(labels: Any, question: str) -> Answers:
+    """Read the labels of one question.
+
+    Where several people answered, the majority counts.
+
+    Raises
+    ------
+    FrameError
+        When a column is missing.
+    ValueError
+        When an answer is not yes or no, or a chance is not above 0 and at most 1.
+    """
+    present = names_of(labels)
+    wide = "question" not in present
+    value = question if wide else "value"
+    needed = [KEY, value] if wide else [KEY, "question", "value"]
+    if missing := [name for name in needed if name not in present]:
+        hint = f"A table of labels has the columns {', '.join(LABEL_COLUMNS)}, one row an answer."
+        raise FrameError(missing, present, hint=hint)
+    frame = collect(labels, [*needed, *(["chance"] if "chance" in present else [])])
+    others: tuple[str, ...] = ()
+    if not wide:
+        asked = frame["question"].astype("str").replace(QUESTIONS)
+        others = () if asked.eq(question).any() or frame.empty else tuple(sorted(asked.dropna().unique()))
+        frame = frame[asked == question]
+    frame = frame[frame[value].notna() & frame[KEY].notna()]
+    answer = _yes_or_no(frame[value])
+    chance = _chances(frame["chance"]) if "chance" in frame else np.full(len(frame), np.nan)
+    rows = pd.DataFrame({KEY: frame[KEY].astype("str").to_numpy(), "value": answer, "chance": chance})
+    by_id = rows.groupby(KEY, sort=False).agg(value=("value", "mean"), chance=("chance", "first"))
+    settled = by_id[by_id["value"] != 0.5]
+    known = settled["chance"].notna()
+    table = settled[known].assign(value=(settled.loc[known, "value"] > 0.5).astype(np.float64))
+    return Answers(table, question, len(by_id) - len(settled), frozenset(settled.index[~known]), others)
+
+
+def label_rows(labels: Any, ids: pd.Series[Any], judged: NDArray[np.float64], question: str) -> LabelledRows:
+    """Put the labels of a question to the conversations that have been judged.
+
+    Parameters
+    ----------
+    labels
+        Table of labels.
+    ids
+        The conversation of each row.
+    judged
+        The judge's answer of each row, NaN where it has none.
+    question
+        The column that was judged.
+
+    Raises
+    ------
+    FrameError
+        When the labels lack a column.
+    ValueError
+        When a label cannot be read, or a labelled conversation is there twice.
+    """
+    answers = answers_to(labels, question)
+    names = ids.astype("str")
+    found = answers.table.reindex(names)
+    label = found["value"].to_numpy(np.float64)
+    twice = names[names.duplicated(keep=False).to_numpy() & ~np.isnan(label)]
+    if len(twice):
+        raise ValueError(
+            f"The labelled conversation {twice.iloc[0]!r:.80} is in the table more than once. Pass one row for each conversation."
+        )
+    unknown = names.isin(answers.without_chance).to_numpy(dtype=bool)
+    return LabelledRows(judged, label, found["chance"].to_numpy(np.float64), unknown, answers)
+
+
+def all_columns(conversations: Any) -> pd.DataFrame:
+    """Return a table of any engine in pandas, with the ids that labels are matched by.
+
+    Raises
+    ------
+    FrameError
+        When the table has no conversation_id.
+    """
+    present = names_of(conversations)
+    if KEY not in present:
+        raise FrameError([KEY], present, hint="Labels are matched with conversations by their id.")
+    return collect(conversations, present)
+
+
+def _yes_or_no(column: pd.Series[Any]) -> NDArray[np.float64]:
+    given = column.astype("object")
+    # True is "true", 1 is "1", and a file without types holds the words themselves.
+    answers = given.map(lambda one: WORDS.get(str(one).strip().lower(), np.nan)).astype(np.float64)
+    if answers.isna().any():
+        strange = given[answers.isna()].iloc[0]
+        raise ValueError(
+            f"A label of a yes/no question is {strange!r:.60}. Labels are true and false, or yes and no."
+        )
+    return np.asarray(answers.to_numpy(), np.float64)
+
+
+def _chances(column: pd.Series[Any]) -> NDArray[np.float64]:
+    chance = pd.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    if ((chance <= 0.0) | (chance > 1.0)).any():
+        raise ValueError(
+            "chance must be above 0 and at most 1: the chance with which the conversation was drawn."
+        )
+    return np.asarray(chance)

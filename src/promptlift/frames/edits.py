@@ -1,0 +1,97 @@
+"""The table of the edits that searches wrote."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptlift.frames.columns import read_table
+from promptlift.frames.layouts import EDITS
+from promptlift.frames.optimizations import value_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+
+Row = dict[str, Any]
+
+
+def edits_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Make the table of edits, one row each, in the order in which they were written.
+
+    Parameters
+    ----------
+    items
+        One an optimization: ``id`` and ``variants`` as the service gave them. Variants without a search have no edits.
+
+    Returns
+    -------
+    tuple
+        The table, and counts of unusable values by column.
+    """
+    names = [column.name for column in EDITS if not column.path]
+    computed: dict[str, list[Any]] = {name: [] for name in names}
+    rows: list[Row] = []
+    for item in items:
+        for edit, having in _edits_of(item["variants"]):
+            rows.append(edit)
+            values = {"optimization_id": item["id"], **_where(edit, having), **_evidence(edit)}
+            for name in names:
+                computed[name].append(values[name])
+    return read_table(EDITS, rows, **computed)
+
+
+def _edits_of(variants: Sequence[Row]) -> Iterator[tuple[Row, list[Row]]]:
+    """Yield each edit with the variants that list it, the oldest first.
+
+    What became of an edit is as the winner says, else the finalist, else the newest variant that lists it.
+    """
+    found: dict[Any, list[tuple[Row, Row]]] = {}
+    for variant in sorted(variants, key=_age):
+        for edit in _objects(variant.get("edits")):
+            found.setdefault(edit.get("id"), []).append((edit, variant))
+    for listed in found.values():
+        edit, _ = max(enumerate(listed), key=lambda one: (_weight(one[1][1]), one[0]))[1]
+        yield edit, [variant for _, variant in listed]
+
+
+def _weight(variant: Row) -> int:
+    return 2 * (variant.get("isWinner") is True) + int(value_at(variant, "search.state") == "finalist")
+
+
+def _where(edit: Row, having: Sequence[Row]) -> Row:
+    """Return which variants have an edit; a variant lists what was left out of it too."""
+    identifier = edit.get("id")
+    made = [
+        one
+        for one in having
+        if next(own for own in _objects(one.get("edits")) if own.get("id") == identifier).get("state")
+        == "kept"
+    ]
+    first = (made or having)[0]
+    return {
+        "variant_id": first.get("id"),
+        "variant": first.get("name"),
+        "generation": first.get("generation"),
+        "variant_ids": [str(one.get("id")) for one in made],
+        "in_winner": any(one.get("isWinner") is True for one in made),
+    }
+
+
+def _evidence(edit: Row) -> Row:
+    places = _objects(edit.get("evidence"))
+    return {
+        "n_evidence": len(places),
+        "conversation_ids": [str(one.get("conversationId") or "") for one in places],
+        "quotes": [str(one.get("quote") or "") for one in places],
+    }
+
+
+def _objects(value: Any) -> list[Row]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _age(variant: Row) -> tuple[float, float]:
+    generation, number = variant.get("generation"), variant.get("number")
+    known = [float(one) if isinstance(one, int) else float("inf") for one in (generation, number)]
+    return known[0], known[1]

@@ -1,0 +1,142 @@
+"""What a search for a better prompt found: edits with their evidence, candidates, headroom, and what it may spend. Ours."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, get_args
+
+from pydantic import Field
+
+from promptlift.schema.columns import Column
+from promptlift.schema.model import ApiModel
+
+EditOperation = Literal["add", "replace", "delete"]
+EDIT_OPERATIONS: Final[tuple[EditOperation, ...]] = get_args(EditOperation)
+EditState = Literal["kept", "pruned", "refused"]
+EDIT_STATES: Final[tuple[EditState, ...]] = get_args(EditState)
+CandidateState = Literal["testing", "pool", "rejected", "finalist"]
+CANDIDATE_STATES: Final[tuple[CandidateState, ...]] = get_args(CandidateState)
+SearchSetting = Literal["on", "off"]
+SEARCH_DEFAULT: Final[SearchSetting] = "off"
+
+
+class EditEvidence(ApiModel):
+    """A place in a conversation that shows why an edit was written."""
+
+    conversation_id: str | None = None
+    """The conversation: a logged one, or a simulated one of the same optimization."""
+    quote: str = ""
+    """The words, as they stand there. Hostile text."""
+
+
+class Edit(ApiModel):
+    """One change of a prompt that a search made, and what its conversations say of it."""
+
+    id: Annotated[str, Column(name="edit_id")]
+    """The same in every candidate that has the edit."""
+    operation: Annotated[str | None, Column(categories=EDIT_OPERATIONS)] = None
+    """``add``, ``replace`` or ``delete``."""
+    anchor: Annotated[str, Column()] = ""
+    """The text of the prompt that is replaced or deleted, or after which the new text stands; empty for its end."""
+    text: Annotated[str, Column()] = ""
+    """The new text; empty for a deletion."""
+    symptom: Annotated[str, Column()] = ""
+    """What goes wrong in the conversations."""
+    cause: Annotated[str, Column()] = ""
+    """Why, as the writer sees it."""
+    evidence: list[EditEvidence] = Field(default_factory=list)
+    won: Annotated[int | None, Column()] = None
+    """Cells that were completed with the edit and not without it. Candidates with and without it are compared, so other
+    edits may have had their part in it."""
+    lost: Annotated[int | None, Column()] = None
+    """Cells that were completed without the edit and not with it."""
+    tied: Annotated[int | None, Column()] = None
+    """Cells that ended alike."""
+    effect: Annotated[float | None, Column(unit="percentage points")] = None
+    """Points of completion that the edit is worth by all conversations of the search; ``None`` before it was tested."""
+    state: Annotated[str | None, Column(categories=EDIT_STATES)] = None
+    """``kept``, ``pruned`` (left out again because it earned nothing) or ``refused`` (never part of a prompt)."""
+    reason: Annotated[str | None, Column()] = None
+    """Why it was refused or pruned."""
+
+
+class CandidateSearch(ApiModel):
+    """What the search measured of one candidate. It decides who is confirmed, and nothing else."""
+
+    pairs: Annotated[int, Column(name="search_pairs")] = 0
+    """Cells on which it talked beside the candidate that its generation was tested against."""
+    won: Annotated[
+        int, Column(name="search_won", meaning="Of these, cells that only this candidate completed.")
+    ] = 0
+    lost: Annotated[
+        int, Column(name="search_lost", meaning="Of these, cells that only the other one completed.")
+    ] = 0
+    tied: Annotated[int, Column(name="search_tied", meaning="Of these, cells that ended alike.")] = 0
+    points: Annotated[float | None, Column(name="search_points", unit="percentage points")] = None
+    """Percentage points of completion that it is better than the original, estimated from all conversations of the search;
+    ``None`` before it has talked."""
+    points_low: Annotated[float | None, Column(name="search_points_low", unit="percentage points")] = None
+    """Lower end of its interval, 90 %."""
+    points_high: Annotated[
+        float | None,
+        Column(
+            name="search_points_high", unit="percentage points", meaning="Upper end of its interval, 90 %."
+        ),
+    ] = None
+    conversations_spent: Annotated[int | None, Column(name="search_conversations")] = None
+    """Conversations of the search up to the last test of the candidate."""
+    state: Annotated[str | None, Column(name="search_state", categories=CANDIDATE_STATES)] = None
+    """``testing``, ``pool``, ``rejected`` or ``finalist``."""
+    reason: Annotated[str | None, Column(name="search_reason")] = None
+    """How its test ended."""
+
+
+class HeadroomIssue(ApiModel):
+    """One issue of the logged conversations, and what would be gained if it vanished."""
+
+    title: str
+    n: int
+    """Conversations with it."""
+    points: float | None = None
+    points_low: float | None = None
+    points_high: float | None = None
+
+
+class Headroom(ApiModel):
+    """The most that mending everything could give, by the logged conversations, before anything is spent."""
+
+    conversations: int | None = None
+    """Logged conversations that were judged."""
+    completed: int | None = None
+    points: float | None = None
+    """Percentage points of completion that would be gained if every issue vanished; ``None`` where nothing was counted."""
+    points_low: float | None = None
+    points_high: float | None = None
+    level: float | None = None
+    """Level of the intervals as a fraction."""
+    points_findable: float | None = None
+    """The smallest gain that the confirmation finds with 80 % probability; ``None`` where it finds none."""
+    enough: bool | None = None
+    """Whether the gain may be that large; ``None`` where too little is known to say so."""
+    text: str | None = None
+    """The same in words."""
+    issues: list[HeadroomIssue] = Field(default_factory=list)
+    """The most frequent ones."""
+
+
+class Spending(ApiModel):
+    """Conversations of one part of an optimization."""
+
+    planned: int | None = None
+    """The most that it may hold."""
+    spent: int | None = None
+
+
+class SearchPlan(ApiModel):
+    """What the parts of an optimization may spend, and have spent."""
+
+    search: Spending = Field(default_factory=Spending)
+    confirmation: Spending = Field(default_factory=Spending)
+    verification: Spending = Field(default_factory=Spending)
+    generations_max: int | None = None
+    generations: int | None = None
+    """Generations so far."""

@@ -1,0 +1,73 @@
+"""The lift on pairs that were measured after the decision, in its API form: of the verification, or of a regression test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import orjson
+
+from promptlift.service.deployments.regression_test import pairs_of
+from promptlift.service.store import optimizations
+from promptlift.stats import expected_lift
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from promptlift.service.store.tables import AnyRow
+    from promptlift.stats.pairs import PairAnalysis
+
+__all__ = ["keep_regression_lift", "verified_effect"]
+
+# Fields of the API and the attributes of an analysis that they have.
+_VERIFIED: Final = {
+    "liftVerified": "lift",
+    "liftVerifiedLow": "lift_low",
+    "liftVerifiedHigh": "lift_high",
+    "liftPointsVerified": "lift_points",
+    "liftPointsVerifiedLow": "lift_points_low",
+    "liftPointsVerifiedHigh": "lift_points_high",
+}
+_COUNTS: Final = ("n11", "n10", "n01", "n00")
+
+
+def verified_effect(
+    analysis: PairAnalysis | None,
+    *,
+    dropped: int = 0,
+    by: Literal["verification", "regression-test"] = "verification",
+) -> dict[str, Any]:
+    """Return the lift on the pairs after the decision; nothing but ``None`` where there are none."""
+    return {
+        **{name: None if analysis is None else getattr(analysis, of) for name, of in _VERIFIED.items()},
+        "verifiedPairs": None if analysis is None else pairs_of(analysis, dropped),
+        "verifiedBy": None if analysis is None else by,
+    }
+
+
+def keep_regression_lift(
+    connection: Connection, optimization: AnyRow, variant: AnyRow, pooled: PairAnalysis, *, dropped: int
+) -> None:
+    """Keep what the regression test of the winner says of its lift, in the results of its optimization.
+
+    The test ran after the decision, on cells of its own and against the same original, so its pairs are as good as those
+    of the verification, and more.
+    """
+    document = orjson.loads(optimization.results or "{}")
+    results, of_variant = document.get("results"), document.get("variants", {}).get(str(variant.number))
+    if not results or not of_variant or results.get("winningVariantId") != variant.id:
+        return
+    prior = orjson.loads(optimization.experiment)["settings"]["prior_sd_points"]
+    expected = expected_lift(
+        *(results["pairs"][name] for name in _COUNTS),
+        prior_sd_points=prior,
+        standard_error_points=results["standardErrorPoints"],
+        verified_points=pooled.lift_points,
+    )
+    fields = {
+        **verified_effect(pooled, dropped=dropped, by="regression-test"),
+        "liftExpected": expected.percent,
+        "liftPointsExpected": expected.points,
+    }
+    results |= fields
+    of_variant |= fields
+    optimizations.change(connection, optimization.id, {"results": orjson.dumps(document).decode()})

@@ -1,0 +1,1 @@
+"""Judges of one's own: their versions, the runs that put them to conversations, and their alignment with labels."""

@@ -1,0 +1,318 @@
+"""Improve the rubric of a judge by labels, and measure it on labels that the improvement never saw.
+
+Half of the labels learn. A model reads conversations on which the judge is wrong and proposes edits of the rubric; what
+makes the judge right more often on this half is kept, for as long as that works. The other half is judged only then, by
+the old rubric and by the new one, and an exact test decides: no number of tries on the first half makes it pass by chance
+more often than its level says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import orjson
+
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.judges import versions
+from promptlift.service.judges.question import JudgeText
+from promptlift.service.judges.rubric_edits import (
+    EDITS_MAX,
+    Edit,
+    Mistake,
+    RubricEdits,
+    apply,
+    edits_messages,
+    refused,
+)
+from promptlift.service.judges.run import JudgeRun
+from promptlift.service.llm.failures import LlmBadAnswer
+from promptlift.service.optimizations.variants.logged_words import LoggedWords
+from promptlift.service.store import accounts, judges, verdicts
+from promptlift.stats.agreement import kappa_interval
+from promptlift.stats.differences import sign_test_p
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from promptlift.service.judges.run import Tried
+
+__all__ = ["Alignment", "split"]
+
+LEVEL: Final = 0.95
+# Labelled conversations of one reflection: those on which the judge is wrong, and of either answer on which it is right.
+WRONG_SHOWN: Final = 8
+RIGHT_SHOWN: Final = 1
+# After so many proposals in a row that do not help, no more are asked for.
+GIVE_UP_AFTER: Final = 2
+# Answers that a kill may lose.
+_SAVE_EVERY: Final = 16
+
+
+def split(labels: Mapping[str, bool], seed: int) -> tuple[list[str], list[str]]:
+    """Split labels at random into a half that learns and a half that measures, with the same share of yes in both."""
+    train: list[str] = []
+    test: list[str] = []
+    for value in (True, False):
+        own = sorted(
+            (one for one, label in labels.items() if label is value), key=lambda one: _draw(seed, one)
+        )
+        # The odd one out of each answer goes to the smaller half.
+        half = len(own) // 2 + (len(own) % 2 if len(train) <= len(test) else 0)
+        train += own[:half]
+        test += own[half:]
+    return train, test
+
+
+def _draw(seed: int, *of: object) -> bytes:
+    return hashlib.sha256(repr((seed, *of)).encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What the half that learns has led to."""
+
+    text: JudgeText
+    edits: list[dict[str, Any]]
+    why_not: str
+
+
+class Alignment(JudgeRun):
+    """Improve one version of a judge; see the module and ``JudgeRun``.
+
+    Every answer of the model is kept in the run's state, so the run goes on after a kill with the same edits.
+    """
+
+    _state: dict[str, Any]
+    _contents: dict[str, str]
+    _labels: dict[str, bool]
+
+    def carry_on(self) -> None:
+        """Learn, measure, and keep a new version if it is better by the test."""
+        self.start()
+        self._read_state()
+        original = JudgeText.of(self.judge)
+        train, test = split(self._labels, self.settings["seed"])
+        learned = self._learn(original, train)
+        before = self._answers(original, test)
+        after = before if learned.text == original else self._answers(learned.text, test)
+        both = [one for one in test if one in before and one in after]
+        result = _measured(self._labels, both, before, after)
+        used = len(both) + len(self._answers(original, train))
+        improved = result["p"] < 1 - LEVEL and result["kappa_after"] > result["kappa_before"]
+        with self.transaction() as connection:
+            version = None
+            if improved:
+                accounts.lock(connection, self.row.account_id)
+                newest = judges.find(connection, self.row.account_id, self.judge.judge_id, lock=True)
+                values = {
+                    "name": self.judge.name,
+                    "question": original.question,
+                    "rubric": learned.text.rubric,
+                }
+                kept = {"examples": self.judge.examples, "llm_model": self.judge.llm_model}
+                row = versions.add_version(
+                    connection, self.row.account_id, newest, {**values, **kept}, origin="aligned"
+                )
+                version = row.version
+            document = {
+                "improved": improved,
+                "sentence": _sentence(self.judge, learned, result, version),
+                "newVersion": version,
+                "labels": used,
+                "labelsLeftOut": self.settings["leftOut"] + len(self.settings["labels"]) - used,
+                "train": len(train),
+                "test": len(both),
+                **_figures(result),
+                "level": LEVEL,
+                "rubric": None if learned.text == original else learned.text.rubric,
+                "edits": learned.edits,
+            }
+            self.complete(connection, result=orjson.dumps(document).decode())
+
+    def _read_state(self) -> None:
+        self._labels = self.settings["labels"]
+        self._state = orjson.loads(self.row.state) if self.row.state else {"answers": {}, "written": []}
+        with self.database.read() as connection:
+            ids = list(self._labels)
+            self._contents = verdicts.contents(connection, self.row.account_id, ids)
+            known = verdicts.known(connection, self.judge.id, ids, self.analyser)
+        # Deleted since the run was asked for.
+        self._labels = {one: value for one, value in self._labels.items() if one in self._contents}
+        self._known(JudgeText.of(self.judge)).update(known)
+
+    # Learning
+
+    def _learn(self, original: JudgeText, train: Sequence[str]) -> _Learned:
+        text, failures = original, 0
+        edits: list[dict[str, Any]] = []
+        tried: list[str] = []
+        words = LoggedWords([original.question, original.rubric], self._contents.values())
+        exclusions = read_exclusions(self._exclusions)
+        answers = self._answers(text, train)
+        for generation in range(1, self.settings["generations"] + 1):
+            wrong = [one for one in train if answers.get(one, self._labels[one]) != self._labels[one]]
+            if not wrong or failures == GIVE_UP_AFTER:
+                break
+            proposed = self._proposed(generation, text, answers, wrong, tried)
+            refusals = {
+                edit: refused(edit, text.rubric, words=words, exclusions=exclusions) for edit in proposed
+            }
+            edits += [one.to_wire(generation, "refused", why) for one, why in refusals.items() if why]
+            rubric, used = apply(text.rubric, [edit for edit, why in refusals.items() if why is None])
+            child = replace(text, rubric=rubric)
+            helps = False
+            if used:
+                found = self._answers(child, train)
+                helps = self._right(found, train) > self._right(answers, train)
+                if helps:
+                    text, answers = child, found
+            edits += [edit.to_wire(generation, "kept" if helps else "rejected") for edit in used]
+            tried += [] if helps else [edit.text or f"(without) {edit.anchor}" for edit in used]
+            failures = 0 if helps else failures + 1
+        right, judged = self._right(answers, train), len(answers)
+        why_not = (
+            f"it agrees with all {judged} labels that it could learn from"
+            if text == original and right == judged
+            else f"no proposed change made it right more often on the {judged} labels that it learns from ({right} right)"
+        )
+        return _Learned(text, edits, why_not)
+
+    def _right(self, answers: Mapping[str, bool], ids: Iterable[str]) -> int:
+        return sum(answers.get(one) == self._labels[one] for one in ids)
+
+    def _proposed(
+        self,
+        generation: int,
+        text: JudgeText,
+        answers: Mapping[str, bool],
+        wrong: Sequence[str],
+        tried: Sequence[str],
+    ) -> list[Edit]:
+        """Ask for edits, or read those that were written before the run was interrupted."""
+        written: list[list[dict[str, Any]]] = self._state["written"]
+        shown = self._shown(generation, answers, wrong)
+        messages, names = edits_messages(text, shown, tried=tried, seed=self.settings["seed"] + generation)
+        if len(written) < generation:
+            self.check_limits()
+            try:
+                answer = self.calls.chat(messages, purpose="reflection", model=self.model, schema=RubricEdits)
+            except LlmBadAnswer:
+                written.append([])
+            else:
+                self.spend(answer.prompt_tokens, answer.completion_tokens)
+                written.append([one.model_dump() for one in answer.parsed.edits])
+            self._save()
+        return list(dict.fromkeys(Edit.read(one, names) for one in written[generation - 1][:EDITS_MAX]))
+
+    def _shown(self, generation: int, answers: Mapping[str, bool], wrong: Sequence[str]) -> list[Mistake]:
+        """Return conversations to reflect on: mistakes of both kinds in turn, others in each generation, and some that are right."""
+        order = sorted(wrong, key=lambda one: _draw(self.settings["seed"], generation, one))
+        kinds = [[one for one in order if self._labels[one] is value] for value in (True, False)]
+        turns = [one for pair in zip(*map(_padded, kinds), strict=False) for one in pair if one is not None]
+        right = sorted(
+            (one for one in answers if answers[one] == self._labels[one]),
+            key=lambda one: _draw(self.settings["seed"], generation, one),
+        )
+        some = [
+            one
+            for value in (True, False)
+            for one in [each for each in right if self._labels[each] is value][:RIGHT_SHOWN]
+        ]
+        return [
+            Mistake(one, self._contents[one], self._labels[one], answers[one])
+            for one in [*turns[:WRONG_SHOWN], *some]
+        ]
+
+    # Answers
+
+    def _known(self, text: JudgeText) -> dict[str, bool | None]:
+        key = hashlib.sha256(text.rubric.encode()).hexdigest()
+        known: dict[str, bool | None] = self._state["answers"].setdefault(key, {})
+        return known
+
+    def _answers(self, text: JudgeText, ids: Sequence[str]) -> dict[str, bool]:
+        """Return the answers to conversations, those that could not be judged left out."""
+        known = self._known(text)
+        unsaved = 0
+
+        def keep(tried: Sequence[Tried]) -> None:
+            nonlocal unsaved
+            known.update(
+                {one.id: one.verdict.answer if one.verdict else None for one in tried if one.gone is None}
+            )
+            unsaved += len(tried)
+            if unsaved >= _SAVE_EVERY:
+                unsaved = 0
+                self._save()
+
+        todo = [(one, self._contents[one]) for one in ids if one not in known]
+        if todo:
+            try:
+                self.judge_all(text, todo, keep)
+            finally:
+                self._save()
+        return {one: answer for one in ids if (answer := known.get(one)) is not None}
+
+    def _save(self) -> None:
+        with self.transaction() as connection:
+            judges.change_run(connection, self.row.id, {"state": orjson.dumps(self._state).decode()})
+
+
+def _padded(ids: list[str]) -> list[str | None]:
+    return [*ids, *[None] * (WRONG_SHOWN - len(ids))]
+
+
+def _measured(
+    labels: Mapping[str, bool], ids: Sequence[str], before: Mapping[str, bool], after: Mapping[str, bool]
+) -> dict[str, Any]:
+    """Compare two rubrics on the labels that measure."""
+    pairs = Counter((before[one] == labels[one], after[one] == labels[one]) for one in ids)
+    better, worse = pairs[False, True], pairs[True, False]
+    found: dict[str, Any] = {"n": len(ids), "better": better, "worse": worse}
+    # One-sided: the chance of so few losses, or fewer, if both rubrics are alike.
+    found["p"] = sign_test_p(worse, better, alternative="worse")
+    for name, answers in (("before", before), ("after", after)):
+        counts = np.zeros((2, 2), np.int64)
+        for one in ids:
+            counts[int(not labels[one]), int(not answers[one])] += 1
+        found[f"agreement_{name}"] = float(np.trace(counts) / max(len(ids), 1))
+        ends = kappa_interval(counts, LEVEL)
+        found |= dict(zip((f"kappa_{name}", f"kappa_{name}_low", f"kappa_{name}_high"), ends, strict=True))
+    return found
+
+
+def _figures(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the figures as the API gives them: a kappa that is not defined is null."""
+    names = {
+        f"{figure}_{when}{end}": f"{figure}{when.title()}{end.removeprefix('_').title()}"
+        for figure, ends in (("agreement", ("",)), ("kappa", ("", "_low", "_high")))
+        for when in ("before", "after")
+        for end in ends
+    }
+    names |= {"better": "better", "worse": "worse", "p": "p"}
+    return {
+        wire: None if isinstance(result[name], float) and math.isnan(result[name]) else result[name]
+        for name, wire in names.items()
+    }
+
+
+def _sentence(judge: Any, learned: _Learned, result: Mapping[str, Any], version: int | None) -> str:
+    figures = f"kappa {result['kappa_before']:.2f}"
+    seen = f"{result['n']} labels that the improvement never saw"
+    if learned.text.rubric == (judge.rubric or ""):
+        return (
+            f"The judge {judge.name!r} cannot be improved by these labels: {learned.why_not}. On {seen} it is right in "
+            f"{result['agreement_before']:.0%} ({figures})."
+        )
+    change = f"{figures} before, {result['kappa_after']:.2f} after; {result['better']} right that were wrong, {result['worse']} the other way round; one-sided p = {result['p']:.2g}"
+    if version is None:
+        return (
+            f"The judge {judge.name!r} cannot be improved by these labels: a changed rubric was right more often on those "
+            f"that it learned from, but not clearly on {seen} ({change})."
+        )
+    return f"The judge {judge.name!r} has version {version}, which agrees with you more often: on {seen}, {change}."

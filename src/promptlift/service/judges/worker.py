@@ -1,0 +1,82 @@
+"""Run backfills and alignments in the background."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+from promptlift.errors import PromptliftError
+from promptlift.service.background.runs import Runs
+from promptlift.service.judges import requests
+from promptlift.service.judges.align import Alignment
+from promptlift.service.judges.backfill import Backfill
+from promptlift.service.store import judges
+
+if TYPE_CHECKING:
+    from promptlift.service.judges.run import JudgeRun
+    from promptlift.service.models import Models
+    from promptlift.service.store.database import Database
+
+__all__ = ["JudgeJobs"]
+
+RUNS_AT_A_TIME: Final = 4
+
+
+class JudgeJobs(Runs):
+    """Put judges to conversations, and align them.
+
+    Parameters
+    ----------
+    models
+        Gives each run its view of the language model.
+    worker
+        Name of the worker in the rows that it has.
+    """
+
+    name = "judge"
+    threads = RUNS_AT_A_TIME
+
+    def __init__(self, database: Database, models: Models, *, worker: str) -> None:
+        super().__init__()
+        self.leases = judges.LEASES
+        self._database = database
+        self._models = models
+        self._worker = worker
+        self._at_a_time = models.conversations_at_a_time
+        self._pool = ThreadPoolExecutor(max_workers=self._at_a_time, thread_name_prefix="judge-run")
+
+    def close(self) -> None:
+        """Take no more conversations."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def open(self, row_id: str) -> JudgeRun:
+        """Return a run, to be carried on from where it stands.
+
+        Raises
+        ------
+        PromptliftError
+            No language model is configured any more.
+        """
+        with self._database.read() as connection:
+            row = judges.get_run(connection, row_id)
+            judge = judges.get(connection, row.judge_row_id)
+        calls, model = self._models.calls(), judge.llm_model or self._models.model
+        if calls is None or model is None:
+            raise PromptliftError(requests.NO_MODEL)
+        kind = Backfill if row.kind == "backfill" else Alignment
+        return kind(
+            self._database,
+            calls,
+            self._pool,
+            at_a_time=self._at_a_time,
+            row=row,
+            judge=judge,
+            model=model,
+            worker=self._worker,
+        )
+
+    def fail(self, row_id: str, reason: str) -> None:
+        """End a run for a reason; its verdicts stay."""
+        with self._database.write() as connection:
+            if self.leases.held(connection, self._worker, [row_id]):
+                requests.end(connection, row_id, "failed", failure=reason)

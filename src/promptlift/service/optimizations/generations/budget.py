@@ -1,0 +1,44 @@
+"""The budget of one optimization with a search, from its row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import orjson
+
+from promptlift.schema.limits import VERIFICATION_PASSES_DEFAULT
+from promptlift.service.deployments.plan import tests_before_deploying
+from promptlift.service.search.budget import Budget
+
+if TYPE_CHECKING:
+    from promptlift.service.store.tables import AnyRow
+
+__all__ = ["budget_of", "personas_of", "verification_of"]
+
+
+def budget_of(row: AnyRow) -> Budget:
+    """Return what search and confirmation may spend."""
+    settings = orjson.loads(row.settings)
+    return Budget.of(
+        variants=row.variant_count,
+        mode=row.mode,
+        personas=personas_of(row),
+        scenarios=settings["scenariosPerSimulation"],
+        iterations=settings["maxIterations"],
+    )
+
+
+def personas_of(row: AnyRow) -> int:
+    """Return how many personas a pass has."""
+    if row.persona_ids is not None:
+        return len(orjson.loads(row.persona_ids))
+    return int(orjson.loads(row.settings)["personaCount"])
+
+
+def verification_of(row: AnyRow) -> int:
+    """Return how many passes follow a win."""
+    settings = orjson.loads(row.settings)
+    if tests_before_deploying(settings, rehearsal=row.rehearsal):
+        # unspecified: whether pairs are held that those of the regression test will replace. They would cost for nothing.
+        return 0
+    return int(settings.get("verificationPasses", VERIFICATION_PASSES_DEFAULT))

@@ -1,0 +1,256 @@
+"""The search of one optimization: each step is carried out and kept, so that another worker can go on from there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import orjson
+
+from promptlift.service import clock
+from promptlift.service.identifiers import new_id
+from promptlift.service.optimizations import lifecycle
+from promptlift.service.optimizations.experiment import experiment_of
+from promptlift.service.optimizations.generations.budget import budget_of, personas_of
+from promptlift.service.optimizations.generations.reflection import Reflection, Written
+from promptlift.service.search.edits import assemble
+from promptlift.service.search.pool import Search, Talk, Write
+from promptlift.service.simulations.run import SimulatedConversation
+from promptlift.service.store import optimizations, simulations
+from promptlift.stats.passes import Cell, Pass
+from promptlift.stats.searched import Searched
+from promptlift.stats.tally import Measured, PairTally
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.optimizations.run import OptimizationRun
+    from promptlift.service.optimizations.variants.logged_words import LoggedWords
+    from promptlift.service.store.tables import AnyRow
+    from promptlift.stats import Experiment
+
+__all__ = ["Searching"]
+
+RATIONALE_CHARS: Final = 2_000
+
+
+class Searching:
+    """Search for a finalist.
+
+    Parameters
+    ----------
+    run
+        The run whose finalist it finds.
+    prior_sd_points
+        Spread of the account's own true effects.
+    said
+        Words of the logged conversations, where they are known already.
+    """
+
+    def __init__(
+        self, run: OptimizationRun, *, prior_sd_points: float, said: LoggedWords | None = None
+    ) -> None:
+        row = run.optimization
+        self._run = run
+        self._row = row
+        self._prior_sd_points = prior_sd_points
+        settings = orjson.loads(row.settings)
+        self._personas = personas_of(row)
+        self._scenarios = settings["scenariosPerSimulation"]
+        self._is_panel = row.persona_ids is not None
+        self._budget = budget_of(row)
+        self._search = Search(
+            conversations=self._budget.search,
+            generations_max=self._budget.generations_max,
+            first=row.variant_count,
+            each=settings.get("variantsPerGeneration", row.variant_count),
+            seed=row.seed,
+        )
+        self._batches = 0
+        self._shown: dict[str, int] = {}
+        self._read: set[str] = set()
+        self._refused: list[dict[str, Any]] = []
+        self._reflection = Reflection(run, said)
+
+    # Begin, and carry on
+
+    def begin(self, pool: Sequence[str], notes: Sequence[str]) -> bool:
+        """Write the first generation, and keep it with the original; says whether there is a search at all.
+
+        There is none where the budget pays for none, where nothing failed, or where the model writes no edits that fit.
+        """
+        step = self._search.step()
+        if not isinstance(step, Write) or not self._budget.confirm_passes(
+            spent=self._budget.search, generations=1
+        ):
+            return False
+        written = self._reflection.write(self._search, step, {})
+        if not written.children:
+            return False
+        with self._run.transaction() as connection:
+            optimizations.add_variants(
+                connection, [self._variant(0, "Original", self._run.prompt.content, None)]
+            )
+            optimizations.change(connection, self._row.id, {"pool": orjson.dumps(list(pool)).decode()})
+            self._take(connection, written, notes)
+        return True
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from where a search was kept."""
+        self._search = Search.from_json(state["search"])
+        self._batches = state["batches"]
+        self._shown = state["shown"]
+        self._read = set(state["read"])
+        self._refused = state["refused"]
+
+    @property
+    def read(self) -> set[str]:
+        """Logged conversations that the writer was shown: none of them may decide."""
+        return self._read
+
+    def to_finalist(self, notes: Sequence[str]) -> None:
+        """Carry out what is left of the search."""
+        while (step := self._search.step()) is not None:
+            if isinstance(step, Talk):
+                self._talk(step, notes)
+            else:
+                written = self._reflection.write(self._search, step, self._shown)
+                with self._run.transaction() as connection:
+                    self._take(connection, written, notes)
+        with self._run.transaction() as connection:
+            self._keep(connection, notes, ended=True)
+
+    def _take(self, connection: Connection, written: Written, notes: Sequence[str]) -> None:
+        """Keep what was written."""
+        first = len(self._search.members)
+        self._search.wrote(written.children, written.edits)
+        new = self._search.members[first:]
+        self._shown = dict(written.shown)
+        self._read |= written.conversations
+        self._refused += [
+            {**one, "candidate": min(first + one["child"], len(self._search.members) - 1)}
+            for one in written.refused
+        ]
+        rows = []
+        for place, one in enumerate(new, start=1):
+            edits = [self._search.edits[name] for name in one.edits]
+            content = assemble(self._run.prompt.content, edits)
+            name = f"Generation {one.generation}, candidate {place}"
+            symptoms = " ".join(edit.symptom for edit in edits if edit.symptom)
+            rows.append(self._variant(one.number, name, content, f"Against: {symptoms}"[:RATIONALE_CHARS]))
+        if rows:
+            optimizations.add_variants(connection, rows)
+        self._keep(connection, notes)
+
+    def _variant(self, number: int, name: str, content: str, rationale: str | None) -> dict[str, Any]:
+        return {
+            "id": new_id("var"),
+            "account_id": self._row.account_id,
+            "optimization_id": self._row.id,
+            "number": number,
+            "name": name,
+            "content": content,
+            "rationale": rationale,
+            "created_at": clock.now(),
+        }
+
+    # Conversations
+
+    def _talk(self, step: Talk, notes: Sequence[str]) -> None:
+        batch = self._pass(step)
+        with self._run.database.read() as connection:
+            texts = [one.content for one in optimizations.variants(connection, self._row.id)]
+        cells = self._run.cells.of(batch)
+        self._run.hold(
+            [
+                [SimulatedConversation(cells[planned.number], arm, texts[arm]) for arm in planned.order]
+                for planned in batch.cells
+            ],
+            done=self._search.spent,
+            most=self._experiment(None, {}).verdict().progress.conversations_max,
+        )
+        outcomes: dict[int, dict[int, bool | None]] = {planned.number: {} for planned in batch.cells}
+        with self._run.database.read() as connection:
+            last = step.first_cell + step.cells - 1
+            for row in simulations.of_cells(connection, self._row.id, step.first_cell, last):
+                outcomes[row.cell][row.arm] = row.task_completed
+        self._search.talked(outcomes)
+        self._batches += 1
+        with self._run.transaction() as connection:
+            self._keep(connection, notes)
+
+    def _pass(self, step: Talk) -> Pass:
+        """Return the next batch as a pass; in a panel its personas come in turn."""
+        number = self._batches + 1
+        draws = np.random.default_rng((self._row.seed, number)).random((step.cells, len(step.arms)))
+        cells = []
+        for at, order in enumerate(draws.argsort(axis=1).tolist()):
+            cell = step.first_cell + at
+            persona = cell % self._personas if self._is_panel else cell // self._scenarios
+            cells.append(Cell(cell, persona, cell, tuple(step.arms[place] for place in order)))
+        return Pass(number, "screen", step.arms, tuple(cells))
+
+    # What is kept
+
+    def _keep(self, connection: Connection, notes: Sequence[str], *, ended: bool = False) -> None:
+        finalist = None
+        if ended and (found := self._search.finalist()) is not None:
+            finalist = found.number
+            found.state = "finalist"
+        experiment = self._experiment(finalist, self._tallies(connection))
+        ids = [one.id for one in optimizations.variants(connection, self._row.id)]
+        columns = lifecycle.measured(connection, self._row, experiment, ids, notes, ended=False)
+        state = {
+            "search": self._search.to_json(),
+            "budget": self._budget.to_json(),
+            "batches": self._batches,
+            "shown": self._shown,
+            "read": sorted(self._read),
+            "refused": self._refused,
+            "finalist": finalist,
+            "confirmPasses": self._confirm_passes,
+        }
+        optimizations.change(connection, self._row.id, {**columns, "search": orjson.dumps(state).decode()})
+
+    @property
+    def _confirm_passes(self) -> int:
+        return self._budget.confirm_passes(spent=self._search.spent, generations=self._search.generation)
+
+    def _experiment(self, finalist: int | None, tallies: dict[int, PairTally]) -> Experiment:
+        searched = Searched(
+            finalist=finalist,
+            passes=self._batches,
+            cells=len(self._search.outcomes),
+            conversations=self._search.spent,
+            confirm_passes=self._confirm_passes,
+            conversations_max=self._budget.conversations,
+        )
+        return experiment_of(
+            self._row,
+            variants=max(len(self._search.members) - 1, 1),
+            prior_sd_points=self._prior_sd_points,
+            searched=searched,
+            screened=tallies,
+        )
+
+    def _tallies(self, connection: Connection) -> dict[int, PairTally]:
+        """Return the pairs of each candidate with the original; they are reported, and decide nothing."""
+        if not self._search.outcomes:
+            return {}
+        by_cell: dict[int, dict[int, AnyRow]] = {}
+        for row in simulations.of_cells(connection, self._row.id, 0, len(self._search.outcomes) - 1):
+            by_cell.setdefault(row.cell, {})[row.arm] = row
+        tallies = {one.number: PairTally() for one in self._search.members[1:]}
+        for cell, rows in by_cell.items():
+            if 0 not in rows:
+                continue
+            for arm, row in rows.items():
+                if arm in tallies:
+                    tallies[arm].add(cell, _measured(row), _measured(rows[0]))
+        return tallies
+
+
+def _measured(row: AnyRow) -> Measured:
+    return Measured(row.task_completed, row.sentiment_score, row.quality)

@@ -1,0 +1,86 @@
+"""Deleting what is old and giving its space back, for the person who runs the service."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptlift.errors import ConfigError
+from promptlift.service import clock
+from promptlift.service.accounts import opened
+from promptlift.service.store import conversations, old_conversations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from promptlift.service.settings import ServiceSettings
+    from promptlift.service.store.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Vacuumed:
+    """What was deleted, and the bytes of the database before and after.
+
+    Attributes
+    ----------
+    transcripts
+        Conversations that have lost their transcripts; deleted conversations are not among them.
+    conversations
+        Conversations that were deleted, with their insights.
+    """
+
+    transcripts: int
+    conversations: int
+    bytes_before: int
+    bytes_after: int
+
+
+def vacuum(
+    settings: ServiceSettings, *, keep_days: int | None = None, keep_insights_days: int | None = None
+) -> Vacuumed:
+    """Delete what is older than is to be kept, and give the space of everything deleted back.
+
+    The service may run meanwhile.
+
+    Parameters
+    ----------
+    keep_days
+        Days for which transcripts are kept, from the start of a conversation; ``None`` keeps them all.
+    keep_insights_days
+        Days for which the rest of a conversation and its insights are kept; ``None`` keeps them all.
+
+    Raises
+    ------
+    ConfigError
+        Insights would be deleted before the transcripts that they say something about.
+    """
+    if keep_insights_days is not None and (keep_days is None or keep_insights_days < keep_days):
+        raise ConfigError(
+            "--keep-insights is the longer time: give --keep too, and no more days than --keep-insights"
+        )
+    now = clock.now()
+    with opened(settings) as database:
+        before = database.size()
+        # unspecified: which time says how old a conversation is. Its start, as for every trend.
+        deleted = transcripts = 0
+        if keep_insights_days is not None:
+            end = now - keep_insights_days * clock.DAY
+            deleted = _in_batches(database, old_conversations.delete_conversations, before=end)
+        if keep_days is not None:
+            end = now - keep_days * clock.DAY
+            transcripts = _in_batches(database, old_conversations.delete_transcripts, before=end)
+        with database.write() as connection:
+            conversations.drop_expired_keys(connection, now=now)
+        database.vacuum()
+        return Vacuumed(transcripts, deleted, before, database.size())
+
+
+def _in_batches(database: Database, delete: Callable[..., tuple[int, int | None]], *, before: int) -> int:
+    """Delete batch after batch, each in a transaction of its own, and return how many were deleted."""
+    total = 0
+    at: int | None = 0
+    while at is not None:
+        with database.write() as connection:
+            count, at = delete(connection, before=before, after_seq=at)
+        total += count
+    return total

@@ -1,0 +1,107 @@
+"""Judges of one's own: versions, verdicts, plans and runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+
+from promptlift.schema import judge_endpoints
+from promptlift.service.judges import requests, versions
+from promptlift.service.routes.serve import Reply
+
+if TYPE_CHECKING:
+    from promptlift.schema.judges import JudgeAlignCreate, JudgeBackfillCreate, JudgeCreate
+    from promptlift.schema.optimizations import StopRequest
+    from promptlift.schema.queries import JudgeQuery, JudgeRunsQuery, JudgesQuery, VerdictsQuery
+    from promptlift.service.context import AppContext
+    from promptlift.service.routes.serve import Actions, ApiRequest
+
+
+def actions(context: AppContext) -> Actions:
+    """Return the action of every endpoint of this module."""
+    room = _Judges(context)
+    return {
+        judge_endpoints.JUDGES_LIST: room.list,
+        judge_endpoints.JUDGES_CREATE: room.create,
+        judge_endpoints.JUDGES_GET: room.get,
+        judge_endpoints.JUDGES_DELETE: room.delete,
+        judge_endpoints.JUDGES_VERSIONS: room.versions,
+        judge_endpoints.JUDGES_VERDICTS: room.verdicts,
+        judge_endpoints.JUDGES_PLAN: room.plan,
+        judge_endpoints.JUDGES_BACKFILL: room.backfill,
+        judge_endpoints.JUDGES_ALIGN: room.align,
+        judge_endpoints.JUDGE_RUNS_LIST: room.runs,
+        judge_endpoints.JUDGE_RUNS_GET: room.run,
+        judge_endpoints.JUDGE_RUNS_STOP: room.stop,
+        judge_endpoints.JUDGE_RUNS_RESUME: room.resume,
+    }
+
+
+class _Judges:
+    def __init__(self, context: AppContext) -> None:
+        self._context = context
+        self._database = context.database
+
+    @property
+    def _model(self) -> str | None:
+        return self._context.models.model
+
+    def list(self, request: ApiRequest[None, JudgesQuery]) -> dict[str, Any]:
+        query = request.query
+        return versions.page(self._database, request.caller, limit=query.limit, offset=query.offset)
+
+    async def create(self, request: ApiRequest[JudgeCreate, None]) -> Reply:
+        if request.body.llm_model is not None:
+            await self._context.check_model(request.body.llm_model)
+        made, new = await run_in_threadpool(versions.create, self._database, request.caller, request.body)
+        return Reply(made, 201 if new else 200)
+
+    def get(self, request: ApiRequest[None, JudgeQuery]) -> dict[str, Any]:
+        return versions.get(self._database, request.caller, request.id, request.query.version)
+
+    def delete(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+        answer = versions.delete(self._database, request.caller, request.id)
+        self._context.judges.look()
+        return answer
+
+    def versions(self, request: ApiRequest[None, JudgesQuery]) -> dict[str, Any]:
+        query = request.query
+        return versions.page(
+            self._database, request.caller, judge_id=request.id, limit=query.limit, offset=query.offset
+        )
+
+    def verdicts(self, request: ApiRequest[None, VerdictsQuery]) -> dict[str, Any]:
+        return versions.verdict_page(self._database, request.caller, request.id, request.query)
+
+    def plan(self, request: ApiRequest[JudgeBackfillCreate, None]) -> dict[str, Any]:
+        return requests.plan(self._database, request.caller, request.id, request.body, model=self._model)
+
+    def backfill(self, request: ApiRequest[JudgeBackfillCreate, None]) -> dict[str, Any]:
+        begun = requests.backfill(self._database, request.caller, request.id, request.body, model=self._model)
+        self._context.judges.look()
+        return begun
+
+    def align(self, request: ApiRequest[JudgeAlignCreate, None]) -> dict[str, Any]:
+        begun = requests.align(self._database, request.caller, request.id, request.body, model=self._model)
+        self._context.judges.look()
+        return begun
+
+    def runs(self, request: ApiRequest[None, JudgeRunsQuery]) -> dict[str, Any]:
+        query = request.query
+        return requests.runs_page(
+            self._database, request.caller, judge_id=query.judge_id, limit=query.limit, offset=query.offset
+        )
+
+    def run(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+        return requests.get_run(self._database, request.caller, request.id)
+
+    def stop(self, request: ApiRequest[StopRequest, None]) -> dict[str, Any]:
+        stopped = requests.stop(self._database, request.caller, request.id, request.body.reason)
+        self._context.judges.look()
+        return stopped
+
+    def resume(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+        resumed = requests.resume(self._database, request.caller, request.id, model=self._model)
+        self._context.judges.look()
+        return resumed

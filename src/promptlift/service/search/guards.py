@@ -1,0 +1,80 @@
+"""What an edit must not be: without evidence, in customers' own words, or with addresses that nobody gave.
+
+Transcripts are data. A model may still do what one of them tells it, so what strangers said never becomes a sentence of a
+prompt.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["existing_evidence", "new_addresses", "says_what_was_said", "too_long"]
+
+EDIT_CHARS: Final = 800
+QUOTE_CHARS: Final = 300
+# Words of an edit that stand in one message, in runs of this many; and how many of all its words make it a repetition.
+RUN: Final = 3
+REPEATED_SHARE: Final = 0.6
+_WORD: Final = re.compile(r"\w+(?:['\u2019]\w+)*")
+_ADDRESS: Final = re.compile(
+    r"(?:https?://|\bwww\.)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b(?:[\w-]+\.)+(?:com|net|org|io|example|info|biz|co|dev|app)\b",
+    re.IGNORECASE,
+)
+
+
+def existing_evidence(claimed: Iterable[tuple[str, str]], texts: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the evidence that exists: a quotation that stands in the conversation it is said to be from.
+
+    Parameters
+    ----------
+    texts
+        All that was said in each conversation that was shown, by its id.
+    """
+    plain = {name: _plain(text) for name, text in texts.items()}
+    found: dict[tuple[str, str], None] = {}
+    for name, quote in claimed:
+        words = _plain(quote)
+        if words and words in plain.get(name, ""):
+            found[name, " ".join(quote.split())[:QUOTE_CHARS]] = None
+    return list(found)
+
+
+def says_what_was_said(text: str, messages: Iterable[str]) -> bool:
+    """Whether most words of an edit stand in one message of a stranger as they stand here."""
+    words = _words(text)
+    if not words:
+        return False
+    run = min(RUN, len(words))
+    for message in messages:
+        said = _words(message)
+        runs = {tuple(said[at : at + run]) for at in range(len(said) - run + 1)}
+        covered: set[int] = set()
+        for at in range(len(words) - run + 1):
+            if tuple(words[at : at + run]) in runs:
+                covered.update(range(at, at + run))
+        if len(covered) >= REPEATED_SHARE * len(words):
+            return True
+    return False
+
+
+def new_addresses(text: str, original: str) -> list[str]:
+    """Return the web and e-mail addresses of an edit that are not the prompt's own."""
+    known = original.casefold()
+    return [found for found in _ADDRESS.findall(text) if found.rstrip(".,;:").casefold() not in known]
+
+
+def too_long(text: str) -> bool:
+    """Whether an edit is no small change any more."""
+    return len(text) > EDIT_CHARS
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _words(text: str) -> Sequence[str]:
+    return [word.casefold() for word in _WORD.findall(text)]

@@ -1,0 +1,91 @@
+"""Write many rows of a table at once: with ``COPY`` on PostgreSQL, which takes them several times as fast."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import BigInteger, Boolean, Float, Integer, LargeBinary, insert
+from sqlalchemy.exc import DBAPIError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection, Insert, Table
+
+# Fewer rows than these are as fast in one statement each, and need no other way.
+_COPIED_FROM = 50
+_BINARY_TYPES = (
+    (LargeBinary, "bytea"),
+    (Boolean, "bool"),
+    (BigInteger, "int8"),
+    (Integer, "int4"),
+    (Float, "float8"),
+)
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows that all have the same columns.
+
+    Raises
+    ------
+    IntegrityError
+        A row has what must be unique, or refers to what is not there; the transaction is lost.
+    """
+    if not rows:
+        return
+    names = list(rows[0])
+    if connection.dialect.name == "sqlite":
+        # As text: of a row of thirty columns SQLAlchemy makes the parameters as slowly as SQLite writes it.
+        values = [tuple(map(row.__getitem__, names)) for row in rows]
+        connection.exec_driver_sql(_insert_text(table, tuple(names)), values)
+        return
+    if len(rows) < _COPIED_FROM:
+        connection.execute(_insert(table), list(rows))
+        return
+    copy_rows(connection, table, names, ([row[name] for name in names] for row in rows))
+
+
+def copy_rows(
+    connection: Connection,
+    table: Table,
+    names: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    into: str = "",
+) -> None:
+    """Copy rows into a table of PostgreSQL, or into another one with the same columns.
+
+    Raises
+    ------
+    DBAPIError
+        As for any other statement.
+    """
+    import psycopg  # noqa: PLC0415 - only where the database is PostgreSQL
+
+    quoted = map(connection.dialect.identifier_preparer.quote, names)
+    statement = f"COPY {into or table.name} ({', '.join(quoted)}) FROM STDIN (FORMAT BINARY)"
+    driver: Any = connection.connection.driver_connection
+    try:
+        with driver.cursor() as cursor, cursor.copy(statement) as copy:
+            copy.set_types([_binary_type(table.c[name].type) for name in names])
+            for row in rows:
+                copy.write_row(row)
+    except psycopg.Error as error:
+        # What SQLAlchemy makes of an error of one of its own statements.
+        raise DBAPIError.instance(statement, None, error, psycopg.Error) from error
+
+
+@cache
+def _insert(table: Table) -> Insert:
+    return insert(table)
+
+
+@cache
+def _insert_text(table: Table, names: tuple[str, ...]) -> str:
+    quoted = ", ".join(f'"{name}"' for name in names)
+    return f"INSERT INTO {table.name} ({quoted}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608 - names of our tables
+
+
+def _binary_type(kind: Any) -> str:
+    return next((name for known, name in _BINARY_TYPES if isinstance(kind, known)), "text")

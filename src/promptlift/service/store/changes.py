@@ -1,0 +1,100 @@
+"""When conversations changed, so that a reader can ask for what is new to it and misses nothing.
+
+A time alone would not do: a transaction that began first may be committed last, after somebody has read everything up
+to now. Every change is stamped with a time that is later than all that are there, and a reader is told a time that no
+transaction in progress, and no later one, stamps below.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, insert, select, text
+
+from promptlift.service import clock
+from promptlift.service.store import paging
+from promptlift.service.store.tables import accounts, conversations, deleted_conversations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+    from promptlift.service.store.tables import AnyRow
+
+# A transaction that writes conversations takes far less. Only where one ends while it is looked for.
+_LONGEST = 10 * 60 * clock.SECOND
+
+# Its number first: who reads between this and the stamp sees that a transaction is in progress.
+_BEGIN_WRITING = text("SELECT pg_current_xact_id()")
+# The database's clock, as that of its sessions: processes on several machines may disagree.
+_NOW = text("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)")
+# Transactions that had not ended for this view: how many there are, how many sessions still have them or have them in
+# another database, the start of the oldest of this one, and the present.
+_IN_PROGRESS = text(
+    "SELECT count(*), count(a.pid), "
+    "floor(extract(epoch FROM min(a.xact_start) FILTER (WHERE a.datname = current_database())) * 1000), "
+    "floor(extract(epoch FROM clock_timestamp()) * 1000) "
+    "FROM pg_snapshot_xip(pg_current_snapshot()) AS x LEFT JOIN pg_stat_activity AS a ON a.backend_xid = x::xid"
+)
+
+
+def stamp(connection: Connection, account_ids: Iterable[str]) -> int:
+    """Return the time to write on what this transaction changes in some accounts, later than all that are there."""
+    if connection.dialect.name == "sqlite":
+        now = clock.now()
+    else:
+        connection.execute(_BEGIN_WRITING)
+        now = int(connection.scalar(_NOW) or 0)
+    return max(now, *(_newest(connection, one) + 1 for one in sorted(set(account_ids))))
+
+
+def as_of(connection: Connection, account_id: str) -> int:
+    """Return the time that nothing is stamped below which the caller's view of the database does not have."""
+    after_newest = _newest(connection, account_id) + 1
+    if connection.dialect.name == "sqlite":  # one writer after the other
+        return after_newest
+    count, found, oldest, now = connection.execute(_IN_PROGRESS).one()
+    if count > found:  # it ended while it was looked for, or belongs to a session that we must not see
+        return min(after_newest, int(now) - _LONGEST)
+    return after_newest if oldest is None else min(after_newest, int(oldest))
+
+
+def _newest(connection: Connection, account_id: str) -> int:
+    """Return the newest stamp of an account, 0 where there is none."""
+    changed = select(func.max(conversations.c.updated_at)).filter_by(account_id=account_id)
+    deleted = select(func.max(deleted_conversations.c.deleted_at)).filter_by(account_id=account_id)
+    excluded = select(accounts.c.exclusions_at).filter_by(id=account_id)
+    return max(connection.scalar(one) or 0 for one in (changed, deleted, excluded))
+
+
+def all_insights_since(connection: Connection, account_id: str, since: int) -> bool:
+    """Whether what insights must not say was changed since a time: then all of them may be others."""
+    return (connection.scalar(select(accounts.c.exclusions_at).filter_by(id=account_id)) or 0) >= since
+
+
+def note_deleted(connection: Connection, rows: Sequence[AnyRow]) -> None:
+    """Note that conversations are no longer there; ``rows`` have their ids, accounts and prompts."""
+    if rows:
+        now = stamp(connection, {row.account_id for row in rows})
+        names = ("id", "account_id", "prompt_id")
+        connection.execute(
+            insert(deleted_conversations),
+            [{**{name: getattr(row, name) for name in names}, "deleted_at": now} for row in rows],
+        )
+
+
+def deleted(
+    connection: Connection,
+    account_id: str,
+    *,
+    prompt_id: str | None,
+    since: int | None,
+    limit: int,
+    offset: int,
+) -> tuple[Sequence[AnyRow], int]:
+    """Return one page of the conversations that were deleted since then, newest first, and how many there are."""
+    wanted = paging.equal(deleted_conversations, account_id=account_id, prompt_id=prompt_id)
+    if since is not None:
+        wanted.append(deleted_conversations.c.deleted_at >= since)
+    return paging.page(connection, deleted_conversations, wanted, limit=limit, offset=offset)

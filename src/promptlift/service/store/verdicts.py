@@ -1,0 +1,260 @@
+"""Which conversations a judge of one's own is put to, and what it answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, case, delete, func, insert, select
+
+from promptlift.service.store import paging
+from promptlift.service.store.tables import (
+    conversation_contents,
+    conversations,
+    judge_verdicts,
+    judges,
+    prompts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Connection
+
+    from promptlift.service.store.tables import AnyRow
+
+_SHOWN = (
+    judge_verdicts.c.judge_row_id,
+    judge_verdicts.c.conversation_id,
+    conversations.c.prompt_id,
+    conversations.c.status,
+    judges.c.name,
+    judges.c.version,
+    judge_verdicts.c.verdict,
+    judge_verdicts.c.reason,
+    judge_verdicts.c.analyser,
+    judge_verdicts.c.problem,
+    conversations.c.started_at,
+    conversations.c.created_at,
+    judge_verdicts.c.created_at.label("judged_at"),
+)
+
+
+def _selected(account_id: str, selection: dict[str, Any]) -> list[ColumnElement[bool]]:
+    """Return the conditions of a selection: ``promptId``, ``since``, ``until``. Conversations of deleted prompts are not in it."""
+    living = select(prompts.c.id).where(prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None))
+    wanted = paging.equal(conversations, account_id=account_id, prompt_id=selection.get("promptId"))
+    wanted.append(conversations.c.prompt_id.in_(living))
+    if selection.get("since") is not None:
+        wanted.append(conversations.c.started_at >= selection["since"])
+    if selection.get("until") is not None:
+        wanted.append(conversations.c.started_at < selection["until"])
+    return wanted
+
+
+def _verdict_of(judge_row_id: str) -> ColumnElement[bool]:
+    return and_(
+        judge_verdicts.c.conversation_id == conversations.c.id, judge_verdicts.c.judge_row_id == judge_row_id
+    )
+
+
+def measure(
+    connection: Connection,
+    account_id: str,
+    judge_row_id: str,
+    selection: dict[str, Any],
+    *,
+    most_chars: int,
+    limit: int | None,
+) -> dict[str, int]:
+    """Count what a backfill would meet.
+
+    Parameters
+    ----------
+    most_chars
+        Of a transcript that are sent at most.
+    limit
+        Conversations to judge at most, the newest first.
+
+    Returns
+    -------
+    dict
+        ``conversations`` to judge and their ``chars``, ``already_judged``, ``without_content``.
+    """
+    source = conversations.outerjoin(judge_verdicts, _verdict_of(judge_row_id)).outerjoin(
+        conversation_contents, conversation_contents.c.conversation_id == conversations.c.id
+    )
+    content, there = conversation_contents.c.content, conversation_contents.c.conversation_id.is_not(None)
+    judged = judge_verdicts.c.verdict.is_not(None)
+    wanted = _selected(account_id, selection)
+    counts = connection.execute(
+        select(
+            func.count().filter(judged).label("already"), func.count().filter(~judged & ~there).label("gone")
+        )
+        .select_from(source)
+        .where(*wanted)
+    ).one()
+    size = func.length(content)
+    todo = (
+        select(case((size > most_chars, most_chars), else_=size).label("chars"))
+        .select_from(source)
+        .where(*wanted, there, judge_verdicts.c.verdict.is_(None))
+        .order_by(conversations.c.seq.desc())
+        .limit(limit)
+        .subquery()
+    )
+    found = connection.execute(select(func.count(), func.coalesce(func.sum(todo.c.chars), 0))).one()
+    return {
+        "conversations": int(found[0]),
+        "chars": int(found[1]),
+        "already_judged": int(counts.already),
+        "without_content": int(counts.gone),
+    }
+
+
+def to_judge(
+    connection: Connection, account_id: str, judge_row_id: str, selection: dict[str, Any], *, limit: int
+) -> Sequence[AnyRow]:
+    """Return conversations of a selection that this version has neither answered for nor tried, the newest first."""
+    return connection.execute(
+        select(conversations.c.id, conversations.c.generation, conversation_contents.c.content)
+        .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
+        .outerjoin(judge_verdicts, _verdict_of(judge_row_id))
+        .where(*_selected(account_id, selection), judge_verdicts.c.conversation_id.is_(None))
+        .order_by(conversations.c.seq.desc())
+        .limit(limit)
+    ).all()
+
+
+def contents(connection: Connection, account_id: str, ids: Sequence[str]) -> dict[str, str]:
+    """Return the transcripts of conversations of the account by their ids; those that are not there are left out."""
+    found: dict[str, str] = {}
+    for at in range(0, len(ids), 500):
+        rows = connection.execute(
+            select(conversations.c.id, conversation_contents.c.content)
+            .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
+            .where(conversations.c.account_id == account_id, conversations.c.id.in_(ids[at : at + 500]))
+        )
+        found |= {row.id: row.content.decode("utf-8", "replace") for row in rows}
+    return found
+
+
+def keep(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Keep verdicts of one judge.
+
+    Left out are those of conversations that were deleted, or whose content or state changed since they were read (their
+    ``generation``), and those that have one by now.
+    """
+    row_ids = {row["judge_row_id"] for row in rows}
+    ids = [row["conversation_id"] for row in rows]
+    living = (
+        select(conversations.c.id, conversations.c.generation)
+        .where(conversations.c.id.in_(ids))
+        .order_by(conversations.c.seq)
+    )
+    # They stay while this transaction lasts: a verdict refers to its conversation.
+    there = {
+        row.id: row.generation
+        for row in connection.execute(living.with_for_update(key_share=True, read=True))
+    }
+    known = set(
+        connection.scalars(
+            select(judge_verdicts.c.conversation_id).where(
+                judge_verdicts.c.judge_row_id.in_(row_ids), judge_verdicts.c.conversation_id.in_(ids)
+            )
+        )
+    )
+    new = []
+    for row in rows:
+        generation = there.get(row["conversation_id"])
+        if row["conversation_id"] not in known and generation == row["generation"]:
+            new.append({name: value for name, value in row.items() if name != "generation"})
+    if new:
+        connection.execute(insert(judge_verdicts), new)
+
+
+def forget_failed(connection: Connection, judge_row_id: str) -> None:
+    """Delete the tries of a version that gave no verdict, so that they are made again."""
+    connection.execute(
+        delete(judge_verdicts).filter_by(judge_row_id=judge_row_id).where(judge_verdicts.c.verdict.is_(None))
+    )
+
+
+def progress(connection: Connection, run_ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Count the verdicts and the failed tries of runs."""
+    verdict = judge_verdicts.c.verdict
+    rows = connection.execute(
+        select(judge_verdicts.c.run_id, func.count(verdict), func.count())
+        .where(judge_verdicts.c.run_id.in_(run_ids))
+        .group_by(judge_verdicts.c.run_id)
+    )
+    return dict.fromkeys(run_ids, (0, 0)) | {row[0]: (int(row[1]), int(row[2] - row[1])) for row in rows}
+
+
+def known(connection: Connection, judge_row_id: str, ids: Sequence[str], analyser: str) -> dict[str, bool]:
+    """Return the answers that a version has given for conversations, by this model."""
+    found: dict[str, bool] = {}
+    for at in range(0, len(ids), 500):
+        rows = connection.execute(
+            select(judge_verdicts.c.conversation_id, judge_verdicts.c.verdict).where(
+                judge_verdicts.c.judge_row_id == judge_row_id,
+                judge_verdicts.c.analyser == analyser,
+                judge_verdicts.c.verdict.is_not(None),
+                judge_verdicts.c.conversation_id.in_(ids[at : at + 500]),
+            )
+        )
+        found |= {row[0]: bool(row[1]) for row in rows}
+    return found
+
+
+def page(
+    connection: Connection,
+    account_id: str,
+    *,
+    judge_id: str,
+    judge_row_id: str | None,
+    prompt_id: str | None,
+    limit: int,
+    offset: int,
+) -> tuple[Sequence[AnyRow], int]:
+    """Return one page of verdicts, the newest conversations first, and how many there are.
+
+    Parameters
+    ----------
+    judge_row_id
+        The version; ``None`` for the newest answer to each conversation, whichever version gave it.
+    """
+    of_judge = and_(judges.c.account_id == account_id, judges.c.judge_id == judge_id)
+    source = judge_verdicts.join(judges, judges.c.id == judge_verdicts.c.judge_row_id).join(
+        conversations, conversations.c.id == judge_verdicts.c.conversation_id
+    )
+    wanted: list[Any] = [of_judge, *paging.equal(conversations, prompt_id=prompt_id)]
+    if judge_row_id is not None:
+        wanted.append(judge_verdicts.c.judge_row_id == judge_row_id)
+    else:
+        place = func.row_number().over(
+            partition_by=judge_verdicts.c.conversation_id, order_by=judges.c.version.desc()
+        )
+        ranked = (
+            select(judge_verdicts.c.judge_row_id, judge_verdicts.c.conversation_id, place.label("place"))
+            .join(judges, judges.c.id == judge_verdicts.c.judge_row_id)
+            .where(of_judge, judge_verdicts.c.verdict.is_not(None))
+            .subquery()
+        )
+        source = source.join(
+            ranked,
+            and_(
+                ranked.c.conversation_id == judge_verdicts.c.conversation_id,
+                ranked.c.judge_row_id == judge_verdicts.c.judge_row_id,
+            ),
+        )
+        wanted.append(ranked.c.place == 1)
+    total = connection.scalar(select(func.count()).select_from(source).where(*wanted)) or 0
+    rows = (
+        select(*_SHOWN)
+        .select_from(source)
+        .where(*wanted)
+        .order_by(conversations.c.seq.desc())
+        .limit(limit)
+        .offset(offset)
+    )
+    return connection.execute(rows).all(), total

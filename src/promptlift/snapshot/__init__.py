@@ -1,0 +1,11 @@
+"""A snapshot: a folder of Parquet files that is the cache, the offline copy and the proof of completeness in one.
+
+``lift.pull`` writes it, :func:`promptlift.open_snapshot` gives its tables, and any engine reads its files.
+"""
+
+from __future__ import annotations
+
+from promptlift.snapshot.manifest import FilePart, Manifest
+from promptlift.snapshot.snapshot import Snapshot, verify
+
+__all__ = ["FilePart", "Manifest", "Snapshot", "verify"]

@@ -1,0 +1,219 @@
+"""Columns of tables in Parquet: their types there, and the DataFrame that comes back."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import orjson
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from promptlift.schema.metadata import METADATA_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from promptlift.schema.columns import TableColumn
+
+__all__ = ["arrow_table", "frame_of", "joined", "to_json", "with_metadata", "without_empty_metadata"]
+
+_TYPES: Final[dict[str, Any]] = {
+    "text": pa.string(),
+    "category": pa.string(),
+    "boolean": pa.bool_(),
+    "time": pa.timestamp("us", "UTC"),
+    "float": pa.float64(),
+    "integer": pa.int64(),
+    "texts": pa.list_(pa.string()),
+    # Of any shape: JSON.
+    "records": pa.string(),
+    "record": pa.string(),
+}
+_STR: Final[Any] = pd.StringDtype("pyarrow", na_value=np.nan)
+_TIME: Final = pd.DatetimeTZDtype("us", "UTC")
+# Of metadata, as tables type them: nothing else fits a key whose values are of several types.
+_BOOLEAN: Final[Any] = pd.BooleanDtype()
+_INTEGER: Final[Any] = pd.Int64Dtype()
+_METADATA_DTYPES: Final[dict[Any, Any]] = {
+    pa.bool_(): _BOOLEAN,
+    pa.int64(): _INTEGER,
+    pa.float64(): pd.Float64Dtype(),
+}
+
+
+def arrow_table(frame: pd.DataFrame, columns: Sequence[TableColumn]) -> pa.Table:
+    """Return the described columns of a table as Parquet has them.
+
+    Parameters
+    ----------
+    frame
+        A table as the workspace makes it. Columns that it does not have are left out.
+    columns
+        Description of its columns.
+    """
+    data: dict[str, Any] = {}
+    for column in columns:
+        if column.name in frame:
+            data[column.name] = _to_arrow(frame[column.name], column.kind)
+    return pa.table(data)
+
+
+def with_metadata(table: pa.Table, columns: Mapping[str, pd.Series[Any]]) -> pa.Table:
+    """Add columns of metadata to a table, typed as they are."""
+    for name, cells in columns.items():
+        made = pa.array(cells, from_pandas=True)
+        table = table.append_column(
+            name, made.cast(pa.string()) if pa.types.is_large_string(made.type) else made
+        )
+    return table
+
+
+def _to_arrow(cells: pd.Series[Any], kind: str) -> Any:
+    if kind in ("records", "record"):
+        return pa.array([None if one is None else to_json(one).decode() for one in cells], pa.string())
+    if kind == "texts":
+        return pa.array(list(cells), pa.list_(pa.string()))
+    if kind == "category":
+        cells = cells.astype("object").where(cells.notna(), None)
+    return pa.array(cells, from_pandas=True).cast(_TYPES[kind])
+
+
+def to_json(value: Any) -> bytes:
+    """Write decoded JSON, also with whole numbers of any size."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return json.dumps(value, sort_keys=True).encode()
+
+
+def joined(tables: Sequence[pa.Table]) -> pa.Table:
+    """Put tables one below the other; a column that some have as numbers and others as texts is text."""
+    if len(tables) == 1:
+        return tables[0]
+    if all(table.schema == tables[0].schema for table in tables):
+        return pa.concat_tables(tables)
+    fields: dict[str, pa.Field] = {}
+    for table in tables:
+        for one in table.schema:
+            known = fields.get(one.name)
+            fields[one.name] = one if known is None else pa.field(one.name, _wider(known.type, one.type))
+    schema = pa.schema([pa.field(one.name, one.type) for one in fields.values()])
+    return pa.concat_tables([_as(table, schema) for table in tables])
+
+
+def _wider(one: Any, other: Any) -> Any:
+    if one == other:
+        return one
+    if {one, other} == {pa.int64(), pa.float64()}:
+        return pa.float64()
+    return pa.string()
+
+
+def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    columns = []
+    for one in schema:
+        if one.name not in table.schema.names:
+            columns.append(pa.nulls(len(table), one.type))
+            continue
+        column = table[one.name]
+        columns.append(column if column.type == one.type else column.cast(one.type))
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def without_empty_metadata(table: pa.Table) -> pa.Table:
+    """Leave out columns of metadata that no row has."""
+    empty = [
+        name
+        for name in table.column_names
+        if name.startswith(METADATA_PREFIX) and table[name].null_count == len(table)
+    ]
+    return table.drop_columns(empty) if empty else table
+
+
+def frame_of(table: pa.Table, columns: Sequence[TableColumn], *, metadata: bool = False) -> pd.DataFrame:
+    """Return the DataFrame of a table from Parquet, with the dtypes of the workspace's tables.
+
+    Parameters
+    ----------
+    columns
+        Columns that the frame has, in order; those that the files do not have are all missing.
+    metadata
+        Whether columns of metadata come behind them, those that any row has.
+    """
+    names = set(table.column_names)
+    data: dict[str, Any] = {}
+    for column in columns:
+        cells = table[column.name] if column.name in names else pa.nulls(len(table), _TYPES[column.kind])
+        if isinstance(cells, pa.Array):
+            cells = pa.chunked_array([cells])
+        data[column.name] = _to_pandas(cells, column)
+    if metadata:
+        for name in sorted(one for one in names if one.startswith(METADATA_PREFIX)):
+            cells = table[name]
+            if cells.null_count < len(cells):
+                data[name] = _metadata(cells)
+    index = pd.RangeIndex(len(table))
+    return pd.DataFrame(
+        {name: pd.Series(cells, index=index, copy=False) for name, cells in data.items()}, copy=False
+    )
+
+
+def _to_pandas(cells: pa.ChunkedArray, column: TableColumn) -> Any:
+    if column.kind == "category":
+        return _categories(cells, column.categories)
+    return _READERS[column.kind](cells)
+
+
+def _from_json(cells: pa.ChunkedArray) -> Any:
+    # One call for all is much quicker than one a row.
+    return _objects(orjson.loads("[" + ",".join(cells.fill_null("null").to_pylist()) + "]"))
+
+
+def _categories(cells: pa.ChunkedArray, categories: Sequence[str]) -> Any:
+    codes = pc.index_in(cells, value_set=pa.array(categories, pa.string())).fill_null(-1)
+    return pd.Categorical.from_codes(
+        codes.to_numpy().astype(np.int8), dtype=pd.CategoricalDtype(list(categories))
+    )
+
+
+def _lists(cells: pa.ChunkedArray) -> Any:
+    """Return lists of texts, made by cutting one list: much quicker than a list a row from Arrow."""
+    found: list[Any] = []
+    for chunk in cells.chunks:
+        offsets = chunk.offsets.to_pylist()
+        values = chunk.values.dictionary_encode()  # noqa: PD011  of Arrow, not of pandas
+        texts = _objects(values.dictionary.to_pylist())
+        flat = texts[values.indices.to_numpy()].tolist() if len(values) else []
+        there = chunk.is_valid().to_numpy(zero_copy_only=False)
+        found += [
+            flat[begin:end] if valid else None
+            for (begin, end), valid in zip(pairwise(offsets), there, strict=True)
+        ]
+    return _objects(found)
+
+
+def _objects(values: list[Any]) -> Any:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _metadata(cells: pa.ChunkedArray) -> Any:
+    dtype = _METADATA_DTYPES.get(cells.type, _STR)
+    return dtype.__from_arrow__(cells)
+
+
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "text": _STR.__from_arrow__,
+    "boolean": _BOOLEAN.__from_arrow__,
+    "time": lambda cells: _TIME.__from_arrow__(cells.cast(_TYPES["time"])),
+    "float": lambda cells: cells.to_numpy().astype(np.float64),
+    "integer": _INTEGER.__from_arrow__,
+    "texts": _lists,
+    "records": _from_json,
+    "record": _from_json,
+}

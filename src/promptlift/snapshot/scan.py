@@ -1,0 +1,331 @@
+"""Hand a table of a snapshot over to DuckDB, Polars or Spark: exactly the files that the manifest lists, read lazily."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from promptlift.errors import ConfigError, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from os import PathLike
+
+__all__ = ["Engine", "scan"]
+
+Engine = Literal["duckdb", "polars", "spark"]
+
+# Folders of Hive partitions, and what stands for a missing value in their names.
+_PARTITIONS: Final = ("prompt_id", "month")
+_NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
+_TEXT, _TRUTH, _TIME = pa.string(), pa.bool_(), pa.timestamp("us", "UTC")
+_MENTION: Final = {"conversation_id": _TEXT, "prompt_id": _TEXT, "started_at": _TIME, "month": _TEXT}
+# What a table without any file has, so that an analysis of nothing finds its columns.
+_LEAST: Final[dict[str, dict[str, pa.DataType]]] = {
+    "conversations": {
+        "conversation_id": _TEXT,
+        "prompt_id": _TEXT,
+        "prompt": _TEXT,
+        "status": _TEXT,
+        "has_insights": _TRUTH,
+        "created_at": _TIME,
+        "started_at": _TIME,
+        "llm_model": _TEXT,
+        "task_completed": _TRUTH,
+        "sentiment": _TEXT,
+        "sentiment_score": pa.float64(),
+        "month": _TEXT,
+    },
+    "issues": {**_MENTION, "title": _TEXT, "severity": _TEXT},
+    "topics": {**_MENTION, "topic": _TEXT},
+}
+# What the files have for pulls alone: the order of the list, and the digest by which a change is noticed.
+_OWN: Final = ("position", "list_hash")
+_NO_CONNECTOR: Final = (
+    "Spark has no connector for {name}://, so it cannot read {root}. Start its session with the connector's package "
+    "(spark.jars.packages; for S3 org.apache.hadoop:hadoop-aws, in the version of Spark's Hadoop) and with the store's settings "
+    "(for S3 spark.hadoop.fs.s3a.endpoint, .access.key and .secret.key), and pass it as connection=. "
+    "engine='duckdb' reads the same files with storage_options= alone."
+)
+_SPARK_INFERENCE: Final = "spark.sql.sources.partitionColumnTypeInference.enabled"
+
+
+def scan(
+    root: str | PathLike[str],
+    files: Iterable[str],
+    table: str = "conversations",
+    *,
+    engine: Engine = "duckdb",
+    connection: Any = None,
+    storage_options: dict[str, Any] | None = None,
+    prompts: Mapping[str, str] | None = None,
+) -> Any:
+    """Return a table of a snapshot in an engine; nothing is read until something is asked.
+
+    Parameters
+    ----------
+    root
+        Folder of the snapshot, or its address on a file system that fsspec knows, such as ``s3://bucket/january``.
+    files
+        Paths of the files of all tables, relative to the root, as the manifest lists them.
+    table
+        Name of the table.
+    engine
+        ``duckdb`` (one machine), ``polars``, or ``spark`` (many).
+    connection
+        A DuckDB connection or a Spark session; by default DuckDB's default connection, on which ``duckdb.sql("SET …")`` works,
+        and the running Spark session, or a new one.
+    storage_options
+        Options of the file system, such as ``{"key": …, "secret": …, "endpoint_url": …}`` for S3. Spark has its own.
+    prompts
+        Names of prompts by id, for a column ``prompt`` beside ``prompt_id``; it is null for an id that has no name here.
+
+    Returns
+    -------
+    object
+        A DuckDB relation, a Polars LazyFrame or a Spark DataFrame, with the columns ``prompt_id`` and ``month`` of the
+        partitions. Columns that only some files have are missing elsewhere; where files disagree, a column is text.
+
+    Raises
+    ------
+    ConfigError
+        When Spark's session has no connector for the address.
+    MissingExtra
+        When the engine, or the library for the address, is not installed.
+    ValueError
+        When there is no such engine.
+    """
+    read = _ENGINES.get(engine)
+    if read is None:
+        raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, not {engine!r}.")
+    place = str(root).rstrip("/")
+    wanted = sorted(path for path in files if path.partition("/")[0] == table)
+    found = read(place, wanted, table, connection, storage_options or {})
+    if not wanted or not _partitioned(wanted):
+        return found
+    return _FINISH[engine](found, None if prompts is None else dict(prompts), connection)
+
+
+def _is_address(root: str) -> bool:
+    return "://" in root
+
+
+def _file_system(root: str, options: dict[str, Any]) -> tuple[Any, str]:
+    """Return the file system of an address and the path there."""
+    try:
+        from fsspec.core import url_to_fs  # noqa: PLC0415  (an extra)
+
+        system, path = url_to_fs(root, **options)
+    except ImportError as error:
+        raise MissingExtra(f"Reading {root.partition('://')[0]}:// addresses", "s3") from error
+    return system, str(path)
+
+
+def _empty(table: str) -> pa.Table:
+    least = _LEAST.get(table, {"conversation_id": _TEXT})
+    return pa.schema(list(least.items())).empty_table()
+
+
+def _in_duckdb(root: str, files: Sequence[str], table: str, connection: Any, options: dict[str, Any]) -> Any:
+    try:
+        import duckdb  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise MissingExtra("engine='duckdb'", "duckdb") from error
+    connection = duckdb.default_connection() if connection is None else connection
+    if not files:
+        return connection.from_arrow(_empty(table))
+    place = _registered(connection, *_file_system(root, options)) if _is_address(root) else f"{root}/"
+    paths = ", ".join(_quoted(f"{place}{path}") for path in files)
+    # The folders of partitions are texts: a month is no date, and an id of digits no number.
+    hive = (
+        "hive_partitioning = true, hive_types_autocast = false"
+        if _partitioned(files)
+        else "hive_partitioning = false"
+    )
+    return connection.sql(f"SELECT * FROM read_parquet([{paths}], union_by_name = true, {hive})")  # noqa: S608  (quoted)
+
+
+def _registered(connection: Any, system: Any, path: str) -> str:
+    """Make a folder of a file system known to a DuckDB connection, and return what the paths in it begin with there.
+
+    A connection knows one file system by a name, so each has its own: two stores, or one with two keys, are read side by side.
+    """
+    from fsspec.implementations.dirfs import DirFileSystem  # noqa: PLC0415  (an extra)
+
+    folder = DirFileSystem(path=path, fs=system)
+    name = f"folder-{hash(folder):x}"
+    if not connection.filesystem_is_registered(name):
+        # The name is an attribute of the class, by which addresses are taken apart.
+        kind = type("NamedFolder", (DirFileSystem,), {"protocol": name})
+        connection.register_filesystem(kind(path=path, fs=system))
+    return f"{name}://"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _partitioned(files: Sequence[str]) -> bool:
+    return any(part.startswith(f"{name}=") for name in _PARTITIONS for part in files[0].split("/"))
+
+
+def _in_polars(root: str, files: Sequence[str], table: str, connection: Any, options: dict[str, Any]) -> Any:
+    del connection
+    try:
+        import polars as pl  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise MissingExtra("engine='polars'", "polars") from error
+    if not files:
+        return pl.LazyFrame(_empty(table))
+    system, path = _file_system(root, options) if _is_address(root) else (None, root)
+    scans = []
+    for schema, group in _by_schema(path, files, system):
+        for place, paths in _by_partition(group).items():
+            whole = [posixpath.join(path, one) for one in paths]
+            if system is None:
+                found = pl.scan_parquet(whole, hive_partitioning=False)
+            else:
+                from pyarrow import dataset  # noqa: PLC0415  (only for addresses)
+
+                found = pl.scan_pyarrow_dataset(
+                    dataset.dataset(whole, schema=schema, filesystem=system, format="parquet")
+                )
+            scans.append(found.with_columns(pl.lit(value, pl.String).alias(name) for name, value in place))
+    return pl.concat(scans, how="diagonal_relaxed")
+
+
+def _in_spark(root: str, files: Sequence[str], table: str, connection: Any, options: dict[str, Any]) -> Any:
+    del options
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise MissingExtra("engine='spark'", "spark") from error
+    session = SparkSession.builder.getOrCreate() if connection is None else connection
+    if not files:
+        return session.createDataFrame(_empty(table))
+    # Hadoop's name for the file system that the rest of the world calls s3.
+    place = root.replace("s3://", "s3a://", 1) if root.startswith("s3://") else root
+    before = str(session.conf.get(_SPARK_INFERENCE))
+    session.conf.set(_SPARK_INFERENCE, "false")
+    try:
+        reader = session.read.option("mergeSchema", "true").option("basePath", f"{place}/{table}")
+        parts = [
+            reader.parquet(*(f"{place}/{path}" for path in group))
+            for _, group in _groups_for_spark(root, files)
+        ]
+    except Exception as error:
+        # What the JVM raises is a class of the gateway, whichever it is.
+        if _is_address(root) and "ClassNotFoundException" in str(error):
+            raise ConfigError(_NO_CONNECTOR.format(root=root, name=place.partition("://")[0])) from error
+        raise
+    finally:
+        session.conf.set(_SPARK_INFERENCE, before)
+    return _together(parts)
+
+
+def _groups_for_spark(root: str, files: Sequence[str]) -> list[tuple[Any, list[str]]]:
+    """Group local files by their columns; those of an address only the cluster can see are one group."""
+    return [(None, list(files))] if _is_address(root) else _by_schema(root, files, None)
+
+
+def _together(parts: Sequence[Any]) -> Any:
+    """Put Spark frames one below the other; a column that they have in different types is text."""
+    from pyspark.sql import functions  # noqa: PLC0415  (an extra)
+
+    kinds: dict[str, set[str]] = defaultdict(set)
+    for part in parts:
+        for column in part.schema:
+            kinds[column.name].add(column.dataType.typeName())
+    mixed = {name for name, found in kinds.items() if len(found) > 1}
+    whole = None
+    for part in parts:
+        texts = {
+            f"{name}": functions.col(f"`{name}`").cast("string") for name in part.columns if name in mixed
+        }
+        columns = [texts.get(name, functions.col(f"`{name}`")).alias(name) for name in part.columns]
+        part = part.select(*columns)  # noqa: PLW2901  (the same rows)
+        whole = part if whole is None else whole.unionByName(part, allowMissingColumns=True)
+    return whole
+
+
+def _by_schema(root: str, files: Sequence[str], system: Any) -> list[tuple[pa.Schema, list[str]]]:
+    """Group files by their columns: metadata may have other keys, or values of other types, in each."""
+    groups: dict[pa.Schema, list[str]] = defaultdict(list)
+    for path in files:
+        groups[pq.read_schema(posixpath.join(root, path), filesystem=system).remove_metadata()].append(path)
+    return list(groups.items())
+
+
+def _by_partition(files: Sequence[str]) -> dict[tuple[tuple[str, str | None], ...], list[str]]:
+    """Group files by the values that the names of their folders say."""
+    groups: dict[tuple[tuple[str, str | None], ...], list[str]] = defaultdict(list)
+    for path in files:
+        pairs = [part.partition("=") for part in path.split("/")[:-1]]
+        place = tuple(
+            (name, None if value == _NO_VALUE else unquote(value)) for name, sign, value in pairs if sign
+        )
+        groups[place].append(path)
+    return groups
+
+
+def _finish_duckdb(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
+    """Leave out what is only for pulls, and name the prompts."""
+    import duckdb  # noqa: PLC0415  (an extra)
+
+    connection = duckdb.default_connection() if connection is None else connection
+    own = [_identifier(name) for name in _OWN if name in found.columns]
+    kept = f"* EXCLUDE ({', '.join(own)})" if own else "*"
+    if prompts is None or "prompt" in found.columns:
+        return found.select(kept) if own else found
+    # A map instead of a join: the rows stay in the order of the files, and no second table has to live as long.
+    ids, names = (", ".join(map(_quoted, texts)) for texts in (prompts, prompts.values()))
+    named = "MAP {}::MAP(VARCHAR, VARCHAR)" if not prompts else f"MAP([{ids}], [{names}])"
+    return found.select(f"{kept}, element_at({named}, prompt_id)[1] AS prompt")
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _finish_polars(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
+    """Leave out what is only for pulls, and name the prompts."""
+    del connection
+    import polars as pl  # noqa: PLC0415  (an extra)
+
+    columns = found.collect_schema().names()
+    found = found.drop([name for name in _OWN if name in columns])
+    if prompts is None or "prompt" in columns:
+        return found
+    named = pl.col("prompt_id").replace_strict(prompts or {"": None}, default=None, return_dtype=pl.String)
+    return found.with_columns(named.alias("prompt"))
+
+
+def _finish_spark(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
+    """Leave out what is only for pulls, and name the prompts."""
+    del connection
+    from pyspark.sql import functions  # noqa: PLC0415  (an extra)
+
+    found = found.drop(*(name for name in _OWN if name in found.columns))
+    if prompts is None or "prompt" in found.columns:
+        return found
+    if not prompts:
+        return found.withColumn("prompt", functions.lit(None).cast("string"))
+    pairs = [functions.lit(text) for pair in prompts.items() for text in pair]
+    return found.withColumn("prompt", functions.create_map(*pairs)[functions.col("prompt_id")])
+
+
+_ENGINES: Final[dict[str, Callable[..., Any]]] = {
+    "duckdb": _in_duckdb,
+    "polars": _in_polars,
+    "spark": _in_spark,
+}
+_FINISH: Final[dict[str, Callable[..., Any]]] = {
+    "duckdb": _finish_duckdb,
+    "polars": _finish_polars,
+    "spark": _finish_spark,
+}

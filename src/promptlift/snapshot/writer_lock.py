@@ -1,0 +1,128 @@
+"""One writer at a time: the lock of a snapshot, and who holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.errors import SnapshotBusy
+from promptlift.file_lock import file_lock, try_acquire
+from promptlift.snapshot.location import LocalFolder, RemoteFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from promptlift.snapshot.location import Location
+
+__all__ = ["only_writer"]
+
+_LOCK: Final = ".lock"
+_OWNER: Final = ".writer.json"
+# A claim on an address that was not renewed for so long is that of a process that has ended.
+_CLAIM: Final = timedelta(minutes=5)
+_RENEW_SECONDS: Final = 60.0
+
+
+@contextlib.contextmanager
+def only_writer(location: Location) -> Iterator[None]:
+    """Hold the lock of a snapshot; whoever reads it needs none.
+
+    In a folder it is a lock of the operating system, which ends with its process. At an address it is an object with the
+    claim of the writer, renewed every minute and void after five: a store has no locks.
+
+    Raises
+    ------
+    SnapshotBusy
+        When another process, or another thread of this one, writes it now.
+    """
+    held = _claimed(location) if isinstance(location, RemoteFolder) else _locked(location)
+    with held:
+        yield
+
+
+@contextlib.contextmanager
+def _locked(location: Location) -> Iterator[None]:
+    assert isinstance(location, LocalFolder)  # noqa: S101
+    root = location.place
+    root.mkdir(parents=True, exist_ok=True)
+    lock = file_lock(root / _LOCK)
+    if not try_acquire(lock):
+        raise _busy(location)
+    try:
+        location.write(_OWNER, _claim())
+        yield
+    finally:
+        location.remove([_OWNER])
+        lock.release()
+
+
+@contextlib.contextmanager
+def _claimed(location: RemoteFolder) -> Iterator[None]:
+    token, since = secrets.token_hex(8), _now()
+    if not location.create(_OWNER, _claim(token, since)):
+        found = _owner(location)
+        if found is not None and _is_fresh(found):
+            raise _busy(location)
+        location.write(_OWNER, _claim(token, since))
+    # Two that take over a void claim at the same moment, or a store that cannot tell: the last one has it.
+    if (_owner(location) or {}).get("token") != token:
+        raise _busy(location)
+    done = threading.Event()
+
+    def renew() -> None:
+        while not done.wait(_RENEW_SECONDS):
+            with contextlib.suppress(
+                Exception
+            ):  # a claim that could not be renewed once is good for some minutes
+                location.write(_OWNER, _claim(token, since))
+
+    renewing = threading.Thread(target=renew, name="promptlift-claim", daemon=True)
+    renewing.start()
+    try:
+        yield
+    finally:
+        done.set()
+        renewing.join()
+        if (_owner(location) or {}).get("token") == token:
+            location.remove([_OWNER])
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _claim(token: str = "", since: str | None = None) -> bytes:
+    owner = {"process": os.getpid(), "host": socket.gethostname(), "since": since or _now()}
+    return json.dumps({**owner, "renewed": _now(), "token": token}).encode()
+
+
+def _is_fresh(owner: dict[str, Any]) -> bool:
+    try:
+        return datetime.now(UTC) - datetime.fromisoformat(owner["renewed"]) < _CLAIM
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _owner(location: Location) -> dict[str, Any] | None:
+    try:
+        found = json.loads(location.read(_OWNER))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _busy(location: Location) -> SnapshotBusy:
+    found = _owner(location) or {}
+    by = "by another process"
+    if {"process", "host", "since"} <= found.keys():
+        by = f"by process {found['process']} on {found['host']} since {found['since']}"
+    return SnapshotBusy(
+        f"{location.place} is being written {by}. Wait until that is done, or pull into another folder; reading it is "
+        "possible all the while."
+    )

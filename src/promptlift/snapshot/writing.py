@@ -1,0 +1,170 @@
+"""Write the next state of a snapshot: new part files beside the old ones, then the manifest that has them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from promptlift.snapshot.columns import joined, without_empty_metadata
+from promptlift.snapshot.manifest import save_manifest
+from promptlift.snapshot.part_files import (
+    PARTITIONED,
+    partition_folder,
+    read_parts,
+    remove_others,
+    write_part,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from promptlift.snapshot.location import Location
+    from promptlift.snapshot.manifest import FilePart, Manifest
+
+__all__ = ["NextState"]
+
+# Rows that are held before some are written, and the most bytes of a part file, both as Arrow has them in memory.
+_HELD_BYTES: Final = 256 << 20
+_PART_BYTES: Final = 128 << 20
+# A partition with files of this size is not written anew for a few more rows: these get a file of their own.
+_LARGE_BYTES: Final = 32 << 20
+
+
+class NextState:
+    """The next state of a snapshot, not visible until :meth:`commit`.
+
+    Parameters
+    ----------
+    root
+        Where the snapshot is.
+    files
+        Files of the present state.
+    """
+
+    def __init__(self, root: Location, files: Iterable[FilePart] = ()) -> None:
+        self._root = root
+        self._files: dict[str, list[FilePart]] = {}
+        for one in files:
+            self._files.setdefault(one.partition, []).append(one)
+        self._numbers = {folder: 1 + max(map(_number, parts)) for folder, parts in self._files.items()}
+        self._held: dict[str, list[pa.Table]] = {}
+        self._sizes: dict[str, int] = {}
+
+    def remove(
+        self,
+        conversation_ids: Iterable[str],
+        partitions: Iterable[tuple[str | None, str | None]],
+        *,
+        tables: Iterable[str] = PARTITIONED,
+    ) -> None:
+        """Take conversations out of tables.
+
+        Parameters
+        ----------
+        conversation_ids
+            The conversations: those that were deleted, and those whose new rows follow.
+        partitions
+            Prompt and month of the partitions where they are.
+        tables
+            All with partitions by default.
+        """
+        gone = pa.array(list(conversation_ids), pa.string())
+        places = list(dict.fromkeys(partitions))
+        for table in tables:
+            for prompt_id, month in places:
+                folder = partition_folder(table, prompt_id, month)
+                parts = self._files.pop(folder, [])
+                for kept in read_parts(self._root, parts):
+                    left = kept.filter(pc.invert(pc.is_in(kept["conversation_id"], value_set=gone)))
+                    if len(left):
+                        self._hold(folder, left)
+
+    def add(self, table: str, rows: pa.Table, months: Mapping[str, str | None]) -> None:
+        """Add rows to a table with partitions.
+
+        Parameters
+        ----------
+        rows
+            With ``conversation_id`` and ``prompt_id``.
+        months
+            Conversation to the month in which it began.
+        """
+        if not len(rows):
+            return
+        month = pa.array([months.get(one) for one in rows["conversation_id"].to_pylist()], pa.string())
+        keys = pa.table({"prompt_id": rows["prompt_id"], "month": month}).combine_chunks()
+        codes = pc.add(
+            pc.multiply(_codes(keys["prompt_id"]), pa.scalar(len(rows) + 1, pa.int64())),
+            _codes(keys["month"]),
+        )
+        order = pc.sort_indices(
+            pa.table({"code": codes, "row": pa.array(range(len(rows)))}),
+            [("code", "ascending"), ("row", "ascending")],
+        )
+        rows, keys, codes = rows.take(order), keys.take(order), codes.take(order).to_numpy()
+        starts = [0, *(1 + (codes[1:] != codes[:-1]).nonzero()[0]), len(rows)]
+        for begin, end in itertools.pairwise(starts):
+            key = keys.slice(begin, 1)
+            folder = partition_folder(table, key["prompt_id"][0].as_py(), key["month"][0].as_py())
+            self._hold(folder, rows.slice(begin, end - begin))
+
+    def set_table(self, table: str, rows: pa.Table) -> None:
+        """Replace a table that has no partitions."""
+        old = self._files.pop(table, [])
+        if len(old) == 1 and read_parts(self._root, old)[0].equals(rows):
+            self._files[table] = old
+        elif len(rows):
+            self._files[table] = [write_part(self._root, table, self._next(table), rows)]
+
+    def _hold(self, folder: str, rows: pa.Table) -> None:
+        self._held.setdefault(folder, []).append(rows)
+        self._sizes[folder] = self._sizes.get(folder, 0) + rows.get_total_buffer_size()
+        if self._sizes[folder] > _PART_BYTES:
+            self._write(folder)
+        while sum(self._sizes.values()) > _HELD_BYTES:
+            self._write(max(self._sizes, key=self._sizes.__getitem__))
+
+    def _write(self, folder: str) -> None:
+        held = self._held.pop(folder)
+        del self._sizes[folder]
+        parts = self._files.setdefault(folder, [])
+        if sum(one.size for one in parts) < _LARGE_BYTES:
+            # Small files are put together, so that a refresh every hour does not leave a file an hour.
+            held = [*read_parts(self._root, parts), *held]
+            parts.clear()
+        rows = joined(held).combine_chunks()
+        if rows.column_names.count("position"):
+            rows = rows.sort_by([("position", "descending")])
+        parts.append(write_part(self._root, folder, self._next(folder), without_empty_metadata(rows)))
+
+    def _next(self, folder: str) -> int:
+        number = self._numbers.get(folder, 1)
+        self._numbers[folder] = number + 1
+        return number
+
+    def commit(self, manifest: Manifest) -> Manifest:
+        """Write what is held, then the manifest with the new files; the state is visible then.
+
+        Parameters
+        ----------
+        manifest
+            Says everything but the files, and has those of the present state.
+        """
+        for folder in sorted(self._held):
+            self._write(folder)
+        state = manifest.with_files(one for parts in self._files.values() for one in parts)
+        save_manifest(self._root, state)
+        remove_others(self._root, state)
+        return state
+
+
+def _codes(column: pa.ChunkedArray) -> pa.Array:
+    made = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return made.indices.cast(pa.int64())
+
+
+def _number(part: FilePart) -> int:
+    return int(part.path.rpartition("/part-")[2].partition("-")[0])

@@ -1,0 +1,306 @@
+"""How a judge errs, by labels: its true positive and true negative rate, in one group and unlike in two."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from promptlift.stats.intervals import check_level
+from promptlift.stats.labels import (
+    CorrectedDifference,
+    LabelledGroup,
+    quantile_of,
+    too_few_labels,
+    too_few_of_two,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["EqualErrorTest", "RoganGladen", "equal_error_test", "pooled_difference", "rogan_gladen"]
+
+
+@dataclass(frozen=True, slots=True)
+class RoganGladen:
+    """A rate corrected by how often the judge is right about completed and other conversations.
+
+    Attributes
+    ----------
+    rate, low, high
+        Corrected rate and its interval, fractions cut to 0 and 1; None where it is refused.
+    tpr, tnr
+        Shares of the completed and of the other conversations that the judge gets right.
+    refusal
+        Why there is no corrected rate; empty where there is one.
+    """
+
+    rate: float | None
+    low: float | None
+    high: float | None
+    tpr: float | None
+    tnr: float | None
+    refusal: str
+
+
+@dataclass(frozen=True, slots=True)
+class EqualErrorTest:
+    """Whether a judge errs alike on two groups.
+
+    Attributes
+    ----------
+    tpr_difference, tnr_difference
+        Variant less control, each with ``…_low`` and ``…_high`` (Newcombe); None with too few labels.
+    p
+        The smaller of the two score tests' p, doubled because there are two.
+    refusal
+        Why there is no test; empty where there is one.
+    """
+
+    tpr_difference: float | None
+    tpr_low: float | None
+    tpr_high: float | None
+    tnr_difference: float | None
+    tnr_low: float | None
+    tnr_high: float | None
+    p: float | None
+    refusal: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """A share and the number of labels that it stands on (fewer than were counted where the chances differ)."""
+
+    value: float
+    n: float
+
+    @property
+    def variance(self) -> float:
+        # One label of each kind is added, so that a judge without an error among few labels is not called perfect.
+        value = (self.value * self.n + 1.0) / (self.n + 2.0)
+        return value * (1.0 - value) / (self.n + 2.0)
+
+
+def rogan_gladen(group: LabelledGroup, *, level: float = 0.95) -> RoganGladen:
+    """Correct a judge's rate by its true positive and true negative rate.
+
+    ``rate = (judged rate + TNR - 1) / (TPR + TNR - 1)``, with the interval of Lang and Reiczigel.
+
+    Parameters
+    ----------
+    group
+        Labels and verdicts; verdicts are true and false.
+    level
+        Coverage of the interval.
+
+    Returns
+    -------
+    RoganGladen
+        With words instead of a rate where labels are too few, or the judge is hardly better than chance.
+
+    Raises
+    ------
+    ValueError
+        When ``level`` is not between 0 and 1.
+
+    References
+    ----------
+    W. J. Rogan, B. Gladen (1978), Estimating prevalence from the results of a screening test. American Journal of
+    Epidemiology 107, 71-76.
+
+    Z. Lang, J. Reiczigel (2014), Confidence limits for prevalence of disease adjusted for estimated sensitivity and
+    specificity. Preventive Veterinary Medicine 113, 13-22.
+
+    Examples
+    --------
+    >>> group = LabelledGroup([1] * 30 + [0] * 20, [1] * 27 + [0] * 3 + [1] * 6 + [0] * 14, [1] * 700 + [0] * 300)
+    >>> found = rogan_gladen(group)
+    >>> print(round(found.tpr, 3), round(found.tnr, 3), round(found.rate, 4))
+    0.9 0.7 0.6635
+    """
+    level = check_level(level)
+    refusal = too_few_labels(group)
+    if refusal:
+        return RoganGladen(None, None, None, None, None, refusal)
+    right, wrong = _tpr(group), _tnr(group)
+    refusal = _hardly_better(right, wrong, level)
+    judged = group.judged_rate
+    if refusal or judged is None:
+        return RoganGladen(None, None, None, right.value, wrong.value, refusal)
+    z = quantile_of(math.inf, level)
+    n = len(group.labels) + len(group.unlabelled)
+    rate = (judged + wrong.value - 1.0) / (right.value + wrong.value - 1.0)
+    # Lang and Reiczigel, equation 8: counts with a few added, and a shift towards the side that is less sure.
+    apparent, size = (judged * n + z * z / 2.0) / (n + z * z), n + z * z
+    tpr, tnr = ((one.value * one.n + 1.0) / (one.n + 2.0) for one in (right, wrong))
+    informedness = tpr + tnr - 1.0
+    centre = (apparent + tnr - 1.0) / informedness
+    shift = 2.0 * z * z * (centre * right.variance - (1.0 - centre) * wrong.variance)
+    spread = (
+        apparent * (1.0 - apparent) / size + centre**2 * right.variance + (1.0 - centre) ** 2 * wrong.variance
+    )
+    half = z * math.sqrt(spread) / informedness
+    low, high = _cut(centre + shift - half), _cut(centre + shift + half)
+    return RoganGladen(_cut(rate), low, high, right.value, wrong.value, "")
+
+
+def equal_error_test(
+    variant: LabelledGroup, control: LabelledGroup, *, level: float = 0.95
+) -> EqualErrorTest:
+    """Test whether the judge errs alike on two groups.
+
+    Parameters
+    ----------
+    variant, control
+        Labels and verdicts of each.
+    level
+        Coverage of each interval.
+
+    Returns
+    -------
+    EqualErrorTest
+        No difference found does not mean equal: look at how wide the intervals are.
+
+    Raises
+    ------
+    ValueError
+        When ``level`` is not between 0 and 1.
+    """
+    from scipy.special import ndtr  # noqa: PLC0415  (tables without labels never need it)
+
+    from promptlift.stats.differences import newcombe  # noqa: PLC0415
+
+    level = check_level(level)
+    refusal = too_few_of_two(variant, control)
+    if refusal:
+        return EqualErrorTest(None, None, None, None, None, None, None, refusal)
+    found: list[tuple[float, float, float]] = []
+    p = []
+    for share in (_tpr, _tnr):
+        one, other = share(variant), share(control)
+        low, high = newcombe(one.value * one.n, one.n, other.value * other.n, other.n, level=level)
+        both = (one.value * one.n + other.value * other.n) / (one.n + other.n)
+        error = math.sqrt(both * (1.0 - both) * (1.0 / one.n + 1.0 / other.n))
+        difference = one.value - other.value
+        found.append((difference, float(low), float(high)))
+        p.append(2.0 * float(ndtr(-abs(difference) / error)) if error > 0.0 else 1.0)
+    return EqualErrorTest(*found[0], *found[1], min(1.0, 2.0 * min(p)), "")
+
+
+def pooled_difference(
+    variant: LabelledGroup, control: LabelledGroup, *, level: float = 0.95
+) -> tuple[CorrectedDifference, EqualErrorTest]:
+    """Correct a difference by the labels of both groups together, and test what this takes for granted.
+
+    The judge's difference is divided by ``TPR + TNR - 1`` of all labels. (A mean error of both groups together, which
+    PPI++ would add to each of the two rates, drops out of their difference and corrects nothing.) It is surer than
+    `promptlift.stats.labels.corrected_difference`, and wrong where the judge errs on the two groups unlike, whatever
+    the number of labels.
+
+    Parameters
+    ----------
+    variant, control
+        Labels and verdicts of each; verdicts are true and false.
+    level
+        Coverage of the intervals.
+
+    Returns
+    -------
+    difference, test
+        The corrected difference, and the test of equal error.
+
+    Raises
+    ------
+    ValueError
+        When ``level`` is not between 0 and 1.
+    """
+    from scipy.special import ndtr  # noqa: PLC0415  (tables without labels never need it)
+
+    level = check_level(level)
+    test = equal_error_test(variant, control, level=level)
+    both = _together(variant, control)
+    one, other = variant.judged_rate, control.judged_rate
+    judged = None if one is None or other is None else one - other
+    refusal = too_few_labels(both, "both together")
+    right, wrong = (_tpr(both), _tnr(both)) if not refusal else (_Share(0.5, 1.0), _Share(0.5, 1.0))
+    refusal = refusal or _hardly_better(right, wrong, level)
+    if refusal or judged is None:
+        return CorrectedDifference(None, None, None, None, None, judged, None, refusal, level), test
+    informedness = right.value + wrong.value - 1.0
+    difference = judged / informedness
+    of_judge = sum(
+        float(everything.var(ddof=1)) / len(everything) for everything in map(_verdicts, (variant, control))
+    )
+    error = math.sqrt(of_judge + difference**2 * (right.variance + wrong.variance)) / informedness
+    half = quantile_of(math.inf, level) * error
+    spread = sum(_spread(group) for group in (variant, control))
+    most = float(min(len(_verdicts(variant)), len(_verdicts(control))))
+    found = CorrectedDifference(
+        difference=difference,
+        low=max(difference - half, -1.0),
+        high=min(difference + half, 1.0),
+        se=error,
+        p=min(1.0, 2.0 * float(ndtr(-abs(difference) / error))) if error > 0.0 else 1.0,
+        judged_difference=judged,
+        n_effective=min(spread / error**2, most) if error > 0.0 else most,
+        refusal="",
+        level=level,
+    )
+    return found, test
+
+
+def _tpr(group: LabelledGroup) -> _Share:
+    return _share(group.judged, group.weights, group.labels == 1.0)
+
+
+def _tnr(group: LabelledGroup) -> _Share:
+    return _share(1.0 - group.judged, group.weights, group.labels == 0.0)
+
+
+def _share(right: NDArray[np.float64], weights: NDArray[np.float64], rows: NDArray[np.bool_]) -> _Share:
+    mine = weights[rows]
+    # Kish's effective number: unequal weights say less than equal ones.
+    return _Share(float(np.average(right[rows], weights=mine)), float(mine.sum() ** 2 / (mine**2).sum()))
+
+
+def _hardly_better(right: _Share, wrong: _Share, level: float) -> str:
+    informedness = right.value + wrong.value - 1.0
+    if informedness > quantile_of(math.inf, level) * math.sqrt(right.variance + wrong.variance):
+        return ""
+    return (
+        f"The judge is not clearly better than chance (TPR {right.value:.2f}, TNR {wrong.value:.2f}), so its rate cannot be "
+        "divided by what it is worth. Use the labels alone, or PPI++, which falls back on them."
+    )
+
+
+def _together(variant: LabelledGroup, control: LabelledGroup) -> LabelledGroup:
+    """Put two groups together, each label weighted by its own group's chances."""
+    chances = None
+    if variant.chances is not None or control.chances is not None:
+        chances = np.concatenate([_scaled(variant), _scaled(control)])
+    return LabelledGroup(
+        np.concatenate([variant.labels, control.labels]),
+        np.concatenate([variant.judged, control.judged]),
+        np.concatenate([variant.unlabelled, control.unlabelled]),
+        chances=chances,
+    )
+
+
+def _scaled(group: LabelledGroup) -> NDArray[np.float64]:
+    weights = group.weights
+    return np.asarray(weights.min() / weights if len(weights) else weights, np.float64)
+
+
+def _verdicts(group: LabelledGroup) -> NDArray[np.float64]:
+    return np.concatenate([group.judged, group.unlabelled])
+
+
+def _spread(group: LabelledGroup) -> float:
+    mean = float(np.average(group.labels, weights=group.weights))
+    return mean * (1.0 - mean)
+
+
+def _cut(value: float) -> float:
+    return min(max(value, 0.0), 1.0)

@@ -1,0 +1,495 @@
+"""Rates of a judge, corrected by the labels of people on a random part: prediction-powered inference (PPI++).
+
+A judge that errs reports wrong rates, and wrong differences where it errs on the two groups unlike. Labels on a random
+part show by how much; the judge's verdicts on the rest make the corrected rate surer than labels alone would.
+
+References
+----------
+A. N. Angelopoulos, J. C. Duchi, T. Zrnic (2023), PPI++: Efficient prediction-powered inference. arXiv 2311.01453.
+
+J. Hájek (1971), comment on a paper by D. Basu, in: Foundations of statistical inference, 236 (unequal chances).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from promptlift.stats.intervals import check_level
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Numbers = NDArray[np.float64]
+
+__all__ = [
+    "FEWEST_LABELS",
+    "CorrectedDifference",
+    "CorrectedRate",
+    "LabelledGroup",
+    "corrected_difference",
+    "corrected_paired_difference",
+    "corrected_rate",
+    "quantile_of",
+    "too_few_labels",
+    "too_few_of_two",
+]
+
+# Labels of either outcome that a corrected number needs.
+FEWEST_LABELS: Final = 10
+# From here on the normal distribution serves as well as Student's.
+_MANY_LABELS: Final = 30
+# unspecified: labels on which the judge errs, in either direction, that the interval adds to those that were drawn.
+# Where it errs in a label or two only, the variance of so few says nothing: without them, 95 % intervals from 30 to 40
+# labels and a judge that is right in 95 % cover as little as 90 %, and an interval shrinks to a point where no error was
+# drawn (Agresti and Coull 1998 on a rate).
+_ADDED_ERRORS: Final = 0.5
+
+
+class LabelledGroup:
+    """Conversations that a judge has judged, and a part of which people have labelled.
+
+    Parameters
+    ----------
+    labels
+        What a person says of each labelled conversation: true and false, or 1 and 0.
+    judged
+        What the judge says of the same conversations, in the same order: true and false, or a number from 0 to 1.
+    unlabelled
+        What the judge says of all the other conversations of the group, and of none of the labelled ones.
+    chances
+        The chance with which each labelled conversation was drawn, above 0 and at most 1. Only their ratios matter, so
+        that a part of a draw, labelled in random order, is a draw as well. None when all had the same.
+
+    Raises
+    ------
+    ValueError
+        When lengths differ, or a value is none of these.
+    """
+
+    __slots__ = ("chances", "judged", "labels", "unlabelled")
+
+    def __init__(
+        self, labels: ArrayLike, judged: ArrayLike, unlabelled: ArrayLike, *, chances: ArrayLike | None = None
+    ) -> None:
+        self.labels, self.judged = _numbers(labels, "labels"), _numbers(judged, "judged")
+        self.unlabelled = _numbers(unlabelled, "unlabelled")
+        self.chances = None if chances is None else _numbers(chances, "chances")
+        if not np.isin(self.labels, (0.0, 1.0)).all():
+            raise ValueError("labels must be true and false, or 1 and 0.")
+        if len(self.judged) != len(self.labels):
+            raise ValueError(
+                f"There are {len(self.labels):,} labels and {len(self.judged):,} verdicts on them: pass one verdict each."
+            )
+        if self.chances is not None and (
+            len(self.chances) != len(self.labels) or (self.chances <= 0.0).any()
+        ):
+            raise ValueError("chances must be above 0 and at most 1, one for each label.")
+
+    @property
+    def judged_rate(self) -> float | None:
+        """What the judge says of all conversations together; None without any."""
+        everything = np.concatenate([self.judged, self.unlabelled])
+        return float(everything.mean()) if len(everything) else None
+
+    @property
+    def weights(self) -> Numbers:
+        """One over the chance of each label, scaled to a mean of 1."""
+        if self.chances is None:
+            return np.ones(len(self.labels))
+        weights = 1.0 / self.chances
+        return np.asarray(weights / weights.mean(), np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedRate:
+    """A judge's rate, corrected by labels.
+
+    Attributes
+    ----------
+    rate, low, high
+        Corrected rate and the ends of its interval, fractions; None where it is refused. The ends are cut to 0 and 1.
+    se
+        Standard error by the formula of PPI++.
+    judged_rate
+        What the judge says, uncorrected.
+    tuning
+        How much of the judge is used: 0 is labels alone, 1 takes its verdicts in full (lambda).
+    n_labels, n_unlabelled
+        Labelled conversations, and judged ones without a label.
+    n_effective
+        Labels drawn at random that would say as much without the judge: at most the number of conversations.
+    refusal
+        Why there is no corrected rate, and what to do; empty where there is one.
+    level
+        Coverage of the interval.
+    """
+
+    rate: float | None
+    low: float | None
+    high: float | None
+    se: float | None
+    judged_rate: float | None
+    tuning: float | None
+    n_labels: int
+    n_unlabelled: int
+    n_effective: float | None
+    refusal: str
+    level: float
+
+    @property
+    def worth(self) -> str:
+        """What the labels and the judge are worth together, in words; empty where the rate is refused."""
+        if self.n_effective is None:
+            return ""
+        return (
+            f"{self.n_labels:,} labels and {self.n_unlabelled:,} judged conversations are as good as "
+            f"{round(self.n_effective):,} labels."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedDifference:
+    """The difference of two rates of a judge, variant less control, corrected by labels.
+
+    Attributes
+    ----------
+    difference, low, high
+        Corrected difference and its interval, fractions; None where it is refused.
+    se
+        Standard error.
+    p
+        Two-sided p of no difference, which agrees with the interval.
+    judged_difference
+        What the judge says, uncorrected.
+    n_effective
+        Labels (of each arm, or pairs) that would say as much without the judge.
+    refusal
+        Why there is no corrected difference; empty where there is one.
+    level
+        Coverage of the interval.
+    """
+
+    difference: float | None
+    low: float | None
+    high: float | None
+    se: float | None
+    p: float | None
+    judged_difference: float | None
+    n_effective: float | None
+    refusal: str
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Mean:
+    """A corrected mean: its value, its variance by the formula and with the added errors, and what made it."""
+
+    value: float
+    variance: float
+    cautious: float
+    tuning: float
+    n: int
+    # Variance of one label.
+    spread: float
+
+    @property
+    def n_effective(self) -> float:
+        return self.spread / self.variance if self.variance > 0.0 else math.inf
+
+
+def corrected_rate(group: LabelledGroup, *, level: float = 0.95) -> CorrectedRate:
+    """Correct a judge's rate by labels on a random part: PPI++ for one rate.
+
+    With ``y`` the labels, ``f`` the judge, ``n`` labelled and ``N`` unlabelled conversations::
+
+        rate     = lambda mean_N(f) + mean_n(y - lambda f)
+        lambda   = cov_n(y, f) / ((1 + n/N) var(f)), cut to [0, 1]
+        variance = var_n(y - lambda f) / n + lambda² var_N(f) / N
+
+    It is right whatever the judge is, as long as the labelled ones were drawn at random. With unequal ``chances`` the
+    means over the labelled ones are weighted by one over the chance, and mean and variance of ``f`` run over all
+    conversations: the unlabelled ones alone are then no random part of them.
+
+    Parameters
+    ----------
+    group
+        Labels and verdicts.
+    level
+        Coverage of the interval: Student's t with n - 1 degrees of freedom below 30 labels, else the normal
+        distribution. Half a label on which the judge errs in each direction is added to the variance.
+
+    Returns
+    -------
+    CorrectedRate
+        With words instead of a number where fewer than 10 labels say completed, or fewer than 10 say not.
+
+    Raises
+    ------
+    ValueError
+        When ``level`` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> group = LabelledGroup([1] * 30 + [0] * 20, [1] * 27 + [0] * 3 + [1] * 6 + [0] * 14, [1] * 700 + [0] * 300)
+    >>> found = corrected_rate(group)
+    >>> print(round(found.rate, 4), round(found.low, 4), round(found.high, 4), round(found.tuning, 4))
+    0.6265 0.5124 0.7406 0.6634
+    >>> found.worth
+    '50 labels and 1,000 judged conversations are as good as 79 labels.'
+    """
+    level = check_level(level)
+    judged, n, unlabelled = group.judged_rate, len(group.labels), len(group.unlabelled)
+    refusal = too_few_labels(group)
+    if refusal:
+        return CorrectedRate(None, None, None, None, judged, None, n, unlabelled, None, refusal, level)
+    mean = _of_group(group)
+    half = quantile_of(n, level) * math.sqrt(mean.cautious)
+    return CorrectedRate(
+        rate=min(max(mean.value, 0.0), 1.0),
+        low=max(mean.value - half, 0.0),
+        high=min(mean.value + half, 1.0),
+        se=math.sqrt(mean.variance),
+        judged_rate=judged,
+        tuning=mean.tuning,
+        n_labels=n,
+        n_unlabelled=unlabelled,
+        n_effective=min(mean.n_effective, float(n + unlabelled)),
+        refusal="",
+        level=level,
+    )
+
+
+def corrected_difference(
+    variant: LabelledGroup, control: LabelledGroup, *, level: float = 0.95
+) -> CorrectedDifference:
+    """Correct the difference of two independent groups, each by its own labels.
+
+    Each group has its own rectifier, because errors that differ by arm are the dangerous ones; the variances are added.
+    See `promptlift.stats.judge_errors.pooled_difference` for labels of both together, where the judge errs alike.
+
+    Parameters
+    ----------
+    variant, control
+        Labels and verdicts of each.
+    level
+        Coverage of the interval: by Welch's degrees of freedom where one of both has fewer than 30 labels.
+
+    Returns
+    -------
+    CorrectedDifference
+        With words instead of a number where one of both has too few labels.
+
+    Raises
+    ------
+    ValueError
+        When ``level`` is not between 0 and 1.
+    """
+    level = check_level(level)
+    judged = _judged_difference(variant, control)
+    refusal = too_few_of_two(variant, control)
+    if refusal:
+        return CorrectedDifference(None, None, None, None, None, judged, None, refusal, level)
+    one, other = _of_group(variant), _of_group(control)
+    parts = np.array([one.cautious, other.cautious])
+    # unspecified: degrees of freedom of a difference. Welch's serve two groups of any sizes.
+    degrees = float(parts.sum() ** 2 / (parts**2 / np.array([one.n - 1, other.n - 1])).sum())
+    n = degrees + 1.0 if min(one.n, other.n) < _MANY_LABELS else math.inf
+    variance = one.variance + other.variance
+    spread = one.spread + other.spread
+    most = float(min(one.n + len(variant.unlabelled), other.n + len(control.unlabelled)))
+    return _difference(
+        one.value - other.value, variance, float(parts.sum()), spread, n, judged, level=level, most=most
+    )
+
+
+def corrected_paired_difference(
+    variant: LabelledGroup, control: LabelledGroup, *, level: float = 0.95
+) -> CorrectedDifference:
+    """Correct the difference of two arms that held the same items, by pairs of which people have labelled both.
+
+    Parameters
+    ----------
+    variant, control
+        Labels and verdicts of each, in the order of the items: the labelled pairs first, then the unlabelled ones. Chances
+        are those of the pair.
+    level
+        Coverage of the interval.
+
+    Returns
+    -------
+    CorrectedDifference
+        PPI++ on the differences within pairs; with words instead of a number where an arm has too few labels.
+
+    Raises
+    ------
+    ValueError
+        When the two have different numbers of pairs, or ``level`` is not between 0 and 1.
+    """
+    level = check_level(level)
+    if len(variant.labels) != len(control.labels) or len(variant.unlabelled) != len(control.unlabelled):
+        raise ValueError(
+            "Pairs need as many labels, and as many unlabelled verdicts, of the variant as of the control."
+        )
+    judged = _judged_difference(variant, control)
+    refusal = too_few_of_two(variant, control)
+    if refusal:
+        return CorrectedDifference(None, None, None, None, None, judged, None, refusal, level)
+    mean = _corrected_mean(
+        variant.labels - control.labels,
+        variant.judged - control.judged,
+        variant.unlabelled - control.unlabelled,
+        None if _alike(variant.chances) else variant.weights,
+        errors=(1.0, -1.0),
+    )
+    pairs = float(mean.n + len(variant.unlabelled))
+    return _difference(
+        mean.value, mean.variance, mean.cautious, mean.spread, mean.n, judged, level=level, most=pairs
+    )
+
+
+def too_few_labels(group: LabelledGroup, name: str = "") -> str:
+    """Return in words how many more labels a group needs; empty where it has enough.
+
+    Parameters
+    ----------
+    group
+        Labels and verdicts.
+    name
+        Of the group, for the words.
+    """
+    of = f" of {name}" if name else ""
+    if not len(group.labels):
+        return f"No labels{of}: at least {FEWEST_LABELS} of either outcome are needed."
+    completed = int(group.labels.sum())
+    counts = {"completed": completed, "not completed": len(group.labels) - completed}
+    missing = [
+        f"{FEWEST_LABELS - count} more of {outcome}"
+        for outcome, count in counts.items()
+        if count < FEWEST_LABELS
+    ]
+    if not missing:
+        return ""
+    said = " and ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    return f"Too few labels{of} ({said}): {' and '.join(missing)} are needed. Draw more at random; do not look for them."
+
+
+def too_few_of_two(variant: LabelledGroup, control: LabelledGroup) -> str:
+    """Return in words how many more labels two groups need; empty where both have enough."""
+    said = (too_few_labels(variant, "the variant"), too_few_labels(control, "the control"))
+    return " ".join(filter(None, said))
+
+
+def quantile_of(n: float, level: float) -> float:
+    """Return the quantile of an interval from ``n`` labels: Student's below 30, else of the normal distribution."""
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  (tables without labels never need it)
+
+    upper = 0.5 + level / 2.0
+    return float(stdtrit(n - 1.0, upper) if n < _MANY_LABELS else ndtri(upper))
+
+
+def _difference(
+    value: float,
+    variance: float,
+    cautious: float,
+    spread: float,
+    n: float,
+    judged: float | None,
+    *,
+    level: float,
+    most: float,
+) -> CorrectedDifference:
+    from scipy.special import ndtr, stdtr  # noqa: PLC0415  (tables without labels never need it)
+
+    error = math.sqrt(cautious)
+    half = quantile_of(n, level) * error
+    ratio = -abs(value) / error
+    tail = stdtr(n - 1.0, ratio) if n < _MANY_LABELS else ndtr(ratio)
+    return CorrectedDifference(
+        difference=value,
+        low=max(value - half, -1.0),
+        high=min(value + half, 1.0),
+        se=math.sqrt(variance),
+        p=min(1.0, 2.0 * float(tail)),
+        judged_difference=judged,
+        n_effective=min(spread / variance, most) if variance > 0.0 else most,
+        refusal="",
+        level=level,
+    )
+
+
+def _of_group(group: LabelledGroup) -> _Mean:
+    weights = None if _alike(group.chances) else group.weights
+    return _corrected_mean(group.labels, group.judged, group.unlabelled, weights, errors=None)
+
+
+def _corrected_mean(
+    y: Numbers, f: Numbers, rest: Numbers, weights: Numbers | None, *, errors: tuple[float, float] | None
+) -> _Mean:
+    """Compute the corrected mean. ``errors`` are the values of ``y - lambda f`` that the interval adds."""
+    n = len(y)
+    if weights is None:
+        value, variance, tuning = _equal_chances(y, f, rest)
+        weights = np.ones(n)
+    else:
+        value, variance, tuning = _unequal_chances(y, f, rest, weights)
+    residual = y - tuning * f
+    centre = float(np.average(residual, weights=weights))
+    added = (1.0, -tuning) if errors is None else errors
+    wide = _ADDED_ERRORS * sum((one - centre) ** 2 for one in added) * float((weights**2).mean())
+    mean = float(np.average(y, weights=weights))
+    spread = float(np.average((y - mean) ** 2, weights=weights)) * n / (n - 1)
+    return _Mean(value, variance, variance + wide / (n * (n - 1)), tuning, n, spread)
+
+
+def _equal_chances(y: Numbers, f: Numbers, rest: Numbers) -> tuple[float, float, float]:
+    """Compute value, variance and lambda where all had the same chance."""
+    n, rest_n = len(y), len(rest)
+    spread = float(np.concatenate([f, rest]).var(ddof=1))
+    if rest_n < 2 or spread == 0.0:
+        return float(y.mean()), float(y.var(ddof=1)) / n, 0.0
+    tuning = _cut(float(np.cov(y, f)[0, 1]) / ((1.0 + n / rest_n) * spread))
+    residual = y - tuning * f
+    variance = float(residual.var(ddof=1)) / n + tuning**2 * float(rest.var(ddof=1)) / rest_n
+    return tuning * float(rest.mean()) + float(residual.mean()), variance, tuning
+
+
+def _unequal_chances(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers) -> tuple[float, float, float]:
+    """Compute the same with weights: the estimator's influence of each conversation, squared and summed.
+
+    Lambda is the value that makes this variance smallest; of equal weights it gives the same rate as `_equal_chances`.
+    """
+    n, total = len(y), len(y) + len(rest)
+    everything = float(np.concatenate([f, rest]).mean())
+    own = weights * (y - np.average(y, weights=weights)) / n
+    of_judge = (f - everything) / total - weights * (f - np.average(f, weights=weights)) / n
+    of_rest = (rest - everything) / total
+    squares = float((of_judge**2).sum() + (of_rest**2).sum())
+    tuning = _cut(-float((own * of_judge).sum()) / squares) if squares > 0.0 else 0.0
+    small = n / (n - 1)
+    variance = small * float(((own + tuning * of_judge) ** 2).sum()) + tuning**2 * float((of_rest**2).sum())
+    value = tuning * everything + float(np.average(y - tuning * f, weights=weights))
+    return value, variance, tuning
+
+
+def _cut(tuning: float) -> float:
+    return min(max(tuning, 0.0), 1.0)
+
+
+def _alike(chances: Numbers | None) -> bool:
+    return chances is None or bool(np.ptp(chances) <= 1e-12)
+
+
+def _judged_difference(variant: LabelledGroup, control: LabelledGroup) -> float | None:
+    one, other = variant.judged_rate, control.judged_rate
+    return None if one is None or other is None else one - other
+
+
+def _numbers(values: Any, name: str) -> Numbers:
+    numbers = np.asarray(values, np.float64).ravel()
+    if len(numbers) and not ((numbers >= 0.0) & (numbers <= 1.0)).all():
+        raise ValueError(f"{name} must be true and false, or numbers from 0 to 1, without missing ones.")
+    return numbers

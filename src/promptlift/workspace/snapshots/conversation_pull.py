@@ -1,0 +1,260 @@
+"""Read the conversations of a pull: all of them at first, then what is new, different or deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.client.reads.conversations import ConversationRead, Wanted
+from promptlift.client.reads.paging import PAGE_ROWS, Walk
+from promptlift.client.reads.read_list import RowsRead, read_list
+from promptlift.client.transport import Call
+from promptlift.schema import endpoints
+from promptlift.snapshot.staging import StagedRow
+from promptlift.workspace.snapshots.changes import CannotTell, ChangeSearch
+from promptlift.workspace.snapshots.known import UNKNOWN_HASH, list_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from promptlift.client.transport import Task, Transport
+    from promptlift.snapshot.staging import Staging
+    from promptlift.workspace.snapshots.known import KnownConversations
+
+    Row = dict[str, Any]
+    Progress = Callable[[int, int], None]
+
+# Requests of a first read beyond one for every full page: the account, the prompts and the optimizations take three of
+# the five that a pull may make.
+_SPARE: Final = 2
+# A service that knows when rows changed answers with the time to ask from next.
+_FROM_THE_BEGINNING: Final = "1970-01-01T00:00:00Z"
+
+
+@dataclass(frozen=True)
+class Found:
+    """The conversations of a pull; new and different ones are staged.
+
+    Attributes
+    ----------
+    total
+        Conversations as the service counts them.
+    order
+        All ids in the order of the list, as far as it is known.
+    deleted
+        Known conversations that are no longer there.
+    present
+        Conversations of which staged rows count; ``None`` for all.
+    dropped
+        Conversations that were deleted while they were read.
+    """
+
+    total: int
+    order: list[str]
+    deleted: set[str]
+    present: Collection[str] | None
+    dropped: int
+
+
+class ConversationPull:
+    """Read conversations into a staging area.
+
+    Parameters
+    ----------
+    transport, task
+        Send and count the requests.
+    staging
+        Takes rows as they come.
+    known
+        What the snapshot has.
+    wanted
+        Details that a row must carry.
+    prompt_id
+        Only conversations of this prompt.
+    state
+        What the last pull noted; empty at first.
+    progress
+        Called with conversations read and in total.
+
+    Attributes
+    ----------
+    state
+        What the next pull needs to know.
+    insights_listed, content_listed
+        Whether the list brought insights and content; ``None`` where no row was seen.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        task: Task,
+        *,
+        staging: Staging,
+        known: KnownConversations,
+        wanted: Wanted,
+        prompt_id: str | None,
+        state: Row,
+        progress: Progress,
+    ) -> None:
+        self._transport = transport
+        self._task = task
+        self._staging = staging
+        self._known = known
+        self._wanted = wanted
+        self._prompt_id = prompt_id
+        self._progress = progress
+        self._hashes: dict[str, int] = {}
+        self._new: dict[str, Row] = {}
+        self.state: Row = {"limit": PAGE_ROWS, "checked_to": 0, **state}
+        self.insights_listed: bool | None = None
+        self.content_listed: bool | None = staging.state.get("content_listed")
+
+    def first(self) -> Found:
+        """Read everything, from where an earlier attempt ended."""
+        noted = self._staging.state
+        walk = Walk(spare=_SPARE)
+        if "total" in noted:
+            walk = Walk.resumed(self._staging.ids(), total=noted["total"], limit=noted["limit"])
+        walk.as_of = noted.get("as_of")
+        read = self._read_list(walk, note=True)
+        return Found(walk.total, self._staging.ids(), set(), None, read.dropped)
+
+    def changed(self) -> Found:
+        """Read what is new, different or deleted, in as few requests as the service allows."""
+        if self.state.get("as_of"):
+            return self.as_listed()
+        listed = self._known.in_order()
+        walk = Walk.resumed(listed, total=self.state["total"], limit=self.state["limit"])
+        read = self._read_list(walk)
+        if walk.as_of is not None:
+            # It has learned to say what changed; from now on that is asked for, so nothing before may be missed.
+            return self.everything(only_different=True)
+        top = [one for one in self._new if one in walk.late]
+        bottom = [one for one in self._new if one not in walk.late]
+        order = [*top, *listed, *bottom]
+        if not walk.gone and self._take_changed(order, walk.total):
+            return Found(walk.total, order, set(), walk.rows, read.dropped)
+        return self.everything(only_different=True)
+
+    def as_listed(self) -> Found:
+        """Read what is new, different or deleted, wherever in the list it is."""
+        as_of = self.state.get("as_of")
+        return (self._since(as_of) if as_of else None) or self.everything(only_different=True)
+
+    def everything(self, *, only_different: bool = False) -> Found:
+        """Walk through the whole list.
+
+        Parameters
+        ----------
+        only_different
+            Whether rows that the snapshot has as the list has them are read over.
+        """
+        seen: list[str] = []
+
+        def differs(row: Row) -> bool:
+            seen.append(row["id"])
+            return not only_different or self._known.hashes.get(row["id"]) != self._hashes[row["id"]]
+
+        walk = Walk()
+        read = self._read_list(walk, differs)
+        order = [*(one for one in seen if one in walk.late), *(one for one in seen if one not in walk.late)]
+        return Found(walk.total, order, set(self._known.hashes) - set(seen), set(seen), read.dropped)
+
+    # a service that knows when rows changed
+
+    def _since(self, as_of: str) -> Found | None:
+        """Ask for what changed since a time; ``None`` where the answers do not add up to what there is."""
+        walk = Walk()
+        read = self._read_list(walk, since=as_of)
+        if walk.as_of is None:
+            return None  # it did once
+        asked = {"deleted_since": as_of, "prompt_id": self._prompt_id}
+        call = Call.to(endpoints.CONVERSATIONS_DELETED, self._transport.config.scheme, query=asked)
+        gone = {row["id"] for row in read_list(self._transport, call, task=self._task).rows}
+        total = self._count()
+        deleted = gone & self._known.hashes.keys()
+        order = [*(one for one in self._new if one not in self._known), *self._known.in_order()]
+        if len({*order}) - len(gone & {*order}) != total:
+            return None
+        self.state |= {"as_of": walk.as_of, "total": total}
+        return Found(total, order, deleted, walk.rows.keys() - gone, read.dropped)
+
+    def _count(self) -> int:
+        call = self._reader().call(with_details=False).page(1, 0)
+        total: int = self._transport.send(call, self._task).data["pagination"]["total"]
+        return total
+
+    # any other
+
+    def _take_changed(self, order: list[str], total: int) -> bool:
+        """Stage what differs, and return whether that could be told without a walk through the list."""
+        search = ChangeSearch(
+            self._transport,
+            self._task,
+            self._reader().call(),
+            known=self._known,
+            new=list(self._new.values()),
+            order=order,
+        )
+        try:
+            changed, self.state["checked_to"] = search.run(total, self.state["checked_to"])
+        except CannotTell:
+            return False
+        if changed:
+            # One by one a conversation comes with its content, wanted or not.
+            whole = replace(self._wanted, insights=True, content=True)
+            for row in self._reader(whole).read_named(sorted(changed)).rows:
+                self._staging.add(StagedRow(row, UNKNOWN_HASH, 0))
+        return True
+
+    def _reader(self, wanted: Wanted | None = None, **more: Any) -> ConversationRead:
+        return ConversationRead(
+            self._transport, wanted or self._wanted, prompt_id=self._prompt_id, task=self._task, **more
+        )
+
+    def _read_list(
+        self,
+        walk: Walk,
+        differs: Callable[[Row], bool] | None = None,
+        *,
+        since: str = _FROM_THE_BEGINNING,
+        note: bool = False,
+    ) -> RowsRead:
+        staging = self._staging
+        attempt = staging.state["attempts"]
+
+        def keep(row: Row) -> bool:
+            if self.insights_listed is None:
+                self.insights_listed, self.content_listed = "insights" in row, "content" in row
+                staging.note(content_listed=self.content_listed)
+            one = row["id"]
+            self._hashes[one] = list_hash(row)
+            if (fetched := staging.saved(one, self._hashes[one])) is not None:
+                # By an attempt that failed; the list says the same of it still.
+                row |= {name: value for name, value in fetched.items() if name not in row}
+            if one not in self._known:
+                self._new[one] = {name: row.get(name) for name in ("id", "status", "hasInsights")}
+            return differs is None or differs(row)
+
+        def stage(rows: list[Row]) -> None:
+            for row in rows:
+                late = attempt if row["id"] in walk.late else 0
+                staging.add(StagedRow(row, self._hashes[row["id"]], late))
+            if note and staging.state.get("total") != walk.total:
+                staging.note(total=walk.total, limit=walk.limit, as_of=walk.as_of)
+
+        reader = self._reader(
+            walk=walk,
+            keep=keep,
+            on_part=stage,
+            on_details=lambda row: staging.save(row, self._hashes[row["id"]]),
+            part_rows=1,
+            progress=self._progress,
+            updated_since=since,
+        )
+        read = reader.run()
+        stage(read.rows)
+        self.state |= {"total": walk.total, "limit": walk.limit}
+        if since == _FROM_THE_BEGINNING:
+            self.state["as_of"] = walk.as_of
+        return read

@@ -1,0 +1,228 @@
+"""A workspace on a snapshot: the same tables, read from disk, with no network."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.client import Client, ClientConfig
+from promptlift.client.reads.plan_read import ReadPlan
+from promptlift.client.secret import Secret
+from promptlift.errors import ConfigError
+from promptlift.schema.naming import scheme_of
+from promptlift.snapshot import Snapshot
+from promptlift.workspace.snapshots.labels import keep_labels, read_labels
+from promptlift.workspace.snapshots.offline import SnapshotTransport
+from promptlift.workspace.snapshots.tables import SnapshotTables
+from promptlift.workspace.workspace import Workspace, connect
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
+
+# A workspace needs one, and this one is never sent.
+_NO_KEY: Final = "none"
+
+
+def open_snapshot(
+    folder: str | os.PathLike[str], *, storage_options: Mapping[str, Any] | None = None
+) -> SnapshotWorkspace:
+    """Open a workspace on a snapshot: the same tables and methods, read from disk, with no network.
+
+    Parameters
+    ----------
+    folder
+        Where ``lift.pull`` or ``promptlift pull`` wrote it: a folder, or an address such as ``s3://bucket/january``.
+    storage_options
+        Of the file system of an address, as for ``lift.pull``.
+
+    Raises
+    ------
+    SnapshotError
+        When there is none, or its layout is another.
+    SnapshotDamaged
+        When the manifest was cut or changed; reading a table raises it where one of its files was.
+
+    Examples
+    --------
+    >>> lift = promptlift.open_snapshot("january/")  # doctest: +SKIP
+    """
+    return SnapshotWorkspace(Snapshot(folder, storage_options=storage_options))
+
+
+class SnapshotWorkspace(Workspace):
+    """The tables of a snapshot, with the methods of a workspace. What only the service can do says so.
+
+    Parameters
+    ----------
+    snapshot
+        The snapshot.
+
+    Attributes
+    ----------
+    snapshot
+        The snapshot.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        service = snapshot.manifest.service
+        config = ClientConfig(service["base_url"], Secret(_NO_KEY), scheme_of(service["scheme"]))
+        self._offline = SnapshotTransport(config, snapshot)
+        super().__init__(config, progress=False, client=Client(config, transport=self._offline))
+        self.snapshot = snapshot
+
+    def _account(self) -> str:
+        raise ConfigError(
+            "This needs the service, and a snapshot is only read. promptlift.connect() or promptlift.local() opens it."
+        )
+
+    def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Put the names of prompts into a table; here they cost no request."""
+        if not self._names.known():
+            self._names.read()
+        return super()._named(frame)
+
+    def _place(self) -> str:
+        manifest = self.snapshot.manifest
+        return f"the snapshot {self.snapshot.folder} of {manifest.service['base_url']}, pulled {manifest.finished_at}"
+
+    def pull(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        prompt_id: str | None = None,
+        content: bool | None = None,
+        everything: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Snapshot:
+        """Refuse to pull: there is no service here. :meth:`refresh` connects to the one that the snapshot is of.
+
+        Parameters
+        ----------
+        folder, prompt_id, content, everything, storage_options
+            As for ``lift.pull``.
+
+        Raises
+        ------
+        ConfigError
+            Always.
+        """
+        del prompt_id, content, everything, storage_options
+        raise ConfigError(
+            f"A snapshot cannot be pulled from. promptlift.connect().pull({str(folder)!r}) reads the service."
+        )
+
+    def kept_labels(self) -> pd.DataFrame:
+        """Return the labels that :meth:`keep_labels` put into the snapshot, one row a conversation.
+
+        Returns
+        -------
+        DataFrame
+            conversation_id, task_completed, sentiment, labelled_at; and a column for each further one of the labels.
+        """
+        return read_labels(self.snapshot)
+
+    def keep_labels(self, labels: pd.DataFrame) -> None:
+        """Keep the labels of people in the snapshot, beside the conversations; later pulls leave them there.
+
+        Parameters
+        ----------
+        labels
+            ``browser.labels`` of a :class:`~promptlift.widgets.ConversationBrowser`, or a table like it. A conversation that has
+            labels gets these instead.
+
+        Raises
+        ------
+        ConfigError
+            When a conversation is not in the snapshot.
+        SnapshotError
+            When another process writes the snapshot now.
+        """
+        keep_labels(self.snapshot, labels)
+
+    def refresh(self) -> Snapshot:
+        """Bring the snapshot up to date from the service that it is of; the tables are the new ones afterwards.
+
+        The key is ``PROMPTLIFT_API_KEY``; a snapshot has none. That of an embedded service, which may be at another address each
+        time, is brought up to date with ``promptlift.local().pull(folder)``.
+
+        Raises
+        ------
+        ConfigError
+            When there is no key.
+        """
+        manifest = self.snapshot.manifest
+        service = manifest.service
+        with connect(service["base_url"], scheme=service["scheme"]) as lift:
+            lift.use_snapshot(self.snapshot.folder, storage_options=self.snapshot.storage_options)
+            lift.refresh()
+        self.reload()
+        return self.snapshot
+
+    def reload(self) -> None:
+        """Take the state that the last pull left, by whomever."""
+        self.snapshot.reload()
+        self._offline.forget()
+        self._names.forget_list()
+
+    def plan(
+        self,
+        prompt_id: str | None = None,
+        *,
+        status: str | None = None,
+        insights: bool = False,
+        content: bool = False,
+    ) -> ReadPlan:
+        """Return that reading costs no request.
+
+        Parameters
+        ----------
+        prompt_id, status, insights, content
+            As for :meth:`conversations`.
+        """
+        del insights, content
+        count = self._tables().count(self._names.id_of_filter(prompt_id), status=status)
+        return ReadPlan(count, 0, None, 0.0)
+
+    def use_snapshot(
+        self,
+        folder: str | os.PathLike[str] | None,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Refuse: a snapshot is all there is here.
+
+        Parameters
+        ----------
+        folder, storage_options
+            As for ``lift.use_snapshot``.
+
+        Raises
+        ------
+        ConfigError
+            Always.
+        """
+        del storage_options
+        raise ConfigError(
+            f"This is a snapshot already. promptlift.connect(snapshot={folder!r}) opens the service beside one."
+        )
+
+    def _from_snapshot(
+        self,
+        prompt_ids: Sequence[str | None],
+        make: Callable[[SnapshotTables], pd.DataFrame],
+        *,
+        content: bool = False,
+    ) -> pd.DataFrame | None:
+        del prompt_ids
+        if content and not self.snapshot.manifest.content:
+            raise ConfigError(
+                f"This needs transcripts, and the snapshot {self.snapshot.folder} was pulled without them: its service does "
+                "not send them with the list. Pull into another folder with content=True, which takes a request for each "
+                "conversation."
+            )
+        return make(self._tables())
+
+    def _tables(self) -> SnapshotTables:
+        return SnapshotTables(self.snapshot, labels_of=self._labels_of, named=self._named)

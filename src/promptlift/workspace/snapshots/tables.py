@@ -1,0 +1,165 @@
+"""The tables of conversations, messages and insights of a snapshot, as the workspace makes them of a service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from promptlift.client.reads.read_list import RowsRead
+from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, INSIGHTS, MESSAGES
+from promptlift.snapshot.columns import frame_of
+from promptlift.workspace.session import frames, frozen_heap, with_read_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import pandas as pd
+
+    from promptlift.client.reads.conversations import Wanted
+    from promptlift.schema.columns import TableColumn
+    from promptlift.snapshot import Snapshot
+    from promptlift.workspace.filters import ConversationFilter
+
+
+class SnapshotTables:
+    """Tables of a snapshot.
+
+    Parameters
+    ----------
+    snapshot
+        Where the rows are.
+    labels_of
+        Returns the names of prompts by id.
+    named
+        Puts the names of prompts into a table.
+    requests
+        Requests that it took to bring the snapshot up to date.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        *,
+        labels_of: Callable[[Iterable[str]], dict[str, str]],
+        named: Callable[[pd.DataFrame], pd.DataFrame],
+        requests: int = 0,
+    ) -> None:
+        self._snapshot = snapshot
+        self._labels_of = labels_of
+        self._named = named
+        self._requests = requests
+
+    def count(self, prompt_id: str | None, *, status: str | None) -> int:
+        """Return how many conversations there are."""
+        rows = self._rows("conversations", ["status"], prompt_id)
+        return 0 if rows is None else sum(status in (None, one) for one in rows["status"].to_pylist())
+
+    def conversations(
+        self,
+        prompt_ids: Sequence[str | None],
+        wanted: ConversationFilter,
+        details: Wanted,
+        *,
+        status: str | None,
+        filters: dict[str, Any],
+    ) -> pd.DataFrame:
+        """Return the table of conversations; ``filters`` are recorded on it."""
+        columns = (
+            *CONVERSATIONS,
+            *(CONTENT if details.content else ()),
+            *(INSIGHT_VALUES if details.insights else ()),
+        )
+        names = [column.name for column in columns if column.name not in ("prompt", "content")]
+
+        def of_status(rows: pa.Table) -> pa.Table:
+            return rows.filter(pc.equal(rows["status"], status))
+
+        keep = None if status is None else of_status
+        table = self._rows("conversations", [*names, "position"], *prompt_ids, metadata=True, keep=keep)
+        if table is not None:
+            table = table.sort_by([("position", "descending")])
+            if details.content:
+                table = self._with_content(table, *prompt_ids)
+        with frozen_heap():
+            frame = frame_of(_or_empty(table), columns, metadata=True)
+        frame["prompt"] = frames().conversation_prompts(
+            frame, self._labels_of(frame["prompt_id"].dropna().unique())
+        )
+        listed = len(frame)
+        return self._recorded(wanted.apply(frame), "conversations", filters, listed)
+
+    def messages(self, prompt_id: str | None) -> pd.DataFrame:
+        """Return the table of messages."""
+        table = self._in_list_order(self._rows("messages", None, prompt_id), prompt_id)
+        return self._recorded(
+            self._with_prompt(_or_empty(table), MESSAGES), "messages", {"prompt_id": prompt_id}
+        )
+
+    def insights(self, prompt_id: str | None) -> pd.DataFrame:
+        """Return the table of insights."""
+        names = [column.name for column in INSIGHTS if column.name != "prompt"]
+        table = self._rows("conversations", [*names, "prompt_id", "has_insights", "position"], prompt_id)
+        if table is not None:
+            table = table.filter(table["has_insights"]).sort_by([("position", "descending")])
+        return self._recorded(
+            self._with_prompt(_or_empty(table), INSIGHTS), "insights", {"prompt_id": prompt_id}
+        )
+
+    def _with_content(self, table: pa.Table, *prompt_ids: str | None) -> pa.Table:
+        details = self._rows("details", ["conversation_id", "content"], *prompt_ids)
+        if details is None:
+            return table
+        places = pc.index_in(table["conversation_id"], value_set=details["conversation_id"])
+        return table.append_column("content", details["content"].take(places))
+
+    def _in_list_order(self, messages: pa.Table | None, prompt_id: str | None) -> pa.Table | None:
+        """Sort messages by the place of their conversation in the list."""
+        listed = self._rows("conversations", ["conversation_id", "position"], prompt_id)
+        if messages is None or listed is None:
+            return messages
+        places = pc.index_in(messages["conversation_id"], value_set=listed["conversation_id"])
+        messages = messages.append_column("position", listed["position"].take(places))
+        return messages.sort_by([("position", "descending"), ("turn", "ascending")])
+
+    def _with_prompt(self, table: pa.Table, columns: Sequence[TableColumn]) -> pd.DataFrame:
+        """Make a table whose column of prompts has names where they are known."""
+        named = table.rename_columns(
+            ["prompt" if name == "prompt_id" else name for name in table.column_names]
+        )
+        return self._named(frame_of(named, columns))
+
+    def _rows(
+        self,
+        table: str,
+        columns: list[str] | None,
+        *prompt_ids: str | None,
+        metadata: bool = False,
+        keep: Callable[[pa.Table], pa.Table] | None = None,
+    ) -> pa.Table | None:
+        prompts = None if None in prompt_ids else [one for one in prompt_ids if one is not None]
+        return self._snapshot.read(table, columns, prompt_ids=prompts, metadata=metadata, keep=keep)
+
+    def _recorded(
+        self, frame: pd.DataFrame, name: str, filters: dict[str, Any], listed: int | None = None
+    ) -> pd.DataFrame:
+        """Record on a table where it comes from."""
+        manifest = self._snapshot.manifest
+        narrowed = any(value is not None for value in filters.values())
+        total = manifest.totals.get("conversations") if name == "conversations" and not narrowed else listed
+        read = RowsRead([], len(frame) if total is None else total, self._requests, complete=True)
+        read.dropped = manifest.deleted_meanwhile
+        return with_read_record(
+            frame,
+            name,
+            filters,
+            read,
+            manifest.warnings.get(name, {}),
+            snapshot=str(self._snapshot.folder),
+            fetched_at=manifest.finished_at,
+        )
+
+
+def _or_empty(table: pa.Table | None) -> pa.Table:
+    return pa.table({}) if table is None else table

@@ -1,0 +1,524 @@
+"""Every analysis gives on every engine what it gives from pandas, within 1e-9."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from promptlift import analysis
+from promptlift.errors import FrameError
+from promptlift.frames import fleet_table, step_failures_table, top_issues_table
+from support import every_plot
+from support.engines import ENGINES, LISTS, REMOTE, Engines, long_tables
+from support.synthetic_tables import conversations, small
+from support.synthetic_versions import simulations, variants, versions
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::FutureWarning", "ignore::DeprecationWarning", "ignore::ResourceWarning"
+)
+
+# Engines keep no order of rows, so "the first that has it" is another one of them.
+OF_ORDER = ("example_id",)
+SAME_FACTS = {
+    "n_judged", "n_titles", "n_undated", "n_tests", "n_before", "n_after", "left_out", "freq", "control", "n_without_variant",
+    "kind", "summary", "first_reaches_back", "strata", "n_left_out",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def engines():
+    made = Engines()
+    yield made
+    made.close()
+
+
+@dataclass
+class Tables:
+    """The tables of one engine; ``mentions`` are long tables, or empty where the conversations have lists."""
+
+    engines: Engines
+    engine: str
+    source: pd.DataFrame
+
+    def put(self, frame: pd.DataFrame) -> Any:
+        return self.engines.table(frame, self.engine)
+
+    @property
+    def conversations(self) -> Any:
+        return self.put(self.source if self.has_lists else self.source.drop(columns=list(LISTS)))
+
+    @property
+    def has_lists(self) -> bool:
+        return self.engine not in ("duckdb", "spark") and not self.engine.startswith("ibis")
+
+    def mentions(self, *names: str, **renamed: str) -> dict[str, Any]:
+        if self.has_lists:
+            return {}
+        long = long_tables(self.source)
+        return {argument: self.put(long[name]) for argument, name in renamed.items()} | {
+            name: self.put(long[name]) for name in names
+        }
+
+    def of(self, prompt: str) -> Any:
+        mine = self.source[self.source["prompt_id"] == prompt]
+        return self.put(mine if self.has_lists else mine.drop(columns=list(LISTS)))
+
+
+def rich(n, **options):
+    """Make conversations with every kind of column that an analysis reads."""
+    rng = np.random.default_rng(5)
+    table = conversations(n, **options)
+    channel = rng.choice(["web", "app", None], n) if n else []
+    table["metadata.channel"] = pd.Series(channel, dtype="str")
+    # One to one with the model: its segments are the same conversations, so the same tests.
+    table["metadata.vendor"] = table["llm_model"].map({"gpt-4o": "one", "claude": "other"}).astype("str")
+    table["metadata.beta"] = pd.array(rng.choice([True, False], n), dtype="boolean")
+    table["n_turns"] = pd.array(rng.integers(1, 15, n), dtype="Int64")
+    table["cost"] = rng.lognormal(-4, 1, n)
+    table["tokens"] = pd.array(np.where(rng.random(n) < 0.1, None, rng.integers(50, 4_000, n)), dtype="Int64")
+    # The long tables name only what insights found.
+    table["topics"] = table["topics"].where(table["has_insights"].to_numpy(dtype=bool), None)
+    table.loc[table.index[: n // 50], ["started_at", "created_at"]] = pd.NaT
+    return table
+
+
+def _variants(t):
+    rows = [
+        {"optimization_id": "o1", "variant_id": f"v{k}", "name": f"n{k}", "is_original": k == 0, "lift": 5.0 * k, "lift_low": k - 1.0,
+         "lift_high": 9.0 + k, "interval_level": 0.9, "n_pairs": 80, "lift_points": 3.0 * k, "confidence": 0.9}
+        for k in range(3)
+    ]  # fmt: skip
+    return t.put(variants(rows))
+
+
+def _labels(t):
+    labels = t.source[["conversation_id", "task_completed", "sentiment"]].head(100).copy()
+    labels["task_completed"] = labels["task_completed"].fillna(value=True)
+    labels["sentiment"] = labels["sentiment"].astype("str").fillna("neutral")
+    return labels
+
+
+def _answers(t):
+    """Labels of three people, who disagree now and then."""
+    rows = [
+        {
+            "conversation_id": f"c{place}",
+            "question": "task_completed",
+            "value": str(place % (2 + number) > 0),
+            "labeller": who,
+        }
+        for number, who in enumerate(("ann", "ben", "eve"))
+        for place in range(40)
+    ]
+    return t.put(pd.DataFrame(rows).astype("str"))
+
+
+def _confirmed(t):
+    """Simulated conversations of an original and a variant, in pairs."""
+    rows = [
+        {"simulation_id": f"s{arm}-{cell}", "variant_id": f"v{arm}", "is_original": arm == 0, "stage": "confirm",
+         "cell": cell, "status": "completed", "task_completed": cell % (3 + arm) > 0}
+        for arm in (0, 1)
+        for cell in range(120)
+    ]  # fmt: skip
+    return t.put(pd.DataFrame(rows))
+
+
+def _labelled_pairs(t):
+    plan = analysis.simulated_label_plan(_confirmed(Tables(t.engines, "pandas", t.source)), n=120)
+    return plan.assign(value=plan["conversation_id"].str.rpartition("-")[2].astype(int) % 5 > 1)
+
+
+def _views(t, name):
+    few = ("one", "two", "three") if len(t.source) else ()
+    found = {}
+    for label, draw in every_plot.of_views(few, len(t.source)):
+        found[label] = draw.__closure__
+    return found
+
+
+def _metrics(t):
+    table = pd.DataFrame(
+        {
+            "metric": ["completion", "abandonment"],
+            "before": [0.5, 0.1],
+            "after": [0.6, 0.2],
+            "conversations_before": [100, 100],
+            "conversations": [120, 120],
+            "p": [0.4, 0.01],
+            "level": [0.05, 0.05],
+            "regressed": [False, True],
+        }
+    )
+    return t.put(table)
+
+
+def _targets(t):
+    table = pd.DataFrame(
+        {
+            "target": ["a", "b"],
+            "change": ["improved", "unclear"],
+            "original_met": [40.0, 50.0],
+            "variant_met": [60.0, 49.0],
+            "points": [20.0, -1.0],
+            "points_low": [5.0, -9.0],
+            "points_high": [30.0, 7.0],
+            "interval_level": [0.9, 0.9],
+            "n_pairs": [80, 80],
+        }
+    )
+    return t.put(table)
+
+
+ISSUES = [{"issue": f"i{k}", "frequency": 9, "impact": "high", "share": 9.0 * k, "completionWith": 40.0, "completionWithout": 60.0,
+           "impactPoints": -2.0 * k, "impactPointsLow": -20.0, "impactPointsHigh": 1.0} for k in range(3)]  # fmt: skip
+STEPS = [{"step": f"s{k}", "reached": 40, "failures": 5 + k, "failureRate": 25.0, "failureRateLow": 11.0, "failureRateHigh": 60.0,
+          "kinds": {"refusal": 1 + k} if k else {"loop": 2, "refusal": 1}, "medianTurn": 4.0, "quotes": []} for k in range(3)]  # fmt: skip
+AGENTS = [{"id": f"p{k}", "name": f"n{k}", "rank": k, "rankLow": k, "rankHigh": k + 1, "taskCompletionRate": 90.0 - k,
+           "taskCompletionLow": 80.0, "taskCompletionHigh": 95.0, "conversations": 40, "failed": 4} for k in range(1, 4)]  # fmt: skip
+
+CHANGED = {"at": "2026-02-10"}
+# Each public function of the room, called in the ways that read differently.
+RUNS = {
+    "benchmark": [lambda t: analysis.benchmark(t.put(analysis.benchmark(every_plot.benchmark(("a", "b"), 40))))],
+    "compare": [
+        lambda t: analysis.compare(t.conversations, by="prompt_id"),
+        lambda t: analysis.compare(t.conversations, by=["prompt_id", "metadata.beta"], control="a · True"),
+        lambda t: analysis.compare(t.conversations, by="metadata.channel", outcome="sentiment_score"),
+        lambda t: analysis.compare(t.conversations, by="prompt_id", outcome="sentiment"),
+        lambda t: analysis.compare(t.conversations, by="prompt_id", outcome="metadata.channel"),
+        lambda t: analysis.compare(t.conversations, by="prompt_id", pair="tokens", repeats="mean"),
+    ],
+    "completion": [
+        lambda t: analysis.completion(t.conversations),
+        lambda t: analysis.completion(t.conversations, by="llm_model"),
+        lambda t: analysis.completion(t.conversations, by=["prompt_id", "metadata.channel"]),
+        lambda t: analysis.completion(t.conversations, by=["metadata.beta", "llm_model"]),
+    ],
+    "completion_trend": [
+        lambda t: analysis.completion_trend(t.conversations),
+        lambda t: analysis.completion_trend(t.conversations, freq="W", by="metadata.channel", tz="Asia/Kolkata"),
+        lambda t: analysis.completion_trend(t.conversations, freq="h", tz="Australia/Adelaide"),
+        lambda t: analysis.completion_trend(t.conversations, freq="MS", by="prompt_id", tz="America/New_York"),
+    ],
+    "conversations_of": [
+        lambda t: _rows(t, analysis.issues(t.conversations, **t.mentions(mentions="issues")), "Long wait", **t.mentions(mentions="issues")),
+        lambda t: _rows(t, analysis.completion(t.conversations, by="llm_model"), "claude"),
+    ],
+    "corrected_lift": [lambda t: analysis.corrected_lift(_confirmed(t), t.put(_labelled_pairs(t)))],
+    "disputed_labels": [lambda t: analysis.disputed_labels(_answers(t)).sort_values("conversation_id", ignore_index=True)],
+    "fleet": [lambda t: analysis.fleet(t.put(fleet_table(AGENTS)[0]))],
+    "headroom": [
+        lambda t: analysis.headroom(t.conversations, **t.mentions(mentions="issues")),
+        lambda t: analysis.headroom(t.conversations, mode="validation", top=2, **t.mentions(mentions="issues")),
+    ],
+    "issue_changes": [
+        lambda t: analysis.issue_changes(t.conversations, **CHANGED, **t.mentions(mentions="issues")),
+        lambda t: analysis.issue_changes(t.conversations, window="9D", **t.mentions(mentions="issues")),
+    ],
+    "issues": [
+        lambda t: analysis.issues(t.conversations, **t.mentions(mentions="issues")),
+        lambda t: analysis.issues(t.conversations, by="llm_model", top=2, **t.mentions(mentions="issues")),
+        lambda t: analysis.issues(t.conversations, by=["prompt_id", "metadata.beta"], **t.mentions(mentions="issues")),
+    ],
+    "judge_agreement": [lambda t: analysis.judge_agreement(_labels(t), t.conversations)],
+    "label_plan": [
+        lambda t: analysis.label_plan(t.conversations, n=40),
+        lambda t: analysis.label_plan(t.conversations, by="llm_model", n=60, tpr=0.9, tnr=0.8, seed=3),
+        lambda t: analysis.label_plan(t.conversations, by=["prompt_id", "metadata.beta"], n=1_000),
+    ],
+    "labeller_agreement": [lambda t: analysis.labeller_agreement(_answers(t))],
+    "measures": [
+        lambda t: analysis.measures(t.conversations),
+        lambda t: analysis.measures(t.conversations, by="metadata.channel"),
+        lambda t: analysis.measures(t.conversations, of="cost", by=["prompt_id", "llm_model"]),
+    ],
+    "persona_scenario_heatmap": [lambda t: analysis.persona_scenario_heatmap(t.put(simulations(60)))],
+    "production_metrics": [lambda t: analysis.production_metrics(_metrics(t))],
+    "prompt_overview": [
+        lambda t: analysis.prompt_overview(t.conversations),
+        lambda t: analysis.prompt_overview(t.conversations, by="metadata.channel"),
+    ],
+    "prompt_timeline": [
+        lambda t: analysis.prompt_timeline(t.of("a"), versions=t.put(versions(["2026-01-20", "2026-02-01", "2026-02-12"])))
+    ],
+    "search": [lambda t: analysis.search(t.put(every_plot.searched(("a",), 20)))],
+    "segments": [
+        lambda t: analysis.segments(t.conversations, **t.mentions("topics")),
+        lambda t: analysis.segments(t.conversations, bins=3, tz="Asia/Kolkata", by=["hour", "cost", "metadata.channel"]),
+        lambda t: analysis.segments(t.conversations, by=["llm_model"], pairs=[("metadata.channel", "n_turns")]),
+        lambda t: analysis.segments(t.conversations, outcome="metadata.beta", **t.mentions("topics")),
+    ],
+    "sentiment_distribution": [
+        lambda t: analysis.sentiment_distribution(t.conversations),
+        lambda t: analysis.sentiment_distribution(t.conversations, by="metadata.channel"),
+    ],
+    "sentiment_trend": [
+        lambda t: analysis.sentiment_trend(t.conversations, freq="auto"),
+        lambda t: analysis.sentiment_trend(t.conversations, freq="W", by="prompt_id", tz="Asia/Kathmandu"),
+    ],
+    "simulated_label_plan": [lambda t: analysis.simulated_label_plan(_confirmed(t), n=60)],
+    "simulated_vs_production": [
+        lambda t: analysis.simulated_vs_production(_variants(t), t.of("a"), applied_at={"v1": "2026-02-01", "v2": "2026-02-09"})
+    ],
+    "step_failures": [lambda t: analysis.step_failures(t.put(step_failures_table(STEPS, prompt_id="p")[0]))],
+    "targets": [lambda t: analysis.targets(_targets(t))],
+    "top_issues": [lambda t: analysis.top_issues(t.put(top_issues_table(ISSUES, prompt_id="p")[0]))],
+    "topic_changes": [lambda t: analysis.topic_changes(t.conversations, **CHANGED, **t.mentions(mentions="topics"))],
+    "topics": [
+        lambda t: analysis.topics(t.conversations, **t.mentions(mentions="topics")),
+        lambda t: analysis.topics(t.conversations, by="llm_model", **t.mentions(mentions="topics")),
+    ],
+    "usage": [lambda t: analysis.usage(t.put(every_plot.usage(40, (5, 10, None, 3))), now="2026-04-16")],
+    "variant_confidence": [lambda t: analysis.variant_confidence(_variants(t))],
+    "variant_lift": [lambda t: analysis.variant_lift(_variants(t))],
+    "what_else": [
+        lambda t: analysis.what_else(t.conversations, by="prompt_id", variant="b", control="a", **t.mentions("issues", "topics"))
+    ],
+}  # fmt: skip
+# SQLite has no quantiles and no lists, and Ibis knows its times to the second.
+NOT_IN_SQLITE = {"measures", "step_failures"}
+CASES = [(name, place) for name, runs in RUNS.items() for place in range(len(runs))]
+
+
+def _rows(t, table, *mark, **more):
+    """Return which conversations a number counts."""
+    from promptlift.analysis.reading import collect
+
+    found = collect(analysis.conversations_of(table, t.conversations, *mark, **more), ["conversation_id"])
+    return found.sort_values("conversation_id", ignore_index=True)
+
+
+def test_every_function_is_tried():
+    assert set(RUNS) == set(analysis.__all__)
+
+
+def _as_known_to(engine, name, source):
+    """Return the table as SQLite knows it, for SQLite."""
+    if engine != "ibis on sqlite":
+        return source
+    if name in NOT_IN_SQLITE:
+        pytest.skip(f"SQLite has not what {name} needs")
+    if name == "prompt_overview" and len(source) == 1:
+        pytest.skip("SQLite raises where a deviation is asked of one number")
+    return source.assign(**{time: source[time].dt.floor("s") for time in ("started_at", "created_at")})
+
+
+def assert_same(result, expected):
+    assert list(result.columns) == list(expected.columns)
+    kept = [name for name in expected if name not in OF_ORDER]
+    pd.testing.assert_frame_equal(
+        _plain(result[kept]),
+        _plain(expected[kept]),
+        check_dtype=False,
+        check_categorical=False,
+        rtol=0,
+        atol=1e-9,
+    )
+    for name in set(OF_ORDER) & set(expected):
+        assert result[name].isna().tolist() == expected[name].isna().tolist()
+    facts, wanted = (table.attrs.get("promptlift", {}) for table in (result, expected))
+    for name in SAME_FACTS & set(wanted):
+        assert facts[name] == wanted[name], name
+
+
+def _plain(table):
+    """Return a table whose texts and missing values are alike, whatever they are stored as."""
+    columns = {
+        name: column if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+        else column.astype(object).where(column.notna(), None)
+        for name, column in table.items()
+    }  # fmt: skip
+    return pd.DataFrame(columns).astype(
+        {n: "float64" for n, c in columns.items() if pd.api.types.is_numeric_dtype(c.dtype)}
+    )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("name", "place"), CASES)
+def test_every_analysis_gives_what_pandas_gives(engines, engine, name, place):
+    source = _as_known_to(engine, name, rich(600))
+    run = RUNS[name][place]
+    expected = run(Tables(engines, "pandas", source))
+    assert_same(run(Tables(engines, engine, source)), expected)
+
+
+ANY_SIZE = sorted(
+    set(RUNS)
+    - {"benchmark", "conversations_of", "compare", "what_else", "prompt_timeline", "simulated_vs_production"}
+)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ANY_SIZE)
+@pytest.mark.parametrize("size", ["none", "one", "nulls"])
+def test_none_one_and_only_nulls(engines, engine, name, size):
+    source = _as_known_to(engine, name, rich({"none": 0, "one": 1, "nulls": 5}[size]))
+    if size == "nulls":
+        for column in set(source) - {"conversation_id", "prompt_id", *LISTS}:
+            source[column] = source[column].mask(np.ones(len(source), bool))
+        for column in LISTS:
+            source[column] = pd.Series([None] * len(source), dtype=object)
+    run = RUNS[name][0]
+    expected = run(Tables(engines, "pandas", source))
+    assert_same(run(Tables(engines, engine, source)), expected)
+
+
+# A zone, and the days on which its clock changes: by an hour, by half an hour, at midnight, over a whole day.
+CHANGES = [
+    ("UTC", "2026-03-28"),
+    ("Europe/Berlin", "2026-03-28"),
+    ("Europe/London", "2026-10-24"),
+    ("America/New_York", "2026-03-07"),
+    ("America/St_Johns", "2026-10-31"),
+    ("America/Santiago", "2026-04-04"),
+    ("America/Havana", "2026-03-07"),
+    ("Australia/Lord_Howe", "2026-04-04"),
+    ("Australia/Adelaide", "2026-10-03"),
+    ("Asia/Kathmandu", "2026-03-28"),
+    ("Pacific/Chatham", "2026-04-04"),
+    ("Pacific/Apia", "2011-12-29"),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("zone", "day"), CHANGES)
+def test_periods_are_those_of_the_zone_where_its_clock_changes(engines, engine, zone, day):
+    at = pd.date_range(f"{day} 00:00", periods=4 * 24 * 5, freq="15min", tz=zone).tz_convert("UTC")
+    # One second before and at each quarter of an hour: the border of a bucket is where a wrong cut shows.
+    at = at.append(at - pd.Timedelta(seconds=1)).as_unit("us")
+    source = small(
+        conversation_id=[f"c{k}" for k in range(len(at))],
+        started_at=at,
+        task_completed=[k % 3 > 0 for k in range(len(at))],
+        issues=[[] for _ in at],
+        topics=[[] for _ in at],
+    )
+    for freq in ("h", "D", "W"):
+        runs = [
+            analysis.completion_trend(Tables(engines, which, source).conversations, freq=freq, tz=zone)
+            for which in (engine, "pandas")
+        ]
+        pd.testing.assert_frame_equal(*runs)
+        local = pd.Series(1, at).tz_convert(zone)
+        if freq == "D":
+            by_hand = local.groupby(local.index.strftime("%Y-%m-%d")).sum()
+            assert runs[0]["n"].tolist() == by_hand.tolist()
+
+
+@pytest.mark.parametrize("engine", REMOTE)
+@pytest.mark.parametrize(
+    ("function", "name"), [("issues", "issues"), ("topics", "topics"), ("headroom", "issues")]
+)
+def test_lists_in_an_engine_are_refused_with_the_way_out(engines, engine, function, name):
+    table = engines.table(conversations(20), engine)
+    with pytest.raises(ValueError, match=rf"holds lists.*mentions=snapshot.scan\('{name}'"):
+        getattr(analysis, function)(table)
+    bare = engines.table(conversations(20).drop(columns=list(LISTS)), engine)
+    with pytest.raises(FrameError, match=r"mentions=snapshot.scan"):
+        getattr(analysis, function)(bare)
+
+
+@pytest.mark.parametrize("engine", ["pandas", *ENGINES])
+def test_a_draw_is_the_same_in_any_order_of_rows_and_refuses_a_conversation_twice(engines, engine):
+    source = conversations(300)
+    shuffled = Tables(engines, engine, source.sample(frac=1, random_state=1))
+    drawn = analysis.label_plan(shuffled.conversations, by="prompt_id", n=50)
+    expected = analysis.label_plan(source, by="prompt_id", n=50)
+    assert drawn["conversation_id"].tolist() == expected["conversation_id"].tolist()
+    judged = source[source["task_completed"].notna() & (source["status"] == "completed")]
+    twice = Tables(engines, engine, pd.concat([source, judged.tail(1)]))
+    with pytest.raises(ValueError, match="more than once"):
+        analysis.label_plan(twice.conversations)
+
+
+@pytest.mark.parametrize("engine", ["pandas", *ENGINES])
+def test_a_missing_group_to_label_is_one_group_whatever_stands_for_it(engines, engine):
+    source = conversations(300).assign(
+        weight=lambda table: np.where(table["llm_model"] == "claude", 0.5, np.nan)
+    )
+    drawn = analysis.label_plan(Tables(engines, engine, source).conversations, by="weight", n=50)
+    assert_same(drawn, analysis.label_plan(source, by="weight", n=50))
+    assert {one["group"] for one in drawn.attrs["promptlift"]["strata"]} == {0.5, None}
+
+
+@pytest.mark.parametrize("engine", REMOTE)
+def test_tables_of_two_engines_are_refused(engines, engine):
+    source = conversations(20)
+    long = long_tables(source)["issues"]
+    with pytest.raises(ValueError, match="tables of one engine"):
+        analysis.issues(engines.table(source.drop(columns=list(LISTS)), engine), mentions=long)
+
+
+@pytest.mark.parametrize("engine", ["pandas", *ENGINES])
+def test_spellings_of_a_title_in_one_conversation_count_once(engines, engine):
+    source = small(conversation_id=["1", "2"], task_completed=[True, False], has_insights=[True, True])
+    long = pd.DataFrame(
+        {
+            "conversation_id": ["1", "1", "2", "9", "2"],
+            "title": ["Wait", " Wait\n", "Wait  long", "Wait", None],
+            "severity": ["low", "Critical", None, "high", "low"],
+        }
+    ).astype("str")
+    result = analysis.issues(engines.table(source, engine), mentions=engines.table(long, engine))
+    assert result[["issue", "n", "total", "n_worst"]].to_numpy().tolist() == [
+        ["Wait", 1, 2, 1],
+        ["Wait long", 1, 2, 0],
+    ]
+    assert result["severity"].astype("str").tolist()[0] == "high"
+    assert result["example_id"].tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize("draw", ["normal", "ties", "skewed", "huge", "equal"])
+def test_quantiles_are_found_exactly_by_counting(draw, monkeypatch):
+    """A column of numbers is cut where pandas would cut it, however it is distributed."""
+    from promptlift.analysis import segment_rows
+    from promptlift.analysis.engines import open_table
+
+    rng = np.random.default_rng(2)
+    values = {
+        "normal": rng.normal(size=5_000),
+        "ties": rng.integers(0, 5, 5_000).astype(float),
+        "skewed": np.exp(rng.normal(0, 12, 5_000)),
+        "huge": np.r_[rng.normal(size=4_000) * 1e300, [-1.7e308, 1.7e308]],
+        "equal": np.full(100, 0.1),
+    }[draw]
+    monkeypatch.setattr(segment_rows, "_FEW_ROWS", 50)
+    frame = open_table(pd.DataFrame({"_v": values}))
+    ranks = sorted({0, 1, len(values) // 4, len(values) // 2, len(values) - 1})
+    assert segment_rows._order_statistics(frame, ranks) == np.sort(values)[ranks].tolist()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_inputs_are_read_and_not_changed_by_another_clock(engines, engine):
+    """Times without a zone are UTC, whatever the clock of the engine's session says."""
+    source = _as_known_to(engine, "", conversations(200))
+    naive = source.assign(
+        started_at=source["started_at"].dt.tz_localize(None),
+        created_at=source["created_at"].dt.tz_localize(None),
+    )
+    expected = analysis.completion_trend(source, freq="h", tz="Asia/Kathmandu")
+    result = analysis.completion_trend(
+        Tables(engines, engine, naive).conversations, freq="h", tz="Asia/Kathmandu"
+    )
+    pd.testing.assert_frame_equal(result, expected)
+    overview = analysis.prompt_overview(Tables(engines, engine, naive).conversations)
+    assert overview["first_at"].tolist() == analysis.prompt_overview(source)["first_at"].tolist()
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one != "ibis on sqlite"])
+def test_dates_are_days_of_utc_whatever_the_clock_of_the_session(engines, engine):
+    source = conversations(200)
+    days = source.assign(
+        started_at=source["started_at"].dt.floor("D"), created_at=source["created_at"].dt.floor("D")
+    )
+    dates = days.assign(started_at=days["started_at"].dt.date, created_at=days["created_at"].dt.date)
+    result, expected = (
+        analysis.completion_trend(table, freq="D")
+        for table in (Tables(engines, engine, dates).conversations, days)
+    )
+    pd.testing.assert_frame_equal(result, expected)

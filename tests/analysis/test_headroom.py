@@ -1,0 +1,130 @@
+"""What mending issues could give: the arithmetic, its interval, and the comparison with what a test can find."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+
+from promptlift import analysis
+from promptlift.analysis.headroom import ANY_ISSUE
+from promptlift.errors import FrameError
+from promptlift.stats import smallest_findable_points
+from promptlift.stats.headroom import points_to_gain
+from support.synthetic_tables import small
+
+
+def table_of(*kinds):
+    """Conversations by kind: issues, completed, how many."""
+    rows = [(titles, completed) for titles, completed, count in kinds for _ in range(count)]
+    return small(
+        conversation_id=[str(number) for number in range(len(rows))],
+        issues=[None if titles is None else [{"title": title} for title in titles] for titles, _ in rows],
+        task_completed=[completed for _, completed in rows],
+    )
+
+
+def shop():
+    """100 judged conversations: 60 of 80 without an issue completed, 5 of 15 that wait, 0 of 5 that also lie."""
+    return table_of(
+        ([], True, 60), ([], False, 20), (["Wait"], True, 5), (["Wait"], False, 10), (["Wait", "Lie"], False, 5),
+        (None, None, 7),
+    )  # fmt: skip
+
+
+def test_without_an_issue_conversations_complete_like_those_that_do_not_have_it():
+    result = analysis.headroom(shop())
+    assert result["issue"].tolist() == [ANY_ISSUE, "Wait", "Lie"]
+    assert result["n"].tolist() == [20, 20, 5]
+    assert result["total"].tolist() == [100, 100, 100]
+    assert result["share"].tolist() == [0.20, 0.20, 0.05]
+    assert result["rate"].tolist() == [0.25, 0.25, 0.0]
+    # All complete in 65 %; those without an issue in 75 %; those without a lie in 65 of 95.
+    assert result["points"].tolist() == pytest.approx([10.0, 10.0, 100 * (65 / 95 - 0.65)])
+    assert (result["points_low"] < result["points"]).all()
+    assert (result["points"] < result["points_high"]).all()
+
+
+def test_the_gain_is_compared_with_what_the_pairs_can_find():
+    result = analysis.headroom(shop())
+    found = smallest_findable_points(120, e_threshold=9.0, theta=0.67)
+    assert result["points_findable"].tolist() == [found] * 3
+    assert result["enough"].tolist() == [True, True, False]
+    assert not analysis.headroom(shop(), pairs=40)["enough"].any()
+    assert analysis.headroom(shop(), pairs=2_000)["enough"].all()
+
+
+def test_a_longer_test_finds_less_and_more_certainty_needs_more():
+    def findable(**options):
+        return analysis.headroom(shop(), **options)["points_findable"][0]
+
+    assert findable(mode="validation") == smallest_findable_points(240, e_threshold=9.0, theta=0.65)
+    assert findable(mode="validation") < findable() < findable(confidence_mode="high")
+    with pytest.raises(ValueError, match="mode must be exploratory or validation"):
+        analysis.headroom(shop(), mode="quick")
+
+
+def test_where_nearly_everything_completes_there_is_nothing_to_find():
+    (whole,) = analysis.headroom(table_of(([], True, 150))).to_dict("records")
+    assert (whole["issue"], whole["n"], whole["total"], whole["points"]) == (ANY_ISSUE, 0, 150, 0.0)
+    assert math.isnan(whole["rate"])
+    assert whole["rate_without"] == 1
+    assert 0 < whole["points_high"] < 3
+    assert whole["enough"] is False
+
+
+def test_where_all_have_an_issue_nothing_is_known():
+    result = analysis.headroom(table_of((["Wait"], True, 3), (["Wait"], False, 5)))
+    assert result["points"].isna().all()
+    assert result["enough"].isna().all()
+
+
+def test_a_table_without_insights_gives_no_number():
+    (whole,) = analysis.headroom(table_of((None, None, 4))).to_dict("records")
+    assert (whole["issue"], whole["total"]) == (ANY_ISSUE, 0)
+    assert math.isnan(whole["points"])
+
+
+def test_only_the_most_frequent_issues_are_returned():
+    assert analysis.headroom(shop(), top=1)["issue"].tolist() == [ANY_ISSUE, "Wait"]
+
+
+def test_other_engines_give_the_same():
+    table = shop()
+    issues = [None if cell is None else [{"title": one["title"]} for one in cell] for cell in table["issues"]]
+    other = pl.DataFrame(
+        {
+            "conversation_id": table["conversation_id"].tolist(),
+            "issues": issues,
+            "task_completed": table["task_completed"]
+            .astype(object)
+            .where(table["task_completed"].notna(), None)
+            .tolist(),
+            "status": ["completed"] * len(table),
+        }
+    )
+    ours, theirs = analysis.headroom(table), analysis.headroom(other)
+    assert ours["points"].tolist() == theirs["points"].tolist()
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(FrameError, match="issues"):
+        analysis.headroom(shop().drop(columns="issues"))
+
+
+@pytest.mark.parametrize(
+    ("share", "rate", "without"), [(0.3, 0.2, 0.8), (0.05, 0.0, 0.6), (0.5, 0.5, 0.5), (0.1, 0.9, 0.97)]
+)
+@pytest.mark.parametrize("n", [60, 300])
+def test_the_interval_covers_the_true_gain(share, rate, without, n):
+    rng = np.random.default_rng(n)
+    true = 100 * share * (without - rate)
+    covered = 0
+    for of_kind in rng.binomial(n, share, 2_000).tolist():
+        _, low, high = points_to_gain(
+            int(rng.binomial(of_kind, rate)), of_kind, int(rng.binomial(n - of_kind, without)), n - of_kind
+        )
+        covered += low <= true <= high
+    assert covered / 2_000 > 0.925

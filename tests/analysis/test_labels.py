@@ -1,0 +1,414 @@
+"""Labels of people correct what a judge says: the plan of the draw, the columns, and the refusals in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from promptlift import analysis
+from promptlift.analysis import two_groups
+from promptlift.errors import FrameError
+from promptlift.stats.labels import LabelledGroup, corrected_rate
+from support.labelled import judged, label
+
+CORRECTED = [
+    "rate_corrected",
+    "rate_corrected_low",
+    "rate_corrected_high",
+    "n_labels",
+    "n_effective",
+    "not_corrected",
+]
+
+
+@pytest.fixture(scope="module")
+def world():
+    table, truth = judged()
+    plan = analysis.label_plan(table, by="prompt", n=240)
+    return table, truth, label(plan, truth)
+
+
+# The plan
+
+
+def test_a_plan_draws_from_every_group_and_verdict_with_its_chance(world):
+    table, _, _ = world
+    plan = analysis.label_plan(table, by="prompt", n=240)
+    assert list(plan) == ["conversation_id", "question", "chance", "draw_id"]
+    assert len(plan) == 240
+    assert plan["conversation_id"].is_unique
+    strata = plan.attrs["promptlift"]["strata"]
+    assert {(one["group"], one["verdict"]) for one in strata} == {
+        (g, v) for g in ("new", "old") for v in (True, False)
+    }
+    by_group = pd.DataFrame(strata).groupby("group")["n_labels"].sum()
+    assert by_group.to_dict() == {"new": 120, "old": 120}
+    mine = table.set_index("conversation_id").loc[plan["conversation_id"]]
+    for one in strata:
+        rows = (
+            mine["prompt"].eq(one["group"]).to_numpy() & (mine["task_completed"] == one["verdict"]).to_numpy()
+        )
+        assert rows.sum() == one["n_labels"]
+        assert plan.loc[rows, "chance"].to_numpy() == pytest.approx(one["n_labels"] / one["n"])
+
+
+def test_a_small_group_gets_as_many_labels_as_a_large_one(world):
+    table, _, _ = world
+    few = pd.concat([table[table["prompt"] == "new"].head(100), table[table["prompt"] == "old"]])
+    strata = pd.DataFrame(analysis.label_plan(few, by="prompt", n=120).attrs["promptlift"]["strata"])
+    assert strata.groupby("group")["n_labels"].sum().to_dict() == {"new": 60, "old": 60}
+
+
+def test_a_known_judge_sends_labels_to_the_verdict_that_is_less_sure(world):
+    table, _, _ = world
+    old = table[table["prompt"] == "old"]
+    blind = pd.DataFrame(analysis.label_plan(old, n=100).attrs["promptlift"]["strata"]).set_index("verdict")
+    known = analysis.label_plan(old, n=100, tpr=0.6, tnr=0.95)
+    known = pd.DataFrame(known.attrs["promptlift"]["strata"]).set_index("verdict")
+    # A strict judge's "completed" is nearly always right.
+    assert known.loc[True, "n_labels"] < 0.7 * blind.loc[True, "n_labels"]
+    with pytest.raises(ValueError, match="tpr and tnr together"):
+        analysis.label_plan(old, tpr=0.9)
+
+
+def test_a_plan_is_the_same_for_the_same_seed_and_leaves_out_what_is_not_judged(world):
+    table, _, _ = world
+    table = table.copy()
+    table.loc[:99, "status"] = "in_progress"
+    table.loc[100:149, "task_completed"] = pd.NA
+    plans = [analysis.label_plan(table, n=500, seed=seed) for seed in (0, 0, 1)]
+    pd.testing.assert_frame_equal(plans[0], plans[1])
+    assert set(plans[0]["conversation_id"]) != set(plans[2]["conversation_id"])
+    assert not set(plans[0]["conversation_id"]) & set(table["conversation_id"].head(150))
+    assert plans[0].attrs["promptlift"]["n_left_out"] == 150
+
+
+def test_a_plan_takes_everything_where_there_is_less_and_any_engine(world):
+    table, _, _ = world
+    assert len(analysis.label_plan(table.head(30), n=100)) == 30
+    pd.testing.assert_frame_equal(
+        analysis.label_plan(pl.from_pandas(table), by="prompt", n=40),
+        analysis.label_plan(table, by="prompt", n=40),
+    )
+    for n in (0, 2.5, "many"):
+        with pytest.raises(ValueError, match="n must be a whole number of labels"):
+            analysis.label_plan(table, n=n)
+    with pytest.raises(ValueError, match="more than once"):
+        analysis.label_plan(pd.concat([table, table.head(1)]))
+
+
+# Corrected columns
+
+
+def test_completion_has_raw_and_corrected_side_by_side(world):
+    table, truth, labels = world
+    plain = analysis.completion(table, by="prompt")
+    found = analysis.completion(table, by="prompt", labels=labels)
+    pd.testing.assert_frame_equal(found[list(plain)], plain)
+    assert list(found)[len(plain.columns) :] == CORRECTED
+    rows = found.set_index("prompt")
+    for prompt in ("old", "new"):
+        true = truth[table["prompt"].to_numpy() == prompt].mean()
+        assert abs(rows.loc[prompt, "rate"] - true) > 0.1
+        assert rows.loc[prompt, "rate_corrected_low"] < true < rows.loc[prompt, "rate_corrected_high"]
+        assert rows.loc[prompt, "n_labels"] == 120 < rows.loc[prompt, "n_effective"]
+    facts = found.attrs["promptlift"]["corrected"]
+    assert facts["method"] == "PPI++"
+    assert facts["worth"]["old"].startswith("120 labels and 880 judged conversations are as good as ")
+    assert "corrected" not in plain.attrs["promptlift"]
+
+
+def test_a_corrected_row_is_what_the_statistics_say_of_its_conversations(world):
+    table, _, labels = world
+    (row,) = analysis.completion(table[table["prompt"] == "old"], labels=labels).to_dict("records")
+    known = labels.set_index("conversation_id").loc[
+        lambda one: one.index.isin(table.loc[table["prompt"] == "old", "conversation_id"])
+    ]
+    said = table.set_index("conversation_id")["task_completed"].astype(float)
+    rest = table.loc[
+        (table["prompt"] == "old") & ~table["conversation_id"].isin(known.index), "task_completed"
+    ]
+    by_hand = corrected_rate(
+        LabelledGroup(known["value"], said[known.index], rest.astype(float), chances=known["chance"])
+    )
+    assert row["rate_corrected"] == pytest.approx(by_hand.rate)
+    assert row["rate_corrected_high"] == pytest.approx(by_hand.high)
+
+
+def test_a_trend_corrects_the_periods_that_have_labels(world):
+    table, truth, _ = world
+    labels = label(analysis.label_plan(table, n=700), truth)
+    found = analysis.completion_trend(table, freq="MS", labels=labels)
+    assert found["n_labels"].sum() == 700
+    assert found["not_corrected"].eq("").all()
+    month = table["started_at"].dt.month.to_numpy()
+    for row in found.to_dict("records"):
+        true = truth[month == row["period_start"].month].mean()
+        assert row["rate_corrected_low"] < true < row["rate_corrected_high"]
+    by_prompt = analysis.completion_trend(table, freq="W", by="prompt", labels=labels)
+    assert by_prompt["n_labels"].sum() == 700
+    short = by_prompt[by_prompt["rate_corrected"].isna()]
+    assert short["not_corrected"].str.contains("more of").all()
+
+
+def test_rows_without_a_group_are_corrected_as_a_group(world):
+    table, truth, _ = world
+    table = table.assign(prompt=table["prompt"].where(table["prompt"] == "new"))
+    labels = label(analysis.label_plan(table, by="prompt", n=240), truth)
+    found = analysis.completion(table, by="prompt", labels=labels)
+    assert found["prompt"].isna().tolist() == [False, True]
+    assert found["n_labels"].tolist() == [120, 120]
+    assert list(found.attrs["promptlift"]["corrected"]["worth"]) == ["new", "(none)"]
+
+
+def test_the_overview_corrects_its_completion_rate(world):
+    table, _, labels = world
+    found = analysis.prompt_overview(table, by="prompt", labels=labels)
+    expected = analysis.completion(table, by="prompt", labels=labels)
+    pd.testing.assert_frame_equal(found[CORRECTED], expected[CORRECTED])
+
+
+def test_a_comparison_that_the_judge_turns_round_is_turned_back(world):
+    table, _, labels = world
+    found = analysis.compare(table, by="prompt", control="old", labels=labels)
+    (row,) = found.to_dict("records")
+    assert (row["verdict"], row["verdict_corrected"]) == ("winner", "worse")
+    assert row["difference_points"] > 15
+    assert row["difference_points_corrected_low"] < -20 < row["difference_points_corrected_high"] < 0
+    assert row["p_equal_error"] < 0.001
+    assert row["tpr_difference_low"] > 0
+    assert row["tnr_difference_high"] < 0
+    rates = analysis.completion(table, by="prompt", labels=labels).set_index("prompt")["rate_corrected"]
+    assert row["rate_corrected"] == rates["new"]
+    assert row["rate_control_corrected"] == rates["old"]
+    assert row["difference_points_corrected"] == pytest.approx(100 * (rates["new"] - rates["old"]))
+    (sentence,) = found.attrs["promptlift"]["corrected"]["sentences"]
+    assert sentence.startswith("Corrected by 240 labels: new completes ")
+    assert "points less than old" in sentence
+    assert sentence.endswith(
+        "The judge errs on the two unlike, so what it says of their difference is not to be trusted."
+    )
+
+
+def test_a_pooled_rectifier_is_wrong_where_errors_differ_and_says_so(world):
+    table, _, labels = world
+    found = analysis.compare(table, by="prompt", control="old", labels=labels, rectifier="pooled")
+    assert found["difference_points_corrected"].iloc[0] > 20
+    assert found["p_equal_error"].iloc[0] < 0.001
+    assert found.attrs["promptlift"]["corrected"]["sentences"][0].endswith(
+        "a pooled correction is wrong then."
+    )
+    for options, words in (
+        ({"rectifier": "mine"}, "must be 'own' or 'pooled'"),
+        ({"rectifier": "pooled", "pair": "channel"}, "independent groups"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            analysis.compare(table, by="prompt", labels=labels, **options)
+
+
+def test_pairs_are_corrected_by_pairs_with_both_labelled(world):
+    table, truth, _ = world
+    table = table.assign(item=np.arange(len(table)) // 2)
+    drawn = np.random.default_rng(1).permutation(1_000)[:150]
+    mine = table[table["item"].isin(drawn)]
+    labels = pd.DataFrame(
+        {
+            "conversation_id": mine["conversation_id"],
+            "task_completed": mine["conversation_id"].map(truth),
+            "chance": 0.15,
+        }
+    )
+    found = analysis.compare(table, by="prompt", pair="item", control="old", labels=labels)
+    (row,) = found.to_dict("records")
+    true = truth.to_numpy()
+    difference = 100 * (true[1::2].mean() - true[::2].mean())
+    assert row["difference_points_corrected_low"] < difference < row["difference_points_corrected_high"] < 0
+    assert row["n_labels"] == row["n_labels_control"] == 150
+    half = labels[
+        labels["conversation_id"].map(table.set_index("conversation_id")["prompt"]).eq("old")
+        | (np.arange(len(labels)) < 20)
+    ]
+    (row,) = analysis.compare(table, by="prompt", pair="item", control="old", labels=half).to_dict("records")
+    assert np.isnan(row["difference_points_corrected"])
+    assert "Too few labels of the variant" in row["not_corrected"]
+
+
+def test_segments_are_corrected_and_their_verdicts_stay_the_judges(world):
+    table, _, labels = world
+    plain = analysis.segments(table, by=["prompt", "channel"])
+    found = analysis.segments(table, by=["prompt", "channel"], labels=labels)
+    pd.testing.assert_frame_equal(found[list(plain)], plain)
+    rows = found.set_index("segment")
+    rates = analysis.completion(table, by="prompt", labels=labels).set_index("prompt")["rate_corrected"]
+    for prompt, other in (("old", "new"), ("new", "old")):
+        assert rows.loc[prompt, "rate_corrected"] == rates[prompt]
+        assert rows.loc[prompt, "difference_points_corrected"] == pytest.approx(
+            100 * (rates[prompt] - rates[other])
+        )
+    assert rows.loc["old", "verdict"] == "lower"
+    assert rows.loc["old", "difference_points_corrected_low"] > 0
+
+
+def test_agreement_has_the_judges_rate_and_both_corrections(world):
+    table, truth, labels = world
+    plan = label(analysis.label_plan(table, n=300), truth)
+    (row,) = analysis.judge_agreement(plan, table).to_dict("records")
+    assert row["rate_judged"] == pytest.approx(table["task_completed"].mean())
+    for name in ("rate_corrected", "rate_rogan_gladen"):
+        assert row[f"{name}_low"] < truth.mean() < row[f"{name}_high"]
+    assert row["not_corrected"] == ""
+    wide = plan.rename(columns={"value": "task_completed"})[["conversation_id", "task_completed", "chance"]]
+    assert analysis.judge_agreement(wide, table).to_dict("records") == [row]
+    unknown = analysis.judge_agreement(wide.drop(columns="chance"), table)
+    assert unknown["tpr"].iloc[0] == row["tpr"]
+    assert np.isnan(unknown["rate_corrected"].iloc[0])
+    assert unknown["not_corrected"].iloc[0].startswith("300 labels have no chance")
+    assert labels["question"].eq("task_completed").all()
+
+
+def test_another_engine_gives_the_same_numbers(world):
+    table, _, labels = world
+    other, theirs = pl.from_pandas(table), pl.from_pandas(labels)
+    for call in (
+        lambda data, known: analysis.completion(data, by="prompt", labels=known),
+        lambda data, known: analysis.completion_trend(data, freq="MS", labels=known),
+        lambda data, known: analysis.compare(data, by="prompt", control="old", labels=known),
+        lambda data, known: analysis.segments(data, by="prompt", labels=known),
+        lambda data, known: analysis.judge_agreement(known, data),
+    ):
+        pd.testing.assert_frame_equal(call(other, theirs), call(table, labels), check_dtype=False)
+
+
+# Refusals
+
+
+AT_RANDOM = "Draw more at random; do not look for them."
+PICKED = (
+    "labels that were picked by hand, by low confidence or by search show where the judge errs, not how often. "
+    "Draw at random, with analysis.label_plan."
+)
+
+
+def refusal(table, labels):
+    found = analysis.completion(table, labels=labels)
+    assert found["rate_corrected"].isna().all()
+    assert found["rate"].notna().all()
+    words = found["not_corrected"].iloc[0]
+    assert found.attrs["promptlift"]["corrected"]["refused"] == {"all": words}
+    return words
+
+
+def test_labels_that_nobody_drew_at_random_are_refused(world):
+    table, truth, _ = world
+    plan = label(analysis.label_plan(table, n=100), truth)
+    none = " No labels: at least 10 of either outcome are needed."
+    for picked in (plan.drop(columns="chance"), plan.assign(chance=np.nan)):
+        assert (
+            refusal(table, picked)
+            == f"100 labels have no chance with which the conversation was drawn: {PICKED}{none}"
+        )
+    # A few that are known do not carry the others.
+    mixed = plan.assign(chance=plan["chance"].where(np.arange(100) < 5))
+    assert refusal(table, mixed).startswith(
+        f"95 labels have no chance with which the conversation was drawn: {PICKED} Too few labels ("
+    )
+
+
+def test_labels_of_unknown_chance_never_enter_beside_drawn_ones(world):
+    table, truth, labels = world
+    rest = table[~table["conversation_id"].isin(labels["conversation_id"])]
+    wrong = rest[rest["task_completed"].to_numpy(bool) != truth[rest["conversation_id"]].to_numpy()].head(80)
+    picked = label(wrong[["conversation_id"]].assign(question="task_completed", chance=np.nan), truth)
+    found = analysis.completion(table, labels=pd.concat([labels, picked]))
+    assert (
+        found["rate_corrected"].iloc[0] == analysis.completion(table, labels=labels)["rate_corrected"].iloc[0]
+    )
+    assert found.attrs["promptlift"]["corrected"]["n_without_chance"] == 80
+
+
+def test_too_few_labels_of_one_outcome_are_refused(world):
+    table, truth, labels = world
+    ids = labels["conversation_id"]
+    yes, no = labels[truth[ids].to_numpy()].head(30), labels[~truth[ids].to_numpy()].head(7)
+    assert refusal(table, pd.concat([yes, no])) == (
+        f"Too few labels (30 completed and 7 not completed): 3 more of not completed are needed. {AT_RANDOM}"
+    )
+
+
+def test_labels_of_another_question_are_refused(world):
+    table, _, labels = world
+    words = refusal(table, labels.assign(question="was polite"))
+    assert words == (
+        "The labels answer was polite, not task_completed: a rate is corrected only by labels of its own question."
+    )
+    compared = analysis.compare(table, by="prompt", labels=labels.assign(question="was polite"))
+    assert compared["not_corrected"].tolist() == [words]
+    assert compared["verdict_corrected"].tolist() == ["not corrected"]
+    own = analysis.completion(table, labels=labels.assign(question="completed"))
+    assert own["not_corrected"].tolist() == [""]
+
+
+def test_a_majority_counts_and_a_tie_is_left_out(world):
+    table, _, labels = world
+    one = labels.assign(labeller="bob")
+    opposite = one.assign(value=~one["value"].astype(bool), labeller="eve")
+    agreed = analysis.completion(table, labels=pd.concat([labels, one, opposite]))
+    pd.testing.assert_frame_equal(agreed, analysis.completion(table, labels=labels))
+    tied = analysis.completion(table, labels=pd.concat([labels, opposite.head(40)]))
+    assert tied["n_labels"].iloc[0] == 200
+    assert tied.attrs["promptlift"]["corrected"]["n_disputed"] == 40
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"value": "perhaps"}, "A label of a yes/no question is 'perhaps'"),
+        ({"chance": 0.0}, "chance must be above 0 and at most 1"),
+        ({"chance": 1.5}, "chance must be above 0 and at most 1"),
+    ],
+)
+def test_labels_that_cannot_be_read_are_refused(world, change, words):
+    table, _, labels = world
+    with pytest.raises(ValueError, match=words):
+        analysis.completion(table, labels=labels.assign(**change))
+
+
+def test_missing_columns_are_named(world):
+    table, _, labels = world
+    with pytest.raises(FrameError, match="one row an answer"):
+        analysis.completion(table, labels=labels.drop(columns="value"))
+    with pytest.raises(FrameError, match="conversation_id"):
+        analysis.completion(table.drop(columns="conversation_id"), labels=labels)
+    with pytest.raises(ValueError, match="is in the table more than once"):
+        analysis.completion(pd.concat([table, table]), labels=labels)
+    with pytest.raises(ValueError, match="labels correct rates of true and false"):
+        analysis.compare(table, by="prompt", outcome="sentiment_score", kind="score", labels=labels)
+
+
+def test_words_from_a_file_are_labels_too(world):
+    table, _, labels = world
+    words = labels.assign(value=labels["value"].map({True: "yes", False: "No"}))
+    pd.testing.assert_frame_equal(
+        analysis.completion(table, labels=words), analysis.completion(table, labels=labels)
+    )
+
+
+# lift.compare
+
+
+def test_an_answer_is_what_labels_say_and_repeats_what_the_judge_says(world):
+    table, _, labels = world
+    table = table.assign(compared=table["prompt"])
+    parts = two_groups.answer(
+        table, ("old", "new"), outcome="task_completed", level=0.95, tz="UTC", labels=labels
+    )
+    assert parts.sentence.startswith("Corrected by 240 labels: new completes ")
+    assert parts.notes[0].startswith("Uncorrected, as the judge says: new completes ")
+    assert "points more than old" in parts.notes[0]
+    few = two_groups.answer(
+        table, ("old", "new"), outcome="task_completed", level=0.95, tz="UTC", labels=labels.head(20)
+    )
+    assert few.sentence == parts.notes[0].removeprefix("Uncorrected, as the judge says: ")
+    assert few.notes[0].startswith("Not corrected by labels. Too few labels of the variant")

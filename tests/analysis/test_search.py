@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from promptlift import analysis
+from promptlift.analysis.findings import finding
+from promptlift.errors import FrameError
+from promptlift.frames import variants_table
+from support.searched_service import SearchedService
+
+OPTIMIZATION = {"id": "o1", "promptId": "p1", "status": "completed"}
+
+
+def table(rows=None, **optimization):
+    rows = SearchedService().variants if rows is None else rows
+    made, _, about = variants_table(
+        [{"id": "o1", "optimization": OPTIMIZATION | optimization, "variants": rows}]
+    )
+    made.attrs["promptlift"] = {"table": "variants", **about}
+    return made
+
+
+def test_candidates_come_by_the_conversations_spent_with_the_best_lower_bound_so_far():
+    found = analysis.search(table())
+    assert list(found["variant_id"]) == ["v1", "v2", "v3", "v4", "v5", "v6"]
+    assert list(found["conversations"]) == sorted(found["conversations"])
+    low = found["points_low"]
+    assert found["best_low"].tolist() == pytest.approx([0, 0, low[2], low[2], low[4], low[5]])
+    assert found["best_high"].iloc[-1] == found["points_high"].iloc[-1]
+    assert found["best_low"].is_monotonic_increasing
+    assert found.attrs["promptlift"]["optimization_id"] == "o1"
+    assert list(found["is_winner"]) == [False] * 5 + [True]
+
+
+def test_a_rejected_candidate_is_never_the_best():
+    rows = [row for row in SearchedService().variants if row["id"] in ("v0", "v6")]
+    rows[1]["search"]["state"] = "rejected"
+    found = analysis.search(table(rows))
+    assert found["best_low"].tolist() == [0.0]
+    assert finding(found) == "None of 1 candidate is clearly ahead of the original in the search"
+
+
+def test_variants_without_a_search_give_an_empty_table_with_the_same_columns():
+    rows = [{"id": "v0", "isOriginal": True}, {"id": "v1", "name": "a", "lift": 3.0}]
+    found, whole = analysis.search(table(rows)), analysis.search(table())
+    assert found.empty
+    assert list(found.columns) == list(whole.columns)
+    assert finding(found) == "This optimization has no search"
+
+
+def test_the_finding_says_who_is_ahead_and_by_how_much():
+    assert finding(analysis.search(table())) == (
+        "The search puts “Generation 3, pruned” 31 points above the original (17 to 46), the best of 6 candidates of 3 "
+        "generations"
+    )
+
+
+def test_several_searches_are_refused():
+    both = pd.concat([table(), table().assign(optimization_id="o2")])
+    with pytest.raises(ValueError, match="Choose one"):
+        analysis.search(both)
+    with pytest.raises(FrameError, match="generation"):
+        analysis.search(pd.DataFrame({"variant_id": ["v1"], "name": ["a"]}))
+
+
+def test_other_engines_give_the_same():
+    made = table()
+    polars = pytest.importorskip("polars")
+    other = analysis.search(polars.from_pandas(made[[name for name in made if made[name].dtype != object]]))
+    pd.testing.assert_frame_equal(other, analysis.search(made), check_dtype=False, check_categorical=False)

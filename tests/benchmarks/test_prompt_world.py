@@ -1,0 +1,256 @@
+"""The prompt world is a ruler: its truth is what its conversations come to, and its models do what the truth says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.prompt_world.measure import Measured, copied_words, lost_lines, table
+from benchmarks.prompt_world.model import WorldModel
+from benchmarks.prompt_world.vocabulary import CURES, DEFECTS, FILLERS, GUESS, RULES, SEED_LINES, THEMES
+from benchmarks.prompt_world.world import FAMILIES, SETTLED, draw_world, simulated_completion
+from benchmarks.prompt_world.writer import apply_edits, write_edits, write_prompt
+from promptlift import analysis
+from promptlift.service.llm.hostile_text import data_block
+from support.synthetic_tables import small
+
+
+@pytest.fixture
+def world():
+    return draw_world("additive", 5)
+
+
+def with_rules(world, *numbers, wording=0):
+    """The seed prompt with the cures of some modes."""
+    rules = [RULES[0].format(cure=world.modes[number].cures[wording]) for number in numbers]
+    return "\n".join([world.seed_prompt, *rules])
+
+
+def opening_that_meets(world, number):
+    return f"Hello, Mara Brandt here with order 77123. It also concerns the {world.modes[number].theme}."
+
+
+def share_settled(world, text, opening, count=300):
+    return sum(SETTLED in world.reply(text, opening, toss) for toss in range(count)) / count
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_same_seed_gives_the_same_world(family):
+    one, other = draw_world(family, 3), draw_world(family, 3)
+    assert one == other
+    assert one.log == other.log
+    assert draw_world(family, 4) != one
+
+
+def test_an_unknown_family_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="choose one of additive"):
+        draw_world("additiv", 1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("logged", [True, False])
+def test_the_true_completion_is_that_of_drawn_conversations(family, logged):
+    world = draw_world(family, 11)
+    count = 1_500
+    for text in (with_rules(world), with_rules(world, 0, 1, 3), f"{with_rules(world, 0)}\n{FILLERS[0]}"):
+        true = world.completion(text, logged=logged)
+        error = math.sqrt(true * (1 - true) / count)
+        # Of 66 comparisons one is this far off by chance once in 400 runs, and the seed is fixed.
+        assert abs(simulated_completion(world, text, count, logged=logged) - true) < 4 * error
+
+
+@pytest.mark.parametrize("wording", range(len(CURES)))
+def test_a_rule_with_any_wording_of_the_cure_mends_its_mode(world, wording):
+    mended = with_rules(world, 2, wording=wording)
+    opening = opening_that_meets(world, 2)
+    assert share_settled(world, world.seed_prompt, opening) < 0.5
+    assert share_settled(world, mended, opening) > 0.85
+    assert world.gain(mended) > 3
+    assert [mode for mode in world.modes if mode not in world.unmended(mended)] == [world.modes[2]]
+
+
+def test_a_rule_without_the_cure_mends_nothing(world):
+    text = f"{world.seed_prompt}\n{GUESS.format(theme=world.modes[2].theme)}"
+    assert world.gain(text) == 0
+
+
+def test_who_meets_an_unmended_mode_hears_its_symptom(world):
+    opening = opening_that_meets(world, 1)
+    replies = [world.reply(world.seed_prompt, opening, toss) for toss in range(200)]
+    shown = [reply for reply in replies if world.modes[1].symptom in reply]
+    assert len(shown) > 100
+    assert all(SETTLED not in reply for reply in shown)
+    assert not any(other.symptom in reply for reply in replies for other in world.modes[2:])
+
+
+def finds_cure(world, context, number, *, tries=200, aimed=True):
+    """How often the writer writes the cure of a mode when it is shown a context."""
+    written = (
+        write_edits(world, world.seed_prompt, context, world.rng("try", at), aimed=aimed)
+        for at in range(tries)
+    )
+    return sum(any(world.modes[number].named_in(edit.text) for edit in edits) for edits in written) / tries
+
+
+def test_the_writer_finds_a_cure_only_when_it_was_shown_the_symptom(world):
+    mode = world.modes[0]
+    opening = opening_that_meets(world, 0)
+    titles = f"Left the {mode.theme} open (40 of 60 failures)"
+    assert finds_cure(world, "", 0) == 0
+    assert finds_cure(world, f"{opening}\n{titles}", 0) == 0
+    transcript = f"user: {opening}\nassistant: I understand, but {mode.symptom}."
+    assert 0.6 < finds_cure(world, transcript, 0) < 0.9
+    assert finds_cure(world, transcript, 1) == 0
+    assert 0 < finds_cure(world, transcript, 0, aimed=False) < 0.3
+
+
+def test_what_is_shown_late_gets_no_attention(world):
+    shown = [mode.symptom for mode in world.modes]
+    late = world.writer.attention + 4
+    assert finds_cure(world, "\n".join(shown), late) < 0.1
+    assert finds_cure(world, "\n".join([shown[late], *shown]), late) > 0.6
+
+
+def test_rivals_undo_each_other():
+    world = draw_world("interacting", 2)
+    number, rival = next((at, mode.rival) for at, mode in enumerate(world.modes) if mode.rival is not None)
+    both = world.unmended(with_rules(world, number, rival))
+    assert world.modes[number] in both
+    assert world.modes[rival] not in both
+    assert world.modes[number] not in world.unmended(with_rules(world, number))
+
+
+def test_a_deceptive_symptom_often_leads_to_the_rare_cause():
+    world = draw_world("deceptive", 2)
+    common = world.modes[0]
+    rare = next(at for at, mode in enumerate(world.modes) if at and mode.symptom == common.symptom)
+    assert world.modes[rare].live < common.live / 2
+    assert finds_cure(world, common.symptom, rare) > 0.2
+    assert 0.1 < finds_cure(world, common.symptom, 0) < 0.6
+
+
+def test_a_defect_is_deleted_when_its_symptom_was_shown():
+    world = draw_world("defective", 2)
+    sentence, symptom = world.defect
+    edits = [
+        edit
+        for at in range(50)
+        for edit in write_edits(world, world.seed_prompt, symptom, world.rng("try", at))
+        if edit.operation == "delete"
+    ]
+    assert edits
+    mended = apply_edits(world.seed_prompt, edits[:1])
+    assert sentence in world.seed_prompt
+    assert mended == world.seed_prompt.replace(f"{sentence}\n", "")
+    assert world.gain(mended) > 15
+    unseen = (write_edits(world, world.seed_prompt, "", world.rng("try", at)) for at in range(50))
+    assert not any(edit.operation == "delete" for edits in unseen for edit in edits)
+
+
+def test_nothing_is_better_in_a_null_world():
+    world = draw_world("null", 2)
+    assert world.headroom == 0
+    assert all(world.gain(with_rules(world, number)) <= 0 for number in range(len(world.modes)))
+
+
+def test_without_headroom_the_best_prompt_gains_little():
+    world = draw_world("no-headroom", 2)
+    assert world.completion(world.seed_prompt) > 0.95
+    assert 0 < world.headroom < 3
+
+
+def test_users_of_the_log_are_others_than_those_who_come_where_they_drifted():
+    world = draw_world("drifted", 2)
+    text = with_rules(world, 0)
+    logged = world.completion(text, logged=True) - world.completion(world.seed_prompt, logged=True)
+    assert 100 * logged > 2 * world.gain(text)
+    assert draw_world("additive", 2).completion(text, logged=True) == draw_world("additive", 2).completion(
+        text
+    )
+
+
+def test_a_copied_opening_helps_that_customer_and_nobody_else():
+    world = draw_world("copy-trap", 2)
+    seen = next(one.opening for one in world.log if not one.completed)
+    texts = [
+        write_prompt(world, world.seed_prompt, f"user: {seen}", world.rng("try", at)) for at in range(40)
+    ]
+    copying = [text for text in texts if seen.split(".")[0] in text]
+    assert len(copying) > 10
+    assert share_settled(world, copying[0], seen) == 1
+    assert world.gain(copying[0]) <= 0
+    assert copied_words(copying[0], [seen], own=world.seed_prompt)
+
+
+def test_the_writer_of_the_constraint_trap_loses_a_placeholder_or_a_rule_now_and_then():
+    world = draw_world("constraint-trap", 2)
+    texts = [write_prompt(world, world.seed_prompt, "", world.rng("try", at)) for at in range(80)]
+    lost = [lost_lines(text, world) for text in texts]
+    assert 5 < sum(map(bool, lost)) < 40
+    assert {line for lines in lost for line in lines} == {SEED_LINES[0], SEED_LINES[2]}
+    assert not any(
+        lost_lines(
+            write_prompt(replace(world, family="additive", writer=draw_world("additive", 2).writer), *rest),
+            world,
+        )
+        for rest in ((world.seed_prompt, "", world.rng("try", at)) for at in range(80))
+    )
+
+
+def test_a_weak_writer_finds_less(world):
+    weak = draw_world("weak-writer", 5)
+    assert finds_cure(weak, weak.modes[0].symptom, 0) < finds_cure(world, world.modes[0].symptom, 0) / 2
+
+
+def test_no_rule_repeats_five_words_of_a_conversation():
+    """Else an honest rule would count as copied."""
+    said = [text for seed in range(3) for one in draw_world("additive", seed).log for _, text in one.messages]
+    cures = [cure.format(theme=theme) for cure in CURES for theme in THEMES]
+    rules = [rule.format(cure=cure) for rule in RULES for cure in cures]
+    guesses = [f"{GUESS.format(theme=theme)}\n{rule.split(',')[0]}" for theme in THEMES for rule in RULES]
+    assert copied_words("\n".join([*rules, *guesses, *FILLERS]), said) == ()
+
+
+def test_a_line_that_matters_is_missed(world):
+    assert lost_lines(world.seed_prompt, world) == ()
+    assert lost_lines(world.seed_prompt.replace("{{shop_name}}", "the shop"), world) == (SEED_LINES[0],)
+    assert all(text not in line for text, _ in DEFECTS for line in SEED_LINES)
+
+
+def test_the_table_counts_what_was_named():
+    one = Measured("additive", 1, "today", "exploratory", 8.0, True, False, 200, 40_000, (), (), 3.0, True)
+    harmful = replace(one, seed=2, gain=-4.0, copied=("a b c d e",), lost=("A line",), causal=False)
+    nothing = replace(one, seed=3, gain=0.0, named=False, conversations=100, causal=None)
+    row = table([one, harmful, nothing]).splitlines()[-1]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells == [
+        "additive", "exploratory", "today", "3", "1.3 ± 3.5", "2 of 3", "1 of 3", "1 of 3", "167", "40k", "0 of 3", "1 of 3",
+        "1 of 3", "1 of 2", "3",
+    ]  # fmt: skip
+
+
+def judged(world):
+    """The logged conversations with what the world's judge says of them, as a table."""
+    model = WorldModel(world)
+    blocks = [
+        data_block([{"role": role, "content": text} for role, text in one.messages], seed=1).text
+        for one in world.log
+    ]
+    found = [
+        model._judge({"messages": [{"role": "system", "content": ""}, {"role": "user", "content": block}]})
+        for block in blocks
+    ]
+    return small(
+        conversation_id=[str(number) for number in range(len(found))],
+        issues=[one["issues"] for one in found],
+        task_completed=[one["taskCompleted"] for one in found],
+    )
+
+
+def test_headroom_is_told_from_the_log():
+    """No model call is needed to tell worlds without headroom from those with some."""
+    for family, told in (("no-headroom", 0), ("additive", 20), ("defective", 20)):
+        enough = [analysis.headroom(judged(draw_world(family, seed)))["enough"][0] for seed in range(20)]
+        assert abs(sum(enough) - told) <= 2

@@ -1,0 +1,264 @@
+"""What goes over the wire of one connection: headers, proxies, TLS, packed bodies, connections that were closed."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import select
+import socket
+import ssl
+import sys
+import threading
+from base64 import b64encode
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from promptlift.client import Client, configure
+from promptlift.client.transport import Call, Transport
+from promptlift.errors import ConfigError, ConnectionFailed
+from promptlift.schema.endpoint import encode_id
+from support.foreign_service import KEY, ForeignService
+from support.service_process import wait_until
+from support.tls_receiver import make_certificate
+
+ELSEWHERE = "service.example"
+
+
+@pytest.fixture
+def service():
+    with ForeignService() as running:
+        running.fill(3)
+        yield running
+
+
+@pytest.fixture
+def heads(service):
+    """The requests that came: method, target and headers; they are answered as usual."""
+    came = []
+
+    def note(method, path, _count):
+        def answer(handler):
+            came.append((handler.command, handler.path, {k.lower(): v for k, v in handler.headers.items()}))
+            service.send(handler, *service.answer(method, path, {}, None))
+
+        return answer
+
+    service.fault = note
+    return came
+
+
+def open_client(base_url):
+    return Client(configure(base_url, KEY))
+
+
+@contextmanager
+def tunnel(port, asked):
+    """A proxy that opens a tunnel to a port of loopback, whatever it is asked for."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def carry(source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65_536):
+                target.sendall(data)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = listening.accept()
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += near.recv(65_536)
+                asked.append(head.decode())
+                far = socket.create_connection(("127.0.0.1", port))
+                near.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                for pair in ((near, far), (far, near)):
+                    threading.Thread(target=carry, args=pair, daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://reader:secret@127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        listening.close()
+
+
+def test_a_request_has_the_headers_it_needs_and_no_others(service, heads):
+    with open_client(service.base_url) as client:
+        client.conversations.list(limit=2)
+    ((method, target, headers),) = heads
+    assert (method, target) == ("GET", "/api/v1/conversations?limit=2")
+    assert headers["host"] == service.base_url.split("/")[2]
+    assert headers["authorization"] == f"Bearer {KEY}"
+    assert set(headers) == {"host", "authorization", "accept", "accept-encoding", "user-agent"}
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE"])
+@pytest.mark.parametrize("body", [None, b'{"name": "n"}'])
+def test_a_body_comes_with_its_length_and_nothing_comes_with_none(service, method, body):
+    came = []
+
+    def answer(handler):
+        length = handler.headers.get("content-length")
+        came.append((handler.command, length, handler.headers.get("content-type")))
+        service.send(handler, 200, {})
+
+    service.fault = lambda *_: answer
+    with open_client(service.base_url) as client:
+        for _ in range(2):  # the second over the same connection
+            client.transport.send(Call(method, "/prompts/p1", body=body))
+    length = None if body is None and method == "DELETE" else str(len(body or b""))
+    assert came == [(method, length, None if body is None else "application/json")] * 2
+
+
+@pytest.mark.parametrize("base", ["", "/behind/a%20b", "/behind/./c/../d", "/käse"])
+@pytest.mark.parametrize("identifier", ["a/b", "..", "ü?x#y", "100%", "a b+c&d=e~", "\ud800", "💡"])
+def test_the_target_is_the_one_that_httpx_would_ask_for(service, heads, base, identifier):
+    address = service.base_url.removesuffix("/api/v1") + base
+    with open_client(address) as client, contextlib.suppress(Exception):
+        client.prompts.get(identifier)
+    ((_, target, _),) = heads
+    address = f"{client.config.base_url}/prompts/{encode_id(identifier)}"
+    assert target == httpx.URL(address).raw_path.decode()
+
+
+def test_a_proxy_of_the_environment_carries_plain_requests_with_its_own_key(service, heads, monkeypatch):
+    port = service.base_url.split(":")[2].split("/")[0]
+    monkeypatch.setenv("http_proxy", f"http://reader:secret@127.0.0.1:{port}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    with pytest.warns(UserWarning, match="unencrypted"):
+        client = open_client(f"http://{ELSEWHERE}")
+    with client:
+        with contextlib.suppress(Exception):  # the stand-in does not know the whole address as a path
+            client.conversations.list()
+        ((_, target, headers),) = heads
+        assert target == f"http://{ELSEWHERE}/api/v1/conversations"
+        assert headers["proxy-authorization"] == f"Basic {b64encode(b'reader:secret').decode()}"
+        assert (headers["host"], headers["authorization"]) == (ELSEWHERE, f"Bearer {KEY}")
+
+
+@pytest.fixture
+def encrypted(service, tmp_path, monkeypatch):
+    """The service over TLS, trusted; gives its port."""
+    certificate = make_certificate(tmp_path, hosts=f"DNS:{ELSEWHERE},IP:127.0.0.1")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate.file)
+    service.server.socket = context.wrap_socket(service.server.socket, server_side=True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
+    return service.server.server_address[1]
+
+
+@pytest.mark.slow
+def test_a_tunnel_of_a_proxy_carries_what_is_encrypted(service, encrypted, monkeypatch):
+    asked = []
+    monkeypatch.delenv("no_proxy", raising=False)
+    with tunnel(encrypted, asked) as proxy:
+        monkeypatch.setenv("https_proxy", proxy)
+        with open_client(f"https://{ELSEWHERE}") as client:
+            totals = [client.conversations.list().pagination.total for _ in range(3)]
+    assert totals == [3, 3, 3]
+    (head,) = asked  # one tunnel for all
+    assert head.startswith(f"CONNECT {ELSEWHERE}:443 HTTP/1.1\r\n")
+    assert b64encode(b"reader:secret").decode() in head
+    assert KEY not in head
+
+
+@pytest.mark.slow
+def test_a_packed_answer_over_tls_is_unpacked(service, encrypted):
+    def answer(handler):
+        assert handler.headers["accept-encoding"] == "gzip"
+        packed = gzip.compress(json.dumps({"id": "c1", "status": "completed"}).encode())
+        service.send(handler, 200, packed, {"Content-Encoding": "gzip"})
+
+    service.fault = lambda *_: answer
+    with open_client(f"https://127.0.0.1:{encrypted}") as client:
+        assert client.conversations.get("c1").id == "c1"
+
+
+def test_what_is_said_to_be_packed_and_is_not_cannot_be_unpacked(service):
+    service.fault = lambda *_: (
+        lambda handler: service.send(handler, 200, b"plain", {"Content-Encoding": "gzip"})
+    )
+    transport = Transport(configure(service.base_url, KEY))
+    connection = transport.acquire()
+    with pytest.raises(Exception, match="cannot be unpacked") as failed:
+        connection.exchange("GET", "/account", None)
+    assert failed.value.kind == "cut off"
+
+
+@pytest.mark.slow
+def test_a_certificate_that_nobody_trusts_is_told(service, encrypted, monkeypatch):
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with (
+        open_client(f"https://127.0.0.1:{encrypted}") as client,
+        pytest.raises(ConnectionFailed, match="certificate"),
+    ):
+        client.account.get()
+
+
+def test_a_socks_proxy_without_its_package_says_what_to_install(monkeypatch):
+    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    with (
+        open_client(f"https://{ELSEWHERE}") as client,
+        pytest.raises(ImportError, match=r"httpx\[socks\]"),
+    ):
+        client.account.get()
+
+
+def test_a_connection_that_the_service_closed_is_not_used_again(service):
+    """What may be sent only once must not go to a socket that is closed already."""
+    with open_client(service.base_url) as client:
+        client.account.get()
+        (accepted,) = service.server.accepted
+        connection = client.transport.acquire()
+        client.transport.release(connection)
+        accepted.shutdown(socket.SHUT_RDWR)
+        wait_until(
+            lambda: select.select([connection._socket], [], [], 0)[0], what="the end of the connection"
+        )
+        assert client.conversations.create(prompt_id="p1", content="User: hi").id
+    assert len(service.server.accepted) == 2
+
+
+def test_an_item_takes_much_less_than_with_httpx(service):
+    """Calls of functions instead of seconds, which nobody else's work on this computer changes."""
+    transport = Transport(configure(service.base_url, KEY))
+    connection = transport.acquire()
+    call = Call("GET", "/conversations/c000001/insights", repeatable=True)
+    with httpx.Client(base_url=service.base_url, headers={"Authorization": f"Bearer {KEY}"}) as http:
+        ours = calls_of(lambda: transport.send(call, connection=connection).data)
+        theirs = calls_of(lambda: http.get(call.path).json())
+    transport.release(connection)
+    transport.close()
+    assert ours < 0.5 * theirs
+
+
+def calls_of(request):
+    """The calls of Python functions in this thread that a request takes once the connection is there."""
+    count = 0
+
+    def note(_frame, event, _argument):
+        nonlocal count
+        count += event == "call"
+
+    answers = [request()]
+    sys.setprofile(note)
+    try:
+        answers.append(request())
+    finally:
+        sys.setprofile(None)
+    assert answers[0] == answers[1]
+    return count
+
+
+@pytest.mark.parametrize("host", ["xn--ü.de", "a" + "ü" * 70 + ".example"])
+def test_a_host_that_is_no_name_is_told_before_any_request(host):
+    with pytest.warns(UserWarning, match="unencrypted"):
+        config = configure(f"http://{host}", KEY)
+    with pytest.raises(ConfigError, match="cannot be read: Invalid IDNA hostname"):
+        Client(config)

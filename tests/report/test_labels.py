@@ -1,0 +1,130 @@
+"""A report with labels: corrected numbers beside the judge's, the same in every format, and words for which is which."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from promptlift import analysis, report
+from support.labelled import judged, label
+from support.report_numbers import (
+    FORMATS,
+    csv_tables,
+    exact_tables,
+    html_tables,
+    markdown_tables,
+    pdf_can_be_written,
+    pdf_text,
+    sheets,
+    squeezed,
+)
+
+
+@pytest.fixture(scope="module")
+def world():
+    table, truth = judged(1_200)
+    table = (
+        table.drop(columns="channel")
+        .rename(columns={"prompt": "prompt_id"})
+        .assign(issues=[[] for _ in range(1_200)])
+    )
+    return table, label(analysis.label_plan(table, by="prompt_id", n=240), truth)
+
+
+def written(world, path, *, prompts=("old", "new"), labels=None, **options):
+    table, known = world
+    return report.write(table, prompts, path, labels=known if labels is None else labels, **options)
+
+
+def test_the_corrected_rates_are_the_same_in_every_format(world, tmp_path):
+    table, labels = world
+    expected = analysis.completion(table, by="prompt_id", labels=labels).set_index("prompt_id")
+    numbers = pd.read_csv(written(world, tmp_path / "report.csv"))
+    parquet = pd.read_parquet(written(world, tmp_path / "report.parquet"))
+    for found in (numbers, parquet):
+        mine = found[(found["table"] == "corrected") & (found["column"] == "rate_corrected")].set_index(
+            "item"
+        )
+        for prompt in ("old", "new"):
+            assert float(mine.loc[prompt, "value"]) == pytest.approx(expected.loc[prompt, "rate_corrected"])
+            assert float(mine.loc[prompt, "low"]) == pytest.approx(expected.loc[prompt, "rate_corrected_low"])
+    markdown = written(world, tmp_path / "report.md").read_text()
+    page = written(world, tmp_path / "report.html").read_text()
+    for prompt in ("old", "new"):
+        shown = f"{100 * expected.loc[prompt, 'rate_corrected']:.0f}%"
+        for text in (markdown, page):
+            assert shown in text[text.index("Corrected by labels") :]
+    sheets = pd.read_excel(written(world, tmp_path / "report.xlsx"), sheet_name=None, header=None)
+    cells = [cell for sheet in sheets.values() for cell in sheet.to_numpy().ravel()]
+    rates = [cell for cell in cells if isinstance(cell, float)]
+    for value in expected["rate_corrected"]:
+        assert np.isclose(rates, value).any()
+
+
+def test_the_answer_is_corrected_and_repeats_the_judge(world, tmp_path):
+    text = written(world, tmp_path / "report.md").read_text()
+    assert "Corrected by 240 labels: new completes " in text
+    assert "Uncorrected, as the judge says: new completes " in text
+    assert "Completed their task, corrected by labels" in text
+    assert "Completed their task, as the judge says" in text
+    one = written(world, tmp_path / "one.md", prompts="new").read_text()
+    assert "Corrected by 120 labels: " in one
+    assert "Uncorrected, as the judge says: " in one
+
+
+def test_a_refusal_is_in_the_report(world, tmp_path):
+    _, labels = world
+    picked = labels.assign(chance=np.nan)
+    text = written(world, tmp_path / "report.md", prompts="new", labels=picked, redact=True).read_text()
+    assert "Not corrected by labels." in text
+    assert "picked by hand, by low confidence or by search" in text
+
+
+def test_a_report_without_labels_has_no_word_of_them(world, tmp_path):
+    table, _ = world
+    text = report.write(table, ["old", "new"], tmp_path / "report.md").read_text()
+    assert "orrected by" not in text
+
+
+def test_every_figure_of_the_corrected_table_is_the_same_in_every_format(world, tmp_path):
+    """Cell by cell: Parquet and CSV have the exact numbers, Excel too; HTML, Markdown and PDF print these."""
+    paths = {
+        one: written(world, tmp_path / f"r.{one}") for one in FORMATS if one != "pdf" or pdf_can_be_written()
+    }
+    exact = exact_tables(paths["parquet.zip"])["corrected"]
+    rounded = csv_tables(paths["csv.zip"])["corrected"]
+    assert set(exact["prompt"]) == {"old", "new"}
+    for name in (
+        "rate",
+        "rate_low",
+        "rate_high",
+        "rate_corrected",
+        "rate_corrected_low",
+        "rate_corrected_high",
+    ):
+        assert rounded[name].astype(float).tolist() == pytest.approx(exact[name].tolist())
+    page = html_tables(paths["html"])[0]["corrected"]
+    assert page in markdown_tables(paths["md"])
+    printed_pdf = pdf_text(paths["pdf"]) if "pdf" in paths else None
+    cells = [
+        cell
+        for sheet in sheets(paths["xlsx"]).values()
+        for row in sheet
+        for cell in row
+        if isinstance(cell, float)
+    ]
+    for row in exact.to_dict("records"):
+        (shown,) = [one for one in page if one[0] == row["prompt"]]
+        for place, name in ((1, "rate"), (2, "rate_corrected")):
+            ends = [row[f"{name}{end}"] for end in ("", "_low", "_high")]
+            assert [100 * one for one in ends] == pytest.approx(_percents(shown[place]), abs=0.51)
+            assert all(np.isclose(cells, one).any() for one in ends)
+            if printed_pdf is not None:
+                assert squeezed(shown[place]) in printed_pdf
+
+
+def _percents(printed):
+    return [float(one) for one in re.findall(r"(\d+(?:\.\d+)?)%", printed)]

@@ -1,0 +1,290 @@
+"""Backfills and alignments from the request to the end: killed, stopped, without an answer, with too little to spend."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from contextlib import contextmanager
+
+import pytest
+
+from promptlift.service.store.database import Database
+from support.answering_model import serving
+from support.judging_model import QUESTION, SIGNS, JudgingModel, world
+from support.plain_client import PlainClient
+from support.service_process import ServiceProcess, free_port, wait_until
+from support.stub_endpoint import Say
+from support.worker_process import WorkerProcess
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+COUNT = 60
+
+
+@contextmanager
+def judged_service(model, folder, **options):
+    """A service over a model, and a client of it."""
+    with serving(model) as env:
+        service = ServiceProcess(folder, port=free_port(), env={**env, **options.pop("env", {})}, **options)
+        service.start()
+        try:
+            yield service, PlainClient(service)
+        finally:
+            service.stop()
+
+
+def log(wire, count=COUNT, *, seed=1):
+    """Log conversations and make a judge; gives its id, and the owner's answers by conversation."""
+    made = world(count, seed=seed)
+    _, prompt = wire.send(
+        "POST", "/prompts", {"name": "Support", "content": "You help.", "llmModel": "gpt-4o"}
+    )
+    truth = {}
+    for key, text in made.texts.items():
+        body = {"promptId": prompt["id"], "content": text, "idempotencyKey": f"{key}-{seed}"}
+        truth[wire.send("POST", "/conversations", body)[1]["id"]] = made.truth[key]
+    _, judge = wire.send("POST", "/judges", {"name": "refund", "question": QUESTION})
+    return judge["id"], truth
+
+
+def begin(wire, path, body=None):
+    status, run = wire.send("POST", path, body)
+    assert status == 200, run
+    return run["id"]
+
+
+def run_of(wire, run_id):
+    return wire.send("GET", f"/judge-runs/{run_id}")[1]
+
+
+def ended(wire, run_id):
+    wait_until(
+        lambda: run_of(wire, run_id)["status"] not in ("queued", "running"), what="it ends", seconds=120
+    )
+    return run_of(wire, run_id)
+
+
+def verdicts(wire, judge):
+    _, page = wire.send("GET", f"/judges/{judge}/verdicts?limit=100")
+    return {one["conversationId"]: one["verdict"] for one in page["data"]}
+
+
+def asked_by_conversation(model):
+    """How often the judge was asked about each conversation."""
+    marks = [one.body["messages"][1]["content"] for one in model.of("judge")]
+    own = [text for text in marks if "Answer the question" in text]
+    return Counter(text.split("\n", 1)[1].rsplit("\nEND", 1)[0] for text in own)
+
+
+def align_body(truth, **fields):
+    labels = [{"conversationId": one, "value": value} for one, value in truth.items()]
+    return {"labels": labels, **fields}
+
+
+def kill_while_running(service, wire, run_id, kills=3):
+    moments = random.Random(20261122)
+    for _ in range(kills):
+        before = run_of(wire, run_id)["usage"]["modelCalls"]
+        wait_until(
+            lambda before=before: run_of(wire, run_id)["usage"]["modelCalls"] > before,
+            what="it goes on",
+            seconds=60,
+        )
+        time.sleep(moments.uniform(0.0, 0.1))
+        service.kill()
+        service.start()
+
+
+def test_a_killed_backfill_goes_on_and_asks_nothing_twice_that_was_kept(tmp_path):
+    model = JudgingModel(delay=0.15)
+    with judged_service(model, tmp_path / "killed") as (service, wire):
+        judge, truth = log(wire)
+        run = begin(wire, f"/judges/{judge}/backfill")
+        kill_while_running(service, wire, run)
+        found = ended(wire, run)
+        assert (found["status"], found["progress"]["done"]) == ("completed", COUNT)
+        assert verdicts(wire, judge).keys() == truth.keys()
+    asked = asked_by_conversation(model)
+    assert len(asked) == COUNT
+    # Asked again were at most those that were under way when it was killed: a dozen at a time.
+    assert asked.total() <= COUNT + 3 * 12
+
+
+def test_a_killed_alignment_comes_to_the_same_end(tmp_path):
+    results = []
+    for name in ("calm", "killed"):
+        model = JudgingModel(delay=0.15)
+        with judged_service(model, tmp_path / name) as (service, wire):
+            judge, truth = log(wire)
+            run = begin(wire, f"/judges/{judge}/align", align_body(truth))
+            if name == "killed":
+                kill_while_running(service, wire, run, kills=2)
+            found = ended(wire, run)
+            assert found["status"] == "completed", found
+            versions = wire.send("GET", f"/judges/{judge}/versions")[1]["data"]
+            assert [one["version"] for one in versions] == [2, 1]
+            # Ids differ from one service to the next, and the split goes by them: the rules come in another order.
+            results.append(set(versions[0]["rubric"].splitlines()))
+            reflections = len(model.of("reflection"))
+            assert reflections <= 4 + (2 if name == "killed" else 0)
+    assert results[0] == results[1] == {f"- {rule}" for _, rule in SIGNS.values() if rule}
+
+
+def test_a_stopped_run_asks_nothing_more_and_resumes(tmp_path):
+    model = JudgingModel(delay=0.3)
+    with judged_service(model, tmp_path / "stopped") as (_, wire):
+        judge, _truth = log(wire)
+        run = begin(wire, f"/judges/{judge}/backfill")
+        wait_until(lambda: run_of(wire, run)["progress"]["done"] >= 5, what="it makes progress")
+        _, stopped = wire.send("POST", f"/judge-runs/{run}/stop", {"reason": "enough"})
+        assert (stopped["status"], stopped["stopReason"]) == ("stopped", "enough")
+
+        def calm():
+            before = len(model.of("judge"))
+            time.sleep(0.7)
+            return len(model.of("judge")) == before
+
+        wait_until(calm, what="no more is asked")
+        kept = len(verdicts(wire, judge))
+        assert 5 <= kept < COUNT
+        begin(wire, f"/judge-runs/{run}/resume")
+        assert ended(wire, run)["progress"] == {"done": COUNT, "failed": 0, "total": COUNT}
+
+
+def test_spending_ends_at_its_limits(tmp_path):
+    with judged_service(JudgingModel(), tmp_path / "limits") as (_, wire):
+        judge, _ = log(wire)
+        found = ended(wire, begin(wire, f"/judges/{judge}/backfill", {"maxConversations": 7}))
+        assert (found["status"], found["usage"]["modelCalls"], len(verdicts(wire, judge))) == (
+            "completed",
+            7,
+            7,
+        )
+        # 120 tokens an answer: the ninth is not begun, and those under way then end.
+        found = ended(wire, begin(wire, f"/judges/{judge}/backfill", {"maxTokens": 960}))
+        assert found["status"] == "stopped"
+        assert 8 <= found["usage"]["modelCalls"] <= 8 + 12
+        limit = {"maxCost": 0.001, "price": {"input": 5.0, "output": 25.0}}
+        found = ended(wire, begin(wire, f"/judges/{judge}/backfill", limit))
+        assert (found["status"], found["usage"]["cost"] < 0.001 * (1 + 13)) == ("stopped", True)
+        assert "Start another run" in found["stopReason"]
+
+
+def test_an_endpoint_that_is_gone_fails_the_run_with_the_reason_and_what_was_judged_stays(tmp_path):
+    model = JudgingModel()
+    with judged_service(model, tmp_path / "gone") as (_, wire):
+        judge, _ = log(wire)
+        model.fault = lambda _asked: (
+            Say({"error": {"message": "no such key"}}, status=401) if len(model.asked) > COUNT + 20 else None
+        )
+        wait_until(lambda: len(model.of("judge")) >= COUNT, what="the service's own judge is done")
+        found = ended(wire, begin(wire, f"/judges/{judge}/backfill"))
+        assert found["status"] == "failed"
+        assert "no such key" in found["failure"]
+        kept = len(verdicts(wire, judge))
+        assert kept < COUNT
+        model.fault = None
+        begin(wire, f"/judge-runs/{found['id']}/resume")
+        assert ended(wire, found["id"])["progress"]["done"] == COUNT
+
+
+def test_a_conversation_that_cannot_be_judged_says_why_and_is_tried_again_in_the_next_run(tmp_path):
+    def once(asked):
+        text = asked.body["messages"][1]["content"]
+        return Say({"choices": [{"message": {"content": "maybe"}}]}) if "parcel 3 is" in text else None
+
+    model = JudgingModel(fault=once)
+    with judged_service(model, tmp_path / "bad") as (_, wire):
+        judge, _ = log(wire, 10)
+        found = ended(wire, begin(wire, f"/judges/{judge}/backfill"))
+        assert (found["status"], found["progress"]) == ("completed", {"done": 9, "failed": 1, "total": 10})
+        _, page = wire.send("GET", f"/judges/{judge}/verdicts?limit=100")
+        [failed] = [one for one in page["data"] if one["verdict"] is None]
+        assert failed["problem"]
+        model.fault = None
+        again = ended(wire, begin(wire, f"/judges/{judge}/backfill"))
+        assert again["progress"] == {"done": 1, "failed": 0, "total": 1}
+
+
+def test_a_verdict_goes_with_the_content_that_it_is_about(tmp_path):
+    with judged_service(JudgingModel(), tmp_path / "changed") as (_, wire):
+        judge, truth = log(wire, 3)
+        ended(wire, begin(wire, f"/judges/{judge}/backfill"))
+        changed = next(iter(truth))
+        status, _ = wire.send(
+            "PATCH", f"/conversations/{changed}", {"content": "User: other\nAssistant: words"}
+        )
+        assert status == 200
+        assert verdicts(wire, judge).keys() == truth.keys() - {changed}
+
+
+def test_a_judge_that_cannot_be_improved_stays_as_it_is_and_says_so(tmp_path):
+    with judged_service(JudgingModel(writes=False), tmp_path / "useless") as (_, wire):
+        judge, truth = log(wire)
+        found = ended(wire, begin(wire, f"/judges/{judge}/align", align_body(truth)))["alignment"]
+        assert (found["improved"], found["newVersion"], found["rubric"]) == (False, None, None)
+        assert found["kappaBefore"] == found["kappaAfter"]
+        assert "cannot be improved by these labels: no proposed change" in found["sentence"]
+        assert {one["state"] for one in found["edits"]} == {"rejected"}
+        assert wire.send("GET", f"/judges/{judge}")[1]["version"] == 1
+
+
+def test_labels_that_are_coin_tosses_improve_nothing(tmp_path):
+    with judged_service(JudgingModel(), tmp_path / "tosses") as (_, wire):
+        judge, truth = log(wire)
+        tosses = random.Random(5)
+        found = ended(
+            wire,
+            begin(wire, f"/judges/{judge}/align", align_body({one: tosses.random() < 0.5 for one in truth})),
+        )["alignment"]
+        assert not found["improved"]
+        assert found["p"] >= 0.05
+
+
+def test_a_worker_of_another_process_does_it_on_postgresql(tmp_path, postgres_url):
+    with serving(JudgingModel(delay=0.1)) as env:
+        short = {**env, "PROMPTLIFT_LEASE_SECONDS": "1.5"}
+        service = ServiceProcess(
+            tmp_path / "data", port=free_port(), env=short, database=postgres_url, options=["--no-worker"]
+        ).start()
+        workers = [WorkerProcess(postgres_url, tmp_path / f"worker-{n}.log", short).start() for n in range(2)]
+        try:
+            wire = PlainClient(service)
+            judge, truth = log(wire)
+            _, plan = wire.send("POST", f"/judges/{judge}/plan")
+            assert plan["conversations"] == COUNT
+            run = begin(wire, f"/judges/{judge}/backfill")
+            wait_until(
+                lambda: run_of(wire, run)["progress"]["done"] >= 5, what="it makes progress", seconds=60
+            )
+            workers[0].kill()
+            assert ended(wire, run)["progress"]["done"] == COUNT
+            found = ended(wire, begin(wire, f"/judges/{judge}/align", align_body(truth)))
+            assert found["alignment"]["improved"], found
+            everything = wire.send("GET", f"/judges/{judge}/verdicts?allVersions=true&limit=100")[1]
+            assert everything["pagination"]["total"] == COUNT
+            assert wire.send("DELETE", f"/judges/{judge}")[0] == 200
+        finally:
+            for worker in workers:
+                worker.kill()
+            service.stop()
+
+
+def test_old_conversations_take_their_verdicts_with_them(tmp_path):
+    from promptlift.service.store import old_conversations
+
+    with judged_service(JudgingModel(), tmp_path / "old") as (service, wire):
+        judge, truth = log(wire, 3)
+        ended(wire, begin(wire, f"/judges/{judge}/backfill"))
+        wait_until(
+            lambda: wire.send("GET", "/conversations?hasInsights=true")[1]["pagination"]["total"] == 3,
+            what="the service's own judge is done",
+        )
+        database = Database(f"sqlite:///{service.data / 'promptlift.db'}")
+        try:
+            with database.write() as connection:
+                deleted, _ = old_conversations.delete_conversations(connection, before=2**53, after_seq=0)
+        finally:
+            database.close()
+        assert (deleted, verdicts(wire, judge)) == (len(truth), {})

@@ -1,0 +1,78 @@
+"""Edits as a set: put together, joined one by one, and left out again."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptlift.service.search.edits import Edit, assemble, join
+
+ORIGINAL = "You help.\nNever lie.\nBe brief."
+
+
+def edit(number, operation, text="", anchor=""):
+    return Edit(f"e{number}", operation, anchor, text, "It fails.", "Nothing is said of it.")
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (edit(1, "add", "Ask first."), "You help.\nNever lie.\nBe brief.\nAsk first."),
+        (edit(1, "add", "Ask first.", "You help."), "You help.\nAsk first.\nNever lie.\nBe brief."),
+        (edit(1, "add", "gladly", "You help"), "You help gladly.\nNever lie.\nBe brief."),
+        (edit(1, "replace", "Be thorough.", "Be brief."), "You help.\nNever lie.\nBe thorough."),
+        (
+            edit(1, "replace", "Be brief. Ask first.", "Be brief."),
+            "You help.\nNever lie.\nBe brief.\nAsk first.",
+        ),
+        (edit(1, "delete", "", "Be brief."), "You help.\nNever lie.\n"),
+    ],
+)
+def test_each_operation(new, expected):
+    joined = join(ORIGINAL, [], new)
+    assert joined.problem is None
+    assert assemble(ORIGINAL, joined.edits) == expected
+
+
+@pytest.mark.parametrize(
+    ("new", "problem"),
+    [
+        (edit(1, "rewrite", "Anything."), "none of add"),
+        (edit(1, "add", "  "), "no text"),
+        (edit(1, "replace", "x", "Not there."), "does not stand"),
+        (edit(1, "delete", "", ""), "does not stand"),
+        (edit(1, "replace", "Be brief.", "Be brief."), "changes nothing"),
+    ],
+)
+def test_an_edit_that_does_not_fit_is_refused_with_a_reason(new, problem):
+    joined = join(ORIGINAL, [], new)
+    assert joined.edits == ()
+    assert problem in joined.problem
+
+
+def test_an_edit_of_an_edit_takes_its_place():
+    (first,) = join(ORIGINAL, [], edit(1, "add", "Ask for the number.")).edits
+    joined = join(ORIGINAL, [first], edit(2, "replace", "the name", "the number"))
+    assert [one.id for one in joined.edits] == ["e2"]
+    assert assemble(ORIGINAL, joined.edits).endswith("Ask for the name.")
+    assert join(ORIGINAL, [first], edit(2, "delete", "", "Ask for the number.")).edits == ()
+
+
+def test_any_edit_can_be_left_out_again():
+    edits = ()
+    for new in (edit(1, "add", "One."), edit(2, "add", "Two.", "One."), edit(3, "add", "Three.", "Two.")):
+        edits = join(ORIGINAL, edits, new).edits
+    assert assemble(ORIGINAL, edits).endswith("One.\nTwo.\nThree.")
+    left = assemble(ORIGINAL, [edits[0], edits[2]])
+    assert "One." in left
+    assert "Three." in left
+    assert "Two." not in left
+
+
+def test_the_order_of_a_set_is_that_of_writing():
+    edits = [edit(1, "add", "One."), edit(2, "add", "Two.")]
+    assert assemble(ORIGINAL, edits) == assemble(ORIGINAL, edits[::-1])
+
+
+def test_plain_json_and_back():
+    one = Edit("e7", "add", "", "Ask.", "It fails.", "Why not.", (("conv_1", "no idea"),), ("No answer",))
+    assert Edit.from_json(one.to_json()) == one

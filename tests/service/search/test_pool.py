@@ -1,0 +1,203 @@
+"""The course of a search: who is tested, who enters the pool, what is spent, and that it can be taken up at any step."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from promptlift.service.search.budget import Budget
+from promptlift.service.search.edits import Edit
+from promptlift.service.search.evidence import record_of, with_and_without, worth
+from promptlift.service.search.pareto import draw_parent, front
+from promptlift.service.search.pool import BATCH, Child, Member, Search, Talk
+
+
+def edit(number):
+    return Edit(f"e{number}", "add", "", f"Rule {number}.", "It fails.", "Nothing is said of it.")
+
+
+def course(search, *, good=(), bad=(), base=0.4, seed=1, interrupt=False, steps=None):
+    """Run a search whose edits with a number in ``good`` help; gives the finished search."""
+    rng = random.Random(seed)
+    written = 0
+    while (step := search.step()) is not None:
+        if steps is not None:
+            steps.append(step)
+        if interrupt:
+            search = Search.from_json(json.loads(json.dumps(search.to_json())))
+            assert search.step() == step
+        if isinstance(step, Talk):
+            outcomes = {}
+            for cell in range(step.first_cell, step.first_cell + step.cells):
+                luck = rng.random()
+                outcomes[cell] = {}
+                for arm in step.arms:
+                    edits = {int(name[1:]) for name in search.members[arm].edits}
+                    rate = base + 0.2 * len(edits & set(good)) - 0.2 * len(edits & set(bad))
+                    outcomes[cell][arm] = luck < rate
+            search.talked(outcomes)
+            continue
+        children, edits = list(step.given), {}
+        held = search.members[step.parent].edits
+        for _ in range(step.children):
+            written += 1
+            edits[f"e{written}"] = edit(written)
+            held = (*held, f"e{written}")
+            children.append(Child(step.parent, held))
+        search.wrote(children, edits)
+    return search
+
+
+def new(conversations=172, generations=9, first=3, each=3, seed=5):
+    return Search(conversations, generations, first, each, seed)
+
+
+@pytest.mark.parametrize("conversations", [9, 16, 31, 46, 100, 172, 345])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_budget_holds_exactly(conversations, seed):
+    search = course(new(conversations, seed=seed), good={1, 3}, seed=seed)
+    assert search.spent == sum(len(found) for found in search.outcomes.values()) <= conversations
+
+
+def test_there_are_no_more_generations_and_candidates_than_asked_for():
+    search = course(new(5_000, generations=4, first=5, each=2), good=range(100))
+    assert search.generation == 4
+    sizes = [sum(one.generation == number for one in search.members) for number in range(5)]
+    assert sizes == [1, 5, 2, 2, 2]
+
+
+def test_who_loses_the_first_batch_gets_no_second_one():
+    steps = []
+    search = course(new(), bad=range(100), base=0.9, steps=steps)
+    first = next(one for one in search.members if one.generation == 1)
+    assert first.state == "rejected"
+    assert "lost" in first.reason
+    talks = [step for step in steps if isinstance(step, Talk)]
+    assert talks[0].cells == BATCH
+    assert not set(talks[1].arms[1:]) & {one.number for one in search.members if one.generation == 1}
+
+
+def test_who_wins_two_batches_enters_the_pool_and_is_confirmed():
+    search = course(new(), good={1, 2, 3})
+    finalist = search.finalist()
+    assert finalist.state == "pool"
+    assert {"e1", "e2", "e3"} <= set(finalist.edits)
+
+
+def test_parent_and_child_talk_on_the_same_new_cells():
+    steps = []
+    search = course(new(), good={1}, steps=steps)
+    talks = [step for step in steps if isinstance(step, Talk)]
+    starts = [step.first_cell for step in talks]
+    assert starts == sorted(set(starts))
+    for cell, found in search.outcomes.items():
+        (step,) = [one for one in talks if one.first_cell <= cell < one.first_cell + one.cells]
+        assert set(found) == set(step.arms)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_taken_up_at_every_step_a_search_goes_the_same_way(seed):
+    calm = course(new(seed=seed), good={1, 4}, bad={2}, seed=seed)
+    again = course(new(seed=seed), good={1, 4}, bad={2}, seed=seed, interrupt=True)
+    assert again.to_json() == calm.to_json()
+
+
+def test_a_candidate_with_the_edits_of_another_comes_from_it():
+    search = new()
+    search.step()
+    chain = [("e1",), ("e1", "e2"), ("e1", "e2", "e3")]
+    search.wrote([Child(0, edits) for edits in chain], {f"e{number}": edit(number) for number in (1, 2, 3)})
+    assert [one.parent for one in search.members[1:]] == [0, 1, 2]
+    assert {one.base for one in search.members[1:]} == {0}
+
+
+def test_without_anything_written_the_search_ends():
+    search = new()
+    search.step()
+    search.wrote([], {})
+    assert search.step() is None
+    assert search.finalist() is None
+
+
+def test_an_edit_that_harms_is_worth_less_than_one_that_helps():
+    search = course(new(345), good={1}, bad={2}, seed=3)
+    known = search.worth()
+    assert known.of(["e1"])[0] > known.of(["e2"])[0]
+
+
+def test_a_merge_is_the_union_of_two_members():
+    search = new(1_000)
+    search.step()
+    search.wrote([Child(0, ("e1",)), Child(0, ("e2",))], {"e1": edit(1), "e2": edit(2)})
+    for _ in range(2):
+        step = search.step()
+        cells = range(step.first_cell, step.first_cell + step.cells)
+        # Each of the two wins where the other does not.
+        search.talked({cell: {0: False, 1: cell % 2 == 0, 2: cell % 2 == 1} for cell in cells})
+    step = search.step()
+    (merge,) = step.given
+    assert merge.edits == ("e1", "e2")
+    assert {merge.parent, merge.other_parent} == {1, 2}
+    assert step.children == 2
+
+
+def test_what_earns_nothing_is_tried_without_and_left_out_when_that_is_no_worse():
+    search = new(200)
+    sets = [("e1",), ("e1", "e2"), ("e1", "e2", "e3")]
+    search.members += [
+        Member(number, 1, 0, None, edits, state="pool") for number, edits in enumerate(sets, start=1)
+    ]
+    search.edits = {f"e{number}": edit(number) for number in (1, 2, 3)}
+    # The first and the third help, the second does harm.
+    search.outcomes = {cell: {0: False, 1: True} for cell in range(12)}
+    search.outcomes |= {cell: {1: True, 2: False} for cell in range(12, 18)}
+    search.outcomes |= {cell: {2: False, 3: True} for cell in range(18, 30)}
+    search.spent = 60
+    search.generation = 1
+    search.ended = "nothing more to write"
+    step = search.step()
+    assert (step.parent, step.children) == (3, 0)
+    (shorter,) = step.given
+    assert shorter.edits == ("e1", "e3")
+    search.wrote(step.given, {})
+    while search.testing:
+        step = search.step()
+        # As good as the longer one.
+        cells = range(step.first_cell, step.first_cell + step.cells)
+        search.talked({cell: {3: True, 4: True} for cell in cells})
+    assert search.step() is None
+    assert search.finalist().edits == ("e1", "e3")
+
+
+def test_records_and_worth_by_hand():
+    outcomes = {0: {0: False, 1: True}, 1: {0: True, 1: True}, 2: {0: True, 1: False}, 3: {0: False, 1: None}}
+    assert record_of(outcomes, 1, 0) == (1, 1, 1)
+    edits_of = {0: (), 1: ("e1",)}
+    assert with_and_without(outcomes, edits_of, "e1") == (1, 1, 1)
+    mean, sd = worth(outcomes, edits_of).of(["e1"])
+    # Three pairs without a difference leave the prior mean of a point, shrunk.
+    assert 0 < mean < 0.01
+    assert sd < 0.08
+
+
+def test_the_front_has_who_is_best_somewhere():
+    outcomes = {
+        0: {1: True, 2: False, 3: False},
+        1: {1: False, 2: True, 3: False},
+        2: {1: True, 2: True, 3: True},
+    }
+    assert front(outcomes, [1, 2, 3]) == {1: 2, 2: 2}
+    assert draw_parent(outcomes, [1, 2, 3], random.Random(1)) in (1, 2)
+
+
+@pytest.mark.parametrize(("mode", "most", "iterations"), [("exploratory", 345, 10), ("validation", 690, 20)])
+def test_the_budget_is_what_the_same_settings_cost_without_a_search(mode, most, iterations):
+    budget = Budget.of(variants=3, mode=mode, personas=5, scenarios=3, iterations=10)
+    assert (budget.conversations, budget.search, budget.iterations) == (most, most // 2, iterations)
+    for spent in range(0, budget.search + 1, 7):
+        for generations in range(1, 10):
+            passes = budget.confirm_passes(spent=spent, generations=generations)
+            assert spent + 30 * passes <= most
+            assert generations + passes <= iterations

@@ -1,0 +1,94 @@
+"""A batch of conversations takes as many statements whatever its size, and however many there are already."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from sqlalchemy import event
+
+from promptlift.schema.conversations import ConversationCreate
+from promptlift.schema.limits import BULK_ROWS
+from promptlift.schema.naming import SCHEMES
+from promptlift.service.actions import conversation_content
+from promptlift.service.actions.conversation_log import Entry, Logged, log_entries
+from promptlift.service.store.accounts import Caller
+from service.store.conftest import NOW
+from service.store.test_partial_indexes import plans
+
+
+def entries(filled, numbers):
+    caller = Caller(filled.account, "enterprise", "key_1")
+    return [
+        Entry(
+            caller,
+            SCHEMES["prompt"],
+            "prm_1",
+            ConversationCreate(prompt_id="prm_1", content=text, idempotency_key=f"k{number}"),
+            conversation_content.accept(text),
+        )
+        for number in numbers
+        for text in [f"User: question {number}\nAssistant: ☎ \x00"]
+    ]
+
+
+def log(filled, numbers):
+    """Log a batch and return the statements that it took, each of them for all rows."""
+    found = []
+
+    @event.listens_for(filled.database._writer, "before_cursor_execute")
+    def note(connection, cursor, statement, parameters, context, executemany):
+        found.append(re.sub(r"\(\?(, \?)*\)", "(…)", statement))  # a list of any length
+
+    try:
+        with filled.database.write() as connection:
+            outcomes = log_entries(connection, entries(filled, numbers), now=NOW)
+    finally:
+        event.remove(filled.database._writer, "before_cursor_execute", note)
+    assert all(isinstance(one, Logged) for one in outcomes)
+    return found
+
+
+def test_every_batch_takes_the_same_statements(filled):
+    log(filled, range(BULK_ROWS))  # the first one makes what others find
+    small = log(filled, range(1_000, 1_100))
+    for start in (2_000, 3_000, 4_000):
+        assert log(filled, range(start, start + BULK_ROWS)) == small
+    # The same rows again: their keys are found, and nothing is written.
+    assert len(log(filled, range(2_000, 2_000 + BULK_ROWS))) < len(small)
+    with filled.database.read() as connection:
+        count = connection.exec_driver_sql("SELECT count(*) FROM conversations").scalar_one()
+        text = connection.exec_driver_sql("SELECT content FROM conversation_contents LIMIT 1").scalar_one()
+    assert count == 4 * BULK_ROWS + 100
+    assert bytes(text).decode().endswith("Assistant: ☎ \x00")
+
+
+@pytest.mark.parametrize("table", ["idempotency_keys", "conversations"])
+def test_what_a_batch_looks_up_is_found_in_an_index(filled, table):
+    """Whether a key is known, and the newest number and time: never by reading all of a large table."""
+    for start in range(0, 4 * BULK_ROWS, BULK_ROWS):
+        log(filled, range(start, start + BULK_ROWS))
+    if not filled.database.is_sqlite:
+        with filled.database.write() as connection:
+            connection.exec_driver_sql("ANALYZE")
+
+    def again(connection):
+        log_entries(connection, entries(filled, [1, 2, 9_999]), now=NOW + 1)
+
+    looked_up = [plan for plan in plans(filled, again, table=f"{table} ", reading=True) if plan]
+    assert looked_up
+    for plan in looked_up:
+        assert "INDEX" in plan.upper(), plan
+        assert f"Seq Scan on {table}" not in plan
+        assert not any(line.startswith(f"SCAN {table}") and "INDEX" not in line for line in plan.splitlines())
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_pages_go_from_the_log_of_sqlite_to_its_file_every_32_mb(database):
+    for durable in (True, False):
+        with database.write(durable=durable) as connection:
+            pages, size = (
+                connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+                for name in ("wal_autocheckpoint", "page_size")
+            )
+        assert pages * size == 32 * 1024 * 1024

@@ -1,0 +1,180 @@
+"""What is new to a reader: nothing is missed, whichever transaction is committed first, and nothing else is read."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy import update as sql_update
+
+from promptlift.service import clock
+from promptlift.service.store import changes, conversation_updates, conversations, judging
+from promptlift.service.store.tables import conversations as table
+from service.store.test_conversation_counts import fill_and_analyze, plan_of
+
+
+def updated(filled, since, **filters):
+    with filled.database.read() as connection:
+        rows, total = conversations.page(
+            connection, filled.account, updated_since=since, limit=100, offset=0, **filters
+        )
+        as_of = changes.as_of(connection, filled.account)
+    assert len(rows) == min(total, 100)
+    return [row.id for row in rows], as_of
+
+
+def find(connection, filled, one):
+    return conversations.find(connection, filled.account, one)
+
+
+def judged(filled, *ids, worker="w"):
+    with filled.database.write() as connection:
+        connection.execute(
+            sql_update(table).where(table.c.id.in_(ids)).values(judging="claimed", worker=worker)
+        )
+    with filled.database.write() as connection:
+        row = {
+            "account_id": filled.account,
+            "generation": 1,
+            "sentiment": "neutral",
+            "sentiment_score": 0.0,
+            "task_completed": True,
+            "document": '{"issues": []}',
+            "created_at": 1,
+        }
+        judging.keep(connection, worker, [{**row, "id": f"i-{one}", "conversation_id": one} for one in ids])
+
+
+def test_only_what_came_or_changed_since_is_listed_newest_first(filled):
+    filled.add_prompt("prm_2")
+    filled.add_conversations("a", "b", "c")
+    filled.add_conversations("d", prompt="prm_2", status="abandoned")
+    everything, first = updated(filled, 1)
+    assert everything == ["d", "c", "b", "a"]
+    assert updated(filled, first) == ([], first)
+    judged(filled, "b")
+    found, second = updated(filled, first)
+    assert found == ["b"]
+    filled.add_conversations("e", prompt="prm_2")
+    with filled.database.write() as connection:
+        conversation_updates.change(connection, find(connection, filled, "a"), {"title": "new"})
+    assert updated(filled, second)[0] == ["e", "a"]
+    assert updated(filled, first)[0] == ["e", "b", "a"]
+    assert updated(filled, first, prompt_id="prm_2")[0] == ["e"]
+    assert updated(filled, 1, prompt_id="prm_2", status="abandoned")[0] == ["d"]
+    assert updated(filled, first, has_insights=True)[0] == ["b"]
+    assert updated(filled, 1, status="completed", has_insights=False)[0] == ["e", "c", "a"]
+
+
+def test_what_a_list_says_of_judging_is_a_change_and_what_it_does_not_say_is_none(filled):
+    filled.add_conversations("a", "b", "c")
+    _, since = updated(filled, 1)
+    with filled.database.write() as connection:
+        judging.LEASES.claim(connection, "w", limit=3, now=clock.now())
+    with filled.database.write() as connection:
+        judging.ask_again(connection, filled.account, conversation_id="c", now=1)
+    assert updated(filled, since)[0] == []
+    with filled.database.write() as connection:
+        judging.put_back(connection, "w", ["a"], after=1, problem="the model is away")
+        judging.give_up(connection, "w", "b", problem="no transcript")
+    found, since = updated(filled, since)
+    assert found == ["b", "a"]
+    with filled.database.write() as connection:
+        judging.ask_again(connection, filled.account, now=1)
+    assert updated(filled, since)[0] == ["b", "a"]
+
+
+def test_deleted_ones_are_told_of(filled):
+    filled.add_conversations("a", "b")
+    _, since = updated(filled, 1)
+    with filled.database.write() as connection:
+        changes.note_deleted(connection, [find(connection, filled, "a")])
+
+    def deleted(since, prompt_id=None):
+        with filled.database.read() as connection:
+            rows, total = changes.deleted(
+                connection, filled.account, prompt_id=prompt_id, since=since, limit=9, offset=0
+            )
+            return [row.id for row in rows], total, changes.as_of(connection, filled.account)
+
+    ids, total, as_of = deleted(since)
+    assert (ids, total) == (["a"], 1)
+    assert deleted(as_of) == ([], 0, as_of)
+    assert deleted(None)[:2] == (["a"], 1)
+    assert deleted(None, "prm_2")[:2] == ([], 0)
+
+
+def test_a_clock_that_was_put_back_hides_nothing(filled, monkeypatch):
+    filled.add_conversations("a")
+    _, since = updated(filled, 1)
+    monkeypatch.setattr(clock, "now", lambda: 5)
+    filled.add_conversations("b")
+    assert updated(filled, since)[0] == ["b"]
+
+
+def test_a_transaction_that_began_before_a_look_and_ends_after_it_is_in_the_next_one(filled):
+    """On PostgreSQL; on SQLite the second writer waits for the first."""
+    if filled.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    filled.add_conversations("a", "b", "c")
+    with filled.database.write() as early:
+        conversation_updates.change(early, find(early, filled, "a"), {"title": "early"})
+        with filled.database.write() as late:
+            conversation_updates.change(late, find(late, filled, "b"), {"title": "late"})
+        found, since = updated(filled, 1)
+        assert "b" in found
+    assert "a" in updated(filled, since)[0]
+
+
+def test_readers_between_any_transactions_see_every_change(filled):
+    """Writers at once, and a reader that only ever asks for what is new: it ends with what is there."""
+    ids = [f"c{number}" for number in range(8)]
+    filled.add_conversations(*ids)
+    seed = random.randrange(2**32)
+
+    def write(number):
+        choice = random.Random(f"{seed} {number}")
+        for turn in range(25):
+            with filled.database.write() as connection:
+                one = choice.choice(ids[number::4])
+                title = f"{number} {turn}"
+                conversation_updates.change(connection, find(connection, filled, one), {"title": title})
+                if choice.random() < 0.5:
+                    connection.execute(select(table.c.id)).all()
+
+    copy, since = {}, 1
+
+    def look():
+        nonlocal since
+        with filled.database.read() as connection:
+            rows, _ = conversations.page(connection, filled.account, updated_since=since, limit=100, offset=0)
+            since = changes.as_of(connection, filled.account)
+        copy.update({row.id: row.title for row in rows})
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        look()
+    look()
+    with filled.database.read() as connection:
+        assert copy == dict(connection.execute(select(table.c.id, table.c.title)).all()), seed
+
+
+@pytest.mark.parametrize("of_prompt", [False, True])
+@pytest.mark.parametrize("of_status", [False, True])
+def test_what_is_new_is_found_in_the_index_of_its_time(filled, of_prompt, of_status):
+    if not filled.database.is_sqlite:
+        fill_and_analyze(filled)
+        with filled.database.write() as connection:
+            connection.execute(sql_update(table).values(updated_at=table.c.seq))
+            connection.exec_driver_sql("ANALYZE conversations")
+    values = {"account": filled.account, "prompt": "prm_1", "status": "completed", "since": 20_980}
+    for counted in (True, False):
+        statement = conversations._updated(
+            of_prompt=of_prompt, of_status=of_status, of_insights=False, counted=counted
+        )
+        plan = plan_of(filled.database, statement, {**values, "limit": 9, "offset": 0})
+        assert "ix_conversations_account_id_updated_at" in "\n".join(plan)

@@ -1,0 +1,105 @@
+"""Old transcripts go first, later the conversations; what is counted stays right, and readers are told."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from sqlalchemy import func, select
+
+from promptlift.errors import ConfigError
+from promptlift.service import clock, retention
+from promptlift.service.actions.conversations import ask_again, get
+from promptlift.service.store import accounts, changes, conversations, events, judging
+from promptlift.service.store import tables as all_tables
+from service.store.test_changes import judged, updated
+from support.conversation_recount import assert_counts_are_a_recount
+
+DAY = 24 * 3600 * 1000
+
+
+@pytest.fixture
+def old(filled):
+    """Conversations of 0, 100, …, 900 days ago with insights and events, one that waits for its insights, and settings."""
+    ids = []
+    now = clock.now()
+    for days in range(0, 1000, 100):
+        ids.append(f"c{days}")
+        filled.add_conversations(ids[-1], started_at=now - days * DAY, ended_at=now - days * DAY)
+    judged(filled, *ids)
+    filled.add_conversations("waits", started_at=now - 950 * DAY)
+    with filled.database.write() as connection:
+        rows = [
+            events.row("conversation.created", filled.account, one, {}, now=now) for one in (*ids, "waits")
+        ]
+        events.write(connection, rows)
+        keys = [
+            {"account_id": filled.account, "key": one, "conversation_id": one, "expires_at": now + DAY}
+            for one in ids
+        ]
+        conversations.hold_keys(connection, keys)
+    filled.settings = SimpleNamespace(
+        database_url=filled.database.url, resolved_database_url=filled.database.url, data=None
+    )
+    return filled
+
+
+def ids_in(database, table, column):
+    with database.read() as connection:
+        return set(connection.scalars(select(table.c[column])))
+
+
+def test_transcripts_go_before_insights_and_both_are_told_of(old, monkeypatch):
+    monkeypatch.setattr("promptlift.service.store.old_conversations.AT_ONCE", 2)
+    _, since = updated(old, 1)
+    done = retention.vacuum(old.settings, keep_days=350, keep_insights_days=750)
+    assert (done.transcripts, done.conversations) == (4, 2)
+    database = old.database
+    left = {f"c{days}" for days in range(0, 800, 100)} | {"waits"}
+    assert ids_in(database, all_tables.conversations, "id") == left
+    assert ids_in(database, all_tables.insights, "conversation_id") == left - {"waits"}
+    assert ids_in(database, all_tables.events, "subject_id") == left
+    assert ids_in(database, all_tables.idempotency_keys, "conversation_id") == left - {"waits"}
+    kept = {"c0", "c100", "c200", "c300", "waits"}
+    assert ids_in(database, all_tables.conversation_contents, "conversation_id") == kept
+    assert_counts_are_a_recount(database)
+    # What has lost its transcript has changed, what is gone is deleted, and the rest is as it was.
+    assert updated(old, since)[0] == ["c700", "c600", "c500", "c400"]
+    with database.read() as connection:
+        rows, total = changes.deleted(connection, old.account, prompt_id=None, since=since, limit=9, offset=0)
+    assert ({row.id for row in rows}, total) == ({"c800", "c900"}, 2)
+    again = retention.vacuum(old.settings, keep_days=350, keep_insights_days=750)
+    assert (again.transcripts, again.conversations) == (0, 0)
+
+
+def test_what_has_no_transcript_is_read_without_and_not_judged_again(old):
+    retention.vacuum(old.settings, keep_days=350)
+    caller = accounts.Caller(old.account, "free", "k")
+    item = get(old.database, caller, "c500", waits_because=None, with_insights=True)
+    assert (item["content"], item["hasInsights"]) == (None, True)
+    with old.database.read() as connection:
+        rows, _ = conversations.page(
+            connection, old.account, with_insights=True, with_content=True, limit=100, offset=0
+        )
+    assert {row.id for row in rows if row.content is None} == {f"c{days}" for days in range(400, 1000, 100)}
+    asked = SimpleNamespace(database=old.database, jobs=SimpleNamespace(look=lambda: None))
+    assert ask_again(asked, old.account) == 5
+    with old.database.write() as connection:
+        claimed = judging.LEASES.claim(connection, "w", limit=100, now=clock.now() + 1)
+        assert len(judging.to_judge(connection, claimed, "w")) == len(claimed) == 5
+
+
+def test_without_ages_nothing_is_deleted_and_space_is_given_back(old):
+    with old.database.write() as connection:
+        count = connection.scalar(select(func.count()).select_from(all_tables.conversation_contents))
+    done = retention.vacuum(old.settings)
+    assert (done.transcripts, done.conversations) == (0, 0)
+    assert done.bytes_after > 0
+    assert len(ids_in(old.database, all_tables.conversation_contents, "conversation_id")) == count
+
+
+@pytest.mark.parametrize(("keep", "keep_insights"), [(None, 400), (400, 399)])
+def test_insights_are_not_kept_for_less_long_than_transcripts(old, keep, keep_insights):
+    with pytest.raises(ConfigError, match="--keep"):
+        retention.vacuum(old.settings, keep_days=keep, keep_insights_days=keep_insights)
+    assert len(ids_in(old.database, all_tables.conversations, "id")) == 11

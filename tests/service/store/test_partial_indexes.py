@@ -1,0 +1,79 @@
+"""What is rare among many conversations is found in an index of only what is rare, on both databases."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import event
+
+from promptlift.service.store import conversation_updates, judging, traced
+from service.store.conftest import NOW
+from service.store.test_conversation_counts import fill_and_analyze
+
+WAITING = "ix_conversations_judging"
+TROUBLE = "ix_conversations_account_id_prompt_id_judging"
+SOURCE = "ix_conversations_account_id_prompt_id_source_id"
+
+
+@pytest.fixture
+def many(filled):
+    """Conversations of which few wait, have a problem, or come from another tool. SQLite's choice does not need them."""
+    if filled.database.is_sqlite:
+        filled.add_conversations("a", "b")
+        return filled
+    fill_and_analyze(filled)
+    with filled.database.write() as connection:
+        for values in (
+            "judging = 'done' WHERE seq % 2000 <> 0",
+            "judging = 'failed', judge_problem = 'p' WHERE seq % 3001 = 0",
+            "source_id = 's' || seq WHERE seq % 1000 = 0",
+        ):
+            connection.exec_driver_sql(f"UPDATE conversations SET {values}".replace("%", "%%"))
+        connection.exec_driver_sql("ANALYZE conversations")
+    return filled
+
+
+def plans(filled, run, *, table="conversations", reading=False):
+    """How the database does the statements of a call that name a table, or only those that read it."""
+    found = []
+
+    @event.listens_for(filled.database._writer, "before_cursor_execute")
+    def note(connection, cursor, statement, parameters, context, executemany):
+        if statement.startswith("EXPLAIN") or (reading and not statement.startswith("SELECT")):
+            return
+        if f" {table}" in statement:
+            found.append((statement, parameters))
+
+    explain = "EXPLAIN QUERY PLAN" if filled.database.is_sqlite else "EXPLAIN"
+    with filled.database.write() as connection:
+        run(connection)
+        event.remove(filled.database._writer, "before_cursor_execute", note)
+        return [
+            "\n".join(
+                str(row[-1]) for row in connection.exec_driver_sql(f"{explain} {statement}", parameters)
+            )
+            for statement, parameters in found
+        ]
+
+
+@pytest.mark.parametrize(
+    ("index", "call"),
+    [
+        (WAITING, lambda c, _: judging.LEASES.claim(c, "w", limit=3, now=NOW + 1)),
+        (WAITING, lambda c, _: judging.unfinished(c)),
+        (TROUBLE, lambda c, account: judging.troubles(c, account, "prm_1")),
+        (SOURCE, lambda c, account: traced.logged(c, account, "prm_1", "s3000")),
+        (
+            SOURCE,
+            lambda c, account: conversation_updates.lookup(
+                c, account, "prm_1", ids=(), source_ids=["s3000", "s7000"]
+            ),
+        ),
+    ],
+)
+def test_what_is_rare_has_an_index_of_its_own(many, index, call):
+    said = plans(many, lambda connection: call(connection, many.account))
+    assert said
+    assert any(f"{index} " in f"{plan} ".replace("\n", " ") for plan in said), said
+    assert [
+        plan for plan in said if "SCAN conversations" in plan or "Seq Scan on conversations" in plan
+    ] == []

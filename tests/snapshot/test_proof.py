@@ -1,0 +1,225 @@
+"""What a snapshot proves: a file that is missing, cut or changed is named, and reading it raises."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import random
+import re
+import shutil
+import threading
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+
+import promptlift
+from promptlift.errors import SnapshotDamaged, SnapshotError
+from promptlift.file_lock import is_held
+from promptlift.snapshot import Snapshot, verify
+from support.foreign_service import ForeignService
+from support.pulled import LISTED, assert_same, workspace
+from support.service_process import wait_until
+
+TABLES = ("conversations", "messages", "issues", "topics", "details", "prompts")
+
+
+@pytest.fixture(scope="module")
+def pulled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pulled") / "snapshot"
+    with ForeignService(honours=LISTED) as service:
+        service.fill(2500)
+        workspace(service).pull(folder)
+    return folder
+
+
+@pytest.fixture
+def snapshot(pulled, tmp_path):
+    shutil.copytree(pulled, tmp_path / "copy")
+    return Snapshot(tmp_path / "copy")
+
+
+def read_everything(folder):
+    found = Snapshot(folder)
+    for table in TABLES:
+        found.read(table)
+        found.read(table, ["conversation_id", "prompt_id"])
+
+
+def deleted(path, _other):
+    path.unlink()
+
+
+def cut(path, _other):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def changed(path, _other):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def swapped(path, other):
+    here, there = path.read_bytes(), other.read_bytes()
+    path.write_bytes(there)
+    other.write_bytes(here)
+
+
+@pytest.mark.parametrize("harm", [deleted, cut, changed, swapped])
+def test_every_file_that_is_harmed_is_named_and_cannot_be_read(snapshot, harm):
+    folder = snapshot.folder
+    names = [one.path for one in snapshot.manifest.files]
+    assert {name.partition("/")[0] for name in names} == set(TABLES)
+    assert verify(folder) == {}
+    read_everything(folder)
+    for place, name in enumerate(names):
+        path, other = folder / name, folder / names[place - 1]
+        kept = path.read_bytes(), other.read_bytes()
+        harm(path, other)
+        assert set(verify(folder)) == ({name, names[place - 1]} if harm is swapped else {name})
+        with pytest.raises(SnapshotDamaged, match=re.escape(name)):
+            Snapshot(folder).read(name.partition("/")[0], ["prompt_id"])
+        path.write_bytes(kept[0])
+        other.write_bytes(kept[1])
+    read_everything(folder)
+
+
+@pytest.mark.parametrize("harm", [cut, changed])
+def test_a_manifest_that_is_harmed_is_named_and_nothing_is_read(snapshot, harm):
+    path = snapshot.folder / "manifest.json"
+    harm(path, path)
+    assert set(verify(snapshot.folder)) == {"manifest.json"}
+    with pytest.raises(SnapshotDamaged, match="cut or changed"):
+        promptlift.open_snapshot(snapshot.folder)
+
+
+def test_no_byte_of_a_manifest_can_change_unseen(snapshot):
+    path = snapshot.folder / "manifest.json"
+    data = path.read_bytes()
+    for place in range(0, len(data), 17):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with pytest.raises(SnapshotError):
+            Snapshot(snapshot.folder)
+
+
+def test_a_manifest_can_be_read_by_eye(snapshot):
+    lines = (snapshot.folder / "manifest.json").read_text().splitlines()
+    data = json.loads("\n".join(lines))
+    assert data["rows"]["conversations"] == data["totals"]["conversations"] == 2500
+    assert all(any(one["path"] in line and one["sha256"] in line for line in lines) for one in data["files"])
+    assert "sk-foreign" not in "\n".join(lines)
+
+
+def test_another_layout_is_refused_with_what_to_do(snapshot):
+    path = snapshot.folder / "manifest.json"
+    text = path.read_text()
+    for version, says in ((99, "Upgrade promptlift"), (0, "Pull into another folder")):
+        body = text.replace('"schema_version": 1', f'"schema_version": {version}').rpartition(",\n")[0]
+        own = hashlib.sha256(body.encode()).hexdigest()
+        path.write_text(f'{body},\n "manifest_sha256": "{own}"\n}}\n')
+        with pytest.raises(SnapshotError, match=says):
+            promptlift.open_snapshot(snapshot.folder)
+
+
+def test_a_folder_that_is_no_snapshot_says_how_to_make_one(tmp_path):
+    with pytest.raises(SnapshotError, match="promptlift pull"):
+        promptlift.open_snapshot(tmp_path)
+
+
+def test_files_of_others_do_not_matter(snapshot):
+    (snapshot.folder / "notes.txt").write_text("mine")
+    stranger = snapshot.folder / snapshot.manifest.files[0].partition / "part-99999-00000000.parquet"
+    stranger.write_bytes(b"half a file")
+    assert verify(snapshot.folder) == {}
+    read_everything(snapshot.folder)
+
+
+def test_a_second_writer_is_told_who_writes_and_readers_go_on(tmp_path):
+    with ForeignService(honours=LISTED) as service:
+        service.fill(300)
+        lift = workspace(service)
+        lift.pull(tmp_path)
+        held, go_on = threading.Event(), threading.Event()
+
+        def before(_method, path, _count):
+            if path == "/prompts":
+                held.set()
+                assert go_on.wait(60)
+
+        service.before = before
+        service.lock = threading.Lock()
+        writer = threading.Thread(target=lambda: lift.pull(tmp_path))
+        writer.start()
+        assert held.wait(60)
+        with pytest.raises(SnapshotError, match=rf"being written by process {os.getpid()} .* since"):
+            workspace(service).pull(tmp_path)
+        assert len(promptlift.open_snapshot(tmp_path).conversations()) == 300
+        go_on.set()
+        writer.join(60)
+        assert not is_held(tmp_path / ".lock")
+
+
+def test_readers_see_whole_states_while_a_writer_goes_on(tmp_path):
+    with ForeignService(honours=LISTED) as service:
+        service.fill(120)
+        lift = workspace(service)
+        lift.pull(tmp_path)
+        reader = Snapshot(tmp_path)
+        for _ in range(4):
+            service.fill(5)
+            lift.pull(tmp_path)
+        # The files of its state are gone by now; it takes the newest one instead.
+        assert len(reader.read("conversations", ["conversation_id"])) == 140
+
+
+def pull(address, folder):
+    """Pull in a process of its own."""
+    workspace(SimpleNamespace(base_url=address)).pull(folder)
+
+
+def reached(place, last):
+    """Whether a service had so many requests, or a folder has so many files."""
+    return (len(place.seen) if isinstance(place, ForeignService) else parts_in(place)) >= last
+
+
+def parts_in(folder):
+    return sum(name.endswith(".parquet") for _, _, files in os.walk(folder) for name in files)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("honours", [LISTED, ()])
+def test_a_pull_that_is_killed_goes_on_and_ends_as_if_nothing_had_been(tmp_path, honours):
+    """Killed at 50 points: while it reads, and while it writes."""
+    chance = random.Random(len(honours))
+    # Forked from a process that has loaded everything and has no threads.
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["support.pulled", "promptlift.workspace.snapshots.pull"])
+    with ForeignService(honours=honours, page_limit=20) as service:
+        for month in range(1, 7):
+            service.fill(40, createdAt=f"2026-{month:02d}-03T00:00:00Z")
+        pull(service.base_url, tmp_path / "whole")
+        requests, files = len(service.seen), parts_in(tmp_path / "whole")
+        for number in range(25):
+            folder = tmp_path / str(number)
+            service.seen.clear()
+            child = processes.Process(target=pull, args=(service.base_url, folder))
+            child.start()
+            last = chance.randint(1, requests if number % 2 else files)
+            done = partial(reached, service if number % 2 else folder, last)
+            wait_until(
+                lambda done=done, child=child: done() or not child.is_alive(), what="so much of a pull"
+            )
+            child.kill()
+            child.join()
+            if (folder / "manifest.json").exists():
+                assert verify(folder) == {}
+            workspace(service).pull(folder)
+            assert_same(folder, tmp_path / "whole")
+            # Nothing of the killed pull is left behind.
+            assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.parquet")} == {
+                one.path for one in Snapshot(folder).manifest.files
+            } | set(Snapshot(folder).manifest.retired)
+            assert not list(folder.rglob("*.part"))

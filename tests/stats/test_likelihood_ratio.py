@@ -1,0 +1,145 @@
+"""The likelihood ratio with a theta that was fixed before the run: its worked values, and how rarely it is wrong."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from promptlift.stats import analyse_pairs, confidence, mcnemar_e_value, smallest_findable_points
+from promptlift.stats.budget import futility_bound
+from promptlift.stats.design import THETAS, Design, theta_of
+from promptlift.stats.evidence import (
+    LIKELIHOOD_RATIO,
+    MIXTURE,
+    e_threshold,
+    log_e_values,
+    mcnemar_log_e_value,
+)
+from promptlift.stats.planning import power_of_pairs
+
+EVERY_THETA = [(mode, sure) for mode in THETAS for sure in THETAS[mode]]
+
+
+@pytest.mark.parametrize(
+    ("n10", "n01", "theta", "e", "sure"),
+    [
+        (31, 14, 0.67, 25.933662, 0.962872),
+        (31, 14, 0.62, 16.883502, 0.944083),
+        (31, 14, 0.65, 23.100239, 0.958507),
+        (12, 12, 0.67, 0.228973, 0.186313),
+        (9, 1, 0.67, 9.193632, 0.901900),
+        (9, 1, 0.70, 12.396628, 0.925354),
+        (0, 0, 0.67, 1.0, 0.5),
+    ],
+)
+def test_the_worked_values(n10, n01, theta, e, sure):
+    assert mcnemar_e_value(n10, n01, theta=theta) == pytest.approx(e, abs=1e-6)
+    assert confidence(n10, n01, theta=theta) == pytest.approx(sure, abs=1e-6)
+    assert log_e_values(np.array([n10]), np.array([n01]), theta=theta)[0] == pytest.approx(math.log(e))
+
+
+def test_theta_is_fixed_by_mode_and_confidence_mode():
+    assert {mode: [theta_of(mode, sure) for sure in ("low", "moderate", "high")] for mode in THETAS} == {
+        "exploratory": [0.62, 0.67, 0.70],
+        "validation": [0.61, 0.65, 0.67],
+    }
+    with pytest.raises(ValueError, match="mode must be"):
+        theta_of("quick", "low")
+    with pytest.raises(ValueError, match="confidence_mode must be"):
+        theta_of("validation", "certain")
+
+
+@pytest.mark.parametrize("theta", [0.5, 1.0, 0.3, math.nan])
+def test_a_theta_that_no_better_variant_has_is_refused(theta):
+    with pytest.raises(ValueError, match=r"theta must lie between 0\.5 and 1"):
+        mcnemar_e_value(3, 1, theta=theta)
+
+
+def test_without_evidence_the_mean_of_the_e_value_is_one():
+    for theta in (0.61, 0.67, 0.7):
+        mean = sum(
+            binom.pmf(wins, 40, 0.5) * mcnemar_e_value(wins, 40 - wins, theta=theta) for wins in range(41)
+        )
+        assert mean == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("mode", "sure"), EVERY_THETA)
+def test_identical_prompts_ever_reach_the_threshold_as_rarely_as_promised(mode, sure):
+    """Exactly: the chance of every path of 400 fair coins, with a look after each."""
+    theta, threshold = theta_of(mode, sure), math.log(e_threshold(sure))
+    alive, crossed = np.array([1.0]), 0.0
+    for discordant in range(1, 401):
+        alive = np.concatenate([alive / 2, [0.0]]) + np.concatenate([[0.0], alive / 2])
+        wins = np.arange(discordant + 1.0)
+        hit = log_e_values(wins, discordant - wins, theta=theta) >= threshold
+        crossed += float(alive[hit].sum())
+        alive = np.where(hit, 0.0, alive)
+    assert 0 < crossed <= 1 / e_threshold(sure)
+
+
+@pytest.mark.parametrize(
+    ("counts", "pairs_left", "mode", "missing", "bound"),
+    [
+        ((3, 3, 15), 105, "exploratory", 2.565762, 5.131578),
+        ((2, 8, 30), 90, "exploratory", 4.936009, 4.103652),
+        ((10, 12, 60), 180, "validation", 3.853681, 6.928567),
+    ],
+)
+def test_curtailment_by_hand(counts, pairs_left, mode, missing, bound):
+    n10, n01, _ = counts
+    theta = theta_of(mode, "moderate")
+    assert math.log(9) - mcnemar_log_e_value(n10, n01, theta=theta) == pytest.approx(missing, abs=1e-6)
+    found = futility_bound(*counts, pairs_left=pairs_left, theta=theta, mode=mode)
+    assert found == pytest.approx(bound, abs=1e-6)
+    pairs = analyse_pairs(0, n10, n01, counts[2] - n10 - n01)
+    design = Design.of(3, mode, "moderate", 10)
+    gives_up = design.gives_up(pairs, look=1, pairs_left=pairs_left, e_needed=9.0)
+    assert gives_up is (missing > bound)
+
+
+def test_where_no_pair_is_left_the_budget_ends_the_run():
+    design = Design.of(3, "exploratory", "moderate", 10)
+    assert not design.gives_up(analyse_pairs(10, 1, 4, 15), look=8, pairs_left=0, e_needed=9.0)
+
+
+def test_an_analysis_says_what_its_confidence_is_made_of():
+    fixed, open_ = analyse_pairs(84, 31, 14, 21, theta=0.67), analyse_pairs(84, 31, 14, 21)
+    assert (fixed.confidence_method, fixed.theta) == (LIKELIHOOD_RATIO, 0.67)
+    assert (open_.confidence_method, open_.theta) == (MIXTURE, None)
+    assert fixed.confidence == pytest.approx(0.962872, abs=1e-6)
+    assert open_.confidence == pytest.approx(0.919836, abs=1e-6)
+    assert (fixed.lift_low, fixed.lift_expected) == (open_.lift_low, open_.lift_expected)
+
+
+def test_the_power_is_exactly_that_of_its_theta():
+    n, points, share = 90, 15.0, 0.3
+    win = (share + points / 100) / (2 * share)
+    exact = sum(
+        binom.pmf(d, n, share)
+        * sum(
+            binom.pmf(k, d, win)
+            for k in range(d + 1)
+            if mcnemar_e_value(k, d - k, theta=0.67) >= 9 * (1 - 1e-12)
+        )
+        for d in range(n + 1)
+    )
+    found = power_of_pairs(n, points, discordance=share, e_threshold=9.0, theta=0.67)
+    assert found == pytest.approx(exact, abs=1e-9)
+
+
+def test_in_a_short_run_it_finds_smaller_differences_than_the_mixture():
+    for n in (60, 90, 120):
+        ours = smallest_findable_points(n, e_threshold=9.0, theta=0.67)
+        assert ours < smallest_findable_points(n, e_threshold=9.0)
+
+
+def test_a_longer_budget_is_given_up_later():
+    bounds = [
+        futility_bound(3, 5, 30, pairs_left=left, theta=0.67, mode="exploratory")
+        for left in (15, 45, 90, 150)
+    ]
+    assert all(earlier < later for earlier, later in pairwise(bounds))

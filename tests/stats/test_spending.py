@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from promptlift.stats.experiment import Experiment
+from promptlift.stats.spending import planned_spending
+
+
+@pytest.mark.parametrize("mode", ["exploratory", "validation"])
+@pytest.mark.parametrize("variants", [1, 2, 3, 5])
+@pytest.mark.parametrize("iterations", [1, 3, 10])
+def test_without_a_search_it_is_what_the_experiment_may_hold(mode, variants, iterations):
+    plan = planned_spending(variants, mode, iterations=iterations, verification_passes=4)
+    progress = (
+        Experiment(variants, mode, "moderate", 5, 3, iterations, verification_passes=4).verdict().progress
+    )
+    assert plan.most + plan.verification == progress.conversations_max
+    assert plan.confirmation == 2 * plan.pairs
+
+
+@pytest.mark.parametrize("mode", ["exploratory", "validation"])
+def test_a_search_has_half_of_it_and_the_confirmation_fits_the_rest(mode):
+    without, plan = planned_spending(3, mode), planned_spending(3, mode, search=True)
+    assert plan.search == without.most // 2
+    assert plan.most <= without.most
+    assert plan.most + 30 > without.most
+    assert plan.verification == without.verification
+
+
+def test_one_variant_is_never_searched_for():
+    assert planned_spending(1, "exploratory", search=True) == planned_spending(1, "exploratory")
+
+
+def test_numbers_out_of_range_are_refused():
+    with pytest.raises(ValueError, match="variant_count"):
+        planned_spending(9, "exploratory")
+    with pytest.raises(ValueError, match="mode"):
+        planned_spending(3, "fast")

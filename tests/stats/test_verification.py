@@ -1,0 +1,167 @@
+"""What follows a win: pairs that decide nothing, and the expected lift that they make right."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from promptlift.stats import Experiment, analyse_pairs, expected_lift
+from support.experiments import chance, only_variants, play, same
+
+
+def test_the_expected_lift_is_mostly_that_of_the_fresh_pairs():
+    shrunk = expected_lift(84, 31, 14, 21)
+    found = expected_lift(84, 31, 14, 21, verified_points=4.0)
+    assert found.points == pytest.approx(0.7 * 4.0 + 0.3 * shrunk.points)
+    assert found.percent == pytest.approx(100 * found.points / (100 * 98 / 150))
+
+
+def test_a_winner_is_measured_again_on_four_passes_that_decide_nothing():
+    run = Experiment(1, seed=3)
+    play(run, chance([0.5, 0.9], 2), most=9)
+    decided = run.verdict()
+    while decided.winner is None:  # pragma: no cover - the first seed finds it
+        pytest.fail("the variant should have won by now")
+    before = len(decided.trace)
+    stages = []
+    while (step := run.next_pass()) is not None:
+        stages.append((step.stage, step.arms))
+        # In the verification the winner is far worse.
+        play(run, lambda _cell, arm: arm == 0, most=1)
+        assert (run.verdict().status, run.verdict().winner) == ("winner", 1)
+    assert set(stages) <= {("verify", (0, 1))}
+    verdict = run.verdict()
+    assert verdict.trace == decided.trace
+    assert len(verdict.trace) == before
+    assert verdict.analysis.lift == decided.analysis.lift
+    assert verdict.verification.n == 60
+    assert verdict.progress.stage == "verify"
+    assert verdict.progress.passes_left == 0
+
+
+def test_the_fresh_pairs_enter_the_expected_lift_and_nothing_else():
+    run = Experiment(1, "validation", "low", seed=1)
+    answer = chance([0.55, 0.85], 11)
+    while (step := run.next_pass()).stage == "confirm":
+        play(run, answer, most=1)
+    decided = run.verdict()
+    assert (decided.status, decided.verification) == ("winner", None)
+    table = (decided.analysis.n11, decided.analysis.n10, decided.analysis.n01, decided.analysis.n00)
+    assert decided.analysis.lift_points_expected == pytest.approx(
+        expected_lift(*table, standard_error_points=decided.analysis.standard_error_points).points
+    )
+    numbers = {cell.number for cell in step.cells}
+    assert not numbers & set(range(15 * decided.progress.passes_done))
+    verdict = play(run, answer)
+    fresh = verdict.verification
+    assert (fresh.n, fresh.look, fresh.max_looks) == (60, 1, 1)
+    assert verdict.analysis.lift_points_expected == pytest.approx(
+        0.7 * fresh.lift_points + 0.3 * decided.analysis.lift_points_expected
+    )
+    same_but = ("lift_expected", "lift_points_expected")
+    for name in decided.analysis.__dataclass_fields__:
+        if name not in same_but:
+            assert getattr(verdict.analysis, name) == getattr(decided.analysis, name)
+    assert verdict.variants[0].analysis == verdict.analysis
+    assert verdict.variants[0].n_pairs == decided.analysis.n
+
+
+def test_without_a_winner_nothing_is_verified():
+    verdict = play(Experiment(1), lambda _cell, arm: arm == 0)
+    assert (verdict.status, verdict.verification) == ("no_winner", None)
+
+
+@pytest.mark.parametrize("passes", [0, 1, 12])
+def test_the_number_of_passes_is_a_setting(passes):
+    run = Experiment(1, verification_passes=passes)
+    verdict = play(run, chance([0.2, 0.95], 5))
+    assert verdict.winner == 1
+    assert (verdict.verification.n if passes else verdict.verification) == (15 * passes or None)
+    assert verdict.progress.passes_done == len(verdict.trace) + passes
+    assert verdict.progress.conversations_max == 15 * 2 * (9 + passes)
+
+
+@pytest.mark.parametrize("passes", [-1, 13, 1.5])
+def test_a_number_of_passes_out_of_range_is_refused(passes):
+    with pytest.raises(ValueError, match="verification_passes"):
+        Experiment(1, verification_passes=passes)
+
+
+def test_a_stop_during_the_verification_keeps_the_winner_and_what_was_verified():
+    run = Experiment(1)
+    answer = chance([0.2, 0.95], 5)
+    while run.next_pass().stage != "verify":
+        play(run, answer, most=1)
+    play(run, answer, most=1)
+    run.stop()
+    verdict = run.verdict()
+    assert (verdict.status, verdict.reason, verdict.winner) == ("winner", "threshold", 1)
+    assert verdict.verification.n == 15
+    assert run.next_pass() is None
+    assert Experiment.from_state(run.to_state()).next_pass() is None
+
+
+def test_pairs_lost_in_the_verification_are_a_warning_of_their_own():
+    run = Experiment(1)
+    answer = chance([0.2, 0.95], 5)
+    while run.next_pass().stage != "verify":
+        play(run, answer, most=1)
+    play(run, lambda cell, arm: None if cell.number % 3 == 0 else arm == 1)
+    assert any(said.startswith("Verification: 20 of 60 pairs") for said in run.verdict().warnings)
+    assert run.verdict().n_dropped == 0
+
+
+# Runs that were begun before
+
+
+def _as_first_edition(state):
+    settings = {
+        name: value
+        for name, value in state["settings"].items()
+        if name not in {"verification_passes", "confidence_method"}
+    }
+    confirmations = [
+        {name: value for name, value in one.items() if name != "verification"}
+        for one in state["confirmations"]
+    ]
+    return {
+        **{name: value for name, value in state.items() if name != "verify_left"},
+        "version": 1,
+        "settings": settings,
+        "confirmations": confirmations,
+    }
+
+
+def test_a_run_that_was_begun_with_the_mixture_goes_on_with_it_and_with_its_schedule():
+    begun = Experiment(
+        3, "exploratory", seed=4, confidence_method="sequential-mixture", verification_passes=0
+    )
+    play(begun, chance([0.5, 0.5, 0.5, 0.9], 8), most=3)
+    run = Experiment.from_state(json.loads(json.dumps(_as_first_edition(begun.to_state()))))
+    assert run.verdict() == begun.verdict()
+    assert (run.confidence_method, run.verdict().theta) == ("sequential-mixture", None)
+    assert run.verdict().progress.conversations_max == 15 * (4 + 2 * 6)
+    verdict = play(run, chance([0.5, 0.5, 0.5, 0.9], 9))
+    table = (verdict.analysis.n11, verdict.analysis.n10, verdict.analysis.n01, verdict.analysis.n00)
+    assert verdict.trace[-1] == verdict.confidence == analyse_pairs(*table).confidence
+    assert verdict.analysis.confidence_method == "sequential-mixture"
+    assert verdict.verification is None
+
+
+def test_the_mixture_gives_up_by_its_own_rule():
+    run = Experiment(1, confidence_method="sequential-mixture", verification_passes=0)
+    verdict = play(run, lambda _cell, arm: arm == 0)
+    assert (verdict.reason, len(verdict.trace)) == ("futility", 2)
+
+
+def test_an_unknown_method_is_refused_by_name():
+    with pytest.raises(ValueError, match="confidence_method"):
+        Experiment(1, confidence_method="bayes")
+
+
+def test_a_verdict_says_its_method_and_theta_before_anything_is_measured():
+    verdict = Experiment(3, "validation", "high").verdict()
+    assert (verdict.confidence_method, verdict.theta) == ("sequential-likelihood-ratio", 0.67)
+    assert play(Experiment(1), same).theta == 0.67
+    assert play(Experiment(1, confidence_mode="low"), only_variants).analysis.theta == 0.62

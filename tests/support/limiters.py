@@ -1,0 +1,157 @@
+"""Services that keep a rate, and many senders that share a pace, on a clock that only goes on when all of them wait."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from promptlift.client.transport import Clock
+from support.foreign_service import ForeignService
+
+
+@dataclass
+class FixedMinutes:
+    """So many requests a minute; the first minute has ``left`` seconds to go, and begins with the first request without."""
+
+    limit: int = 300
+    tells: bool = True
+    left: float | None = None
+    refused: int = 0
+    _ends: float = -math.inf
+    _count: int = 0
+
+    def allows(self, now: float) -> tuple[bool, float | None]:
+        """Whether a request is answered, and the ``Retry-After`` of a refusal."""
+        if now >= self._ends:
+            first, self.left = self.left or 60.0, None
+            # Minutes follow each other, whether or not there are requests.
+            late = 0.0 if self._ends == -math.inf else (now - self._ends) % 60
+            self._ends, self._count = now + first - late, 0
+        if self._count < self.limit:
+            self._count += 1
+            return True, None
+        self.refused += 1
+        return False, math.ceil(self._ends - now) if self.tells else None
+
+    def least(self, requests: int) -> float:
+        """Seconds that so many requests take at least from a fresh minute on."""
+        return 60.0 * ((requests - 1) // self.limit)
+
+
+@dataclass
+class Bucket:
+    """A bucket that holds a minute's requests and fills all the time."""
+
+    limit: int = 300
+    tells: bool = True
+    refused: int = 0
+    _tokens: float = math.inf
+    _at: float = 0.0
+
+    def allows(self, now: float) -> tuple[bool, float | None]:
+        self._tokens = min(self.limit, self._tokens + (now - self._at) * self.limit / 60)
+        self._at = now
+        if self._tokens >= 1:
+            self._tokens -= 1
+            return True, None
+        self.refused += 1
+        return False, math.ceil((1 - self._tokens) * 60 / self.limit) if self.tells else None
+
+    def least(self, requests: int) -> float:
+        return max(0.0, (requests - self.limit) * 60 / self.limit)
+
+
+LIMITERS = {
+    "fixed minutes": FixedMinutes,
+    "token bucket": Bucket,
+}
+
+
+def send(pace, limiter, requests, *, senders=16, seconds=0.03):
+    """Send requests from many senders, each of which waits for its answers; return the time at the end."""
+    events: list[tuple[float, int, str, tuple[bool, float | None]]] = []
+    order = itertools.count()
+    todo, now = requests, 0.0
+
+    def at(time, kind, outcome=(True, None)):
+        heapq.heappush(events, (time, next(order), kind, outcome))
+
+    for _ in range(senders):
+        at(0.0, "asks")
+    done = 0
+    while done < requests:
+        now, _, kind, (ok, retry_after) = heapq.heappop(events)
+        if kind == "asks":
+            if todo:
+                wait = pace.ask(now)
+                if wait > 0:
+                    at(now + wait, "asks")
+                else:
+                    todo -= 1
+                    at(now + seconds / 2, "arrives")
+        elif kind == "arrives":
+            at(now + seconds / 2, "answered", limiter.allows(now))
+        else:
+            if ok:
+                done += 1
+                pace.answered(now)
+            else:
+                todo += 1
+                pace.refused(now, retry_after)
+            at(now, "asks")
+    return now
+
+
+class SharedClock(Clock):
+    """A clock for the threads of a client and a service: it goes on when the service works, and when all threads wait."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.transport: Any = None
+        self._lock = threading.Lock()
+        self._seen = threading.local()
+
+    def now(self) -> float:
+        self._seen.at = self.time
+        return self.time
+
+    def wall(self) -> float:
+        return self.time
+
+    def work(self, seconds: float) -> None:
+        with self._lock:
+            self.time += seconds
+
+    def wait(self, seconds: float, stop: threading.Event) -> bool:
+        """Go on to the end of the wait, once no request is on its way."""
+        end = self._seen.at + seconds
+        while not stop.is_set() and self.time < end:
+            with self._lock:
+                if not self.transport.pace._in_flight:
+                    self.time = max(self.time, end)
+                    break
+            stop.wait(0.0005)
+        return stop.is_set()
+
+
+@dataclass
+class PacedService(ForeignService):
+    """A service behind a limiter; every request takes it some time."""
+
+    limiter: Any = None
+    clock: Any = None
+    seconds: float = 0.004
+
+    def _over_rate(self) -> float | None:
+        self.clock.work(self.seconds)
+        allowed, self._retry_after = self.limiter.allows(self.clock.time)
+        return None if allowed else 0.0
+
+    def send(self, handler, status, answer, headers=None):
+        if status == 429:
+            headers = {} if self._retry_after is None else {"Retry-After": str(self._retry_after)}
+        super().send(handler, status, answer, headers)

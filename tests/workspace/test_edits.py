@@ -1,0 +1,105 @@
+"""``lift.edits``: the edits of searches as a table, by optimization or by prompt."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import promptlift
+from promptlift import frames
+from promptlift.errors import ConfigError, NotFound
+from support.foreign_service import KEY
+from support.reviewed_service import ReviewedService
+from support.searched_service import TEXTS, SearchedService
+
+
+@pytest.fixture
+def searched():
+    with SearchedService() as running:
+        yield running
+
+
+@pytest.fixture
+def lift(searched):
+    with promptlift.connect(searched.base_url, KEY, progress=False) as opened:
+        yield opened
+
+
+def test_one_row_an_edit_with_its_reasons_and_what_became_of_it(lift):
+    table = lift.edits("o00001").set_index("edit_id")
+    assert list(table.index) == ["edt_e1", "edt_e2", "edt_e5", "edt_e3", "edt_e4"]
+    first = table.loc["edt_e1"]
+    assert first["text"] == TEXTS["e1"]
+    assert (first["won"], first["lost"], first["tied"]) == (9, 2, 13)
+    assert (first["variant_id"], first["generation"], first["state"]) == ("v1", 1, "kept")
+    assert first["variant_ids"] == ["v1", "v3", "v5", "v6"]
+    assert first["conversation_ids"] == ["cnv_e1_1", "cnv_e1_2"]
+    assert first["quotes"][0] == "I am afraid that this is not possible."
+    # Earlier candidates kept what the winner left out again.
+    assert table.loc["edt_e2", "state"] == "pruned"
+    assert not table.loc["edt_e2", "in_winner"]
+    assert table.loc["edt_e5", ["state", "generation"]].tolist() == ["refused", 1]
+    assert table.loc["edt_e5", "variant_ids"] == []
+    assert list(table.index[table["in_winner"]]) == ["edt_e1", "edt_e3", "edt_e4"]
+
+
+def test_the_order_of_the_answer_plays_no_part(searched, lift):
+    before = lift.edits("o00001")
+    searched.variants.reverse()
+    pd.testing.assert_frame_equal(lift.edits("o00001"), before)
+
+
+def test_an_optimization_several_and_a_prompt_are_taken(lift):
+    whole = lift.edits("o00001")
+    read = lift.optimization("o00001")
+    for table in (lift.edits(read), lift.edits(["o00001"]), lift.edits(prompt_id="p1")):
+        pd.testing.assert_frame_equal(table, whole)
+    for wrong in ({}, {"optimization_id": "o00001", "prompt_id": "p1"}):
+        with pytest.raises(ConfigError, match="optimization_id"):
+            lift.edits(**wrong)
+    with pytest.raises(NotFound):
+        lift.edits("o99999")
+    with pytest.raises(NotFound):
+        lift.edits(prompt_id="no such prompt")
+
+
+def test_without_a_search_the_table_is_empty_with_the_same_columns(lift):
+    whole = lift.edits("o00001")
+    with ReviewedService() as running:
+        running.add(1)
+        with promptlift.connect(running.base_url, KEY, progress=False) as other:
+            empty = other.edits("o00001")
+            assert other.variants("o00001")["generation"].isna().all()
+    assert empty.empty
+    assert empty.attrs["promptlift"]["complete"]
+    pd.testing.assert_series_equal(empty.dtypes, whole.dtypes)
+
+
+def test_the_table_goes_through_parquet(lift, tmp_path):
+    for table in (lift.edits("o00001"), frames.edits_table([])[0]):
+        table.to_parquet(tmp_path / "edits.parquet")
+        back = pd.read_parquet(tmp_path / "edits.parquet")
+        assert [list(row) for row in back["quotes"]] == table["quotes"].tolist()
+        assert list(back["won"].dropna()) == list(table["won"].dropna())
+
+
+def test_the_table_of_variants_has_what_the_search_measured(lift):
+    table = lift.variants("o00001").set_index("variant_id")
+    assert table.loc["v5", ["generation", "parent_variant_id", "other_parent_variant_id"]].tolist() == [
+        3,
+        "v3",
+        "v2",
+    ]
+    assert table.loc["v6", ["search_pairs", "search_won", "search_lost"]].tolist() == [48, 19, 4]
+    assert table.loc["v6", "search_state"] == "finalist"
+    assert table.loc["v4", "search_reason"] == "It lost on the first batch."
+
+
+def test_texts_and_search_are_sent_as_they_are_given(searched, lift):
+    lift.optimize("p1", candidates={"Mine": "You help."}, search="off", wait=False)
+    lift.optimize("p1", candidates=["You help.", "You serve."], wait=False)
+    lift.optimize("p1", wait=False)
+    named, unnamed, plain = searched.asked
+    assert (named["candidates"], named["search"]) == ([{"name": "Mine", "content": "You help."}], "off")
+    assert unnamed["candidates"] == [{"content": "You help."}, {"content": "You serve."}]
+    assert plain == {"promptId": "p1"}

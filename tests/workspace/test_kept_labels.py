@@ -1,0 +1,133 @@
+"""Labels of people as a table of the workspace: kept by our service, beside a foreign one in a file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import promptlift
+from promptlift import analysis
+from promptlift.errors import ConfigError, FrameError, NotFound, ValidationError
+from support.foreign_service import KEY, ForeignService
+
+COLUMNS = [
+    "conversation_id", "prompt_id", "question", "value", "labeller", "labelled_at", "chance", "draw_id", "optimization_id",
+    "label_id",
+]  # fmt: skip
+
+
+@pytest.fixture(params=["embedded", "foreign"])
+def kept(request, tmp_path):
+    """A workspace, the ids of forty conversations of a prompt there, and the prompt."""
+    if request.param == "embedded":
+        lift = request.getfixturevalue("lift")
+        prompt = lift.client.prompts.create(
+            name=f"P {tmp_path.name}", content="c", llm_model="gpt-4o-mini"
+        ).id
+        lift.log([{"content": f"User: hi {n}\nAssistant: ok"} for n in range(40)], prompt_id=prompt)
+        yield lift, sorted(lift.conversations(prompt)["conversation_id"]), prompt
+        return
+    with ForeignService() as service:
+        service.fill(40)
+        with promptlift.connect(service.base_url, KEY, progress=False) as lift:
+            table = lift.conversations()
+            yield lift, sorted(table["conversation_id"]), table["prompt_id"].iloc[0]
+
+
+def long(ids, **values):
+    return pd.DataFrame({"conversation_id": ids, "question": "task_completed", "value": "yes", **values})
+
+
+def test_labels_come_back_as_a_table_wherever_they_are_kept(kept):
+    lift, ids, prompt = kept
+    said = lift.add_labels(long(ids[:3], value=[True, "no", None], chance=0.25, draw_id="d1"), labeller="ann")
+    assert list(said["value"]) == ["yes", "no"]
+    lift.add_labels(long(ids[:1], labelled_at=pd.Timestamp("2026-11-01", tz="UTC")), labeller="ben")
+    table = lift.labels(prompt_id=prompt)
+    assert list(table) == COLUMNS
+    assert table.attrs["promptlift"]["kept"] in ("service", "file")
+    newest = table.iloc[0]
+    assert (newest["labeller"], newest["labelled_at"].isoformat()) == ("ben", "2026-11-01T00:00:00+00:00")
+    assert np.isnan(newest["chance"])
+    assert list(table["chance"].dropna()) == [0.25, 0.25]
+    assert set(table["prompt_id"]) == {prompt}
+    assert len(lift.labels(prompt_id=prompt, labeller="ann")) == 2
+    assert len(lift.labels(draw_id="d1", question="task_completed")) >= 2
+    assert lift.labels(prompt_id=prompt, question="other").dtypes.equals(table.dtypes)
+
+
+def test_the_same_labels_twice_are_one_and_an_answer_can_be_changed_and_taken_back(kept):
+    lift, ids, prompt = kept
+    labels = long(ids[:2], chance=0.5)
+    first, again = lift.add_labels(labels, labeller="ann"), lift.add_labels(labels, labeller="ann")
+    pd.testing.assert_frame_equal(first, again)
+    lift.add_labels(long(ids[:1], value="no"), labeller="ann")
+    table = lift.labels(prompt_id=prompt).set_index("conversation_id")
+    assert (table.loc[ids[0], "value"], table.loc[ids[0], "chance"], len(table)) == ("no", 0.5, 2)
+    lift.remove_label(ids[0], "task_completed", labeller="ann")
+    assert list(lift.labels(prompt_id=prompt)["conversation_id"]) == [ids[1]]
+
+
+def test_a_table_with_a_column_for_each_question_is_taken_too(kept):
+    lift, ids, prompt = kept
+    wide = pd.DataFrame(
+        {
+            "conversation_id": ids[:2],
+            "task_completed": pd.array([True, None], "boolean"),
+            "sentiment": ["negative", "neutral"],
+            "polite?": ["yes", ""],
+        }
+    )
+    lift.add_labels(wide)
+    table = lift.labels(prompt_id=prompt)
+    found = {(row.conversation_id, row.question): row.value for row in table.itertuples()}
+    assert found == {
+        (ids[0], "task_completed"): "yes", (ids[0], "sentiment"): "negative", (ids[0], "polite?"): "yes",
+        (ids[1], "sentiment"): "neutral",
+    }  # fmt: skip
+    assert len(set(table["labeller"])) == 1
+    assert table["chance"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("labels", "error", "words"),
+    [
+        (pd.DataFrame({"question": ["q"], "value": ["yes"]}), FrameError, "conversation_id"),
+        (pd.DataFrame({"conversation_id": ["c"], "question": ["q"]}), FrameError, "value"),
+        (pd.DataFrame({"conversation_id": ["c"]}), FrameError, "question, value"),
+        (long(["c"], value="perhaps"), ConfigError, "Labels are true and false"),
+        (long(["c"], chance=2.0), ConfigError, "chance must be above 0"),
+        (long(["c"], question=" "), ConfigError, "A question must be a text"),
+    ],
+)
+def test_labels_that_cannot_be_right_are_refused_in_words(lift, labels, error, words):
+    with pytest.raises(error, match=words):
+        lift.add_labels(labels)
+
+
+def test_labels_of_no_conversation_are_refused(kept):
+    lift, ids, prompt = kept
+    with pytest.raises((ValidationError, NotFound)):
+        lift.add_labels(long([ids[0], "none"]))
+    assert lift.labels(prompt_id=prompt).empty
+
+
+def test_kept_labels_of_a_draw_correct_and_imported_ones_do_not(kept):
+    lift, ids, prompt = kept
+    table = pd.DataFrame(
+        {"conversation_id": ids, "status": "completed", "task_completed": [True, False] * 20}
+    )
+    plan = analysis.label_plan(table, n=30)
+    lift.add_labels(plan.assign(value=[one in set(ids[:20]) for one in plan["conversation_id"]]))
+    row = analysis.completion(table, labels=lift.labels(prompt_id=prompt)).iloc[0]
+    assert 0.0 < row["rate_corrected"] < 1.0
+    assert row["n_labels"] == 30
+    picked = pd.DataFrame({"conversation_id": ids, "task_completed": [one in set(ids[:20]) for one in ids]})
+    refused = analysis.completion(table, labels=picked).iloc[0]["not_corrected"]
+    assert "have no chance with which the conversation was drawn" in refused
+
+
+def test_a_file_of_labels_needs_its_prompt(lift):
+    with pytest.raises(ConfigError, match=r"lift\.labels\(file, prompt\)"):
+        lift.labels("scores.jsonl")

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+
+from promptlift import analysis
+from promptlift.errors import ConfigError, NotFound
+from support.request_log import requests_of
+
+PROMPT = {"name": "Planned", "content": "You help customers.", "llm_model": "gpt-4o"}
+
+
+@pytest.fixture
+def planned(lift):
+    prompt = lift.create_prompt(**PROMPT)
+    yield prompt
+    lift.client.prompts.delete(prompt.id)
+
+
+def judged(lift, prompt, failed, done):
+    """Log conversations that the built-in analyser judges, and wait for it."""
+    from promptlift.local import wait_for_insights
+
+    complaint = [
+        {"role": "user", "content": "Where is my parcel? It is late."},
+        {"role": "assistant", "content": "I am sorry, I cannot help you with that."},
+        {"role": "user", "content": "This is useless. That does not help me at all. Terrible."},
+    ]
+    thanks = [
+        {"role": "user", "content": "Where is my parcel?"},
+        {"role": "assistant", "content": "It arrives tomorrow. I have sent you the link."},
+        {"role": "user", "content": "Great, thank you, that solved it!"},
+    ]
+    lift.log(
+        [{"messages": complaint, "source_id": f"f{n}"} for n in range(failed)]
+        + [{"messages": thanks, "source_id": f"d{n}"} for n in range(done)],
+        prompt_id=prompt.id,
+    )
+    wait_for_insights(lift, [prompt.id], progress=False)
+
+
+def test_without_conversations_it_says_the_cost_and_that_nothing_is_known(lift, planned):
+    plan = lift.plan_optimization(planned.id)
+    assert plan.spending.most == 345
+    assert (plan.points, plan.enough) == (None, None)
+    assert "at most 345 conversations" in str(plan)
+    assert "No logged conversations were judged" in plan.sentence
+    assert "345" in plan._repr_html_()
+
+
+def test_the_mode_and_the_search_change_the_cost(lift, planned):
+    whole = lift.plan_optimization("Planned", mode="validation", variants=3)
+    assert (whole.spending.most, whole.spending.verification) == (690, 120)
+    halved = lift.plan_optimization("Planned", mode="validation", search="on")
+    assert (halved.search, halved.spending.search) == ("on", 345)
+    assert halved.points_findable > whole.points_findable
+    assert "for the search" in halved.sentence
+    assert lift.plan_optimization("Planned", variants=1, search="on").search == "off"
+
+
+@pytest.mark.slow
+def test_the_headroom_is_that_of_the_analysis_and_no_model_is_called(lift, planned):
+    judged(lift, planned, 12, 12)
+    with requests_of(lift) as seen:
+        plan = lift.plan_optimization(planned.id, confidence_mode="high")
+    assert not [one for one in seen if not one.startswith("GET ")]
+    table = analysis.headroom(
+        lift.conversations(planned.id, insights=True), confidence_mode="high", pairs=plan.spending.pairs
+    )
+    assert plan.points == table["points"].iloc[0]
+    assert plan.enough == bool(table["enough"].iloc[0])
+    assert "By 24 judged conversations" in plan.sentence
+    assert not lift.optimizations(planned.id)["optimization_id"].tolist()
+
+
+def test_what_cannot_be_planned_is_refused(lift, planned):
+    for arguments in ({"variants": 9}, {"search": "maybe"}, {"mode": "fast"}):
+        with pytest.raises(ConfigError):
+            lift.plan_optimization(planned.id, **arguments)
+    with pytest.raises(NotFound):
+        lift.plan_optimization("No such prompt at all")
+
+
+def test_a_gain_below_what_the_budget_finds_is_said():
+    from promptlift.stats.spending import planned_spending
+    from promptlift.workspace.optimization_plan import sentence_of
+
+    spending = planned_spending(3, "exploratory")
+    said = sentence_of(
+        spending, mode="exploratory", search=False, findable=12.0, gain=(1.5, -0.5, 3.5), judged=200
+    )
+    assert "would give 1.5 points (−0.5 to 3.5) at most: below what this budget can find" in said
+    enough = sentence_of(
+        spending, mode="exploratory", search=False, findable=12.0, gain=(21.0, 10.0, 32.0), judged=200
+    )
+    assert "below what this budget can find" not in enough

@@ -1,0 +1,102 @@
+"""A search of the embedded service in a rehearsal: what it writes, what a review makes of it, and a text by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptlift.local import wait_for_insights
+from promptlift.schema.assembly import assembled
+from promptlift.widgets import VariantReview
+
+pytestmark = pytest.mark.timeout(240)
+
+PROMPT = {
+    "name": "Searched",
+    "content": "You are the help desk of an invented shop.\nAnswer in {language}.\nNever promise a date.",
+    "llm_model": "gpt-4o",
+}
+FAILED = (
+    "Where is my parcel {n}? It is late.",
+    "I am sorry, I cannot help you with that.",
+    "That does not help me at all. Terrible.",
+)
+DONE = (
+    "Where is my parcel {n}?",
+    "It is at your neighbour's, the link says so.",
+    "Great, thank you, that solved it!",
+)
+
+
+def conversations(lines, count):
+    return [
+        {"messages": [{"role": role, "content": line.format(n=n)} for role, line in zip(("user", "assistant", "user"), lines, strict=True)]}
+        for n in range(count)
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def opened(service):
+    import promptlift
+
+    with promptlift.connect(service.base_url, service.key, progress=False) as lift:
+        yield lift
+
+
+@pytest.fixture(scope="module")
+def searched(opened):
+    """A search in a rehearsal, in which cures help."""
+    prompt = opened.create_prompt(**PROMPT)
+    opened.log([*conversations(FAILED, 12), *conversations(DONE, 8)], prompt_id=prompt.id)
+    wait_for_insights(opened, [prompt.id], progress=False)
+    return opened.optimize(prompt.id, mode="exploratory", variants=3, seed=1, search="on", timeout=200)
+
+
+def test_edits_quote_conversations_and_say_what_became_of_them(opened, searched):
+    edits = opened.edits(searched)
+    assert len(edits) >= 3
+    assert edits["symptom"].str.startswith("Rehearsal: ").all()
+    assert edits["state"].notna().all()
+    assert edits.attrs["promptlift"]["rehearsal"] is True
+    logged = opened.conversations(searched.prompt_id, content=True).set_index("conversation_id")["content"]
+    simulated = opened.simulations(searched, content=True).set_index("simulation_id")["content"]
+    for ids, quotes in zip(edits["conversation_ids"], edits["quotes"], strict=True):
+        for one, quote in zip(ids, quotes, strict=True):
+            assert quote in (logged if one in logged.index else simulated)[one]
+
+
+def test_each_candidate_is_the_original_with_its_edits(opened, searched):
+    candidates = opened.client.optimizations.variants(searched.id).data
+    original = next(one.content for one in candidates if one.is_original)
+    generations = {one.generation for one in candidates}
+    assert generations >= {0, 1, 2}
+    for one in candidates:
+        if not one.is_original:
+            kept = [edit for edit in one.edits if edit.state == "kept"]
+            assert assembled(original, kept) == one.content
+
+
+def test_its_review_shows_the_tree_and_switches_edits(opened, searched):
+    review = VariantReview(opened, searched.id)
+    family = review.get_state()["_view"]["search"]["family"]
+    assert [one["depth"] for one in family][:2] == [0, 1]
+    assert len(family) == len(opened.variants(searched))
+    cards = [card for card in review.get_state()["_view"]["cards"] if card["edits"]]
+    assert cards
+    assert all(any(edit["switch"] for edit in card["edits"]) for card in cards)
+
+
+def test_a_text_put_together_by_hand_is_tested(opened, searched):
+    text = PROMPT["content"] + "\nBe brief."
+    tested = opened.optimize(
+        searched.prompt_id,
+        mode="exploratory",
+        candidates={"By hand": text},
+        search="off",
+        seed=1,
+        timeout=200,
+    )
+    table = opened.variants(tested)
+    assert list(table["name"]) == ["Original", "By hand"]
+    assert table["content"].iloc[1] == text
+    assert opened.edits(tested).empty
+    assert VariantReview(opened, tested.id).get_state()["_view"]["search"] == {}
