@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 
 from promptlift.schema import events as schema
@@ -55,6 +56,24 @@ def log(caller, prompt_id, count, *, solved, at):
         what="all of them are judged",
         seconds=120,
     )
+
+
+@contextmanager
+def one_look(caller):
+    """Have the watcher look at what is logged here once it is all there: as if it had seen that many already."""
+
+    def change(statement):
+        with (
+            closing(sqlite3.connect(caller.service.data / "promptlift.db", timeout=30)) as connection,
+            connection,
+        ):
+            return connection.execute(statement).fetchall()
+
+    before = change("SELECT id, checked FROM deployments")
+    change("UPDATE deployments SET checked = 1000000")
+    yield
+    for deployment_id, checked in before:
+        change(f"UPDATE deployments SET checked = {int(checked)} WHERE id = '{deployment_id}'")
 
 
 def deployment(caller, optimization_id):
@@ -145,7 +164,8 @@ def test_a_verified_text_is_still_watched_and_taken_back_when_it_begins_to_do_ha
     )
     # The last check of a fix was long ago.
     log(caller, prompt_id, 120, solved=True, at=now + timedelta(hours=1))
-    log(caller, prompt_id, 60, solved=False, at=now + timedelta(days=60))
+    with one_look(caller):
+        log(caller, prompt_id, 60, solved=False, at=now + timedelta(days=60))
     back = reach(caller, made["id"], "rolled_back")
     assert (back["verification"], back["versionId"]) == ("regressed", live["versionId"])
     assert "task completion fell from 50.0 % to " in back["reason"]
@@ -153,20 +173,20 @@ def test_a_verified_text_is_still_watched_and_taken_back_when_it_begins_to_do_ha
     assert metrics["task_completion"]["regressed"] is True
     assert text(caller, prompt_id) == PROMPT
     told = [(kind, data) for kind, data in outbox(caller) if kind.startswith(("prompt", "deployment"))]
-    kinds = [kind for kind, _ in told]
-    assert kinds[:2] == ["prompt.updated", "deployment.verified"]
-    # A look while the conversations still arrive may find that failures rise again before the harm is certain.
-    assert sorted(kinds[2:]) == ["deployment.regressed", "prompt.updated"]
+    assert [kind for kind, _ in told] == [
+        "prompt.updated",
+        "deployment.verified",
+        "prompt.updated",
+        "deployment.regressed",
+    ]
     assert [data["updateType"] for kind, data in told if kind == "prompt.updated"] == [
         "auto_deployed",
         "rollback",
     ]
     reductions = [data["reductionPercent"] for kind, data in told if kind.startswith("deployment")]
     assert reductions[0] == 100.0
-    # How many failures have arrived by the look that tells it depends on how fast they are judged.
-    assert reductions[1] < reductions[0]
-    (regressed,) = (data for kind, data in told if kind == "deployment.regressed")
-    assert regressed["answerComparison"] == {"before": "I cannot say.", "after": "I cannot say."}
+    assert reductions[1] < 0.0
+    assert told[-1][1]["answerComparison"] == {"before": "I cannot say.", "after": "I cannot say."}
 
 
 def test_a_staged_winner_waits_and_its_apply_can_be_undone(begin):
