@@ -38,7 +38,7 @@ __all__ = ["EngineReader", "FrameReader"]
 
 @dataclass(frozen=True)
 class _Reader:
-    """What is split, by what outcome, and how; see `splits_of`."""
+    """The table to split, its outcome and the way of splitting; see `splits_of`."""
 
     table: Any
     outcome: str
@@ -89,7 +89,7 @@ class FrameReader(_Reader):
         return self.rows.count(np.ones(len(self.rows.frame), bool))
 
     def same(self, used: Sequence[Split]) -> list[int]:
-        """Give each segment a number, the same to those that are the same rows or each other's rest."""
+        """Assign a number to each segment, one number for those that are the same rows or each other's rest."""
         place: dict[frozenset[bytes], int] = {}
         return [place.setdefault(_key(split, one), len(place)) for split, one in _all(used)]
 
@@ -134,7 +134,7 @@ class EngineReader(_Reader):
         return rows.count(np.ones(len(rows.frame), bool))
 
     def same(self, used: Sequence[Split]) -> list[int]:
-        """Give each segment a number, the same to those that are the same conversations or each other's rest.
+        """Assign a number to each segment, one number for those that are the same conversations or each other's rest.
 
         Only segments with the same counts can be, so only these are counted together to see.
         """

@@ -102,7 +102,7 @@ def labels_of(labels: Any, judge: str) -> tuple[list[str], list[bool]]:
 
 
 def version_marks(result: pd.DataFrame, table: Any, starts: pd.DatetimeIndex) -> dict[str, Any]:
-    """Say which versions of a judge each period of a trend has: a column of the result, and facts for its attributes.
+    """Return the versions of a judge in each period of a trend: a column of the result, and facts for its attributes.
 
     Verdicts of two versions are those of two judges, so a trend of both is marked where they change.
 

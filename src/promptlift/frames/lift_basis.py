@@ -35,7 +35,7 @@ class GivenLift(NamedTuple):
 
 
 def bases_of(given: Sequence[GivenLift], *, scale: float) -> list[Basis]:
-    """Tell what the lifts of one optimization are, all by the same rule.
+    """Return the basis of the lifts of one optimization, all by the same rule.
 
     A small lift often fits both readings within the rounding of what was printed. Such a lift is what those of the same
     optimization are that fit only one.

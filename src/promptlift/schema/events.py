@@ -159,12 +159,12 @@ class Deployment(ApiModel):
 
     @property
     def warning(self) -> str:
-        """What is wrong with the reduction: it is only the ratio of two counts. Empty when nothing is seen."""
+        """A warning when the reduction is only the ratio of two counts; empty otherwise."""
         return reduction_warning(self.to_wire())
 
 
 def reduction_warning(payload: dict[str, Any]) -> str:
-    """Say whether the reduction in a payload is only the ratio of two counts.
+    """Return a warning when the reduction in a payload is only the ratio of two counts.
 
     8 failures before and 3 after are 62.5 % fewer, whether there were 400 conversations before and 40 after or the other way
     round. Where the counts of conversations are known and equal, the ratio is right.

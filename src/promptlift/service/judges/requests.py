@@ -1,4 +1,4 @@
-"""What is asked of a judge: plans, backfills and alignments; stopping them and going on with them."""
+"""Requests to judges: plan, backfill, align, stop and resume."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CHARS_A_TOKEN: Final = 4
 def plan(
     database: Database, caller: Caller, judge_id: str, body: JudgeBackfillCreate, *, model: str | None
 ) -> dict[str, Any]:
-    """Say what putting a judge to conversations takes.
+    """Estimate what a backfill of a judge takes.
 
     Raises
     ------
