@@ -173,6 +173,19 @@ def frozen_heap() -> Iterator[None]:
         gc.unfreeze()
 
 
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """Keep the garbage collector from running while many objects are made of which none is garbage."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def frames() -> ModuleType:
     """Load the tables on first use: pandas takes longer to load than everything else combined."""
     return importlib.import_module("promptlift.frames")
