@@ -94,7 +94,7 @@ def import_files(
     A new prompt gets the system prompt of the exports as its text. Waits for the insights, then prints how the prompt does.
     The exit code is 1 when something could not be imported; the rest is imported.
     """
-    from promptlift.cli.imports import run_import  # noqa: PLC0415
+    from promptlift.cli.importing.run import run_import  # noqa: PLC0415
     from promptlift.cli.target import Target  # noqa: PLC0415
 
     if not files and text is None:
@@ -122,7 +122,7 @@ def set_text(
     data: Data = None,
 ) -> None:
     """Set the text of a prompt from a file, byte for byte, as a new version that is live at once."""
-    from promptlift.cli.prompt_text import set_prompt_text  # noqa: PLC0415
+    from promptlift.cli.importing.prompt_text import set_prompt_text  # noqa: PLC0415
     from promptlift.cli.target import Target  # noqa: PLC0415
 
     set_prompt_text(name, file, Target(base_url=base_url, data=data))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from promptlift.cli.prompt_text import PromptText, placeholder_text
+from promptlift.cli.importing.prompt_text import PromptText, placeholder_text
 from promptlift.errors import ConfigError, ValidationError
 from promptlift.schema import limits
 from promptlift.transcripts import Reading
