@@ -84,7 +84,7 @@ def test_the_page_of_columns_has_every_column_with_its_unit():
     """Every column of every table has its line, and every table the call that returns it."""
     from promptlift.frames import describe_columns
     from promptlift.workspace import Workspace
-    from promptlift.workspace.judges import Judges
+    from promptlift.workspace.judging.judges import Judges
 
     page = load("reference").columns_page()
     for table, rows in describe_columns().groupby("table", sort=False):

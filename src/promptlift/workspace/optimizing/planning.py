@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from promptlift.errors import ConfigError
 from promptlift.workspace.conversations import ConversationTables
-from promptlift.workspace.optimization_plan import OptimizationPlan, sentence_of
+from promptlift.workspace.optimizing.plan import OptimizationPlan, sentence_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
 from promptlift.errors import NotFound
 from promptlift.schema import judge_endpoints
-from promptlift.workspace.judge_runs import (
+from promptlift.workspace.judging.runs import (
     BackfillPlan,
     JudgeRunFailed,
     JudgeRunStillRunning,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.judges import Judge, JudgeRun
     from promptlift.schema.pages import Done, Page
-    from promptlift.workspace.judging import Judging
+    from promptlift.workspace.judging.verdicts import Judging
 
     Row = dict[str, Any]
 
