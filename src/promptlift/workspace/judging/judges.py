@@ -197,7 +197,7 @@ class Judges:
         max_cost: float | None = None,
         price: Mapping[str, float] | None = None,
     ) -> BackfillPlan:
-        """Say what putting a judge to logged conversations will take: calls, tokens, cost. No model is asked.
+        """Estimate what a judge will take on logged conversations: calls, tokens, cost. No model is called.
 
         Parameters
         ----------

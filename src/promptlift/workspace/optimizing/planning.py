@@ -35,7 +35,7 @@ class Planning(ConversationTables):
         since: Time | None = None,
         until: Time | None = None,
     ) -> OptimizationPlan:
-        """Say what an optimization would cost and what it could find. Nothing is started and no model is called.
+        """Estimate what an optimization would cost and what it could find. Nothing is started and no model is called.
 
         The logged conversations with their insights are read, and the account's settings.
 
