@@ -125,7 +125,7 @@ def segments(
     if labels is not None:
         conversations = all_columns(conversations)
         topics = None if topics is None else collect(topics, names_of(topics))
-    sizes = {"smallest": smallest, "bins": bins}
+    sizes: dict[str, Any] = {"smallest": smallest, "bins": bins}
     found = splits_of(conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, zone=zone, **sizes)
     table, n_tests = _verdicts(found, level)
     facts = _facts(found, outcome=outcome, level=level, n_tests=n_tests)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from promptlift.report.logo import Logo, LogoLike
+    from promptlift.report.document import Logo
+    from promptlift.report.logo import LogoLike
     from promptlift.report.period import PeriodLike
     from promptlift.report.renderers import Renderer
 
