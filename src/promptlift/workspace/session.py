@@ -12,7 +12,7 @@ from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.schema.account import account_rate
-from promptlift.workspace.prompt_names import PromptNames
+from promptlift.workspace.prompts.names import PromptNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
