@@ -450,7 +450,10 @@ def _simulation(row: AnyRow, intent: dict[str, Any] | None, *, content: bool) ->
         "pass": row.pass_number,
         "cell": row.cell,
         "persona": {"id": persona["id"], "name": persona["name"]},
-        "scenario": {name: scenario[name] for name in ("title", "opening", "goal", "source")},
+        "scenario": {
+            **{name: scenario[name] for name in ("title", "opening", "goal", "source")},
+            "weight": scenario.get("weight"),
+        },
         "status": row.status,
         "taskCompleted": row.task_completed,
         "sentiment": row.sentiment,

@@ -153,7 +153,9 @@ class OptimizationRun(Run):
                 (content.decode("utf-8", "replace") for content in contents),
             )
         candidates = [(one.id, FAILURE_WEIGHT if one.task_completed is False else 1.0) for one in logged]
-        pool = weighted_order(candidates, random.Random(f"{row.seed} pool"))
+        weights = dict(candidates)
+        order = weighted_order(candidates, random.Random(f"{row.seed} pool"))
+        pool = [(one, weights[one]) for one in order]
         if failures and self._may_search():
             searching = Searching(self, prior_sd_points=_prior_sd(history), said=said)
             if searching.begin(pool, self._notes):

@@ -76,7 +76,7 @@ class Searching:
 
     # Begin, and carry on
 
-    def begin(self, pool: Sequence[str], notes: Sequence[str]) -> bool:
+    def begin(self, pool: Sequence[tuple[str, float]], notes: Sequence[str]) -> bool:
         """Write the first generation, and keep it with the original; says whether there is a search at all.
 
         There is none where the budget pays for none, where nothing failed, or where the model writes no edits that fit.
