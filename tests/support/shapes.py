@@ -294,6 +294,7 @@ SETTINGS = {
             "scenariosPerSimulation": count,
             "maxTurns": count,
             "confidenceMode": one_of("low", "moderate", "high"),
+            "simulateTools": flag,
         },
     },
 }
@@ -363,6 +364,32 @@ OPTIMIZATION_CREATED = {
 }
 OPTIMIZATION_ASKED_FOR = {**OPTIMIZATION_CREATED, "headroom": maybe(HEADROOM)}
 PAIRS = dict.fromkeys(("n", "n11", "n10", "n01", "n00", "dropped"), count)
+LOGGED_MIX = {
+    "isHeadline": flag,
+    **dict.fromkeys(
+        (
+            *(
+                "lift",
+                "liftLow",
+                "liftHigh",
+                "liftExpected",
+                "liftVerified",
+                "liftVerifiedLow",
+                "liftVerifiedHigh",
+            ),
+        ),
+        maybe(number),
+    ),
+    **dict.fromkeys(
+        (
+            *("liftPoints", "liftPointsLow", "liftPointsHigh", "liftPointsExpected", "standardErrorPoints"),
+            *("taskCompletion", "originalTaskCompletion", "nEffective"),
+            *("failedShareTested", "failedShareLogged"),
+        ),
+        number,
+    ),
+    "n": count,
+}
 EFFECT = {
     "lift": maybe(number),
     "confidence": maybe(number),
@@ -382,6 +409,7 @@ EFFECT = {
     "look": maybe(count),
     "maxLooks": maybe(count),
     "pairs": PAIRS,
+    "loggedMix": maybe(LOGGED_MIX),
     "warnings": listed(text),
 }
 PROGRESS = {
@@ -494,6 +522,7 @@ OPTIMIZATION = {
         "confidenceMode": one_of("low", "moderate", "high"),
         "deploymentMode": one_of("manual", "semi-automatic"),
         "autoDeploy": {"enabled": flag, "requireRegressionPass": flag},
+        "simulateTools": flag,
     },
     "failure": maybe(text),
     "stopReason": maybe(text),
@@ -532,6 +561,7 @@ VARIANT = {
     **dict.fromkeys(("originalTaskCompletion", "originalSentiment", "originalQuality"), maybe(number)),
     "isFinalist": flag,
     "screenedOutAfter": maybe(count),
+    "goalPoints": maybe(number),
 }
 WINNER = {**VARIANT, "isWinner": flag}
 SIMULATION = {
@@ -544,7 +574,13 @@ SIMULATION = {
     "pass": count,
     "cell": count,
     "persona": {"id": text, "name": text},
-    "scenario": {"title": text, "opening": text, "goal": text, "source": one_of("conversation", "model")},
+    "scenario": {
+        "title": text,
+        "opening": text,
+        "goal": text,
+        "source": one_of("conversation", "model"),
+        "weight": maybe(number),
+    },
     "status": one_of("completed", "dropped"),
     "taskCompleted": maybe(flag),
     "sentiment": maybe(SENTIMENT),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.stats.effect import CompletedInCluster, interval_of
 
@@ -77,7 +77,7 @@ class ReweightedLift:
 
 def reweighted_lift(
     pairs: Sequence[DrawnPair],
-    shares: Mapping[Hashable, float],
+    shares: Mapping[Any, float],
     *,
     level: float = 0.90,
     look: int = 1,

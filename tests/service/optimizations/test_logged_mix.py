@@ -10,10 +10,10 @@ import pytest
 
 import promptlift
 from promptlift import plots
-from promptlift.report.gather import records
 from promptlift.schema.optimizations import Optimization
 from promptlift.stats.reweighted import DrawnPair, reweighted_lift
-from promptlift.widgets import VariantReview
+from promptlift.widgets.review.cards import make_cards
+from promptlift.widgets.review.reading import read_review
 from support.answering_model import AnsweringModel, share
 from support.service_process import wait_until
 
@@ -126,9 +126,11 @@ def test_tables_plots_the_review_and_the_report_show_both(won, tmp_path):
         places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() in ("o", "x")]
         assert places == pytest.approx([mix["lift"], results["lift"]])
 
-        review = VariantReview(lift, found["id"])._repr_mimebundle_()["text/html"]
-        assert f"lift {logged} % on the mix of the logged conversations" in review
-        assert f"{tested} % on the tested mix" in review
+        _, card = make_cards(read_review(lift, found["id"]))
+        assert card.lift == f"{logged} %"
+        assert f"lift {logged} % on the mix of the logged conversations" in card.effect
+        assert f"{tested} % on the tested mix" in card.effect
+        assert ("failed conversations, logged mix", "15.0 %") in card.facts
         paths = [tmp_path / f"report.{suffix}" for suffix in ("html", "md", "pdf", "xlsx")]
         for path in paths:
             promptlift.report.write(lift, found["promptId"], path)
@@ -140,7 +142,6 @@ def test_tables_plots_the_review_and_the_report_show_both(won, tmp_path):
     assert any("Lift, logged mix" in str(sheet.to_dict()) for sheet in sheets.values())
     sentence = Optimization.model_validate(found).sentence
     assert "on the mix of the logged conversations (on the tested mix" in sentence
-    assert records(table)
 
 
 def test_scenarios_of_a_model_have_one_lift(begin):

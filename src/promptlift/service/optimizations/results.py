@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic.alias_generators import to_camel
@@ -39,7 +40,7 @@ def unmeasured(*, conversations_max: int, passes_max: int, rehearsal: bool) -> d
 def results_of(
     verdict: Verdict,
     ids: Sequence[str],
-    mixes: Mapping[int, dict[str, Any]],
+    mixes: Mapping[int, dict[str, Any]] = MappingProxyType({}),
     *,
     rehearsal: bool,
     ended: bool,
@@ -157,11 +158,11 @@ def _effect(analysis: PairAnalysis | None) -> dict[str, Any]:
 
 
 def variants_of(
-    verdict: Verdict, mixes: Mapping[int, dict[str, Any]] | None = None
+    verdict: Verdict, mixes: Mapping[int, dict[str, Any]] = MappingProxyType({})
 ) -> dict[str, dict[str, Any]]:
     """Return the numbers of each variant by its number; the original's are those from its pairs with the finalist."""
     found = {
-        str(variant.arm): {**_variant(variant, verdict), "loggedMix": (mixes or {}).get(variant.arm)}
+        str(variant.arm): {**_variant(variant, verdict), "loggedMix": mixes.get(variant.arm)}
         for variant in verdict.variants
     }
     finalist = next((one for one in verdict.variants if one.is_finalist), None)
@@ -192,6 +193,7 @@ def _variant(variant: VariantStats, verdict: Verdict) -> dict[str, Any]:
         "originalSentiment": variant.original_sentiment,
         "originalQuality": variant.original_quality,
         "isFinalist": variant.is_finalist,
+        "goalPoints": variant.goal_points,
         "screenedOutAfter": variant.screened_out_after,
         "warnings": list(variant.warnings),
     }

@@ -253,6 +253,8 @@ def _facts(row: Row) -> list[tuple[str, str]]:
         ("quality", "" if row["quality"] is None else f"{row['quality']:.0f} of 100"),
         ("pairs" if row["n_pairs"] is not None else "n", "" if row["n"] is None else f"{row['n']:,}"),
     ]
+    if row["goal_points"] is not None:
+        pairs.append(("goal, beside the original", f"{row['goal_points']:+.1f} points".replace("-", "−")))
     if row[TESTED_LIFT["lift"]] is not None:
         pairs += [
             ("lift, logged mix", signed(row["lift"])),
@@ -323,6 +325,10 @@ def headline(review: Review) -> list[tuple[str, str]]:
         ("status", optimization.status),
         ("mode", optimization.mode or ""),
     ]
+    settings = optimization.settings
+    if settings is not None and settings.goal:
+        parts = (f"{one_line(one.measure, 60)} × {one.weight:g}" for one in settings.goal)
+        facts.append(("finalist chosen by", one_line(", ".join(parts), 300)))
     winner = next((row for row in review.variants if row["is_winner"]), None)
     if optimization.status == "completed":
         facts.append(("winner", "none" if winner is None else one_line(winner["name"], 80)))
