@@ -68,11 +68,11 @@ def optimize(search: GepaSearching, *, content: str, trained: int, validated: in
         seed_candidate={COMPONENT: content},
         trainset=list(range(validated, validated + trained)),
         valset=list(range(validated)),
-        adapter=_Adapter(search),  # type: ignore[arg-type, unused-ignore] - optional methods are left out
-        reflection_lm=rewrite,  # type: ignore[arg-type, unused-ignore] - it is asked with text only
+        adapter=_Adapter(search),  # type: ignore[arg-type, unused-ignore]  # optional methods are left out
+        reflection_lm=rewrite,  # type: ignore[arg-type, unused-ignore]  # it is asked with text only
         reflection_minibatch_size=MINIBATCH,
         stop_callbacks=lambda state: not search.may_go_on(state.i + 1, 2 * MINIBATCH + validated),
-        callbacks=[_Events(search)],  # type: ignore[list-item, unused-ignore] - optional methods are left out
+        callbacks=[_Events(search)],  # type: ignore[list-item, unused-ignore]  # optional methods are left out
         logger=_Silent(),
         seed=seed,
     )

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from promptlift.service.llm.failures import LlmBadAnswer
+from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused
 from promptlift.service.llm.hostile_text import storable_line, storable_text
 from promptlift.service.optimizations.generations.reflection import Reflection
 from promptlift.service.optimizations.tasks import RewriteRequest
 from promptlift.service.optimizations.variants.checks import problems_of
 from promptlift.service.search import guards
 from promptlift.service.search.edits import Edit
+from promptlift.service.simulations.run import is_hopeless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -105,7 +106,7 @@ class Rewriting(Reflection):
         Raises
         ------
         LlmUnavailable, LlmRefused
-            The model cannot be asked.
+            The model cannot be asked anything. That it does not take this request is a reason like others.
         """
         text = ""
         problems: list[str] = []
@@ -122,7 +123,9 @@ class Rewriting(Reflection):
             )
             try:
                 answer = self._run.tasks.rewrite(request)
-            except LlmBadAnswer as error:
+            except (LlmBadAnswer, LlmRefused) as error:
+                if is_hopeless(error):
+                    raise
                 text, problems = "", [str(error)]
                 continue
             text = storable_text(extract(answer.text))
