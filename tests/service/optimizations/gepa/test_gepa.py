@@ -145,7 +145,7 @@ def test_a_panel_of_personas_is_kept(begin):
 
 @pytest.mark.parametrize("family", ["copy-trap", "constraint-trap"])
 def test_no_candidate_copies_customers_or_loses_a_rule(searched, family):
-    world, _, caller, found = searched(family, settings=whole_size())
+    world, model, caller, found = searched(family, settings=whole_size())
     assert found["status"] == "completed", found["failure"]
     variants = caller.variants(found["id"])
     assert len(variants) > 2
@@ -157,7 +157,8 @@ def test_no_candidate_copies_customers_or_loses_a_rule(searched, family):
     assert [lost_lines(one["content"], world) for one in variants] == [() for _ in variants]
     if family == "constraint-trap":
         refused = [edit for one in variants for edit in one["edits"] if edit["state"] == "refused"]
-        assert any("placeholders" in edit["reason"] or "rule" in edit["reason"] for edit in refused)
+        # What lost one was asked for once more.
+        assert model.asked["rewrite"] > len(variants) - 1 + len(refused)
 
 
 def test_orders_in_conversations_reach_no_candidate(searched):
@@ -183,7 +184,7 @@ def test_a_model_that_writes_nothing_usable_ends_the_run_with_the_reason(searche
     _, model, caller, found = searched(model=UselessModel)
     assert found["status"] == "failed"
     assert found["failure"].startswith("GEPA wrote no text that can be tested")
-    assert "too short" in found["failure"]
+    assert "placeholders of the original are missing" in found["failure"]
     # A text that may not be tested talks with nobody.
     assert {one["variantNumber"] for one in caller.simulations(found["id"])} == {0}
     assert model.asked["rewrite"] > 2
@@ -214,9 +215,9 @@ def test_what_goes_against_the_engine_is_refused(begin):
     caller = begin(None)
     prompt_id = caller.prompt()
     for name, value in (("search", "off"), ("candidates", [{"content": "You help."}])):
-        said = caller.start(prompt_id, engine="gepa", **{name: value}, expect=400)
+        said = caller.start(prompt_id, engine="gepa", **{name: value}, expect=400)["error"]
         assert "engine gepa" in said["details"][name]
-    assert "engine" in caller.start(prompt_id, engine="dspy", expect=400)["details"]
+    assert "engine" in caller.start(prompt_id, engine="dspy", expect=400)["error"]["details"]
 
 
 def test_a_rehearsal_can_use_it(begin):

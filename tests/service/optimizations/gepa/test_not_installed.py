@@ -24,10 +24,10 @@ def service(tmp_path):
 def test_the_answer_says_how_to_install_it(service):
     caller = Caller(service)
     prompt_id = caller.prompt()
-    said = caller.start(prompt_id, engine="gepa", expect=400)
+    said = caller.start(prompt_id, engine="gepa", expect=400)["error"]
     caller.close()
     assert said["code"] == "VALIDATION_ERROR"
-    assert INSTALL in said["error"]
+    assert INSTALL in said["message"]
     assert INSTALL in said["details"]["engine"]
     with promptlift.connect(service.base_url, service.key, progress=False) as lift:
         with pytest.raises(ValidationError, match=r"promptlift\[gepa\]"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import threading
 from collections import Counter
@@ -38,7 +37,8 @@ class SlowModel(WorldModel):
         say = super().__call__(asked)
         say.delay = self.delay
         purpose = asked.headers.get("x-promptlift-purpose")
-        if purpose == "rewrite" or self.world.seed_prompt in json.dumps(asked.body, ensure_ascii=False):
+        said = "\n".join(one["content"] for one in (asked.body or {"messages": []})["messages"])
+        if purpose == "rewrite" or self.world.seed_prompt in said:
             self.mine[purpose] += 1
             if purpose == self.held:
                 say.hang = self.free

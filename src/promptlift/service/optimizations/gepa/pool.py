@@ -54,7 +54,9 @@ class GepaPool(Search):
         for cell, completed in outcomes.items():
             self.outcomes.setdefault(cell, {})[number] = completed
         self.spent = sum(map(len, self.outcomes.values()))
-        self.members[number].spent = self.spent
+        if self.members[number].state == "testing":
+            # What it talks later, as one that others are made from, tests these others.
+            self.members[number].spent = self.spent
 
     def settle(self, member: Member, state: str) -> None:
         """Note what GEPA made of a candidate, and how it had fared against the one that it was made from."""
