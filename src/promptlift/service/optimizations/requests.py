@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.errors import MissingExtra
 from promptlift.schema.results import confidence_method_of
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
@@ -16,7 +15,7 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.experiment import experiment_of
 from promptlift.service.optimizations.generations.views import candidates_of, headroom_of, judged_of, plan_of
-from promptlift.service.optimizations.gepa.installed import check_installed
+from promptlift.service.optimizations.gepa import asking as gepa
 from promptlift.service.optimizations.results import unmeasured, variants_of
 from promptlift.service.optimizations.targets import criteria_of
 from promptlift.service.simulations import run_personas
@@ -144,22 +143,11 @@ def _variant_count(body: OptimizationCreate, usual: int) -> int:
 def _search(body: OptimizationCreate) -> dict[str, Any]:
     """Return what the request says of a search; nothing leaves it to the account's setting."""
     if body.engine == "gepa":
-        return _gepa(body)
+        return gepa.settings_of(body)
     engine = {} if body.engine is None else {"engine": body.engine}
     if body.candidates is not None:
         return {"search": "off", "candidates": [one.to_wire() for one in body.candidates]}
     return engine if body.search is None else {"search": body.search, **engine}
-
-
-def _gepa(body: OptimizationCreate) -> dict[str, Any]:
-    if body.search == "off" or body.candidates is not None:
-        name = "search" if body.search == "off" else "candidates"
-        raise invalid({name: "must be left out: the engine gepa is a search, and writes the candidates"})
-    try:
-        check_installed()
-    except MissingExtra as error:
-        raise invalid({"engine": str(error)}, f"{error} where the service runs") from None
-    return {"search": "on", "engine": "gepa"}
 
 
 def _check_text(prompt: AnyRow, link: str) -> None:

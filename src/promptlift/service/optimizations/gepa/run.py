@@ -14,7 +14,7 @@ import orjson
 
 from promptlift.errors import PromptliftError
 from promptlift.service.optimizations.generations.run import Searching
-from promptlift.service.optimizations.gepa.installed import check_installed
+from promptlift.service.optimizations.gepa.asking import check_installed
 from promptlift.service.optimizations.gepa.pool import MINIBATCH, GepaPool
 from promptlift.service.optimizations.gepa.rewriting import Lesson, Rewriting
 from promptlift.service.search.choice import Seen
