@@ -17,6 +17,7 @@ CandidateState = Literal["testing", "pool", "rejected", "finalist"]
 CANDIDATE_STATES: Final[tuple[CandidateState, ...]] = get_args(CandidateState)
 SearchSetting = Literal["on", "off"]
 SEARCH_DEFAULT: Final[SearchSetting] = "off"
+SearchEngine = Literal["promptlift", "gepa"]
 
 
 class EditEvidence(ApiModel):
