@@ -104,13 +104,13 @@ class _Adapter:
     ) -> EvaluationBatch[int, bool | None]:
         """Hold the conversations of a batch, as far as they were not held before."""
         with _halting():
-            outcomes = self._search.play(candidate[COMPONENT], batch)
-        if outcomes is None:  # a text that may not be tested: the worst of all
-            outcomes, scores = [None] * len(batch), [0.0] * len(batch)
-        else:
-            scores = [score_of(one) for one in outcomes]
+            held = self._search.play(candidate[COMPONENT], batch)
+        # A text that may not be tested is the worst of all.
+        scores = [0.0] * len(batch) if held is None else [score_of(one) for one in held]
         return EvaluationBatch(
-            outputs=outcomes, scores=scores, trajectories=list(batch) if capture_traces else None
+            outputs=held or [None for _ in batch],
+            scores=scores,
+            trajectories=list(batch) if capture_traces else None,
         )
 
     def make_reflective_dataset(
