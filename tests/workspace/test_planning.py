@@ -48,9 +48,12 @@ def test_without_conversations_it_says_the_cost_and_that_nothing_is_known(lift, 
 
 
 def test_the_mode_and_the_search_change_the_cost(lift, planned):
-    whole = lift.plan_optimization("Planned", mode="validation", variants=3)
+    # Without a failed conversation there is nothing to learn from.
+    assert lift.plan_optimization("Planned", search="on").search == "off"
+    judged(lift, planned, 2, 1)
+    whole = lift.plan_optimization("Planned", mode="validation", variants=3, search="off")
     assert (whole.spending.most, whole.spending.verification) == (690, 120)
-    halved = lift.plan_optimization("Planned", mode="validation", search="on")
+    halved = lift.plan_optimization("Planned", mode="validation")
     assert (halved.search, halved.spending.search) == ("on", 345)
     assert halved.points_findable > whole.points_findable
     assert "for the search" in halved.sentence

@@ -16,7 +16,7 @@ EDIT_STATES: Final[tuple[EditState, ...]] = get_args(EditState)
 CandidateState = Literal["testing", "pool", "rejected", "finalist"]
 CANDIDATE_STATES: Final[tuple[CandidateState, ...]] = get_args(CandidateState)
 SearchSetting = Literal["on", "off"]
-SEARCH_DEFAULT: Final[SearchSetting] = "off"
+SEARCH_DEFAULT: Final[SearchSetting] = "on"
 
 
 class EditEvidence(ApiModel):

@@ -50,7 +50,7 @@ __all__ = ["OptimizationRun"]
 FAILURES_READ = 300
 ISSUES_SHOWN = 10
 SUMMARIES_SHOWN = 5
-NO_SEARCH = "There was no search: no edit was written that could be tested, or the budget is too small. Variants were written at once."
+NO_SEARCH = "There was no search, so variants were written at once: {reason}"
 
 
 class OptimizationRun(Run):
@@ -156,10 +156,11 @@ class OptimizationRun(Run):
         pool = weighted_order(candidates, random.Random(f"{row.seed} pool"))
         if failures and self._may_search():
             searching = Searching(self, prior_sd_points=_prior_sd(history), said=said)
-            if searching.begin(pool, self._notes):
+            reason = searching.begin(pool, self._notes)
+            if reason is None:
                 with self.database.read() as connection:
                     return optimizations.variants(connection, row.id)
-            self._notes.append(NO_SEARCH)
+            self._notes.append(NO_SEARCH.format(reason=reason))
         given = self._settings.get("candidates")
         written = (
             given_variants(given)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Searching"]
 
 RATIONALE_CHARS: Final = 2_000
+TOO_SMALL: Final = "The budget pays for no generation beside a confirmation."
 
 
 class Searching:
@@ -76,26 +77,29 @@ class Searching:
 
     # Begin, and carry on
 
-    def begin(self, pool: Sequence[str], notes: Sequence[str]) -> bool:
-        """Write the first generation, and keep it with the original; says whether there is a search at all.
+    def begin(self, pool: Sequence[str], notes: Sequence[str]) -> str | None:
+        """Write the first generation, and keep it with the original.
 
-        There is none where the budget pays for none, where nothing failed, or where the model writes no edits that fit.
+        Returns
+        -------
+        str or None
+            Why there is no search: the budget pays for none, or the model writes no edits that fit. Nothing is kept then.
         """
         step = self._search.step()
         if not isinstance(step, Write) or not self._budget.confirm_passes(
             spent=self._budget.search, generations=1
         ):
-            return False
+            return TOO_SMALL
         written = self._reflection.write(self._search, step, {})
         if not written.children:
-            return False
+            return written.why_none
         with self._run.transaction() as connection:
             optimizations.add_variants(
                 connection, [self._variant(0, "Original", self._run.prompt.content, None)]
             )
             optimizations.change(connection, self._row.id, {"pool": orjson.dumps(list(pool)).decode()})
             self._take(connection, written, notes)
-        return True
+        return None
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from where a search was kept."""
@@ -110,13 +114,15 @@ class Searching:
         """Logged conversations that the writer was shown: none of them may decide."""
         return self._read
 
-    def to_finalist(self, notes: Sequence[str]) -> None:
+    def to_finalist(self, notes: list[str]) -> None:
         """Carry out what is left of the search."""
         while (step := self._search.step()) is not None:
             if isinstance(step, Talk):
                 self._talk(step, notes)
             else:
                 written = self._reflection.write(self._search, step, self._shown)
+                if written.problem is not None and not written.children:
+                    notes.append(f"The search ended early. {written.problem}")
                 with self._run.transaction() as connection:
                     self._take(connection, written, notes)
         with self._run.transaction() as connection:
