@@ -20,13 +20,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmarks.prompt_world.world import FAMILIES, SETTLED, draw_world
 from benchmarks.prompt_world.writer import write_edits
-from promptlift.service.search.budget import Budget
 from promptlift.service.search.choice import Seen, choose
 from promptlift.service.search.edits import Edit, assemble, join
 from promptlift.service.search.pool import Child, Search, Talk
 from promptlift.stats import Experiment
 from promptlift.stats.passes import Outcome
 from promptlift.stats.searched import Searched
+from promptlift.stats.spending import SearchBudget
 
 if TYPE_CHECKING:
     from benchmarks.prompt_world.world import World
@@ -150,7 +150,7 @@ def hold_course(
     world: World, mode: str, search_type: type[Search] = Search, course: type[Course] = Course
 ) -> Ended:
     """Search and confirm in a world with the default settings."""
-    budget = Budget.of(
+    budget = SearchBudget.of(
         variants=CHILDREN, mode=mode, personas=PERSONAS, scenarios=SCENARIOS, iterations=ITERATIONS
     )
     search = search_type(budget.search, budget.generations_max, CHILDREN, CHILDREN, world.seed)

@@ -7,7 +7,6 @@ import random
 
 import pytest
 
-from promptlift.service.search.budget import Budget
 from promptlift.service.search.edits import Edit
 from promptlift.service.search.evidence import record_of, with_and_without, worth
 from promptlift.service.search.pareto import draw_parent, front
@@ -190,14 +189,3 @@ def test_the_front_has_who_is_best_somewhere():
     }
     assert front(outcomes, [1, 2, 3]) == {1: 2, 2: 2}
     assert draw_parent(outcomes, [1, 2, 3], random.Random(1)) in (1, 2)
-
-
-@pytest.mark.parametrize(("mode", "most", "iterations"), [("exploratory", 345, 10), ("validation", 690, 20)])
-def test_the_budget_is_what_the_same_settings_cost_without_a_search(mode, most, iterations):
-    budget = Budget.of(variants=3, mode=mode, personas=5, scenarios=3, iterations=10)
-    assert (budget.conversations, budget.search, budget.iterations) == (most, most // 2, iterations)
-    for spent in range(0, budget.search + 1, 7):
-        for generations in range(1, 10):
-            passes = budget.confirm_passes(spent=spent, generations=generations)
-            assert spent + 30 * passes <= most
-            assert generations + passes <= iterations
