@@ -189,3 +189,10 @@ def test_the_front_has_who_is_best_somewhere():
     }
     assert front(outcomes, [1, 2, 3]) == {1: 2, 2: 2}
     assert draw_parent(outcomes, [1, 2, 3], random.Random(1)) in (1, 2)
+
+
+def test_where_each_is_dominated_by_another_one_all_are_in_front():
+    # Each pair has talked on a cell that the third one has not.
+    outcomes = {0: {1: True, 2: False}, 1: {2: True, 3: False}, 2: {3: True, 1: False}}
+    assert set(front(outcomes, [1, 2, 3])) == {1, 2, 3}
+    assert draw_parent(outcomes, [1, 2, 3], random.Random(1)) in (1, 2, 3)
