@@ -16,7 +16,7 @@ from promptlift.service.optimizations.generations.reflection import Reflection, 
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.pool import Search, Talk, Write
 from promptlift.service.simulations.run import SimulatedConversation
-from promptlift.service.store import optimizations, simulations
+from promptlift.service.store import optimizations, quotations, simulations
 from promptlift.stats.passes import Cell, Pass
 from promptlift.stats.searched import Searched
 from promptlift.stats.tally import Measured, PairTally
@@ -208,8 +208,12 @@ class Searching:
         experiment = self._experiment(finalist, self._tallies(connection))
         ids = [one.id for one in optimizations.variants(connection, self._row.id)]
         columns = lifecycle.measured(connection, self._row, experiment, ids, notes, ended=False)
+        searched = self._search.to_json()
+        # What was deleted meanwhile is quoted no more.
+        gone = self._read - quotations.still_there(connection, self._read)
+        quotations.forget_in([*searched["edits"], *self._refused], gone)
         state = {
-            "search": self._search.to_json(),
+            "search": searched,
             "budget": self._budget.to_json(),
             "batches": self._batches,
             "shown": self._shown,
