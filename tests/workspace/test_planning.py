@@ -85,7 +85,7 @@ def test_what_cannot_be_planned_is_refused(lift, planned):
 
 def test_a_gain_below_what_the_budget_finds_is_said():
     from promptlift.stats.spending import planned_spending
-    from promptlift.workspace.optimization_plan import sentence_of
+    from promptlift.workspace.optimizing.plan import sentence_of
 
     spending = planned_spending(3, "exploratory")
     said = sentence_of(

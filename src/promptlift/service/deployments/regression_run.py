@@ -120,7 +120,7 @@ class RegressionRun(Run):
         return [cell for cell, _ in chosen]
 
     def _scenarios(self, personas: Sequence[Persona]) -> list[Scenario]:
-        """Scenarios that did not take part in the choice of the winner: real ones, then of the model.
+        """Return the scenarios that did not take part in the choice of the winner: real ones, then of the model.
 
         Those that took part are the last resort. Real ones come as they were, failed or not: the test asks what may
         get worse.

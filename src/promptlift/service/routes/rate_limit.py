@@ -36,7 +36,7 @@ class Pace:
         return max(1, math.ceil((self.resets_at - self.now) / 1_000))
 
     def headers(self) -> dict[str, str]:
-        """Rate-limit headers of every answer; ``X-RateLimit-Reset`` is in seconds since 1970."""
+        """Return the rate-limit headers of every answer; ``X-RateLimit-Reset`` is in seconds since 1970."""
         fields = {
             "X-RateLimit-Limit": str(self.limit),
             "X-RateLimit-Remaining": str(max(0, self.limit - self.count)),

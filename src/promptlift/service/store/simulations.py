@@ -38,7 +38,7 @@ def add(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def of_cells(connection: Connection, optimization_id: str, first: int, last: int) -> Sequence[AnyRow]:
-    """Outcomes of the conversations in a range of cells by cell and arm, without their texts."""
+    """Return the outcomes of the conversations in a range of cells by cell and arm, without their texts."""
     columns = (
         simulations.c.cell,
         simulations.c.arm,

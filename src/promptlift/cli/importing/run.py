@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from promptlift import transcripts
-from promptlift.cli.import_destination import Destination
-from promptlift.cli.prompt_text import read_text
+from promptlift.cli.importing.destination import Destination
+from promptlift.cli.importing.prompt_text import read_text
 from promptlift.cli.summary import summary
 from promptlift.errors import PromptliftError, TranscriptError
 from promptlift.transcripts import Problem, Reading

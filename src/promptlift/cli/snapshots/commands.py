@@ -51,7 +51,7 @@ def pull(
 
     A pull that was stopped goes on where it was.
     """
-    from promptlift.cli.snapshots import run_pull  # noqa: PLC0415
+    from promptlift.cli.snapshots.pull import run_pull  # noqa: PLC0415
     from promptlift.cli.target import Target  # noqa: PLC0415
 
     run_pull(
@@ -66,7 +66,7 @@ def pull(
 
 def verify(folder: Folder) -> None:
     """Compare every file of a snapshot with its manifest, and name each one that is missing, cut or changed."""
-    from promptlift.cli.snapshots import run_verify  # noqa: PLC0415
+    from promptlift.cli.snapshots.pull import run_verify  # noqa: PLC0415
 
     run_verify(folder)
 
@@ -81,6 +81,6 @@ def export(
     database: Database = None,
 ) -> None:
     """Write a snapshot straight from the service's database, whether the service runs or not."""
-    from promptlift.cli.exporting import run_export  # noqa: PLC0415
+    from promptlift.cli.snapshots.export import run_export  # noqa: PLC0415
 
     run_export(folder, prompt=prompt, everything=everything, account=account, data=data, database=database)

@@ -14,7 +14,7 @@ from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
 from promptlift.errors import NotFound
 from promptlift.schema import judge_endpoints
-from promptlift.workspace.judge_runs import (
+from promptlift.workspace.judging.runs import (
     BackfillPlan,
     JudgeRunFailed,
     JudgeRunStillRunning,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.judges import Judge, JudgeRun
     from promptlift.schema.pages import Done, Page
-    from promptlift.workspace.judging import Judging
+    from promptlift.workspace.judging.verdicts import Judging
 
     Row = dict[str, Any]
 
@@ -197,7 +197,7 @@ class Judges:
         max_cost: float | None = None,
         price: Mapping[str, float] | None = None,
     ) -> BackfillPlan:
-        """Say what putting a judge to logged conversations will take: calls, tokens, cost. No model is asked.
+        """Estimate what a judge will take on logged conversations: calls, tokens, cost. No model is called.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import orjson
 
-from promptlift.cli.keys import settings_of
+from promptlift.cli.maintenance.keys import settings_of
 from promptlift.client import Client, ClientConfig
 from promptlift.client.secret import Secret
 from promptlift.client.transport import Answer, Transport

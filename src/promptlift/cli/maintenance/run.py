@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlift.cli.keys import settings_of, write_table
+from promptlift.cli.maintenance.keys import settings_of, write_table
 from promptlift.errors import ConfigError
 from promptlift.service import retention, transfer
 

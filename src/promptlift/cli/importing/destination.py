@@ -10,12 +10,12 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from promptlift.cli.prompt_text import PromptText, placeholder_text
+from promptlift.cli.importing.prompt_text import PromptText, placeholder_text
 from promptlift.errors import ConfigError, ValidationError
 from promptlift.schema import limits
 from promptlift.transcripts import Reading
 from promptlift.workspace import LogResult, NotUpdatedWarning
-from promptlift.workspace.prompt_names import PromptNames
+from promptlift.workspace.prompts.names import PromptNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

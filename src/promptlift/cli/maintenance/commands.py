@@ -32,9 +32,9 @@ def vacuum(
     database: Database = None,
 ) -> None:
     """Delete old transcripts and conversations, and give the space of what was deleted back. The service may run meanwhile."""
-    from promptlift.cli import maintenance  # noqa: PLC0415
+    from promptlift.cli.maintenance import run  # noqa: PLC0415
 
-    maintenance.vacuum(
+    run.vacuum(
         keep=_days(keep, "--keep"),
         keep_insights=_days(keep_insights, "--keep-insights"),
         data=data,
@@ -51,9 +51,9 @@ def migrate(
     ],
 ) -> None:
     """Copy a SQLite database into PostgreSQL, and compare every table by count and hash. End the service first."""
-    from promptlift.cli import maintenance  # noqa: PLC0415
+    from promptlift.cli.maintenance import run  # noqa: PLC0415
 
-    maintenance.migrate(source, target)
+    run.migrate(source, target)
 
 
 def _days(age: str | None, option: str) -> int | None:

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptlift.errors import ConfigError
-from promptlift.workspace.comparison import Comparison
+from promptlift.workspace.comparing.comparison import Comparison
 from promptlift.workspace.conversations import ConversationTables
-from promptlift.workspace.optimization_tables import OptimizationTables
+from promptlift.workspace.optimizing.tables import OptimizationTables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

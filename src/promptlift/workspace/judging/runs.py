@@ -9,7 +9,7 @@ from promptlift.errors import PromptliftError
 
 if TYPE_CHECKING:
     from promptlift.schema.judges import JudgePlan, JudgeRun
-    from promptlift.workspace.judges import Judges
+    from promptlift.workspace.judging.judges import Judges
 
 __all__ = ["BackfillPlan", "JudgeRunFailed", "JudgeRunStillRunning", "JudgeRunStopped"]
 

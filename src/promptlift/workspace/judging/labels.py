@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import ApiError, ConfigError, NotFound, TranscriptError, UnexpectedResponse
-from promptlift.workspace.label_store import FileLabelStore, LabelStore, ServiceLabelStore
+from promptlift.workspace.judging.label_store import FileLabelStore, LabelStore, ServiceLabelStore
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:

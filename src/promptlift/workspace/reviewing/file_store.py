@@ -13,8 +13,8 @@ from promptlift.schema.action_log import UndoAnswer
 from promptlift.schema.model import to_wire_time
 from promptlift.schema.optimizations import ApplyAnswer
 from promptlift.schema.reviews import VariantReview
-from promptlift.workspace.review_file import ReviewFile
-from promptlift.workspace.review_store import explained_apply
+from promptlift.workspace.reviewing.file import ReviewFile
+from promptlift.workspace.reviewing.store import explained_apply
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from promptlift.cli.keys import minute, settings_of, write_table
+from promptlift.cli.maintenance.keys import minute, settings_of, write_table
 from promptlift.service import accounts
 
 if TYPE_CHECKING:

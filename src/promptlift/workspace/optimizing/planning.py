@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from promptlift.errors import ConfigError
 from promptlift.workspace.conversations import ConversationTables
-from promptlift.workspace.optimization_plan import OptimizationPlan, sentence_of
+from promptlift.workspace.optimizing.plan import OptimizationPlan, sentence_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ class Planning(ConversationTables):
         since: Time | None = None,
         until: Time | None = None,
     ) -> OptimizationPlan:
-        """Say what an optimization would cost and what it could find. Nothing is started and no model is called.
+        """Estimate what an optimization would cost and what it could find. Nothing is started and no model is called.
 
         The logged conversations with their insights are read, and the account's settings.
 

@@ -12,8 +12,8 @@ from promptlift.errors import (
     UnexpectedResponse,
 )
 from promptlift.schema.reviews import VERDICTS, VariantReview
-from promptlift.workspace.file_review_store import FileReviewStore
-from promptlift.workspace.review_store import ReviewStore, ServiceReviewStore
+from promptlift.workspace.reviewing.file_store import FileReviewStore
+from promptlift.workspace.reviewing.store import ReviewStore, ServiceReviewStore
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:

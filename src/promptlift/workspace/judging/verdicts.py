@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.transport import Task
 from promptlift.schema import judge_endpoints
-from promptlift.workspace.judges import Judges
+from promptlift.workspace.judging.judges import Judges
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
