@@ -149,7 +149,7 @@ def test_a_text_of_no_variant_is_applied_as_an_edit_that_is_logged_and_undone(wi
     # Nothing of the variant is live any more, and nothing was measured of what is.
     assert world.states(path.rpartition("/")[2]) == ["superseded"]
     action = wire.get("/actions")["data"][0]
-    assert differences(action, shapes.ACTION) == []
+    assert differences(action, ACTION) == []
     assert (action["kind"], action["id"], action["variantId"]) == ("apply", answer["actionId"], None)
     assert (action["optimizationId"], action["note"]) == (path.rpartition("/")[2], "without the fourth")
     again = wire.ask(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.service import clock
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import not_found
-from promptlift.service.store import action_log, optimizations, prompts
+from promptlift.service.store import optimizations, prompts
 
 if TYPE_CHECKING:
     from promptlift.schema.naming import Scheme
@@ -60,24 +60,14 @@ def apply_text(
             seq = current_version.replace(
                 connection, prompt, content, origin="updated", now=now, optimization_id=optimization.id
             )
-        action_id = action_log.add(
+        return transitions.record_apply(
             connection,
-            caller.account_id,
-            prompt.id,
-            "apply",
-            now=now,
+            scheme,
+            optimization,
+            before=before.seq,
+            after=seq,
+            changed=changed,
+            message="The text is live now" if changed else "The text was live already",
             note=note,
-            optimization_id=optimization.id,
-            from_version_seq=before.seq,
-            to_version_seq=seq,
+            now=now,
         )
-    return {
-        "success": True,
-        scheme.link: prompt.id,
-        "appliedVariantId": None,
-        "message": "The text is live now" if changed else "The text was live already",
-        "versionId": current_version.version_id(seq),
-        "previousVersionId": current_version.version_id(before.seq),
-        "changed": changed,
-        "actionId": action_id,
-    }

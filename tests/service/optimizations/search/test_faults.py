@@ -11,16 +11,8 @@ from benchmarks.prompt_world.model import PURPOSE, WorldModel
 from benchmarks.prompt_world.world import draw_world
 from support.answering_model import share
 from support.searching import SMALL, without_ids, world_prompt
-from support.stub_endpoint import Say
+from support.stub_endpoint import FAULTS, Say
 
-FAULTS = (
-    Say({"error": {"message": "overloaded"}}, status=500),
-    Say({"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "0"}),
-    Say(raw=b""),
-    Say(raw=b'{"choices": [{"mess'),
-    Say({"choices": []}),
-    Say(raw=b"<html>Bad gateway</html>", status=502),
-)
 DEAD = Say({"error": {"message": "out of memory"}}, status=503, headers={"Retry-After": "0"})
 # Requests of each purpose that nobody answers, in a row.
 OUTAGE = {"reflection": 4, "agent": 30}
