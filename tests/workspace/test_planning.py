@@ -4,6 +4,7 @@ import pytest
 
 from promptlift import analysis
 from promptlift.errors import ConfigError, NotFound
+from promptlift.schema.settings import Settings
 from support.request_log import requests_of
 
 PROMPT = {"name": "Planned", "content": "You help customers.", "llm_model": "gpt-4o"}
@@ -58,6 +59,13 @@ def test_the_mode_and_the_search_change_the_cost(lift, planned):
     assert halved.points_findable > whole.points_findable
     assert "for the search" in halved.sentence
     assert lift.plan_optimization("Planned", variants=1, search="on").search == "off"
+
+
+def test_a_service_that_knows_no_such_setting_has_no_search(lift, planned, monkeypatch):
+    judged(lift, planned, 2, 1)
+    monkeypatch.setattr(lift.client.settings, "get", lambda: Settings.from_wire({"optimization": {}}))
+    assert lift.plan_optimization(planned.id).search == "off"
+    assert lift.plan_optimization(planned.id, search="on").search == "on"
 
 
 @pytest.mark.slow

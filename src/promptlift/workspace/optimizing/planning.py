@@ -44,7 +44,7 @@ class Planning(ConversationTables):
         prompt_id
             A prompt's name or id.
         mode, variants, search
-            As for :meth:`optimize`. Default: the account's settings.
+            As for :meth:`optimize`. Default: the account's settings. Without a conversation that failed there is no search.
         confidence_mode
             ``low``, ``moderate`` or ``high``. Default: the account's setting.
         since, until
