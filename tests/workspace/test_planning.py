@@ -4,6 +4,7 @@ import pytest
 
 from promptlift import analysis
 from promptlift.errors import ConfigError, NotFound
+from promptlift.schema.settings import Settings
 from support.request_log import requests_of
 
 PROMPT = {"name": "Planned", "content": "You help customers.", "llm_model": "gpt-4o"}
@@ -48,13 +49,23 @@ def test_without_conversations_it_says_the_cost_and_that_nothing_is_known(lift, 
 
 
 def test_the_mode_and_the_search_change_the_cost(lift, planned):
-    whole = lift.plan_optimization("Planned", mode="validation", variants=3)
+    # Without a failed conversation there is nothing to learn from.
+    assert lift.plan_optimization("Planned", search="on").search == "off"
+    judged(lift, planned, 2, 1)
+    whole = lift.plan_optimization("Planned", mode="validation", variants=3, search="off")
     assert (whole.spending.most, whole.spending.verification) == (690, 120)
-    halved = lift.plan_optimization("Planned", mode="validation", search="on")
+    halved = lift.plan_optimization("Planned", mode="validation")
     assert (halved.search, halved.spending.search) == ("on", 345)
     assert halved.points_findable > whole.points_findable
     assert "for the search" in halved.sentence
     assert lift.plan_optimization("Planned", variants=1, search="on").search == "off"
+
+
+def test_a_service_that_knows_no_such_setting_has_no_search(lift, planned, monkeypatch):
+    judged(lift, planned, 2, 1)
+    monkeypatch.setattr(lift.client.settings, "get", lambda: Settings.from_wire({"optimization": {}}))
+    assert lift.plan_optimization(planned.id).search == "off"
+    assert lift.plan_optimization(planned.id, search="on").search == "on"
 
 
 @pytest.mark.slow

@@ -12,9 +12,9 @@ from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pyd
 from promptlift.schema.inert import one_line
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
-from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchPlan, SearchSetting
+from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchEngine, SearchPlan, SearchSetting
 from promptlift.schema.static_html import element, paragraph, root
-from promptlift.schema.texts import LinkText, LongText, not_blank
+from promptlift.schema.texts import LinkText, LongText, PromptText, not_blank
 from promptlift.schema.verdict_sentence import next_call, verdict_sentence
 from promptlift.schema.versions import TextChange
 
@@ -50,6 +50,8 @@ class RunSettings(ApiModel):
     variants_per_generation: int | None = None
     search: str | None = None
     """``on`` where candidates may be written in generations, each learning from failures; else ``off``."""
+    engine: str | None = None
+    """Who searches: ``promptlift``, or ``gepa`` for the public package; ``None`` where the request named nobody."""
     verification_passes: int | None = None
     """Passes after a win that only measure how large the lift is."""
     persona_count: int | None = None
@@ -185,6 +187,9 @@ class OptimizationCreate(RequestModel):
     goal: Annotated[list[WeightedMeasure], Field(min_length=1, max_length=GOAL_PARTS_MAX)] | None = None
     """Ours: what finalists are chosen by: ``taskCompletion`` and target improvements of ``intent``, each with a weight. Task
     completion alone when it is left out. Whatever the goal, only a variant that completes more tasks is named the winner."""
+    engine: SearchEngine | None = None
+    """Ours: who searches. ``gepa`` is the public package, if it is installed where the service runs: a search whatever the
+    account's setting, within the same budget and with the same confirmation. Not with ``search: "off"`` or ``candidates``."""
     candidates: Annotated[list[CandidateText], Field(min_length=1, max_length=limits.VARIANTS_MAX)] | None = (
         None
     )
@@ -196,6 +201,9 @@ class ApplyRequest(RequestModel):
     """Body of ``POST /optimizations/:id/apply``; without a variant the winner is applied."""
 
     variant_id: LinkText | None = None
+    content: PromptText | None = None
+    """Ours: in place of a variant a text that somebody put together from edits. It becomes the current version as an edit of
+    the prompt does: nothing was measured of it."""
     if_version_id: LinkText | None = None
     """Ours: apply only while this version of the prompt is live, so that no change by others is overwritten unseen."""
     note: LongText | None = None

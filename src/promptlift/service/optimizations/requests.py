@@ -15,6 +15,7 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.experiment import experiment_of
 from promptlift.service.optimizations.generations.views import candidates_of, headroom_of, judged_of, plan_of
+from promptlift.service.optimizations.gepa import asking as gepa
 from promptlift.service.optimizations.goal import goal_of
 from promptlift.service.optimizations.results import unmeasured, variants_of
 from promptlift.service.optimizations.targets import criteria_of
@@ -56,7 +57,7 @@ def trigger(
     ------
     ApiException
         ``NOT_FOUND`` for the prompt, ``INVALID_STATE`` while its text is not known, ``VALIDATION_ERROR`` for
-        personas or the pace of what is no rehearsal, ``LIMIT_EXCEEDED`` for the month.
+        personas, an engine that is not installed, or the pace of what is no rehearsal, ``LIMIT_EXCEEDED`` for the month.
     """
     link, prompt_id = _link(body)
     pace = _pace(body, rehearsal=rehearsal, default=rehearsal_seconds)
@@ -149,9 +150,12 @@ def _variant_count(body: OptimizationCreate, usual: int) -> int:
 
 def _search(body: OptimizationCreate) -> dict[str, Any]:
     """Return what the request says of a search; nothing leaves it to the account's setting."""
+    if body.engine == "gepa":
+        return gepa.settings_of(body)
+    engine = {} if body.engine is None else {"engine": body.engine}
     if body.candidates is not None:
         return {"search": "off", "candidates": [one.to_wire() for one in body.candidates]}
-    return {} if body.search is None else {"search": body.search}
+    return engine if body.search is None else {"search": body.search, **engine}
 
 
 def _tools(body: OptimizationCreate) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
 from promptlift.service.optimizations.experiment import experiment_of
 from promptlift.service.optimizations.generations.run import Searching
+from promptlift.service.optimizations.gepa.run import GepaSearching
 from promptlift.service.optimizations.goal import Goal
 from promptlift.service.optimizations.targets import targets_of
 from promptlift.service.optimizations.tasks import Failure
@@ -52,7 +53,7 @@ __all__ = ["OptimizationRun"]
 FAILURES_READ = 300
 ISSUES_SHOWN = 10
 SUMMARIES_SHOWN = 5
-NO_SEARCH = "There was no search: no edit was written that could be tested, or the budget is too small. Variants were written at once."
+NO_SEARCH = "There was no search, so variants were written at once: {reason}"
 
 
 class OptimizationRun(Run):
@@ -160,12 +161,13 @@ class OptimizationRun(Run):
         weights = dict(candidates)
         order = weighted_order(candidates, random.Random(f"{row.seed} pool"))
         pool = [(one, weights[one]) for one in order]
-        if failures and self._may_search():
-            searching = Searching(self, prior_sd_points=_prior_sd(history), said=said)
-            if searching.begin(pool, self._notes):
+        if self._is_gepa or (failures and self._may_search()):
+            searching = self._searcher(prior_sd_points=_prior_sd(history), said=said)
+            reason = searching.begin(pool, self._notes)
+            if reason is None:
                 with self.database.read() as connection:
                     return optimizations.variants(connection, row.id)
-            self._notes.append(NO_SEARCH)
+            self._notes.append(NO_SEARCH.format(reason=reason))
         given = self._settings.get("candidates")
         written = (
             given_variants(given)
@@ -215,6 +217,14 @@ class OptimizationRun(Run):
     def _may_search(self) -> bool:
         return self.optimization.variant_count > 1 and bool(self._settings.get("search", "off") == "on")
 
+    @property
+    def _is_gepa(self) -> bool:
+        return bool(self._settings.get("engine") == "gepa")
+
+    def _searcher(self, *, prior_sd_points: float, said: LoggedWords | None = None) -> Searching:
+        engine = GepaSearching if self._is_gepa else Searching
+        return engine(self, prior_sd_points=prior_sd_points, said=said)
+
     def _searching(self) -> Searching | None:
         """Return the search that is under way; ``None`` without one, and when it has its finalist."""
         with self.database.read() as connection:
@@ -228,7 +238,7 @@ class OptimizationRun(Run):
         if state["finalist"] is not None:
             self.cells.avoid(state["read"])
             return None
-        searching = Searching(self, prior_sd_points=_prior_sd(history))
+        searching = self._searcher(prior_sd_points=_prior_sd(history))
         searching.restore(state)
         return searching
 

@@ -51,6 +51,7 @@ class Optimizing(Session):
         seed: int | None = None,
         rehearsal_seconds: float | None = None,
         search: str | None = None,
+        engine: str | None = None,
         candidates: Sequence[str] | Mapping[str, str] | None = None,
         goal: Mapping[str, float] | None = None,
         simulate_tools: bool | None = None,
@@ -82,8 +83,12 @@ class Optimizing(Session):
             one that is decided earlier ends earlier. 0 is as fast as it can be. Offered by the embedded service without a
             language model.
         search
-            ``on`` lets candidates be written in generations that learn from failures, ``off`` writes all variants at once.
-            Default: the account's setting. Offered by the embedded service.
+            ``on`` lets candidates be written in generations that learn from logged failures, where there are any; ``off``
+            writes all variants at once. Default: the account's setting, which is ``on`` in a new account. Offered by the
+            embedded service.
+        engine
+            Who searches: ``promptlift``, or ``gepa`` for the public package GEPA, which needs the extra ``gepa`` where the
+            service runs. Budget, guards and confirmation are the same. Offered by the embedded service.
         candidates
             Whole texts to test in place of written variants: a list, or a dict from names to texts. Offered by the embedded
             service.
@@ -126,6 +131,7 @@ class Optimizing(Session):
             "seed": seed,
             "rehearsal_seconds": rehearsal_seconds,
             "search": search,
+            "engine": engine,
             "candidates": None if candidates is None else _candidates(candidates),
             "goal": None
             if goal is None

@@ -44,7 +44,7 @@ class Planning(ConversationTables):
         prompt_id
             A prompt's name or id.
         mode, variants, search
-            As for :meth:`optimize`. Default: the account's settings.
+            As for :meth:`optimize`. Default: the account's settings. Without a conversation that failed there is no search.
         confidence_mode
             ``low``, ``moderate`` or ``high``. Default: the account's setting.
         since, until
@@ -72,12 +72,15 @@ class Planning(ConversationTables):
         mode = settings.optimization_strategy if mode is None else mode
         count = settings.variants_per_generation if variants is None else variants
         confidence = simulation.confidence_mode if confidence_mode is None else confidence_mode
-        chosen = settings.search if search is None else search
+        # A service that names no such setting has no search.
+        usual = settings.search if "search" in settings.model_fields_set else "off"
+        chosen = usual if search is None else search
         if chosen not in ("on", "off"):
             raise ConfigError(f"search must be on or off, not {chosen!r}.")
-        searches = chosen == "on" and count >= _SEARCHES_FROM
-        spending = _spending(settings, mode, count, search=searches)
         conversations = self.conversations(prompt_id, insights=True, since=since, until=until)
+        failed = bool(conversations["task_completed"].eq(False).any())
+        searches = chosen == "on" and count >= _SEARCHES_FROM and failed
+        spending = _spending(settings, mode, count, search=searches)
         table = _headroom(conversations, spending, mode, confidence)
         whole = cast("dict[str, Any]", table.iloc[0].to_dict())
         judged = int(whole["total"])
