@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HISTORY_NEEDED",
     "PRIOR_SD_POINTS",
+    "VERIFIED_WEIGHT",
     "ExpectedLift",
     "expected_lift",
     "prior_sd_from",
@@ -24,7 +25,7 @@ __all__ = [
 PRIOR_SD_POINTS: Final = 10.0
 HISTORY_NEEDED: Final = 20
 # Weight of the fresh pairs, which decided nothing, beside the shrunken lift of those that did.
-_VERIFIED_WEIGHT: Final = 0.7
+VERIFIED_WEIGHT: Final = 0.7
 
 
 class ExpectedLift(NamedTuple):
@@ -83,7 +84,7 @@ def expected_lift(
         return ExpectedLift(None, None)
     expected = points * prior_sd_points**2 / (prior_sd_points**2 + standard_error_points**2)
     if verified_points is not None:
-        expected = _VERIFIED_WEIGHT * verified_points + (1.0 - _VERIFIED_WEIGHT) * expected
+        expected = VERIFIED_WEIGHT * verified_points + (1.0 - VERIFIED_WEIGHT) * expected
     original = n11 + n01
     n = original + n10 + n00
     return ExpectedLift(expected, 100.0 * expected / (100.0 * original / n) if original else None)
