@@ -64,7 +64,7 @@ def log_everything(
                     "content": _content(row),
                     "status": row["status"],
                     "llm_model": row["llmModel"],
-                    "idempotency_key": row["sourceId"],
+                    "idempotency_key": f"{prompt_id} {row['sourceId']}",
                 }
                 for row in mine
             ]
