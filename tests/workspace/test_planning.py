@@ -5,7 +5,7 @@ import pytest
 
 from promptlift import analysis
 from promptlift.errors import ConfigError, NotFound
-from promptlift.workspace.optimization_plan import CIRCULAR
+from promptlift.workspace.optimizing.plan import CIRCULAR
 from support.request_log import requests_of
 
 PROMPT = {"name": "Planned", "content": "You help customers.", "llm_model": "gpt-4o"}
@@ -86,7 +86,7 @@ def test_what_cannot_be_planned_is_refused(lift, planned):
 
 def test_a_gain_below_what_the_budget_finds_is_said():
     from promptlift.stats.spending import planned_spending
-    from promptlift.workspace.optimization_plan import sentence_of
+    from promptlift.workspace.optimizing.plan import sentence_of
 
     spending = planned_spending(3, "exploratory")
     said = sentence_of(

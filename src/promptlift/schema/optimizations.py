@@ -29,7 +29,18 @@ PERSONAS_MAX: Final = 500
 SEED_MAX: Final = 2**53 - 1
 # unspecified: the pace of a rehearsal. An hour is longer than anybody watches one.
 REHEARSAL_SECONDS_MAX: Final = 3_600.0
+# unspecified: bounds of a goal. The targets that a request may have, and completion; weights only count beside each other.
+GOAL_PARTS_MAX: Final = 51
+GOAL_WEIGHT_MAX: Final = 1_000.0
 PersonaId = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
+
+
+class GoalPart(ApiModel):
+    """A part of what an optimization is for, with its weight beside the others. Ours."""
+
+    measure: str
+    """``taskCompletion``, or one of the target improvements as it stands in the intent."""
+    weight: float
 
 
 class RunSettings(ApiModel):
@@ -45,6 +56,10 @@ class RunSettings(ApiModel):
     scenarios_per_simulation: int | None = None
     max_turns: int | None = None
     confidence_mode: str | None = None
+    simulate_tools: bool | None = None
+    """Whether the tools of an agent are played."""
+    goal: list[GoalPart] | None = None
+    """What finalists are chosen by, where it is not task completion alone."""
     deployment_mode: str | None = None
     auto_deploy: Any = None
     """Object with ``enabled`` and ``requireRegressionPass``."""
@@ -131,6 +146,13 @@ class Intent(RequestModel):
     hypothesis: LongText | None = None
 
 
+class WeightedMeasure(RequestModel):
+    """A part of the goal that a request gives."""
+
+    measure: LongText
+    weight: Annotated[float, Field(gt=0, le=GOAL_WEIGHT_MAX, allow_inf_nan=False)]
+
+
 class CandidateText(RequestModel):
     """A text that somebody wrote, to be tested as a variant."""
 
@@ -158,6 +180,11 @@ class OptimizationCreate(RequestModel):
     Refused where a language model is configured."""
     search: SearchSetting | None = None
     """Ours: whether candidates are written in generations; the account's setting when it is left out."""
+    simulate_tools: bool | None = None
+    """Ours: whether the tools of an agent are played; the account's setting when it is left out."""
+    goal: Annotated[list[WeightedMeasure], Field(min_length=1, max_length=GOAL_PARTS_MAX)] | None = None
+    """Ours: what finalists are chosen by: ``taskCompletion`` and target improvements of ``intent``, each with a weight. Task
+    completion alone when it is left out. Whatever the goal, only a variant that completes more tasks is named the winner."""
     candidates: Annotated[list[CandidateText], Field(min_length=1, max_length=limits.VARIANTS_MAX)] | None = (
         None
     )
@@ -248,6 +275,8 @@ class Variant(Effect):
     is_staged: bool | None = None
     screened_out_after: int | None = None
     """Number of the pass after which it was left out."""
+    goal_points: Annotated[float | None, Column(unit="percentage points")] = None
+    """Percentage points, weighted difference of the goal to the original on its own stage; ``None`` without a goal."""
     generation: Annotated[int | None, Column()] = None
     """Generation of the search that wrote it, from 1; 0 for the original. ``None`` without a search, as what follows."""
     parent_variant_id: Annotated[str | None, Column()] = None

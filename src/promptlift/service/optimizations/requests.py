@@ -15,6 +15,7 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.experiment import experiment_of
 from promptlift.service.optimizations.generations.views import candidates_of, headroom_of, judged_of, plan_of
+from promptlift.service.optimizations.goal import goal_of
 from promptlift.service.optimizations.results import unmeasured, variants_of
 from promptlift.service.optimizations.targets import criteria_of
 from promptlift.service.simulations import run_personas
@@ -85,7 +86,14 @@ def trigger(
             if body.persona_ids is None
             else orjson.dumps(list(dict.fromkeys(body.persona_ids))).decode(),
             "settings": orjson.dumps(
-                {**chosen, **pace, **_search(body), "general": settings["general"]}
+                {
+                    **chosen,
+                    **pace,
+                    **_search(body),
+                    **_tools(body),
+                    **goal_of(body),
+                    "general": settings["general"],
+                }
             ).decode(),
             "prompt": orjson.dumps(_prompt_of_run(prompt)).decode(),
             "seed": secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
@@ -144,6 +152,11 @@ def _search(body: OptimizationCreate) -> dict[str, Any]:
     if body.candidates is not None:
         return {"search": "off", "candidates": [one.to_wire() for one in body.candidates]}
     return {} if body.search is None else {"search": body.search}
+
+
+def _tools(body: OptimizationCreate) -> dict[str, Any]:
+    """Return what the request says of tools; nothing leaves it to the account's setting."""
+    return {} if body.simulate_tools is None else {"simulateTools": body.simulate_tools}
 
 
 def _check_text(prompt: AnyRow, link: str) -> None:
@@ -450,7 +463,10 @@ def _simulation(row: AnyRow, intent: dict[str, Any] | None, *, content: bool) ->
         "pass": row.pass_number,
         "cell": row.cell,
         "persona": {"id": persona["id"], "name": persona["name"]},
-        "scenario": {name: scenario[name] for name in ("title", "opening", "goal", "source")},
+        "scenario": {
+            **{name: scenario[name] for name in ("title", "opening", "goal", "source")},
+            "weight": scenario.get("weight"),
+        },
         "status": row.status,
         "taskCompleted": row.task_completed,
         "sentiment": row.sentiment,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tasks import PersonaMessage, Scenario, ScenarioDraft, ScenariosRequest
+    from promptlift.service.simulations.tools.request import ToolRequest
 
 __all__ = ["Rehearsal"]
 
@@ -119,6 +120,11 @@ class Rehearsal:
         """React to what the assistant said."""
         self._count()
         return speak_as_persona(persona.description, messages, self._truth)
+
+    def play_tool(self, request: ToolRequest) -> str:
+        """Give nothing: the assistants of a rehearsal call no tools."""
+        del request
+        return ""
 
     def judge(
         self,

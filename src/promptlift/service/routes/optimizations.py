@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from promptlift.schema.optimizations import ApplyRequest, OptimizationCreate, StopRequest
     from promptlift.schema.queries import OptimizationsQuery, SimulationsQuery
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions, ApiRequest
 
 
 def actions(context: AppContext) -> Actions:
