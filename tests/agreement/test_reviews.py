@@ -129,6 +129,37 @@ def test_every_action_leaves_a_row(wire, client, world, done):
     )
 
 
+def test_a_text_of_no_variant_is_applied_as_an_edit_that_is_logged_and_undone(wire, world, done):
+    path, (_, first, _) = done
+    applied = wire.ask("POST", f"{path}/apply", {"variantId": first}).body
+    refused = wire.ask(
+        "POST", f"{path}/apply", {"content": "By hand.", "ifVersionId": applied["previousVersionId"]}
+    )
+    assert (refused.status, refused.error["code"]) == (409, "INVALID_STATE")
+    assert refused.error["details"]["liveVersionId"] == applied["versionId"]
+    assert wire.ask("POST", f"{path}/apply", {"content": "By hand.", "variantId": first}).status == 400
+    assert world.text == TEXTS[1]
+    assert wire.get("/actions")["pagination"]["total"] == 1
+    body = {"content": "By hand.", "ifVersionId": applied["versionId"], "note": "without the fourth"}
+    answer = wire.ask("POST", f"{path}/apply", body).body
+    assert (answer["appliedVariantId"], answer["changed"]) == (None, True)
+    assert world.text == "By hand."
+    assert world.versions()[-1] == ("updated", "By hand.")
+    assert world.events()[-1][1]["updateType"] == "manual"
+    # Nothing of the variant is live any more, and nothing was measured of what is.
+    assert world.states(path.rpartition("/")[2]) == ["superseded"]
+    action = wire.get("/actions")["data"][0]
+    assert differences(action, ACTION) == []
+    assert (action["kind"], action["id"], action["variantId"]) == ("apply", answer["actionId"], None)
+    assert (action["optimizationId"], action["note"]) == (path.rpartition("/")[2], "without the fourth")
+    again = wire.ask(
+        "POST", f"{path}/apply", {"content": "By hand.", "ifVersionId": applied["versionId"]}
+    ).body
+    assert (again["changed"], again["versionId"]) == (False, answer["versionId"])
+    assert wire.ask("POST", f"/actions/{answer['actionId']}/undo").status == 200
+    assert world.text == TEXTS[1]
+
+
 @covers("POST /actions/{id}/undo")
 def test_an_undo_brings_the_text_back_byte_for_byte(wire, client, world, done):
     path, (_, _, second) = done

@@ -25,7 +25,7 @@ DEFAULTS = {
         "maxIterations": 10,
         # Ours.
         "verificationPasses": 4,
-        "search": "off",
+        "search": "on",
         "simulation": {
             "personaCount": 5,
             "scenariosPerSimulation": 3,

@@ -14,7 +14,7 @@ from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
 from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchEngine, SearchPlan, SearchSetting
 from promptlift.schema.static_html import element, paragraph, root
-from promptlift.schema.texts import LinkText, LongText, not_blank
+from promptlift.schema.texts import LinkText, LongText, PromptText, not_blank
 from promptlift.schema.verdict_sentence import next_call, verdict_sentence
 from promptlift.schema.versions import TextChange
 
@@ -201,6 +201,9 @@ class ApplyRequest(RequestModel):
     """Body of ``POST /optimizations/:id/apply``; without a variant the winner is applied."""
 
     variant_id: LinkText | None = None
+    content: PromptText | None = None
+    """Ours: in place of a variant a text that somebody put together from edits. It becomes the current version as an edit of
+    the prompt does: nothing was measured of it."""
     if_version_id: LinkText | None = None
     """Ours: apply only while this version of the prompt is live, so that no change by others is overwritten unseen."""
     note: LongText | None = None

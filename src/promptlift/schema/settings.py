@@ -65,7 +65,7 @@ class OptimizationSettings(ApiModel):
     verification_passes: int = limits.VERIFICATION_PASSES_DEFAULT
     """Passes after a win that only measure how large the lift is. Ours."""
     search: SearchSetting = SEARCH_DEFAULT
-    """Whether candidates are written in generations, each learning from failures. Ours."""
+    """Whether candidates are written in generations, each learning from failures, where logged conversations failed. Ours."""
     simulation: SimulationSettings = Field(default_factory=SimulationSettings)
 
 

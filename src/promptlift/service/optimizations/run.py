@@ -53,7 +53,7 @@ __all__ = ["OptimizationRun"]
 FAILURES_READ = 300
 ISSUES_SHOWN = 10
 SUMMARIES_SHOWN = 5
-NO_SEARCH = "There was no search: no edit was written that could be tested, or the budget is too small. Variants were written at once."
+NO_SEARCH = "There was no search, so variants were written at once: {reason}"
 
 
 class OptimizationRun(Run):
@@ -163,10 +163,11 @@ class OptimizationRun(Run):
         pool = [(one, weights[one]) for one in order]
         if self._is_gepa or (failures and self._may_search()):
             searching = self._searcher(prior_sd_points=_prior_sd(history), said=said)
-            if searching.begin(pool, self._notes):
+            reason = searching.begin(pool, self._notes)
+            if reason is None:
                 with self.database.read() as connection:
                     return optimizations.variants(connection, row.id)
-            self._notes.append(NO_SEARCH)
+            self._notes.append(NO_SEARCH.format(reason=reason))
         given = self._settings.get("candidates")
         written = (
             given_variants(given)

@@ -83,8 +83,9 @@ class Optimizing(Session):
             one that is decided earlier ends earlier. 0 is as fast as it can be. Offered by the embedded service without a
             language model.
         search
-            ``on`` lets candidates be written in generations that learn from failures, ``off`` writes all variants at once.
-            Default: the account's setting. Offered by the embedded service.
+            ``on`` lets candidates be written in generations that learn from logged failures, where there are any; ``off``
+            writes all variants at once. Default: the account's setting, which is ``on`` in a new account. Offered by the
+            embedded service.
         engine
             Who searches: ``promptlift``, or ``gepa`` for the public package GEPA, which needs the extra ``gepa`` where the
             service runs. Budget, guards and confirmation are the same. Offered by the embedded service.

@@ -44,7 +44,7 @@ class Planning(ConversationTables):
         prompt_id
             A prompt's name or id.
         mode, variants, search
-            As for :meth:`optimize`. Default: the account's settings.
+            As for :meth:`optimize`. Default: the account's settings. Without a conversation that failed there is no search.
         confidence_mode
             ``low``, ``moderate`` or ``high``. Default: the account's setting.
         since, until
@@ -72,12 +72,15 @@ class Planning(ConversationTables):
         mode = settings.optimization_strategy if mode is None else mode
         count = settings.variants_per_generation if variants is None else variants
         confidence = simulation.confidence_mode if confidence_mode is None else confidence_mode
-        chosen = settings.search if search is None else search
+        # A service that names no such setting has no search.
+        usual = settings.search if "search" in settings.model_fields_set else "off"
+        chosen = usual if search is None else search
         if chosen not in ("on", "off"):
             raise ConfigError(f"search must be on or off, not {chosen!r}.")
-        searches = chosen == "on" and count >= _SEARCHES_FROM
-        spending = _spending(settings, mode, count, search=searches)
         conversations = self.conversations(prompt_id, insights=True, since=since, until=until)
+        failed = bool(conversations["task_completed"].eq(False).any())
+        searches = chosen == "on" and count >= _SEARCHES_FROM and failed
+        spending = _spending(settings, mode, count, search=searches)
         table = _headroom(conversations, spending, mode, confidence)
         whole = cast("dict[str, Any]", table.iloc[0].to_dict())
         judged = int(whole["total"])
@@ -104,6 +107,7 @@ class Planning(ConversationTables):
                 findable=findable,
                 gain=known,
                 judged=judged,
+                by_word_lists=_by_word_lists(table),
             ),
             table,
         )
@@ -136,3 +140,10 @@ def _headroom(
         return headroom(conversations, mode=mode, confidence_mode=confidence, pairs=spending.pairs)
     except ValueError as error:
         raise ConfigError(str(error)) from None
+
+
+def _by_word_lists(table: pd.DataFrame) -> bool:
+    """Whether the built-in analyser judged some of the conversations of a headroom table."""
+    from promptlift.analysis.reading import ANALYSER_NOTES, facts_of  # noqa: PLC0415 - pandas loads when it is used
+
+    return facts_of(table).get("analyser") in ANALYSER_NOTES

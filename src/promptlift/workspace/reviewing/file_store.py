@@ -11,6 +11,7 @@ from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import ConnectionFailed, InvalidState, NotFound, ServerError, UnexpectedResponse
 from promptlift.schema.action_log import UndoAnswer
 from promptlift.schema.model import to_wire_time
+from promptlift.schema.optimizations import ApplyAnswer
 from promptlift.schema.reviews import VariantReview
 from promptlift.workspace.reviewing.file import ReviewFile
 from promptlift.workspace.reviewing.store import explained_apply
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from promptlift.client import Client
-    from promptlift.schema.optimizations import ApplyAnswer, StopAnswer
+    from promptlift.schema.optimizations import StopAnswer
 
     Row = dict[str, Any]
 
@@ -66,6 +67,29 @@ class FileReviewStore:
         self._complete(row)
         answer.action_id = row["id"]
         return answer
+
+    def apply_text(
+        self, optimization_id: str, content: str, *, if_version_id: str | None, note: str | None
+    ) -> ApplyAnswer:
+        """Send a text of no variant; the service knows neither versions nor the note."""
+        prompt_id = self._prompt_of(optimization_id)
+        row = self._record(
+            "apply",
+            prompt_id,
+            note,
+            optimizationId=optimization_id,
+            check=lambda current: _check_version(current, if_version_id),
+        )
+        self._carry_out(row, lambda: self._client.prompts.update(prompt_id, content=content))
+        self._complete(row)
+        return ApplyAnswer(
+            success=True,
+            prompt_id=prompt_id,
+            action_id=row["id"],
+            previous_version_id=row["fromVersionId"],
+            version_id=row["toVersionId"],
+            changed=row["fromContent"] != row["toContent"],
+        )
 
     def stop(self, optimization_id: str, reason: str | None, *, note: str | None) -> StopAnswer:
         """Stop an optimization."""
@@ -220,10 +244,19 @@ def _check_undoable(row: Row) -> None:
 
 def _check_unchanged(current: str | None, done: Row) -> None:
     if current != done["toContent"]:
-        raise InvalidState(
-            "The text was changed by someone else in the meantime; read the current version and try again",
-            details={"liveVersionId": _digest(current)},
-        )
+        raise _changed(current)
+
+
+def _check_version(current: str | None, wanted: str | None) -> None:
+    if wanted is not None and _digest(current) != wanted:
+        raise _changed(current)
+
+
+def _changed(current: str | None) -> InvalidState:
+    return InvalidState(
+        "The text was changed by someone else in the meantime; read the current version and try again",
+        details={"liveVersionId": _digest(current)},
+    )
 
 
 def _digest(content: str | None) -> str | None:

@@ -44,6 +44,7 @@ class Reviewing(Session):
         optimization_id: str,
         variant_id: str | None = None,
         *,
+        content: str | None = None,
         if_version_id: str | None = None,
         note: str | None = None,
     ) -> ApplyAnswer:
@@ -55,6 +56,8 @@ class Reviewing(Session):
             A completed optimization.
         variant_id
             The variant; the winner when it is left out.
+        content
+            In place of a variant: a text that somebody put together from the edits of a search. Nothing was measured of it.
         if_version_id
             Only while this version of :meth:`versions` is the current one, so that no change is overwritten
             unseen. Offered by the embedded service.
@@ -66,8 +69,16 @@ class Reviewing(Session):
         InvalidState
             When the optimization is not completed, has no winner and no variant is named, or another version is the
             current one.
+        ConfigError
+            When both a variant and a text are given.
         """
-        return self._reviews().apply(optimization_id, variant_id, if_version_id=if_version_id, note=note)
+        if content is None:
+            return self._reviews().apply(optimization_id, variant_id, if_version_id=if_version_id, note=note)
+        if variant_id is not None:
+            raise ConfigError(
+                "Give variant_id or content, not both: the text is applied in place of a variant."
+            )
+        return self._reviews().apply_text(optimization_id, content, if_version_id=if_version_id, note=note)
 
     def stop(self, optimization_id: str, reason: str | None = None, *, note: str | None = None) -> StopAnswer:
         """Stop an optimization that is queued or running; what was measured stays.

@@ -42,6 +42,11 @@ class ReviewStore(Protocol):
     ) -> ApplyAnswer:
         """Make a variant the current text of the prompt, and record it."""
 
+    def apply_text(
+        self, optimization_id: str, content: str, *, if_version_id: str | None, note: str | None
+    ) -> ApplyAnswer:
+        """Make a text of no variant the current text of the prompt, and record it."""
+
     def stop(self, optimization_id: str, reason: str | None, *, note: str | None) -> StopAnswer:
         """Stop an optimization, and record it."""
 
@@ -98,6 +103,15 @@ class ServiceReviewStore:
         with explained_apply(optimization_id):
             return self._client.optimizations.apply(
                 optimization_id, variant_id=variant_id, if_version_id=if_version_id, note=note
+            )
+
+    def apply_text(
+        self, optimization_id: str, content: str, *, if_version_id: str | None, note: str | None
+    ) -> ApplyAnswer:
+        """Apply a text of no variant; the service records it."""
+        with explained_apply(optimization_id):
+            return self._client.optimizations.apply(
+                optimization_id, content=content, if_version_id=if_version_id, note=note
             )
 
     def stop(self, optimization_id: str, reason: str | None, *, note: str | None) -> StopAnswer:

@@ -38,7 +38,10 @@ class Tooled(AnsweringModel):
         last = messages[-1]["content"]
         if last.startswith("[tool result]"):
             return "It is solved: tomorrow." if "Lyon" in last else "I cannot say."
-        number = int(re.search(r"parcel (\d+)", messages[1]["content"])[1])
+        logged = re.search(r"Where is parcel (\d+)", messages[1]["content"])
+        if logged is None:
+            return "I cannot say."
+        number = int(logged[1])
         if number % 3 == 0:
             return "[tool call] find_parcels({})"
         # Every other one as it was logged, the rest with arguments that never were.
@@ -89,7 +92,7 @@ def log(caller, prompt_id, count=40):
     wait_until(lambda: waiting() == 0, what="all of them are judged", seconds=60)
 
 
-SMALL = {"maxTurns": 1, "personaCount": 5, "scenariosPerSimulation": 4, "maxIterations": 2}
+SMALL = {"maxTurns": 1, "personaCount": 5, "scenariosPerSimulation": 7, "maxIterations": 2}
 
 
 def test_logged_results_are_replayed_and_others_are_made_in_their_likeness(tooled):
@@ -129,10 +132,8 @@ def test_logged_results_are_replayed_and_others_are_made_in_their_likeness(toole
     # The transcript has the call as a logged one has, and the arms of a pair have the same tools.
     _, _, replayed = ways["replayed"][0]
     texts = [message["content"] for message in json.loads(replayed["content"])["messages"]]
-    assert texts[1:3] == [
-        "Let me see.",
-        re.sub(r"\(.*", "", texts[2]) + texts[2][len("[tool call] find_parcel") :],
-    ]
+    number = re.search(r"\d+", texts[0])[0]
+    assert texts[1:3] == ["Let me see.", f'[tool call] find_parcel({{"id": {number}}})']
     by_cell = {}
     for way, several in ways.items():
         for _, said, one in several:
@@ -152,7 +153,6 @@ def test_a_hostile_result_stays_data(tooled):
     prompt_id = caller.prompt()
     log(caller, prompt_id, count=2)
     caller.ended(caller.start(prompt_id, mode="exploratory", variantCount=1, search="off")["id"])
-    said = [messages for messages in model.heard["agent"] if HOSTILE in json.dumps(messages)]
     told = [
         (message["role"], message["content"])
         for messages in model.heard["agent"]
@@ -162,7 +162,6 @@ def test_a_hostile_result_stays_data(tooled):
     assert told
     assert {role for role, _ in told} == {"user"}
     assert all(text.startswith("[tool result] ") for _, text in told)
-    assert said == [] or all(messages[0]["role"] == "system" for messages in said)
     # The person sees neither calls nor results.
     for messages in model.heard.get("persona", []):
         assert "tool" not in json.dumps(messages[1:])

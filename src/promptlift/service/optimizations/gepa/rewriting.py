@@ -89,7 +89,7 @@ class Rewriting(Reflection):
         ]
         return Lesson(parent, content, conversations, found.seen, quotes, found.strangers)
 
-    def write(
+    def rewrite(
         self, name: str, asked: str, lesson: Lesson, search: Search, extract: Callable[[str], str]
     ) -> tuple[Edit, str | None]:
         """Write a text, and say why it may not be tested; ``None`` when it may.

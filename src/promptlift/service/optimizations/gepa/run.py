@@ -68,7 +68,7 @@ class GepaSearching(Searching):
         self._cell_of: dict[int, int] = {}
         self._lesson = Lesson(0, run.prompt.content)
 
-    def begin(self, pool: Sequence[tuple[str, float]], notes: Sequence[str]) -> bool:
+    def begin(self, pool: Sequence[tuple[str, float]], notes: Sequence[str]) -> None:
         """Keep the original, with which GEPA begins.
 
         Raises
@@ -89,7 +89,6 @@ class GepaSearching(Searching):
             )
             optimizations.change(connection, self._row.id, {"pool": orjson.dumps(list(pool)).decode()})
             self._keep(connection, notes)
-        return True
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take what was written so far; the rest comes from running GEPA once more."""
@@ -174,7 +173,7 @@ class GepaSearching(Searching):
         self._asked += 1
         name = f"e{self._asked}"
         earlier = self._earlier.get(name)
-        edit, reason = earlier or self._rewriting.write(name, asked, self._lesson, self._search, extract)
+        edit, reason = earlier or self._rewriting.rewrite(name, asked, self._lesson, self._search, extract)
         if reason is None and edit.text in self._arms:
             reason = SAME_TEXT
         rows = []

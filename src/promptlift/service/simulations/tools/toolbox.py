@@ -22,10 +22,11 @@ CALLS_KEPT: Final = 300
 EXAMPLES: Final = 8
 ARGUMENTS_NAMED: Final = 12
 
-# A name with an underscore or a hump that is called, or that stands in code quotes where tools are spoken of.
+# A name with an underscore or a hump that is called, or that stands in code quotes in a sentence about tools.
 _IDENTIFIER: Final = r"(?:[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]+)+)"
 _CALLED: Final = re.compile(rf"(?<![\w.{{])({_IDENTIFIER})\(")
 _QUOTED: Final = re.compile(rf"`({_IDENTIFIER})`")
+_SENTENCES: Final = re.compile(r"\n|(?<=[.!?;])\s")
 _SPEAKS_OF_TOOLS: Final = re.compile(r"\b(?:tools?|functions?)\b", re.IGNORECASE)
 
 _RULES: Final = """\
@@ -102,9 +103,8 @@ class Toolbox:
 
 def _named_in(prompt: str) -> list[str]:
     called = _CALLED.findall(prompt)
-    quoted = [
-        name for line in prompt.split("\n") if _SPEAKS_OF_TOOLS.search(line) for name in _QUOTED.findall(line)
-    ]
+    spoken_of = filter(_SPEAKS_OF_TOOLS.search, _SENTENCES.split(prompt))
+    quoted = [name for sentence in spoken_of for name in _QUOTED.findall(sentence)]
     return list(dict.fromkeys([*called, *quoted]))
 
 
