@@ -9,12 +9,13 @@ from promptlift.schema.limits import PLANS
 from promptlift.schema.settings import Settings
 from support import shapes
 from support.shapes import differences
+from support.shapes.account import ACCOUNT, SETTINGS, USAGE
 
 
 @covers("GET /settings")
 def test_get_settings(wire, client):
     body = wire.get("/settings")
-    assert differences(body, shapes.SETTINGS) == []
+    assert differences(body, SETTINGS) == []
     defaults = Settings().model_dump(mode="json", by_alias=True, exclude_none=True)
     defaults["general"]["name"] = "Agreement"
     assert body == defaults
@@ -27,7 +28,7 @@ def test_update_settings(wire, client):
     change = {"general": {"kpis": "CSAT ↑", "name": "Neu"}, "optimization": {"simulation": {"maxTurns": 1}}}
     answer = wire.ask("PATCH", "/settings", change)
     assert answer.status == 200
-    assert differences(answer.body, {"success": shapes.flag, "settings": shapes.SETTINGS}) == []
+    assert differences(answer.body, {"success": shapes.flag, "settings": SETTINGS}) == []
     before["general"] |= change["general"]
     before["optimization"]["simulation"]["maxTurns"] = 1
     assert answer.body == {"success": True, "settings": before}
@@ -49,7 +50,7 @@ def test_an_empty_change_of_settings_changes_nothing(wire):
 def test_account(new_account, connect, plan):
     wire = new_account(plan)
     body = wire.get("/account")
-    assert differences(body, shapes.ACCOUNT) == []
+    assert differences(body, ACCOUNT) == []
     assert body["id"] == wire.account
     assert body["plan"] == {
         "name": plan,
@@ -72,7 +73,7 @@ def test_usage(new_account, connect, plan):
     wire.log(prompt_id)
     wire.log(prompt_id)
     body = wire.get("/usage")
-    assert differences(body, shapes.USAGE) == []
+    assert differences(body, USAGE) == []
     assert body["period"]["start"][8:] == "01T00:00:00.000Z"
     assert body["period"]["end"][8:] == "01T00:00:00.000Z"
     assert body["period"]["start"] < wire.get(f"/prompts/{prompt_id}")["createdAt"] < body["period"]["end"]

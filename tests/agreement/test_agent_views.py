@@ -13,6 +13,7 @@ from promptlift import plots
 from support import shapes
 from support.drawn import words
 from support.shapes import differences
+from support.shapes.prompts import AGENT_EXTRAS, INSIGHTS_VIEW, STEP_FAILURES
 from support.shared_data import load, needs_shared
 
 AGENTS = ("tau2-airline", "tau2-retail")
@@ -58,7 +59,7 @@ def test_failing_steps_of_two_real_agents_with_what_was_said(real):
     wire, agents = real
     for name, agent in agents.items():
         view = wire.get(f"/agents/{agent}/step-failures")
-        assert differences(view, {"agentId": shapes.text, **shapes.STEP_FAILURES}) == []
+        assert differences(view, {"agentId": shapes.text, **STEP_FAILURES}) == []
         assert view["conversations"] == view["analysed"] == EACH // 2
         assert view["totalFailures"] == sum(step["failures"] for step in view["steps"]) > 0
         tools = {step["step"] for step in view["steps"] if step["step"].startswith("tool:")}
@@ -79,7 +80,7 @@ def test_insights_of_real_agents_rank_them_and_share_their_issues(real):
     wire, agents = real
     views = {name: wire.get(f"/agents/{agent}/insights") for name, agent in agents.items()}
     for name, view in views.items():
-        shape = {"agentId": shapes.text, **shapes.INSIGHTS_VIEW, **shapes.AGENT_EXTRAS}
+        shape = {"agentId": shapes.text, **INSIGHTS_VIEW, **AGENT_EXTRAS}
         assert differences(view, shape) == []
         metrics = view["metrics"]
         completion = metrics["taskCompletion"]

@@ -6,9 +6,9 @@ import pytest
 
 from agreement.covered import covers, same
 from promptlift.service.store import changes, conversations
-from support import shapes
 from support.service_process import wait_until
 from support.shapes import differences
+from support.shapes.conversations import CONVERSATION_DELETED
 from support.wire import SPECIFIED
 
 EVER = "1970-01-01T00:00:00.000Z"
@@ -67,7 +67,7 @@ def test_deleted_conversations_are_listed(wire, client, database):
         changes.note_deleted(connection, [conversations.find(connection, wire.account, one)])
     body = wire.get(f"/conversations/deleted?deletedSince={as_of}&{wire.scheme.link}={prompt_id}")
     assert ids(body) == [one]
-    assert differences(body["data"][0], shapes.CONVERSATION_DELETED) == []
+    assert differences(body["data"][0], CONVERSATION_DELETED) == []
     found = client.conversations.deleted(deleted_since=as_of)
     assert same(found.data[0], body["data"][0])
     assert client.conversations.deleted(deleted_since=found.as_of).data == []

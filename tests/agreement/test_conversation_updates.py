@@ -12,9 +12,9 @@ from sqlalchemy import select
 from agreement.covered import both, covers, same
 from promptlift import errors
 from promptlift.service.store.tables import events
-from support import shapes
 from support.service_process import wait_until
 from support.shapes import differences
+from support.shapes.conversations import CONVERSATION_KNOWN, CONVERSATION_LISTED
 
 ASKED = "User: How do I reset my password?"
 SOLVED = f"{ASKED}\nAssistant: Click on Forgot password.\nUser: Great, that worked, thank you!"
@@ -47,7 +47,7 @@ def test_update_conversation(wire, client):
         "PATCH", f"/conversations/{one}", {"content": timed(0, 4, 9), "status": "completed", "unknown": 1}
     )
     assert answer.status == 200
-    assert differences(answer.body, shapes.CONVERSATION_LISTED) == []
+    assert differences(answer.body, CONVERSATION_LISTED) == []
     kept = wire.get(f"/conversations/{one}")
     assert kept["content"] == timed(0, 4, 9)
     assert (kept["status"], kept["sourceId"]) == ("completed", "s-1")
@@ -143,7 +143,7 @@ def test_lookup_conversations(wire, client):
         ]
     }
     for item in answer.body["data"]:
-        assert differences(item, shapes.CONVERSATION_KNOWN) == []
+        assert differences(item, CONVERSATION_KNOWN) == []
     found = client.conversations.lookup(prompt_id, ids=body["ids"], source_ids=body["sourceIds"])
     assert same(found, answer.body)
     assert wire.ask("POST", path, {}).body == {"data": []}

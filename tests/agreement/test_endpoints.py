@@ -10,6 +10,18 @@ import pytest
 from agreement.covered import both, covers, same
 from support import shapes
 from support.shapes import differences
+from support.shapes.conversations import CONVERSATION, CONVERSATION_CREATED, CONVERSATION_LISTED, INSIGHTS
+from support.shapes.prompts import (
+    AGENT_EXTRAS,
+    COMPLETION,
+    INSIGHTS_VIEW,
+    PROMPT,
+    PROMPT_CREATED,
+    PROMPT_LISTED,
+    PROMPT_UPDATED,
+    STATUS_VIEW,
+    STEP_FAILURES,
+)
 
 HAPPY = "User: How do I reset my password?\nAssistant: Click on Forgot password.\nUser: Great, that worked, thank you!"
 ANGRY = "User: This is terrible, it never works!\nAssistant: I cannot help with that.\nUser: Awful. I want a human."
@@ -58,7 +70,7 @@ def test_create_prompt(wire, client, root):
     }
     answer = wire.ask("POST", root, sent)
     assert answer.status == 201
-    assert differences(answer.body, shapes.PROMPT_CREATED) == []
+    assert differences(answer.body, PROMPT_CREATED) == []
     assert answer.body["status"] == "active"
     kept = wire.get(f"{root}/{answer.body['id']}")
     assert {**kept, **sent} == kept
@@ -88,7 +100,7 @@ def test_list_prompts(wire, client, root):
     assert set(body) == {"data", "pagination"}
     assert [item["id"] for item in body["data"]] == ids[::-1]
     for item in body["data"]:
-        assert differences(item, shapes.PROMPT_LISTED) == []
+        assert differences(item, PROMPT_LISTED) == []
     assert body["pagination"] == {"total": 3, "limit": 20, "offset": 0}
     assert same(client.prompts.list(), body)
     tagged = wire.get(f"{root}?tags=t0&limit=1&offset=1&status=active")
@@ -105,7 +117,7 @@ def test_list_prompts_with_their_completion(wire, client, root, judged):
     body = wire.get(f"{root}?includeCompletion=true")
     assert [item["id"] for item in body["data"]] == [empty, prompt_id]
     for item in body["data"]:
-        assert differences(item, {**shapes.PROMPT_LISTED, "completion": shapes.COMPLETION}) == []
+        assert differences(item, {**PROMPT_LISTED, "completion": COMPLETION}) == []
     assert same(client.prompts.list(include_completion=True), body)
     nothing, some = (item["completion"] for item in body["data"])
     status = wire.get(f"{root}/{prompt_id}/status") if wire.scheme.name == "prompt" else None
@@ -132,7 +144,7 @@ def test_get_prompt(wire, client, root):
     ):
         prompt_id = wire.add_prompt(**fields)
         body = wire.get(f"{root}/{prompt_id}")
-        assert differences(body, shapes.PROMPT) == []
+        assert differences(body, PROMPT) == []
         assert {**body, **fields} == body
         assert same(client.prompts.get(prompt_id), body)
 
@@ -149,7 +161,7 @@ def test_update_prompt(wire, client, root):
     before = wire.get(f"{root}/{prompt_id}")
     answer = wire.ask("PATCH", f"{root}/{prompt_id}", {"name": "New", "temperature": None, "status": "draft"})
     assert answer.status == 200
-    assert differences(answer.body, shapes.PROMPT_UPDATED) == []
+    assert differences(answer.body, PROMPT_UPDATED) == []
     after = wire.get(f"{root}/{prompt_id}")
     assert after == {
         **before,
@@ -190,7 +202,7 @@ def test_delete_prompt(wire, client, root):
 def test_prompt_status(wire, client, root, judged):
     prompt_id, _ = judged
     body = wire.get(f"{root}/{prompt_id}/status")
-    assert differences(body, shapes.STATUS_VIEW) == []
+    assert differences(body, STATUS_VIEW) == []
     assert body["id"] == prompt_id
     assert body["metrics"]["conversationCount"] == 3
     assert 0 <= body["metrics"]["taskCompletionRate"] <= 100
@@ -202,7 +214,7 @@ def test_prompt_status(wire, client, root, judged):
 def test_prompt_status_without_conversations(wire, client, root):
     prompt_id = wire.add_prompt()
     body = wire.get(f"{root}/{prompt_id}/status")
-    assert differences(body, shapes.STATUS_VIEW) == []
+    assert differences(body, STATUS_VIEW) == []
     assert body["metrics"] == {"conversationCount": 0, "taskCompletionRate": None, "avgSentiment": None}
     assert same(client.prompts.status(prompt_id), body)
 
@@ -212,9 +224,9 @@ def test_prompt_status_without_conversations(wire, client, root):
 def test_prompt_insights(wire, client, root, judged, query, days):
     prompt_id, ids = judged
     body = wire.get(f"{root}/{prompt_id}/insights{query}")
-    shape = {wire.scheme.link: shapes.text, **shapes.INSIGHTS_VIEW}
+    shape = {wire.scheme.link: shapes.text, **INSIGHTS_VIEW}
     if wire.scheme.name == "agent":
-        shape |= shapes.AGENT_EXTRAS
+        shape |= AGENT_EXTRAS
     assert differences(body, shape) == []
     assert body[wire.scheme.link] == prompt_id
     # "all" begins with the first conversation, which started a little more than two days ago.
@@ -287,7 +299,7 @@ def wait_for_newer(wire, before):
 def test_step_failures(wire, client, root, judged):
     prompt_id, ids = judged
     body = wire.get(f"{root}/{prompt_id}/step-failures")
-    assert differences(body, {wire.scheme.link: shapes.text, **shapes.STEP_FAILURES}) == []
+    assert differences(body, {wire.scheme.link: shapes.text, **STEP_FAILURES}) == []
     assert body["period"]["days"] == 30
     assert [(one["turn"], one["reached"]) for one in body["turns"]] == [(1, 3), (2, 2)]
     assert body["conversations"] == body["analysed"] == 3
@@ -317,7 +329,7 @@ def test_create_conversation(wire, client):
     }
     answer = wire.ask("POST", "/conversations", sent)
     assert answer.status == 201
-    assert differences(answer.body, {**shapes.CONVERSATION_CREATED, link: shapes.text}) == []
+    assert differences(answer.body, {**CONVERSATION_CREATED, link: shapes.text}) == []
     assert (answer.body[link], answer.body["status"]) == (prompt_id, "in_progress")
     again = wire.ask("POST", "/conversations", sent)
     assert (again.status, again.body) == (200, answer.body)
@@ -353,7 +365,7 @@ def test_list_conversations(wire, client, judged):
     assert set(body) == {"data", "pagination"}
     assert differences(body["pagination"], shapes.PAGINATION) == []
     for item in body["data"]:
-        assert differences(item, shapes.CONVERSATION_LISTED) == []
+        assert differences(item, CONVERSATION_LISTED) == []
     assert [item["id"] for item in body["data"]] == ids[::-1]
     assert body["pagination"] == {"total": 3, "limit": 20, "offset": 0}
     assert same(client.conversations.list(), body)
@@ -373,9 +385,7 @@ def test_list_conversations_with_insights_and_content(wire, client, judged):
     _, ids = judged
     body = wire.get("/conversations?includeInsights=true&includeContent=true")
     for item in body["data"]:
-        assert (
-            differences(item, {k: v for k, v in shapes.CONVERSATION.items() if k != "idempotencyKey"}) == []
-        )
+        assert differences(item, {k: v for k, v in CONVERSATION.items() if k != "idempotencyKey"}) == []
         assert item["insights"] == wire.get(f"/conversations/{item['id']}/insights")
     assert body["data"][2]["content"] == HAPPY
     assert same(client.conversations.list(include_insights=True, include_content=True), body)
@@ -387,7 +397,7 @@ def test_get_conversation(wire, client, judged):
     prompt_id, ids = judged
     for one, content in zip(ids, (HAPPY, ANGRY), strict=False):
         body = wire.get(f"/conversations/{one}")
-        assert differences(body, shapes.CONVERSATION) == []
+        assert differences(body, CONVERSATION) == []
         assert (body["promptId"], body["agentId"]) == (prompt_id, prompt_id)
         assert body["content"] == content
         assert body["insights"]["conversationId"] == one
@@ -411,7 +421,7 @@ def test_conversation_insights(wire, client, judged):
     _, ids = judged
     for one in ids:
         body = wire.get(f"/conversations/{one}/insights")
-        assert differences(body, shapes.INSIGHTS) == []
+        assert differences(body, INSIGHTS) == []
         assert body["conversationId"] == one
         assert -1 <= body["sentimentScore"] <= 1
         assert 0 <= body["quality"] <= 100

@@ -80,6 +80,9 @@ def test_insights_are_there_soon_after_the_log_request(wire):
         what="insights of one conversation",
         seconds=10,
     )
+    row = wire.get(f"/conversations/{conversation}")
+    assert (row["hasInsights"], row["insightsError"]) == (True, None)
+    assert row["insights"]["conversationId"] == conversation
 
 
 def test_a_slow_judge_holds_nothing_up_and_its_insights_come_in_the_end(start_service):

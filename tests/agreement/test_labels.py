@@ -11,9 +11,9 @@ from agreement.covered import covers, same
 from promptlift.errors import ValidationError
 from promptlift.service.store import old_conversations
 from promptlift.service.store.tables import conversations
-from support import shapes
 from support.hostile import ENCODABLE
 from support.shapes import differences
+from support.shapes.judges import LABEL
 
 
 def label(conversation_id, **values):
@@ -47,7 +47,7 @@ def test_labels_are_kept_and_read(wire, client, two):
     )
     assert answer.status == 200
     for one in answer.body["data"]:
-        assert differences(one, shapes.LABEL) == []
+        assert differences(one, LABEL) == []
     one, other = answer.body["data"]
     assert (one["chance"], one["drawId"], one["labelledAt"]) == (0.25, "draw_1", "2026-11-01T08:00:00.000Z")
     assert (other["chance"], other["drawId"], other["optimizationId"]) == (None, None, None)

@@ -13,6 +13,10 @@ from support import shapes
 from support.answering_model import PROMPT
 from support.optimizing import ended, make_tiny, start, tiny, win
 from support.shapes import differences
+from support.shapes.account import USAGE
+from support.shapes.deployments import DEPLOYMENT, REGRESSION_TEST
+from support.shapes.optimizations import OPTIMIZATION, SIMULATION
+from support.shapes.prompts import STATUS_VIEW
 
 # "settings" and "results" are objects of our own making; the other fields are the specification's, no more and no less.
 STARTED = {
@@ -163,9 +167,9 @@ def test_a_regression_test_is_told_with_its_scenarios(answering):
         lambda: wire.get(found.path)["deployment"]["state"] != "testing", what="the regression test ends"
     )
     whole = wire.get(found.path)
-    assert differences(whole["deployment"], shapes.DEPLOYMENT) == []
-    assert differences(whole["deployment"]["regressionTest"], shapes.REGRESSION_TEST) == []
-    assert differences(whole, shapes.OPTIMIZATION) == []
+    assert differences(whole["deployment"], DEPLOYMENT) == []
+    assert differences(whole["deployment"]["regressionTest"], REGRESSION_TEST) == []
+    assert differences(whole, OPTIMIZATION) == []
     (tested,) = [
         data for kind, _, data in outbox(answering.database, wire) if kind == "regression_test.completed"
     ]
@@ -177,7 +181,7 @@ def test_a_regression_test_is_told_with_its_scenarios(answering):
     held = wire.get(f"{found.path}/simulations?stage=regression&limit=100")["data"]
     assert held
     for item in held:
-        assert differences(item, shapes.SIMULATION) == []
+        assert differences(item, SIMULATION) == []
 
 
 def test_usage_counts_what_was_asked_for_and_what_runs(answering, held_model):
@@ -190,7 +194,7 @@ def test_usage_counts_what_was_asked_for_and_what_runs(answering, held_model):
         wire.ask("POST", f"/optimizations/{one}/stop")
     # What was stopped was used.
     assert wire.get("/usage")["optimizations"] == {"used": 11, "limit": 50, "running": 0}
-    assert differences(wire.get("/usage"), shapes.USAGE) == []
+    assert differences(wire.get("/usage"), USAGE) == []
 
 
 def test_tokens_of_a_run_are_in_the_usage_of_its_account(answering):
@@ -209,7 +213,7 @@ def test_the_status_of_a_prompt_says_what_its_optimizations_do(answering, held_m
     for prompt_id, state in ((busy, "running"), (waiting, "queued"), (idle, "idle")):
         for segment in ("prompts", "agents"):
             body = wire.get(f"/{segment}/{prompt_id}/status")
-            assert differences(body, shapes.STATUS_VIEW) == []
+            assert differences(body, STATUS_VIEW) == []
             assert (body["optimizationState"], body["lastOptimized"]) == (state, None)
         assert same(connect(wire).prompts.status(prompt_id), body)
     for one in ids[::-1]:

@@ -11,6 +11,21 @@ from support.answering_model import PROMPT
 from support.optimizing import brief, ended, make_tiny, start, tiny
 from support.service_process import wait_until
 from support.shapes import differences
+from support.shapes.optimizations import (
+    APPLIED,
+    OPTIMIZATION,
+    OPTIMIZATION_ASKED_FOR,
+    OPTIMIZATION_LISTED,
+    ORIGINAL,
+    RESULTS,
+    RESULTS_MEASURED,
+    RESULTS_PREPARING,
+    SIMULATION,
+    STOPPED,
+    VARIANT,
+    WINNER,
+)
+from support.shapes.prompts import VERSION
 
 INTENT = {"targetImprovements": ["Ask less ☎", "Be brief."], "hypothesis": "Short answers help."}
 
@@ -34,7 +49,7 @@ def test_create_optimization(wire, client):
     }
     answer = wire.ask("POST", "/optimizations", sent)
     assert answer.status == 201
-    assert differences(answer.body, {**shapes.OPTIMIZATION_ASKED_FOR, link: shapes.text}) == []
+    assert differences(answer.body, {**OPTIMIZATION_ASKED_FOR, link: shapes.text}) == []
     assert {name: answer.body[name] for name in (link, "status", "mode", "variantCount", "rehearsal")} == {
         link: prompt_id,
         "status": "running",
@@ -108,7 +123,7 @@ def test_list_optimizations(wire, client):
     assert body["pagination"] == {"total": 3, "limit": 10, "offset": 0}
     assert [item["id"] for item in body["data"]] == ids[::-1]
     for item in body["data"]:
-        assert differences(item, shapes.OPTIMIZATION_LISTED) == []
+        assert differences(item, OPTIMIZATION_LISTED) == []
         assert item == brief(wire.get(f"/optimizations/{item['id']}"))
     assert same(client.optimizations.list(), body)
     wanted = wire.get(f"/optimizations?{wire.scheme.link}={first}&status=completed&limit=1&offset=1")
@@ -123,7 +138,7 @@ def test_list_optimizations(wire, client):
 @covers("GET /optimizations/{id}")
 def test_get_an_optimization_with_a_winner(won, connect):
     body = won.wire.get(won.path)
-    assert differences(body, {**shapes.OPTIMIZATION, "results": shapes.RESULTS}) == []
+    assert differences(body, {**OPTIMIZATION, "results": RESULTS}) == []
     assert (body["promptId"], body["agentId"]) == (won.prompt_id, won.prompt_id)
     assert body["createdAt"] <= body["startedAt"] < body["completedAt"]
     results = body["results"]
@@ -140,7 +155,7 @@ def test_get_an_optimization_with_a_winner(won, connect):
 
 def test_get_an_optimization_without_a_winner(wire, client):
     body = tiny(wire)
-    assert differences(body, shapes.OPTIMIZATION) == []
+    assert differences(body, OPTIMIZATION) == []
     results = body["results"]
     assert (results["winnerSelected"], results["winningVariantId"]) == (False, None)
     assert results["explanation"]
@@ -154,14 +169,14 @@ def test_get_one_that_runs_one_that_waits_and_one_that_was_stopped(answering, he
     made = [start(wire, prompt_id, variantCount=1) for _ in range(11)]
     assert [one["status"] for one in made] == ["running"] * 10 + ["queued"]
     running, waiting = (wire.get(f"/optimizations/{made[at]['id']}") for at in (0, 10))
-    unmeasured = {**shapes.OPTIMIZATION, "results": shapes.RESULTS_PREPARING}
+    unmeasured = {**OPTIMIZATION, "results": RESULTS_PREPARING}
     assert differences(running, unmeasured) == []
     assert (running["status"], running["completedAt"]) == ("running", None)
     progress = running["results"]["progress"]
     assert (progress["stage"], progress["passesDone"], progress["fraction"]) == ("preparing", 0, 0)
     assert progress["conversationsMax"] > 0
     null = shapes.one_of(None)
-    assert differences(waiting, {**shapes.OPTIMIZATION, "results": null, "startedAt": null}) == []
+    assert differences(waiting, {**OPTIMIZATION, "results": null, "startedAt": null}) == []
     assert waiting["status"] == "queued"
     listed = {one["id"]: one for one in wire.get("/optimizations?limit=100")["data"]}
     for whole in (running, waiting):
@@ -189,20 +204,20 @@ def test_get_one_that_has_measured_something(answering, connect):
         wait_until(lambda: wire.get(path)["results"].get("variantsTested"), what="one pass is measured")
         body = wire.get(path)
         assert body["status"] == "running"
-        assert differences(body, {**shapes.OPTIMIZATION, "results": shapes.RESULTS_MEASURED}) == []
+        assert differences(body, {**OPTIMIZATION, "results": RESULTS_MEASURED}) == []
         assert 0 < body["results"]["progress"]["fraction"] < 1
         (listed,) = wire.get("/optimizations?status=running")["data"]
-        assert differences(listed, {**shapes.OPTIMIZATION_LISTED, "results": shapes.RESULTS_MEASURED}) == []
+        assert differences(listed, {**OPTIMIZATION_LISTED, "results": RESULTS_MEASURED}) == []
         original, *others = wire.get(f"{path}/variants")["data"]
-        assert differences(original, shapes.ORIGINAL) == []
+        assert differences(original, ORIGINAL) == []
         for one in others:
-            assert differences(one, shapes.VARIANT) == []
+            assert differences(one, VARIANT) == []
     finally:
         answering.model.delay = 0.0
     client = connect(wire)
     assert client.optimizations.stop(made["id"]).status == "stopped"
     stopped = wire.get(path)
-    assert differences(stopped, {**shapes.OPTIMIZATION, "results": shapes.RESULTS}) == []
+    assert differences(stopped, {**OPTIMIZATION, "results": RESULTS}) == []
     assert (stopped["results"]["winnerSelected"], stopped["results"]["reason"]) == (False, "stopped")
     assert stopped["stopReason"] is None
     assert same(client.optimizations.get(made["id"]), stopped)
@@ -213,9 +228,9 @@ def test_list_variants(won, connect):
     body = won.wire.get(f"{won.path}/variants")
     assert set(body) == {"data"}
     original, winner, other = body["data"]
-    assert differences(original, shapes.ORIGINAL) == []
-    assert differences(winner, shapes.WINNER) == []
-    assert differences(other, shapes.VARIANT) == []
+    assert differences(original, ORIGINAL) == []
+    assert differences(winner, WINNER) == []
+    assert differences(other, VARIANT) == []
     assert [one["number"] for one in body["data"]] == [0, 1, 2]
     assert [one["isOriginal"] for one in body["data"]] == [True, False, False]
     assert original["content"] == PROMPT
@@ -238,7 +253,7 @@ def test_list_simulations(won, connect):
     assert body["pagination"] == {"total": total, "limit": 20, "offset": 0}
     assert len(body["data"]) == 20
     for item in body["data"]:
-        assert differences(item, shapes.SIMULATION) == []
+        assert differences(item, SIMULATION) == []
     assert same(client.optimizations.simulations(won.id), body)
     whole = [
         one for at in range(0, total + 100, 100) for one in wire.get(f"{path}?limit=100&offset={at}")["data"]
@@ -275,13 +290,11 @@ def test_simulations_carry_their_transcript_where_it_is_asked_for(won, connect):
     wire = won.wire
     body = wire.get(f"{won.path}/simulations?includeContent=true&limit=3")
     for item in body["data"]:
-        assert differences(item, {**shapes.SIMULATION, "content": shapes.text}) == []
+        assert differences(item, {**SIMULATION, "content": shapes.text}) == []
         messages = json.loads(item["content"])["messages"]
         assert messages[0] == {"role": "user", "content": item["scenario"]["opening"]}
     assert same(connect(wire).optimizations.simulations(won.id, include_content=True, limit=3), body)
-    assert wire.get(f"{won.path}/simulations?includeContent=false")["data"][0].keys() == set(
-        shapes.SIMULATION
-    )
+    assert wire.get(f"{won.path}/simulations?includeContent=false")["data"][0].keys() == set(SIMULATION)
 
 
 @covers("POST /optimizations/{id}/apply")
@@ -292,13 +305,13 @@ def test_apply_the_winner_and_a_named_variant(won, connect):
     before = wire.get(f"/prompts/{won.prompt_id}/versions")["data"][0]["id"]
     answer = wire.ask("POST", f"{won.path}/apply")
     assert answer.status == 200
-    assert differences(answer.body, shapes.APPLIED) == []
+    assert differences(answer.body, APPLIED) == []
     assert (answer.body["success"], answer.body["appliedVariantId"]) == (True, winner["id"])
     assert answer.body["promptId"] == answer.body["agentId"] == won.prompt_id
     assert (answer.body["previousVersionId"], answer.body["changed"]) == (before, True)
     assert text_of(wire, won.prompt_id) == winner["content"]
     body = wire.get(won.path)
-    assert differences(body, shapes.OPTIMIZATION) == []
+    assert differences(body, OPTIMIZATION) == []
     # "status unchanged"
     assert (body["status"], body["deployment"]["state"]) == ("completed", "live")
     assert (body["deployment"]["variantId"], body["deployment"]["origin"]) == (winner["id"], "manual")
@@ -317,7 +330,7 @@ def test_apply_the_winner_and_a_named_variant(won, connect):
     versions = wire.get(f"/prompts/{won.prompt_id}/versions")["data"]
     assert [one["variantId"] for one in versions[:3]] == [original["id"], other["id"], winner["id"]]
     for one in versions:
-        assert differences(one, shapes.VERSION) == []
+        assert differences(one, VERSION) == []
 
 
 def test_every_form_of_no_body_applies_the_winner(won):
@@ -332,7 +345,7 @@ def test_stop(wire, client):
     made = [start(wire, prompt_id, mode="validation", variantCount=5) for _ in range(3)]
     answer = wire.ask("POST", f"/optimizations/{made[0]['id']}/stop", {"reason": "Enough\r\nseen ☎ "})
     assert answer.status == 200
-    assert differences(answer.body, shapes.STOPPED) == []
+    assert differences(answer.body, STOPPED) == []
     assert (answer.body["success"], answer.body["status"]) == (True, "stopped")
     found = wire.get(f"/optimizations/{made[0]['id']}")
     assert (found["status"], found["stopReason"]) == ("stopped", "Enough\r\nseen ☎ ")
@@ -351,7 +364,7 @@ def test_a_failed_one_says_why(answering, connect):
         found = ended(wire, start(wire, wire.add_prompt())["id"])
     finally:
         answering.model.fault = None
-    assert differences(found, {**shapes.OPTIMIZATION, "results": shapes.one_of(None)}) == []
+    assert differences(found, {**OPTIMIZATION, "results": shapes.one_of(None)}) == []
     assert found["status"] == "failed"
     assert found["failure"]
     assert same(connect(wire).optimizations.get(found["id"]), found)

@@ -6,9 +6,9 @@ import pytest
 
 from agreement.covered import covers, same
 from promptlift.service.simulations.personas import library
-from support import shapes
 from support.hostile import ENCODABLE
 from support.shapes import differences
+from support.shapes.optimizations import PERSONA
 
 ANNA = {"name": "Anna ☎", "description": "Is in a hurry.\r\nSays so. "}
 
@@ -28,7 +28,7 @@ def add(wire, **changes):
 @covers("POST /personas")
 def test_create_persona(wire, client):
     body = add(wire)
-    assert differences(body, shapes.PERSONA) == []
+    assert differences(body, PERSONA) == []
     assert {**body, **ANNA} == body
     assert (body["builtIn"], body["createdAt"] is None) == (False, False)
     created = client.personas.create(**ANNA)
@@ -43,7 +43,7 @@ def test_list_personas(wire, client):
     assert set(body) == {"data", "pagination"}
     assert body["pagination"] == {"total": 3 + len(library()), "limit": 100, "offset": 0}
     for item in body["data"]:
-        assert differences(item, shapes.PERSONA) == []
+        assert differences(item, PERSONA) == []
     assert [one["id"] for one in body["data"]] == [*ids[::-1], *(one.id for one in library())][:100]
     assert [one["builtIn"] for one in body["data"][:4]] == [False, False, False, True]
     assert same(client.personas.list(), body)
@@ -61,7 +61,7 @@ def test_list_personas(wire, client):
 def test_get_persona(wire, client):
     for persona_id in (add(wire)["id"], library()[0].id):
         body = wire.get(f"/personas/{persona_id}")
-        assert differences(body, shapes.PERSONA) == []
+        assert differences(body, PERSONA) == []
         assert same(client.personas.get(persona_id), body)
 
 

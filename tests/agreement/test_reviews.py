@@ -10,10 +10,10 @@ import pytest
 from agreement.covered import covers, same
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.store import accounts
-from support import shapes
 from support.deployed import ORIGINAL, TEXTS, World
 from support.hostile import ENCODABLE
 from support.shapes import differences
+from support.shapes.optimizations import ACTION, REVIEW, UNDONE
 from support.wire import Wire
 
 
@@ -49,7 +49,7 @@ def test_say_and_read_what_people_think(wire, client, done):
         "PATCH", f"{path}/review", {"variantId": second, "verdict": "keep", "note": "☎ \r\n ok "}
     )
     assert answer.status == 200
-    assert differences(answer.body, shapes.REVIEW) == []
+    assert differences(answer.body, REVIEW) == []
     assert answer.body | {"verdict": "keep", "note": "☎ \r\n ok "} == answer.body
     changed = client.reviews.update(path.rpartition("/")[2], variant_id=original, verdict="reject")
     assert (changed.verdict, changed.note) == ("reject", None)
@@ -101,7 +101,7 @@ def test_every_action_leaves_a_row(wire, client, world, done):
     body = wire.get("/actions")
     assert body["pagination"] == {"total": 4, "limit": 20, "offset": 0}
     for item in body["data"]:
-        assert differences(item, shapes.ACTION) == []
+        assert differences(item, ACTION) == []
         assert item["promptId"] == item["agentId"] == world.prompt_id
     stop, restore, nothing, apply = body["data"]
     assert [one["kind"] for one in body["data"]] == ["stop", "restore", "apply", "apply"]
@@ -129,6 +129,37 @@ def test_every_action_leaves_a_row(wire, client, world, done):
     )
 
 
+def test_a_text_of_no_variant_is_applied_as_an_edit_that_is_logged_and_undone(wire, world, done):
+    path, (_, first, _) = done
+    applied = wire.ask("POST", f"{path}/apply", {"variantId": first}).body
+    refused = wire.ask(
+        "POST", f"{path}/apply", {"content": "By hand.", "ifVersionId": applied["previousVersionId"]}
+    )
+    assert (refused.status, refused.error["code"]) == (409, "INVALID_STATE")
+    assert refused.error["details"]["liveVersionId"] == applied["versionId"]
+    assert wire.ask("POST", f"{path}/apply", {"content": "By hand.", "variantId": first}).status == 400
+    assert world.text == TEXTS[1]
+    assert wire.get("/actions")["pagination"]["total"] == 1
+    body = {"content": "By hand.", "ifVersionId": applied["versionId"], "note": "without the fourth"}
+    answer = wire.ask("POST", f"{path}/apply", body).body
+    assert (answer["appliedVariantId"], answer["changed"]) == (None, True)
+    assert world.text == "By hand."
+    assert world.versions()[-1] == ("updated", "By hand.")
+    assert world.events()[-1][1]["updateType"] == "manual"
+    # Nothing of the variant is live any more, and nothing was measured of what is.
+    assert world.states(path.rpartition("/")[2]) == ["superseded"]
+    action = wire.get("/actions")["data"][0]
+    assert differences(action, ACTION) == []
+    assert (action["kind"], action["id"], action["variantId"]) == ("apply", answer["actionId"], None)
+    assert (action["optimizationId"], action["note"]) == (path.rpartition("/")[2], "without the fourth")
+    again = wire.ask(
+        "POST", f"{path}/apply", {"content": "By hand.", "ifVersionId": applied["versionId"]}
+    ).body
+    assert (again["changed"], again["versionId"]) == (False, answer["versionId"])
+    assert wire.ask("POST", f"/actions/{answer['actionId']}/undo").status == 200
+    assert world.text == TEXTS[1]
+
+
 @covers("POST /actions/{id}/undo")
 def test_an_undo_brings_the_text_back_byte_for_byte(wire, client, world, done):
     path, (_, _, second) = done
@@ -136,7 +167,7 @@ def test_an_undo_brings_the_text_back_byte_for_byte(wire, client, world, done):
     other = wire.ask("POST", f"{path}/apply", {"variantId": second}).body
     answer = wire.ask("POST", f"/actions/{other['actionId']}/undo", {"note": "worse"})
     assert answer.status == 200
-    assert differences(answer.body, shapes.UNDONE) == []
+    assert differences(answer.body, UNDONE) == []
     assert world.text == TEXTS[1]
     assert world.versions()[-1] == ("restored", TEXTS[1])
     undo, undone, first = wire.get("/actions")["data"]

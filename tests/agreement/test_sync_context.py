@@ -9,10 +9,10 @@ import pytest
 
 from agreement.covered import covers
 from promptlift.errors import ValidationError
-from support import shapes
 from support.private_addresses import FORMS
 from support.service_process import wait_until
 from support.shapes import differences
+from support.shapes.account import SYNC_CONTEXT
 from support.stub_endpoint import Say, completion
 from support.website import COMPANY_PAGE, a_website, redirect_to
 from support.wire import Wire
@@ -33,7 +33,7 @@ def website():
 def sync(wire, url, **fields):
     answer = wire.ask("POST", "/settings/sync-context", {"url": url, **fields})
     assert answer.status == 200, answer
-    assert differences(answer.body, shapes.SYNC_CONTEXT) == []
+    assert differences(answer.body, SYNC_CONTEXT) == []
     return answer.body
 
 

@@ -8,6 +8,7 @@ from agreement.covered import both, covers, same
 from agreement.test_outbox import outbox
 from support import shapes
 from support.shapes import differences
+from support.shapes.prompts import RESTORED, VERSION
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def test_list_versions(wire, client, root, edited):
     assert set(body) == {"data", "pagination"}
     assert body["pagination"] == {"total": 3, "limit": 20, "offset": 0}
     for item in body["data"]:
-        assert differences(item, shapes.VERSION) == []
+        assert differences(item, VERSION) == []
     assert [(one["number"], one["content"], one["origin"], one["isLive"]) for one in body["data"]] == [
         (3, "third", "updated", True),
         (2, "second", "updated", False),
@@ -48,7 +49,7 @@ def test_restore_a_version(wire, client, root, edited, database):
     told = len(outbox(database, wire))
     answer = wire.ask("POST", f"{root}/{edited}/restore", {"versionId": first["id"]})
     assert answer.status == 200
-    assert differences(answer.body, {**shapes.RESTORED, wire.scheme.link: shapes.text}) == []
+    assert differences(answer.body, {**RESTORED, wire.scheme.link: shapes.text}) == []
     assert answer.body["previousVersionId"] == live["id"]
     prompt = wire.get(f"{root}/{edited}")
     assert prompt["content"] == "first\r\n ☎ "
@@ -67,7 +68,7 @@ def test_restore_a_version(wire, client, root, edited, database):
     )
     restored = client.prompts.restore(edited, version_id=second["id"])
     assert restored.prompt_id == edited
-    assert set(restored.to_wire()) == {"promptId", *shapes.RESTORED}
+    assert set(restored.to_wire()) == {"promptId", *RESTORED}
     assert wire.get(f"{root}/{edited}")["content"] == "second"
     again = wire.ask("POST", f"{root}/{edited}/restore", {"versionId": second["id"]})
     assert (again.body["changed"], again.body["versionId"]) == (False, restored.version_id)

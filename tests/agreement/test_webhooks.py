@@ -9,9 +9,9 @@ from promptlift.client.reads import events
 from promptlift.client.transport import Task
 from promptlift.errors import NotFound, ValidationError
 from promptlift.schema.events import EVENT_KINDS
-from support import shapes
 from support.service_process import wait_until
 from support.shapes import differences
+from support.shapes.webhooks import DELIVERY, EVENT, WEBHOOK_CREATED, WEBHOOK_LISTED, WEBHOOK_TESTED
 
 URL = "https://hooks.invalid/a?b=c"
 
@@ -32,7 +32,7 @@ def add(wire, **changes):
 @covers("POST /webhooks")
 def test_create_webhook(wire, client):
     body = add(wire, description="ours ☎")
-    assert differences(body, shapes.WEBHOOK_CREATED) == []
+    assert differences(body, WEBHOOK_CREATED) == []
     assert (body["url"], body["events"], body["status"]) == (
         URL,
         ["conversation.created", "prompt.deleted"],
@@ -52,7 +52,7 @@ def test_list_webhooks(wire, client):
     assert set(body) == {"data"}
     assert [one["id"] for one in body["data"]] == [second["id"], first["id"]]
     for one in body["data"]:
-        assert differences(one, shapes.WEBHOOK_LISTED) == []
+        assert differences(one, WEBHOOK_LISTED) == []
     assert [one["description"] for one in body["data"]] == ["d", None]
     assert body["data"][0]["events"] == list(EVENT_KINDS)
     assert first["secret"] not in str(body)
@@ -79,7 +79,7 @@ def test_test_webhook(wire, client):
     webhook = add(wire)
     answer = wire.ask("POST", f"/webhooks/{webhook['id']}/test")
     assert answer.status == 200
-    assert differences(answer.body, shapes.WEBHOOK_TESTED) == []
+    assert differences(answer.body, WEBHOOK_TESTED) == []
     assert (answer.body["success"], answer.body["statusCode"]) == (False, None)
     assert answer.body["problem"].startswith("No answer: ")
     assert set(client.webhooks.test(webhook["id"]).to_wire()) == set(answer.body)
@@ -106,7 +106,7 @@ def test_deliveries_and_events(wire, client):
     listed = wire.get(path)
     assert listed["pagination"] == {"total": 3, "limit": 20, "offset": 0}
     for one in listed["data"]:
-        assert differences(one, shapes.DELIVERY) == []
+        assert differences(one, DELIVERY) == []
         assert (one["status"], one["attempts"], one["eventType"]) == ("pending", 1, "prompt.deleted")
         assert one["problem"].startswith("No answer: ")
         assert one["nextAttemptAt"] > one["attemptedAt"]
@@ -118,7 +118,7 @@ def test_deliveries_and_events(wire, client):
     assert [one["data"]["promptId"] for one in listed_events["data"]] == prompts[::-1]
     assert [one["id"] for one in listed_events["data"]] == [one["eventId"] for one in listed["data"]]
     for one in listed_events["data"]:
-        assert differences(one, shapes.EVENT) == []
+        assert differences(one, EVENT) == []
     assert same(client.events.list(), listed_events)
     assert wire.get("/events?type=prompt.updated")["data"] == []
     assert wire.get("/events?type=prompt.deleted&limit=1&offset=1")["data"] == listed_events["data"][1:2]

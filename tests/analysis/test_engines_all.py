@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import hashlib
+import sys
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from promptlift import analysis
 from promptlift.errors import FrameError
 from promptlift.frames import fleet_table, step_failures_table, top_issues_table
 from support import every_plot
-from support.engines import ENGINES, LISTS, REMOTE, Engines, long_tables
+from support.engines import ENGINES, LISTS, REMOTE, Tables, as_kept_by, long_tables
 from support.synthetic_tables import conversations, small
 from support.synthetic_versions import simulations, variants, versions
 
@@ -27,45 +27,6 @@ SAME_FACTS = {
     "n_judged", "n_titles", "n_undated", "n_tests", "n_before", "n_after", "left_out", "freq", "control", "n_without_variant",
     "kind", "summary", "first_reaches_back", "strata", "n_left_out",
 }  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def engines():
-    made = Engines()
-    yield made
-    made.close()
-
-
-@dataclass
-class Tables:
-    """The tables of one engine; ``mentions`` are long tables, or empty where the conversations have lists."""
-
-    engines: Engines
-    engine: str
-    source: pd.DataFrame
-
-    def put(self, frame: pd.DataFrame) -> Any:
-        return self.engines.table(frame, self.engine)
-
-    @property
-    def conversations(self) -> Any:
-        return self.put(self.source if self.has_lists else self.source.drop(columns=list(LISTS)))
-
-    @property
-    def has_lists(self) -> bool:
-        return self.engine not in ("duckdb", "spark") and not self.engine.startswith("ibis")
-
-    def mentions(self, *names: str, **renamed: str) -> dict[str, Any]:
-        if self.has_lists:
-            return {}
-        long = long_tables(self.source)
-        return {argument: self.put(long[name]) for argument, name in renamed.items()} | {
-            name: self.put(long[name]) for name in names
-        }
-
-    def of(self, prompt: str) -> Any:
-        mine = self.source[self.source["prompt_id"] == prompt]
-        return self.put(mine if self.has_lists else mine.drop(columns=list(LISTS)))
 
 
 def rich(n, **options):
@@ -298,14 +259,13 @@ def test_every_function_is_tried():
 
 
 def _as_known_to(engine, name, source):
-    """Return the table as SQLite knows it, for SQLite."""
-    if engine != "ibis on sqlite":
-        return source
-    if name in NOT_IN_SQLITE:
-        pytest.skip(f"SQLite has not what {name} needs")
-    if name == "prompt_overview" and len(source) == 1:
-        pytest.skip("SQLite raises where a deviation is asked of one number")
-    return source.assign(**{time: source[time].dt.floor("s") for time in ("started_at", "created_at")})
+    """Return the table as an engine knows it, where the engine has what the analysis needs."""
+    if engine == "ibis on sqlite":
+        if name in NOT_IN_SQLITE:
+            pytest.skip(f"SQLite has not what {name} needs")
+        if name == "prompt_overview" and len(source) == 1:
+            pytest.skip("SQLite raises where a deviation is asked of one number")
+    return as_kept_by(engine, source)
 
 
 def assert_same(result, expected):
@@ -368,48 +328,6 @@ def test_none_one_and_only_nulls(engines, engine, name, size):
     assert_same(run(Tables(engines, engine, source)), expected)
 
 
-# A zone, and the days on which its clock changes: by an hour, by half an hour, at midnight, over a whole day.
-CHANGES = [
-    ("UTC", "2026-03-28"),
-    ("Europe/Berlin", "2026-03-28"),
-    ("Europe/London", "2026-10-24"),
-    ("America/New_York", "2026-03-07"),
-    ("America/St_Johns", "2026-10-31"),
-    ("America/Santiago", "2026-04-04"),
-    ("America/Havana", "2026-03-07"),
-    ("Australia/Lord_Howe", "2026-04-04"),
-    ("Australia/Adelaide", "2026-10-03"),
-    ("Asia/Kathmandu", "2026-03-28"),
-    ("Pacific/Chatham", "2026-04-04"),
-    ("Pacific/Apia", "2011-12-29"),
-]
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("zone", "day"), CHANGES)
-def test_periods_are_those_of_the_zone_where_its_clock_changes(engines, engine, zone, day):
-    at = pd.date_range(f"{day} 00:00", periods=4 * 24 * 5, freq="15min", tz=zone).tz_convert("UTC")
-    # One second before and at each quarter of an hour: the border of a bucket is where a wrong cut shows.
-    at = at.append(at - pd.Timedelta(seconds=1)).as_unit("us")
-    source = small(
-        conversation_id=[f"c{k}" for k in range(len(at))],
-        started_at=at,
-        task_completed=[k % 3 > 0 for k in range(len(at))],
-        issues=[[] for _ in at],
-        topics=[[] for _ in at],
-    )
-    for freq in ("h", "D", "W"):
-        runs = [
-            analysis.completion_trend(Tables(engines, which, source).conversations, freq=freq, tz=zone)
-            for which in (engine, "pandas")
-        ]
-        pd.testing.assert_frame_equal(*runs)
-        local = pd.Series(1, at).tz_convert(zone)
-        if freq == "D":
-            by_hand = local.groupby(local.index.strftime("%Y-%m-%d")).sum()
-            assert runs[0]["n"].tolist() == by_hand.tolist()
-
-
 @pytest.mark.parametrize("engine", REMOTE)
 @pytest.mark.parametrize(
     ("function", "name"), [("issues", "issues"), ("topics", "topics"), ("headroom", "issues")]
@@ -434,6 +352,27 @@ def test_a_draw_is_the_same_in_any_order_of_rows_and_refuses_a_conversation_twic
     twice = Tables(engines, engine, pd.concat([source, judged.tail(1)]))
     with pytest.raises(ValueError, match="more than once"):
         analysis.label_plan(twice.conversations)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        lambda number: f"cnv_{hashlib.sha256(str(number).encode()).hexdigest()[:12]}",
+        lambda number: f"conversation-{number}",
+        lambda number: f"{'same' * 10}{number:09d}" if number % 2 else f"{'same' * 10}é🎈{number}",
+        lambda number: "abc"[: number % 3] + "ü" * (number // 3),
+    ],
+    ids=["random", "numbered", "long", "one in the other"],
+)
+@pytest.mark.parametrize("engine", REMOTE)
+def test_ids_that_are_many_are_drawn_as_few_are(engines, engine, name, monkeypatch):
+    # The package has the function under the name of its module.
+    monkeypatch.setattr(sys.modules["promptlift.analysis.label_plan"], "_FEW_IDS", 3)
+    source = conversations(300)
+    source["conversation_id"] = pd.Series([name(number) for number in range(len(source))], dtype="str")
+    expected = analysis.label_plan(source, by="prompt_id", n=60, seed=2)
+    drawn = analysis.label_plan(Tables(engines, engine, source).conversations, by="prompt_id", n=60, seed=2)
+    assert_same(drawn, expected)
 
 
 @pytest.mark.parametrize("engine", ["pandas", *ENGINES])
@@ -471,54 +410,3 @@ def test_spellings_of_a_title_in_one_conversation_count_once(engines, engine):
     ]
     assert result["severity"].astype("str").tolist()[0] == "high"
     assert result["example_id"].tolist() == ["1", "2"]
-
-
-@pytest.mark.parametrize("draw", ["normal", "ties", "skewed", "huge", "equal"])
-def test_quantiles_are_found_exactly_by_counting(draw, monkeypatch):
-    """A column of numbers is cut where pandas would cut it, however it is distributed."""
-    from promptlift.analysis import segment_rows
-    from promptlift.analysis.engines import open_table
-
-    rng = np.random.default_rng(2)
-    values = {
-        "normal": rng.normal(size=5_000),
-        "ties": rng.integers(0, 5, 5_000).astype(float),
-        "skewed": np.exp(rng.normal(0, 12, 5_000)),
-        "huge": np.r_[rng.normal(size=4_000) * 1e300, [-1.7e308, 1.7e308]],
-        "equal": np.full(100, 0.1),
-    }[draw]
-    monkeypatch.setattr(segment_rows, "_FEW_ROWS", 50)
-    frame = open_table(pd.DataFrame({"_v": values}))
-    ranks = sorted({0, 1, len(values) // 4, len(values) // 2, len(values) - 1})
-    assert segment_rows._order_statistics(frame, ranks) == np.sort(values)[ranks].tolist()
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_inputs_are_read_and_not_changed_by_another_clock(engines, engine):
-    """Times without a zone are UTC, whatever the clock of the engine's session says."""
-    source = _as_known_to(engine, "", conversations(200))
-    naive = source.assign(
-        started_at=source["started_at"].dt.tz_localize(None),
-        created_at=source["created_at"].dt.tz_localize(None),
-    )
-    expected = analysis.completion_trend(source, freq="h", tz="Asia/Kathmandu")
-    result = analysis.completion_trend(
-        Tables(engines, engine, naive).conversations, freq="h", tz="Asia/Kathmandu"
-    )
-    pd.testing.assert_frame_equal(result, expected)
-    overview = analysis.prompt_overview(Tables(engines, engine, naive).conversations)
-    assert overview["first_at"].tolist() == analysis.prompt_overview(source)["first_at"].tolist()
-
-
-@pytest.mark.parametrize("engine", [one for one in ENGINES if one != "ibis on sqlite"])
-def test_dates_are_days_of_utc_whatever_the_clock_of_the_session(engines, engine):
-    source = conversations(200)
-    days = source.assign(
-        started_at=source["started_at"].dt.floor("D"), created_at=source["created_at"].dt.floor("D")
-    )
-    dates = days.assign(started_at=days["started_at"].dt.date, created_at=days["created_at"].dt.date)
-    result, expected = (
-        analysis.completion_trend(table, freq="D")
-        for table in (Tables(engines, engine, dates).conversations, days)
-    )
-    pd.testing.assert_frame_equal(result, expected)

@@ -57,10 +57,10 @@ def test_shares_of_sentiments_are_those_of_the_table(counts):
         assert said == finding(trend) == "No conversations with insights"
         return
     assert finding(trend, values=("negative", "positive")) == said
-    assert value(re.match(rf"Of ({NUMBER}) conversations", said)[1]) == sum(counts)
+    assert value(re.match(rf"Of ({NUMBER}) conversations?, ", said)[1]) == sum(counts)
     rows = distribution.set_index(distribution["sentiment"].astype("str"))
     for label in ("negative", "positive"):
-        shown = re.search(rf"({NUMBER})% are {label} \(({NUMBER})% to ({NUMBER})%\)", said)
+        shown = re.search(rf"({NUMBER})% (?:are|is) {label} \(({NUMBER})% to ({NUMBER})%\)", said)
         for text, end in zip(shown.groups(), ("", "_low", "_high"), strict=True):
             agrees(text, 100 * rows.loc[label, f"share{end}"])
     mean = re.search(rf"is ({NUMBER})$", finding(trend, values=("score",)))
@@ -214,7 +214,7 @@ def test_pairs_are_said_as_the_table_has_them(cells):
     result = analysis.persona_scenario_heatmap(table)
     row, said = result[result["part"] == "all"].iloc[0], finding(result)
     said, _, n = said.rpartition(", ")
-    assert n == f"{len(pairs)} pairs"
+    assert n == ("1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs")
     check_finding(said, *(row[f"difference{end}"] for end in ("", "_low", "_high")))
 
 

@@ -117,6 +117,32 @@ def test_the_most_frequent_title_is_named_with_its_share(name, label):
     assert f"({100 * row['share']:.0f}%, " in finding(table)
 
 
+def test_one_group_is_not_said_to_be_between_itself_and_itself():
+    several = conversations(400, seed=1)
+    table = several[several["prompt_id"] == "a"].reset_index(drop=True)
+    trend = analysis.sentiment_trend(table, by="prompt_id")
+    n, mean = int(trend["sentiment_n"].sum()), table["sentiment_score"].mean()
+    said = finding(trend, values=("score",))
+    assert re.fullmatch(rf"The mean sentiment of {n:,} conversations of a is [+−]\d\.\d\d", said)
+    assert float(said.rpartition(" ")[2].replace("−", "-")) == pytest.approx(mean, abs=0.006)
+
+
+def test_one_conversation_is_said_in_the_singular():
+    table = small(
+        conversation_id=["1"],
+        task_completed=[True],
+        sentiment=["positive"],
+        sentiment_score=[0.5],
+        topics=[["A"]],
+        created_at=["2026-01-01"],
+    )
+    assert finding(analysis.completion_trend(table)).startswith("100% of 1 conversation completed its task (")
+    assert finding(analysis.sentiment_distribution(table)).startswith("Of 1 conversation, 0% is negative (")
+    trend = analysis.sentiment_trend(table)
+    assert finding(trend, values=("score",)) == "The mean sentiment of 1 conversation is +0.50"
+    assert "1 of 1 conversation (" in finding(analysis.topics(table))
+
+
 def test_titles_that_are_equally_frequent_are_not_ranked():
     cells = [[{"title": "A", "severity": "low"}, {"title": "B", "severity": "low"}]]
     table = small(conversation_id=["1"], issues=cells, task_completed=[True])

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/million.py [--rows 1000000] [--database sqlite|postgresql] [--judge]
 
-One file is imported by one command into a service of its own. Reported are rows a second for every 50,000, the peak memory of both
-processes, and the median times of the first page, of a page in the middle, of the last one, of what is new (nothing), and of the
+One file is imported by one command into a service of its own. Reported are rows a second for every 50,000, with the
+processor time of both processes a row (which other work on the machine does not change), their peak memory, and the median times of the first page, of a page in the middle, of the last one, of what is new (nothing), and of the
 aggregates of the prompt. Without ``--judge`` the service judges none meanwhile (PostgreSQL only).
 """
 
@@ -121,7 +121,7 @@ def measure(rows: int, database: str, *, judge: bool) -> None:
             httpx.Client(base_url=service.base_url, headers=headers, timeout=120) as client,
         ):
             mark, began, marked_at = 0, time.perf_counter(), time.perf_counter()
-            importer_seconds = 0.0
+            importer_seconds, worked_at = 0.0, 0.0
             while importing.poll() is None:
                 with suppress(StopIteration):  # it has just ended
                     importer_mb = max(importer_mb, peak_mb(importing.pid))
@@ -130,11 +130,14 @@ def measure(rows: int, database: str, *, judge: bool) -> None:
                 if total >= mark + min(A_MARK, rows // 4) or total == rows > mark:
                     rate = (total - mark) / (now - marked_at)
                     service_mb = peak_mb(service.process.pid)
+                    worked = importer_seconds + processor_seconds(service.process.pid)
+                    per_row = 1e6 * (worked - worked_at) / (total - mark)
                     print(
-                        f"{total:>9,}: {rate:.0f} rows/s; service {service_mb:.0f} MB, import {importer_mb:.0f} MB",
+                        f"{total:>9,}: {rate:.0f} rows/s, processor {per_row:.0f} µs a row, load {os.getloadavg()[0]:.1f}; "
+                        f"service {service_mb:.0f} MB, import {importer_mb:.0f} MB",
                         flush=True,
                     )
-                    mark, marked_at = total, now
+                    mark, marked_at, worked_at = total, now, worked
                 time.sleep(0.5)
         assert importing.returncode == 0
         print(f"all: {rows / (marked_at - began):.0f} rows/s")

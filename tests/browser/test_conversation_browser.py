@@ -231,7 +231,11 @@ def test_blind_labelling_shows_nothing_that_the_judge_said(lab):
 
 def test_without_content_the_browser_says_what_is_missing(lab):
     notebook = opened(lab, "bare.ipynb", rows=60, table="df.drop(columns='content')", options="")
-    says(notebook.page.locator(".plw-browser .plw-shown"), "lift.conversations(insights=True, content=True)")
+    box = notebook.page.locator(".plw-browser")
+    says(box.locator(".plw-shown"), "lift.conversations(insights=True, content=True)")
+    # What there is without content stays: the list.
+    assert box.locator(".plw-row").count() > 0
+    assert notebook.problems() == []
     notebook.screenshot("browser-no-content")
 
 
@@ -243,5 +247,9 @@ def test_a_dark_theme_is_followed(lab):
         "() => { const [r] = getComputedStyle(document.querySelector('.plw')).backgroundColor.match(/\\d+/g).map(Number); return r < 60; }"
     )
     page.locator("#jupyterlab-splash").wait_for(state="detached")
+    text = page.locator(".plw").first.evaluate(
+        "one => getComputedStyle(one).color.match(/\\d+/g).slice(0, 3)"
+    )
+    assert min(map(int, text)) > 180, "the text is light on the dark ground"
     notebook.screenshot("browser-dark")
     notebook.command("apputils:change-theme", theme="JupyterLab Light")

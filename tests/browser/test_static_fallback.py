@@ -85,13 +85,16 @@ def test_a_notebook_that_a_program_ran_is_read_without_scripts(lab, without_scri
 
 def test_a_notebook_that_a_person_saved_is_read_without_scripts(lab, without_scripts):
     """Run in JupyterLab, saved, exported: what was a live view is the static fallback."""
-    (lab.folder / "labels.csv").write_text(LABELS)
+    labels = lab.folder / "labels.csv"
+    labels.write_text(LABELS)
     notebook = lab.open([code()], name="saved.ipynb")
     notebook.run_all()
     notebook.page.locator(".plw-browser .plw-row").first.wait_for()
     notebook.page.locator(".jp-Cell").first.click()
     notebook.save()
-    readable(without_scripts, export(notebook.path).as_uri())
+    page = export(notebook.path)
+    readable(without_scripts, page.as_uri())
+    assert labels.read_text() == LABELS
     without_scripts.screenshot(path=lab.screenshots / "fallback-saved.png")
 
 

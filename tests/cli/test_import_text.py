@@ -13,7 +13,7 @@ import pytest
 import typer
 
 from promptlift.cli.commands import app
-from promptlift.cli.imports import run_import
+from promptlift.cli.importing.run import run_import
 from promptlift.cli.target import Target
 from promptlift.errors import ConfigError, InvalidState, NotFound
 from support.command_line import promptlift_command

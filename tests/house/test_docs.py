@@ -84,7 +84,7 @@ def test_the_page_of_columns_has_every_column_with_its_unit():
     """Every column of every table has its line, and every table the call that returns it."""
     from promptlift.frames import describe_columns
     from promptlift.workspace import Workspace
-    from promptlift.workspace.judges import Judges
+    from promptlift.workspace.judging.judges import Judges
 
     page = load("reference").columns_page()
     for table, rows in describe_columns().groupby("table", sort=False):
@@ -101,9 +101,10 @@ def test_the_page_of_columns_has_every_column_with_its_unit():
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
 def test_the_python_of_a_page_compiles(page):
     """Every Python block compiles."""
-    for block in re.findall(
-        r"^```python$(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    ):
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python$(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == text.count("```python"), "a block is indented or never ends"
+    for block in blocks:
         compile(block, page.name, "exec")
 
 

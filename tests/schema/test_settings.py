@@ -25,12 +25,13 @@ DEFAULTS = {
         "maxIterations": 10,
         # Ours.
         "verificationPasses": 4,
-        "search": "off",
+        "search": "on",
         "simulation": {
             "personaCount": 5,
             "scenariosPerSimulation": 3,
             "maxTurns": 10,
             "confidenceMode": "moderate",
+            "simulateTools": True,
         },
     },
 }

@@ -178,6 +178,23 @@ def test_rows_that_come_and_go_while_a_pull_pauses_are_neither_lost_nor_twice(tm
         assert list(opened["conversation_id"]) == [row["id"] for row in service.rows]
 
 
+@pytest.mark.parametrize("arrived", [0, 3])
+def test_rows_that_are_deleted_while_a_first_pull_pauses_are_not_in_the_snapshot(tmp_path, arrived):
+    with ForeignService(honours=LISTED) as service:
+        service.fill(700)
+        lift = workspace(service)
+        service.fault = lambda _m, path, count: hang_up if path == "/conversations" and count > 6 else None
+        with pytest.raises((IncompleteError, ApiError)):
+            lift.pull(tmp_path)
+        del service.rows[20:23]  # of the first page, which is kept
+        for _ in range(arrived):
+            service.insert()
+        service.fault = None
+        lift.pull(tmp_path)
+        found = promptlift.open_snapshot(tmp_path).conversations()
+        assert list(found["conversation_id"]) == [row["id"] for row in service.rows]
+
+
 def test_another_account_address_filter_or_scheme_is_refused(tmp_path):
     with ForeignService() as service, ForeignService(account_id="acc-2") as other:
         service.fill(3)

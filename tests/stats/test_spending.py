@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from promptlift.stats.experiment import Experiment
-from promptlift.stats.spending import planned_spending
+from promptlift.stats.spending import SearchBudget, planned_spending
 
 
 @pytest.mark.parametrize("mode", ["exploratory", "validation"])
@@ -36,3 +36,14 @@ def test_numbers_out_of_range_are_refused():
         planned_spending(9, "exploratory")
     with pytest.raises(ValueError, match="mode"):
         planned_spending(3, "fast")
+
+
+@pytest.mark.parametrize(("mode", "most", "iterations"), [("exploratory", 345, 10), ("validation", 690, 20)])
+def test_the_budget_is_what_the_same_settings_cost_without_a_search(mode, most, iterations):
+    budget = SearchBudget.of(variants=3, mode=mode, personas=5, scenarios=3, iterations=10)
+    assert (budget.conversations, budget.search, budget.iterations) == (most, most // 2, iterations)
+    for spent in range(0, budget.search + 1, 7):
+        for generations in range(1, 10):
+            passes = budget.confirm_passes(spent=spent, generations=generations)
+            assert spent + 30 * passes <= most
+            assert generations + passes <= iterations

@@ -10,12 +10,20 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from support.data_blocks import read_records
 from support.stub_endpoint import Asked, Say, StubEndpoint, completion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 BASE = 0.6
+MANNERS = (
+    "Be brief.",
+    "Explain each step.",
+    "Repeat the request first.",
+    "Give an example.",
+    "Be formal.",
+)
 PROMPT = "You are the support of a parcel service. Always ask for the parcel number. Never promise a refund."
 
 
@@ -67,21 +75,32 @@ class AnsweringModel:
 
     def _variants(self, messages: list[dict[str, str]]) -> Any:
         count = asked_for(messages)
-        manners = [
-            "Be brief.",
-            "Explain each step.",
-            "Repeat the request first.",
-            "Give an example.",
-            "Be formal.",
-        ]
         return {
             "variants": [
                 {
                     "name": f"Manner {number}",
-                    "content": f"{PROMPT}\nManner {number}: {manners[number % 5]} {'Then check it. ' * number}",
+                    "content": f"{PROMPT}\nManner {number}: {MANNERS[number % 5]} {'Then check it. ' * number}",
                     "rationale": "Another manner.",
                 }
                 for number in range(1, count + 1)
+            ]
+        }
+
+    def _reflection(self, messages: list[dict[str, str]]) -> Any:
+        """Answer one edit against what the first failed conversation began with."""
+        records = read_records(messages)
+        failed = next(one for one in records if one.get("outcome") == "failed")
+        number = 1 + sum(one.get("kind") == "edit that was made" for one in records)
+        return {
+            "edits": [
+                {
+                    "symptom": "The request stays open.",
+                    "cause": "The manner of the answer is not said.",
+                    "evidence": [{"conversation": failed["id"], "quote": failed["turns"][0]["content"]}],
+                    "operation": "add",
+                    "anchor": "",
+                    "text": f"Manner {number}: {MANNERS[number % 5]}",
+                }
             ]
         }
 

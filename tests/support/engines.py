@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pandas as pd
@@ -109,6 +110,45 @@ class Engines:
             self._duckdb.close()
         if self._spark is not None:
             self._spark.stop()
+
+
+@dataclass
+class Tables:
+    """The tables of one engine; ``mentions`` are long tables, or empty where the conversations have lists."""
+
+    engines: Engines
+    engine: str
+    source: pd.DataFrame
+
+    def put(self, frame: pd.DataFrame) -> Any:
+        return self.engines.table(frame, self.engine)
+
+    @property
+    def conversations(self) -> Any:
+        return self.put(self.source if self.has_lists else self.source.drop(columns=list(LISTS)))
+
+    @property
+    def has_lists(self) -> bool:
+        return self.engine not in ("duckdb", "spark") and not self.engine.startswith("ibis")
+
+    def mentions(self, *names: str, **renamed: str) -> dict[str, Any]:
+        if self.has_lists:
+            return {}
+        long = long_tables(self.source)
+        return {argument: self.put(long[name]) for argument, name in renamed.items()} | {
+            name: self.put(long[name]) for name in names
+        }
+
+    def of(self, prompt: str) -> Any:
+        mine = self.source[self.source["prompt_id"] == prompt]
+        return self.put(mine if self.has_lists else mine.drop(columns=list(LISTS)))
+
+
+def as_kept_by(engine: str, source: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with times as exact as an engine keeps them; Ibis knows those of SQLite to the second."""
+    if engine != "ibis on sqlite":
+        return source
+    return source.assign(**{time: source[time].dt.floor("s") for time in ("started_at", "created_at")})
 
 
 def _plain(arrow: pa.Table) -> pa.Table:

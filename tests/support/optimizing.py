@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from support.answering_model import PROMPT, AnsweringModel
 from support.service_process import wait_until
-from support.shapes import OPTIMIZATION_LISTED
+from support.shapes.optimizations import OPTIMIZATION_LISTED
 from support.wire import Wire, open_account
 
 if TYPE_CHECKING:

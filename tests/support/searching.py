@@ -19,7 +19,6 @@ SMALL = {"maxIterations": 10, "personaCount": 2, "scenariosPerSimulation": 2, "m
 
 def world_prompt(caller: Caller, world: World, *, logged: int = 40, extra: Iterable[str] = ()) -> str:
     """Make the prompt of a world with its logged conversations, judged; returns its id."""
-    caller.ask("PATCH", "/settings", {"optimization": {"search": "on"}})
     prompt_id = caller.prompt(content=world.seed_prompt, objective=None, llmModel="stub")
     contents = [
         json.dumps({"messages": [{"role": role, "content": text} for role, text in one.messages]})

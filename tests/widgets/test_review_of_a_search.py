@@ -133,10 +133,30 @@ def test_the_text_can_be_applied_with_a_warning(there, searched):
     dialog = there.click("apply made", "v6")
     assert any("untested" in words for words in dialog["warnings"])
     assert searched.texts["p1"] == ORIGINAL
-    there.confirm()
+    there.confirm("Four adds nothing.")
     assert TEXTS["e1"] in searched.texts["p1"]
     assert TEXTS["e4"] not in searched.texts["p1"]
     assert "now the current version" in there.notice
+
+
+def test_a_text_by_hand_is_among_the_actions_and_can_be_undone(there, searched, lift):
+    there.click("switch", "v6", "edt_e4")
+    there.click("apply made", "v6")
+    there.confirm("Four adds nothing.")
+    (row,) = lift.actions(optimization_id="o00001").to_dict("records")
+    assert (row["kind"], row["note"]) == ("apply", "Four adds nothing.")
+    assert f"lift.undo({row['action_id']!r})" in there.notice
+    lift.undo(row["action_id"])
+    assert searched.texts["p1"] == ORIGINAL
+
+
+def test_a_text_by_hand_is_refused_where_the_prompt_was_changed_during_the_dialog(there, searched):
+    there.click("switch", "v6", "edt_e4")
+    there.click("apply made", "v6")
+    searched.texts["p1"] = "Somebody else's."
+    there.confirm("Four adds nothing.")
+    assert searched.texts["p1"] == "Somebody else's."
+    assert there.dialog["title"].startswith("Not done")
 
 
 def test_the_text_is_not_applied_over_somebody_elses_change(there, searched):
@@ -169,6 +189,16 @@ def test_the_static_page_has_the_tree_and_the_reasons(there):
         "with it against without it: 9 won, 2 lost, 13 alike", "Without it as many conversations were completed.",
     ):  # fmt: skip
         assert words in page
+
+
+def test_a_quotation_of_a_deleted_conversation_is_said_to_be_gone(searched, lift):
+    gone = edits()
+    gone["e1"]["evidence"] = [{"conversationId": "deleted", "quote": ""}]
+    searched.variants = candidates(made=gone)
+    there = CommandFrontEnd(VariantReview(lift, "o00001"))
+    assert edit(there, "e1")["evidence"] == [["in a conversation that was deleted", ""]]
+    assert "in a conversation that was deleted" in there.html
+    assert "“”" not in there.html
 
 
 @pytest.mark.parametrize("payload", [one for one in PAYLOADS if one.strip()])

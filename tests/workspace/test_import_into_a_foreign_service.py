@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from promptlift.cli.imports import run_import
+from promptlift.cli.importing.run import run_import
 from promptlift.cli.target import Target
 from support.foreign_service import KEY, ForeignService
 

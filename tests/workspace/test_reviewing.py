@@ -16,8 +16,8 @@ from promptlift.client.retry import RetryPolicy
 from promptlift.errors import ConfigError, ConnectionFailed, InvalidState, NotFound
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
-from promptlift.workspace.file_review_store import FileReviewStore
-from promptlift.workspace.review_store import ReviewStore, ServiceReviewStore
+from promptlift.workspace.reviewing.file_store import FileReviewStore
+from promptlift.workspace.reviewing.store import ReviewStore, ServiceReviewStore
 from support.deployed import ORIGINAL, TEXTS, World
 from support.foreign_service import KEY, hang_up
 from support.hostile import PAYLOADS
@@ -168,7 +168,7 @@ def test_notes_on_a_foreign_optimization_are_there_again(foreign, abroad):
 WRITER = """
 import sys
 from pathlib import Path
-from promptlift.workspace.review_file import ReviewFile
+from promptlift.workspace.reviewing.file import ReviewFile
 file = ReviewFile("http://127.0.0.1:1", Path(sys.argv[1]))
 for n in range(25):
     file.update_review("o", f"{sys.argv[2]}-{n}", {"note": "n" * 2000})

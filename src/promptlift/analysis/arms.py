@@ -74,6 +74,11 @@ class Arms:
     weight: NDArray[np.int64] | None = None
 
     @property
+    def others(self) -> list[int]:
+        """Places in ``names`` of all variants but the control."""
+        return [place for place in range(len(self.names)) if place != self.control]
+
+    @property
     def ordered(self) -> bool:
         """Whether the labels are sentiments, which have an order."""
         return self.labels == SENTIMENTS

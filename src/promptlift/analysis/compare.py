@@ -32,7 +32,7 @@ from promptlift.analysis.comparison_rows import (
     unpaired_score_row,
 )
 from promptlift.analysis.corrected import Rectifier, comparison_columns, judged_rows
-from promptlift.analysis.labels import all_columns
+from promptlift.analysis.labels import LabelledRows, all_columns
 from promptlift.analysis.reading import By, one_group_column, with_provenance
 from promptlift.analysis.sentences import comparison_sentence, corrected_sentence
 from promptlift.schema.insights import Insights
@@ -139,35 +139,16 @@ def compare(
     if labels is not None:
         data = all_columns(data)
     arms = read_arms(data, by=by, pair=pair, outcome=outcome, control=control, kind=kind)
-    table = _kind_of_rows(arms, outcome, pair, repeats)
-    others = [place for place in range(len(arms.names)) if place != arms.control]
-    samples = _samples(arms, others, repeats, by)
-    rule = Rule(level, confidence_mode, sum(sample.comparable for sample in samples))
-    rows = [_row(arms, sample, rule, table) for sample in samples]
-    decide(rows, rule, labels=table == "label")
-    result = _table(arms, rows, others, table)
+    table = _kind_of_rows(arms, outcome, pair, repeats, labelled=labels is not None)
+    result, rule = _verdicts(arms, table, level=level, mode=confidence_mode, repeats=repeats, by=by)
     facts = _facts(arms, rule, table, control=control, paired=pair is not None)
     if labels is not None:
-        if table != "completion":
-            raise ValueError(
-                f"labels correct rates of true and false, and {outcome} is compared as {table}. Leave them out."
-            )
-        mine = data[data[by].notna()]
-        columns, facts["corrected"] = comparison_columns(
-            judged_rows(mine, labels, outcome), arms.group, arms.control or 0, others,
-            item=arms.item, rectifier=rectifier, level=level,
-        )  # fmt: skip
+        rows = judged_rows(data[data[by].notna()], labels, outcome)
+        columns, facts["corrected"] = _corrected_columns(arms, rows, rectifier, level)
         result = pd.concat([result, columns], axis=1)
     facts["options"] = {"pair": [pair] if isinstance(pair, str) else pair and list(pair), "kind": kind}
     facts |= {} if _JUDGED.intersection((by, outcome)) else {"analyser": None}
-    result = with_provenance(result, data, "compare", by=by, outcome=outcome, **facts)
-    about = result.attrs["promptlift"]
-    about["sentences"] = [comparison_sentence(row, about) for row in result.to_dict("records")]
-    if "corrected" in about:
-        about["corrected"]["sentences"] = [
-            corrected_sentence(row, about) for row in result.to_dict("records")
-        ]
-    return result
+    return _in_words(with_provenance(result, data, "compare", by=by, outcome=outcome, **facts))
 
 
 def _check_arguments(confidence_mode: str, repeats: str, pair: Any, rectifier: str) -> None:
@@ -185,14 +166,48 @@ def _check_arguments(confidence_mode: str, repeats: str, pair: Any, rectifier: s
         raise ValueError("repeats='mean' needs pair, the column of the item that a row is about.")
 
 
-def _kind_of_rows(arms: Arms, outcome: str, pair: Any, repeats: Repeats) -> Kind:
+def _kind_of_rows(arms: Arms, outcome: str, pair: Any, repeats: Repeats, *, labelled: bool) -> Kind:
     """Return what the rows of the result compare: the means of repeated items are scores."""
     if arms.kind == "label" and pair is not None:
         raise ValueError(
             f"Labels such as those of {outcome} cannot be compared in pairs. Leave pair out, or compare a number, "
             "such as sentiment_score."
         )
-    return "score" if repeats == "mean" else arms.kind
+    kind: Kind = "score" if repeats == "mean" else arms.kind
+    if labelled and kind != "completion":
+        raise ValueError(
+            f"labels correct rates of true and false, and {outcome} is compared as {kind}. Leave them out."
+        )
+    return kind
+
+
+def _verdicts(
+    arms: Arms, table: Kind, *, level: float, mode: ConfidenceMode, repeats: Repeats, by: str | None
+) -> tuple[pd.DataFrame, Rule]:
+    """Return a row for each variant, and the rule by which it was decided."""
+    samples = _samples(arms, repeats, by)
+    rule = Rule(level, mode, sum(sample.comparable for sample in samples))
+    rows = [_row(arms, sample, rule, table) for sample in samples]
+    decide(rows, rule, labels=table == "label")
+    return _table(arms, rows, table), rule
+
+
+def _corrected_columns(
+    arms: Arms, judged: LabelledRows, rectifier: Rectifier, level: float
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return what labels make of the rates and their differences, and how."""
+    return comparison_columns(
+        judged, arms.group, arms.control or 0, arms.others, item=arms.item, rectifier=rectifier, level=level
+    )
+
+
+def _in_words(result: pd.DataFrame) -> pd.DataFrame:
+    """Write into the attributes what each row shows, and what labels make of it."""
+    about, rows = result.attrs["promptlift"], result.to_dict("records")
+    about["sentences"] = [comparison_sentence(row, about) for row in rows]
+    if "corrected" in about:
+        about["corrected"]["sentences"] = [corrected_sentence(row, about) for row in rows]
+    return result
 
 
 def _facts(arms: Arms, rule: Rule, table: Kind, *, control: Any, paired: bool) -> dict[str, Any]:
@@ -213,7 +228,7 @@ def _facts(arms: Arms, rule: Rule, table: Kind, *, control: Any, paired: bool) -
     }
 
 
-def _samples(arms: Arms, others: list[int], repeats: Repeats, by: str | None) -> list[Sample]:
+def _samples(arms: Arms, repeats: Repeats, by: str | None) -> list[Sample]:
     if arms.control is None:
         return []
     if arms.item is None:
@@ -229,11 +244,11 @@ def _samples(arms: Arms, others: list[int], repeats: Repeats, by: str | None) ->
                 weight=weight,
                 weight_control=weight_control,
             )
-            for values, weight, missing in (known[place] for place in others)
+            for values, weight, missing in (known[place] for place in arms.others)
         ]
     control, control_there = items_of(arms, arms.control, repeats=repeats, by=by)
     samples = []
-    for place in others:
+    for place in arms.others:
         variant, there = items_of(arms, place, repeats=repeats, by=by)
         both = there & control_there
         lost, lost_control = np.isnan(variant) & both, np.isnan(control) & both
@@ -270,7 +285,7 @@ def _row(arms: Arms, sample: Sample, rule: Rule, table: Kind) -> dict[str, Any]:
     return paired_completion_row(sample, rule) if paired else unpaired_completion_row(sample, rule)
 
 
-def _table(arms: Arms, rows: list[dict[str, Any]], others: list[int], table: Kind) -> pd.DataFrame:
+def _table(arms: Arms, rows: list[dict[str, Any]], table: Kind) -> pd.DataFrame:
     for row in rows:
         row["warnings"] = " ".join(filter(None, (row["warnings"], row.get("disagree"))))
     columns = [name for name in COLUMNS[table] if name not in ("variant", "control")]
@@ -279,7 +294,7 @@ def _table(arms: Arms, rows: list[dict[str, Any]], others: list[int], table: Kin
     result = result.astype(dtypes)
     names = arms.names.astype(object).to_numpy()
     label = arms.names.dtype
-    result.insert(0, "variant", pd.Series(names[others], dtype=label))
+    result.insert(0, "variant", pd.Series(names[arms.others], dtype=label))
     result.insert(1, "control", pd.Series([names[arms.control]] * len(rows) if rows else [], dtype=label))
     return result
 

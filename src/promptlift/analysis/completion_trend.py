@@ -96,29 +96,29 @@ def completion_trend(
         conversations, ["status", "task_completed"], by=by, taken=("period_start", *RATE_COLUMNS)
     )
     count = partial(
-        count_periods,
-        conversations,
-        columns,
-        outcome_codes,
-        len(OUTCOMES),
-        judged=slice(2, 4),
-        by=by,
-        zone=zone,
-    )
+        count_periods, conversations, columns, outcome_codes, len(OUTCOMES), judged=slice(2, 4), by=by, zone=zone
+    )  # fmt: skip
     found = count(freq=freq)
-    weeks = found.freq == "W" and len(found.starts) <= _MAX_TESTED_WEEKS and found.groups.count <= _MAX_TESTED
     # Weeks are for the eye; the days within them say more about a trend.
-    days = count(freq="D") if weeks else found
+    days = count(freq="D") if _has_few_weeks(found) else found
     trends = {"trends": _trends(days)} if days.freq == "D" else {}
-    columns_of_rates = rate_columns(found.counts, level)
-    result = period_table(
-        found, conversations, "completion_trend", columns_of_rates, by=by, level=level, **trends
-    )
+    rates = rate_columns(found.counts, level)
+    result = period_table(found, conversations, "completion_trend", rates, by=by, level=level, **trends)
+    _mark_versions(result, conversations, found)
+    return with_rates(result, conversations, labels, by=by, level=level)
+
+
+def _has_few_weeks(found: PeriodCounts) -> bool:
+    """Whether the periods are weeks, few enough to test the days within them."""
+    return found.freq == "W" and len(found.starts) <= _MAX_TESTED_WEEKS and found.groups.count <= _MAX_TESTED
+
+
+def _mark_versions(result: pd.DataFrame, conversations: Any, found: PeriodCounts) -> None:
+    """Write the versions of a judge into the attributes; several versions are several judges and have no trend."""
     facts = facts_of(result)
     facts |= version_marks(result, conversations, found.starts)
     if len(facts.get("judge_versions", ())) > 1 and "trends" in facts:
         facts["trends"] = []
-    return with_rates(result, conversations, labels, by=by, level=level)
 
 
 def _trends(found: PeriodCounts) -> list[dict[str, Any]]:

@@ -90,7 +90,11 @@ def _completion_trend(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         return _groups(_pooled(table, by, "completed", "n"), "complete their task", facts["level"])
     level = _share(table["completed"].sum(), table["n"].sum(), facts["level"])
     if not tested:
-        return f"{level[0]} of {table['n'].sum():,} conversations completed their task ({level[1]} to {level[2]})"
+        n = int(table["n"].sum())
+        their = "its" if n == 1 else "their"
+        return (
+            f"{level[0]} of {_counted(n, 'conversation')} completed {their} task ({level[1]} to {level[2]})"
+        )
     slope = signed_figures(*(tested[0][key] for key in ("points_per_day", "points_low", "points_high")))
     return (
         f"No trend was found: {level[0]} completed their task ({level[1]} to {level[2]}), {points(slope[0])} a day "
@@ -141,8 +145,9 @@ def _sentiments(counts: Mapping[str, Any], n: int, level: float) -> str:
         for label, count in counts.items()
         if label != "neutral" or len(counts) == 1
     }
-    parts = [f"{share[0]} are {label} ({share[1]} to {share[2]})" for label, share in shares.items()]
-    return f"Of {n:,} conversations, {' and '.join(parts)}"
+    are = "is" if n == 1 else "are"
+    parts = [f"{share[0]} {are} {label} ({share[1]} to {share[2]})" for label, share in shares.items()]
+    return f"Of {_counted(n, 'conversation')}, {' and '.join(parts)}"
 
 
 def _mean_scores(table: pd.DataFrame, by: str | None) -> str:
@@ -156,7 +161,11 @@ def _mean_scores(table: pd.DataFrame, by: str | None) -> str:
     ]
     n = int(rows["sentiment_n"].sum())
     if by is None:
-        return f"The mean sentiment of {n:,} conversations is {_score(means[0][1])}"
+        return f"The mean sentiment of {_counted(n, 'conversation')} is {_score(means[0][1])}"
+    if len(means) == 1:
+        name, mean = means[0]
+        shown = names_in_title([name], _NAME)[0]
+        return f"The mean sentiment of {_counted(n, 'conversation')} of {shown} is {_score(mean)}"
     low, high = min(means, key=lambda one: one[1]), max(means, key=lambda one: one[1])
     names = names_in_title([low[0], high[0]], _NAME)
     return f"The mean sentiment is between {_score(low[1])} ({names[0]}) and {_score(high[1])} ({names[1]})"
@@ -178,8 +187,7 @@ def _most_frequent(table: pd.DataFrame, facts: Mapping[str, Any], label: str) ->
     if not facts["n_judged"]:
         return _NO_INSIGHTS
     if table.empty:
-        one = facts["n_judged"] == 1
-        return f"No {label} was found in {facts['n_judged']:,} conversation{'' if one else 's'} with insights"
+        return f"No {label} was found in {_counted(facts['n_judged'], 'conversation')} with insights"
     by = facts["by"]
     first = table[table[label] == table[label].iloc[0]]
     titles = list(dict.fromkeys(table[label]))
@@ -193,11 +201,12 @@ def _most_frequent(table: pd.DataFrame, facts: Mapping[str, Any], label: str) ->
     if by is None:
         row = first.iloc[0]
         share, low, high = percent(row["share"], row["share_low"], row["share_high"])
-        return f"{most}: {row['n']:,} of {row['total']:,} conversations{each} ({share}, {low} to {high})"
+        counted = _counted(row["total"], "conversation")
+        return f"{most}: {row['n']:,} of {counted}{each} ({share}, {low} to {high})"
     groups = _pooled(first[first["total"] > 0], by, "n", "total")
     if also or len(groups) > 2:
         n, total = sum(one[1] for one in groups), sum(one[2] for one in groups)
-        return f"{most}: {n:,} of {total:,} conversations{each}"
+        return f"{most}: {n:,} of {_counted(total, 'conversation')}{each}"
     shares = [f"{percent(n / total)[0]} in {name}" for name, n, total in groups]
     return f"{most}: {', '.join(shares)}"
 
@@ -314,7 +323,12 @@ def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if found.empty:
         least = facts["smallest_findable_points"]
         missed = "" if least is None else f"; drops of less than {figures(least)[0]} points may be missed"
-        return f"None of {len(table):,} segments clearly differs from the rest{missed}"
+        none = (
+            "The only segment does not clearly differ"
+            if len(table) == 1
+            else f"None of {len(table):,} segments clearly differs"
+        )
+        return f"{none} from the rest{missed}"
     row = found.iloc[0]
     value, low, high = _ends(row, "difference_points")
     shown, least, most = size_figures(value, low, high)
@@ -363,7 +377,7 @@ def _persona_scenario_heatmap(table: pd.DataFrame, facts: Mapping[str, Any]) -> 
     if everything.empty or not everything["n"].iloc[0]:
         return "No pairs of simulated conversations"
     row = everything.iloc[0]
-    return f"{_difference(_ends(row, 'difference'), 'the variant', 'the original')}, {row['n']:,} pairs"
+    return f"{_difference(_ends(row, 'difference'), 'the variant', 'the original')}, {_counted(row['n'], 'pair')}"
 
 
 def _difference(ends: tuple[float, float, float], one: str, other: str) -> str:
@@ -385,6 +399,10 @@ def _measured(one: str, other: str, value: float, low: float, high: float, in_po
     if shown == "0":
         return f"{one} the same as {other}{ends}"
     return f"{one} {unit} {'higher' if value > 0 else 'lower'} than {other}{ends}"
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _share_of(label: str) -> str:

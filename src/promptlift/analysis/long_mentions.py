@@ -47,7 +47,7 @@ _SEVERITY_CODES: Final = {name: code for code, name in enumerate(SEVERITIES)} | 
 
 
 def needs_long_table(table: Any, column: str, argument: str) -> NoReturn:
-    """Say that an engine needs the long table, because lists are not taken apart here.
+    """Raise: an engine needs the long table, because lists are not taken apart here.
 
     Raises
     ------

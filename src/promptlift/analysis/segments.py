@@ -105,14 +105,13 @@ def segments(
     -------
     DataFrame
         One row a segment, the surest first: ``column``, ``segment``, ``verdict`` (``lower``, ``higher`` or
-        ``unclear``), ``difference_points`` of its rate to that of the rest with Newcombe's interval (``…_low``,
-        ``…_high``), ``n`` conversations, ``completed``, ``rate`` with its ends (fractions, Wilson), ``n_rest``,
-        ``rate_rest``, Fisher's ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of so many points below the
-        rest would be found in 80 % of such tables), ``n_merged``, the values merged into it; with ``labels`` also
-        ``rate_corrected``, ``difference_points_corrected`` (to the rest), ``n_labels``, ``n_effective`` and
-        ``not_corrected``. Verdicts are the judge's. ``attrs["promptlift"]``
-        says in ``sentences`` what each row shows, ``n_tests``, ``merged`` (values by column), ``left_out`` (columns and
-        why), and the smallest ``smallest_findable_points`` of the table with its ``summary``.
+        ``unclear``; the judge's, also with ``labels``), ``difference_points`` of its rate to that of the rest with Newcombe's
+        interval (``…_low``, ``…_high``), ``n`` conversations, ``completed``, ``rate`` with its ends (fractions, Wilson),
+        ``n_rest``, ``rate_rest``, Fisher's ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of that many points below
+        the rest would be found in 80 % of such tables), ``n_merged``, the values merged into it; with ``labels`` also
+        ``rate_corrected``, ``difference_points_corrected`` (to the rest), ``n_labels``, ``n_effective``, ``not_corrected``.
+        ``attrs["promptlift"]`` says in ``sentences`` what each row shows, ``n_tests``, ``merged`` (values by column),
+        ``left_out`` (columns and why), and the smallest ``smallest_findable_points`` of the table with its ``summary``.
 
     Raises
     ------
@@ -126,46 +125,17 @@ def segments(
     if labels is not None:
         conversations = all_columns(conversations)
         topics = None if topics is None else collect(topics, names_of(topics))
-    found = splits_of(
-        conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, smallest=smallest, bins=bins, zone=zone
-    )  # fmt: skip
-    splits = found.splits
-    used = [split for split in splits if split.segments]
-    rows = [_row(split, segment, level) for split in used for segment in split.segments]
-    n_tests = _decide(rows, used, found.same, level)
-    n_judged, n_completed = int(found.everyone.sum()), int(found.everyone[:, 1].sum())
-    table = pd.DataFrame(rows, columns=[*COLUMNS, "_test"]).drop(columns="_test")
-    dtypes = dict.fromkeys(_TEXTS, "str") | dict.fromkeys(_INTEGERS, "int64")
-    table = table.astype({name: dtypes.get(name, "float64") for name in COLUMNS})
-    about_labels: dict[str, Any] = {}
+    sizes: dict[str, Any] = {"smallest": smallest, "bins": bins}
+    found = splits_of(conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, zone=zone, **sizes)
+    table, n_tests = _verdicts(found, level)
+    facts = _facts(found, outcome=outcome, level=level, n_tests=n_tests)
+    facts["options"] = {**sizes, "tz": zone_name(zone)}
     if labels is not None:
-        judged, _ = judged_outcomes(conversations, outcome)
-        masks = [(one.members, split.known & ~one.members) for split in used for one in split.segments]
-        columns, facts_of_labels = segment_columns(
-            conversations[judged], labels, masks, outcome=outcome, level=level
-        )
-        table, about_labels = pd.concat([table, columns], axis=1), {"corrected": facts_of_labels}
+        columns, facts["corrected"] = _corrected_columns(found, conversations, labels, outcome, level)
+        table = pd.concat([table, columns], axis=1)
     # Of two segments that are each other's rest, the one that fails more often comes first.
     table = table.sort_values(["p", "difference_points", "column", "segment"], ignore_index=True)
-    facts = {
-        "outcome": outcome,
-        "by": None,
-        "level": level,
-        "n_judged": n_judged,
-        "rate": n_completed / n_judged if n_judged else None,
-        "n_tests": n_tests,
-        "merged": {split.column: [*one.merged] for split in used for one in split.segments if one.merged},
-        "left_out": {split.column: split.why_not for split in splits if split.why_not},
-        "options": {"smallest": smallest, "bins": bins, "tz": zone_name(zone)},
-        **about_labels,
-    }
-    result = with_provenance(table, conversations, "segments", **facts)
-    about = result.attrs["promptlift"]
-    least = table["smallest_findable_points"].min()
-    about["smallest_findable_points"] = None if pd.isna(least) else float(least)
-    about["sentences"] = [segment_sentence(row, about) for row in table.to_dict("records")]
-    about["summary"] = _summary(table, about)
-    return result
+    return _in_words(with_provenance(table, conversations, "segments", **facts))
 
 
 @dataclass(frozen=True)
@@ -186,6 +156,11 @@ class Splits:
     splits: list[Split]
     everyone: NDArray[np.int64]
     same: Callable[[Sequence[Split]], list[int]]
+
+    @property
+    def used(self) -> list[Split]:
+        """Those that have segments to compare."""
+        return [split for split in self.splits if split.segments]
 
 
 def splits_of(
@@ -288,6 +263,51 @@ def _times(conversations: Any, *, required: bool) -> list[str]:
         if required:
             raise
         return []
+
+
+def _verdicts(found: Splits, level: float) -> tuple[pd.DataFrame, int]:
+    """Return a row for each segment, and how many tests these are."""
+    used = found.used
+    rows = [_row(split, segment, level) for split in used for segment in split.segments]
+    n_tests = _decide(rows, used, found.same, level)
+    table = pd.DataFrame(rows, columns=[*COLUMNS, "_test"]).drop(columns="_test")
+    dtypes = dict.fromkeys(_TEXTS, "str") | dict.fromkeys(_INTEGERS, "int64")
+    return table.astype({name: dtypes.get(name, "float64") for name in COLUMNS}), n_tests
+
+
+def _facts(found: Splits, *, outcome: str, level: float, n_tests: int) -> dict[str, Any]:
+    n_judged, n_completed = int(found.everyone.sum()), int(found.everyone[:, 1].sum())
+    return {
+        "outcome": outcome,
+        "by": None,
+        "level": level,
+        "n_judged": n_judged,
+        "rate": n_completed / n_judged if n_judged else None,
+        "n_tests": n_tests,
+        "merged": {
+            split.column: [*one.merged] for split in found.used for one in split.segments if one.merged
+        },
+        "left_out": {split.column: split.why_not for split in found.splits if split.why_not},
+    }
+
+
+def _corrected_columns(
+    found: Splits, conversations: pd.DataFrame, labels: Any, outcome: str, level: float
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return what labels make of the rate of each segment and of its difference to the rest, and how."""
+    judged, _ = judged_outcomes(conversations, outcome)
+    masks = [(one.members, split.known & ~one.members) for split in found.used for one in split.segments]
+    return segment_columns(conversations[judged], labels, masks, outcome=outcome, level=level)
+
+
+def _in_words(result: pd.DataFrame) -> pd.DataFrame:
+    """Write into the attributes what each row shows, and what the table found and could have found."""
+    about = result.attrs["promptlift"]
+    least = result["smallest_findable_points"].min()
+    about["smallest_findable_points"] = None if pd.isna(least) else float(least)
+    about["sentences"] = [segment_sentence(row, about) for row in result.to_dict("records")]
+    about["summary"] = _summary(result, about)
+    return result
 
 
 def _row(split: Split, segment: Segment, level: float) -> dict[str, Any]:

@@ -105,12 +105,7 @@ def what_else(
         *_segments(two, topics, zone),
     ]
     _decide(rows, level)
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    dtypes = {
-        name: "str" if name in _TEXTS else "int64" if name in ("n", "n_control") else "float64"
-        for name in COLUMNS
-    }
-    table = table.astype(dtypes).sort_values(["p", "kind", "name"], ignore_index=True)
+    table = _table(rows)
     result = with_provenance(
         table,
         conversations,
@@ -281,6 +276,16 @@ def _row(
         "kind": kind, "name": name, "difference": difference, "difference_low": low, "difference_high": high,
         "unit": unit, "value": values[0], "value_control": values[1], "n": sizes[0], "n_control": sizes[1], "p": p,
     }  # fmt: skip
+
+
+def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return the comparisons as a table, the surest first."""
+    dtypes = {
+        name: "str" if name in _TEXTS else "int64" if name in ("n", "n_control") else "float64"
+        for name in COLUMNS
+    }
+    table = pd.DataFrame(rows, columns=list(COLUMNS)).astype(dtypes)
+    return table.sort_values(["p", "kind", "name"], ignore_index=True)
 
 
 def _decide(rows: list[dict[str, Any]], level: float) -> None:

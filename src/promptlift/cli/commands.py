@@ -10,10 +10,10 @@ import typer
 
 from promptlift._version import __version__
 from promptlift.cli.check import check
-from promptlift.cli.import_commands import import_files, prompts_app
-from promptlift.cli.maintenance_commands import migrate, vacuum
+from promptlift.cli.importing.commands import import_files, prompts_app
+from promptlift.cli.maintenance.commands import migrate, vacuum
 from promptlift.cli.options import Account, BaseUrl, Data, Database  # noqa: TC001  typer reads the annotations
-from promptlift.cli.snapshot_commands import export, pull, verify
+from promptlift.cli.snapshots.commands import export, pull, verify
 
 app = typer.Typer(
     help="Explore how LLM prompts perform: run the service, import conversations, write reports.",
@@ -158,7 +158,7 @@ def keys_create(
 
     Without --account it is for the first account.
     """
-    from promptlift.cli.keys import create  # noqa: PLC0415
+    from promptlift.cli.maintenance.keys import create  # noqa: PLC0415
 
     create(name, account=account, data=data, database=database)
 
@@ -166,7 +166,7 @@ def keys_create(
 @keys_app.command("list")
 def keys_list(account: Account = None, data: Data = None, database: Database = None) -> None:
     """List the API keys, of one account or of all, with their prefixes and ids."""
-    from promptlift.cli.keys import show  # noqa: PLC0415
+    from promptlift.cli.maintenance.keys import show  # noqa: PLC0415
 
     show(account=account, data=data, database=database)
 
@@ -178,7 +178,7 @@ def keys_revoke(
     database: Database = None,
 ) -> None:
     """Revoke an API key, immediately and permanently."""
-    from promptlift.cli.keys import revoke  # noqa: PLC0415
+    from promptlift.cli.maintenance.keys import revoke  # noqa: PLC0415
 
     revoke(key, data=data, database=database)
 
@@ -198,7 +198,7 @@ def accounts_create(
     database: Database = None,
 ) -> None:
     """Create an account and print its id. `keys create --account` creates a key for it."""
-    from promptlift.cli.accounts import create  # noqa: PLC0415
+    from promptlift.cli.maintenance.accounts import create  # noqa: PLC0415
 
     limits = _limits(
         prompts=prompts,
@@ -214,7 +214,7 @@ def accounts_create(
 @accounts_app.command("list")
 def accounts_list(data: Data = None, database: Database = None) -> None:
     """List the accounts with their plans and limits."""
-    from promptlift.cli.accounts import show  # noqa: PLC0415
+    from promptlift.cli.maintenance.accounts import show  # noqa: PLC0415
 
     show(data=data, database=database)
 
@@ -235,7 +235,7 @@ def accounts_rename(
     database: Database = None,
 ) -> None:
     """Change the name, e-mail address, plan or limits of an account, at once, also while the service runs."""
-    from promptlift.cli.accounts import change  # noqa: PLC0415
+    from promptlift.cli.maintenance.accounts import change  # noqa: PLC0415
 
     change(
         account,

@@ -38,11 +38,11 @@ class Clock:
     """The time as the transport needs it; tests hand in their own."""
 
     def now(self) -> float:
-        """Monotonic seconds."""
+        """Return monotonic seconds."""
         return time.monotonic()
 
     def wall(self) -> float:
-        """Seconds since 1970."""
+        """Return seconds since 1970."""
         return time.time()
 
     def wait(self, seconds: float, stop: threading.Event) -> bool:

@@ -92,7 +92,7 @@ def analyser_of(frame: pd.DataFrame) -> str | None:
     """Return which analyser judged a table's conversations: ``lexicon``, ``llm``, ``mixed``, or None."""
     if "analyser" not in frame:
         return None
-    kinds = {str(name).split(":", 1)[0] for name in frame["analyser"].dropna().unique()}
+    kinds = {str(name).split(":", 1)[0] for name in frame["analyser"].unique() if not pd.isna(name)}
     return kinds.pop() if len(kinds) == 1 else "mixed" if kinds else None
 
 
@@ -104,6 +104,8 @@ def insights_errors(frame: pd.DataFrame) -> dict[str, int]:
     if "insights_error" not in frame:
         return {}
     said = frame["insights_error"]
+    if said.isna().all():
+        return {}
     if "has_insights" in frame:
         said = said[~frame["has_insights"].astype("boolean").fillna(value=False)]
     return {str(reason): int(count) for reason, count in said.dropna().value_counts().items()}

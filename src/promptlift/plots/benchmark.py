@@ -129,19 +129,21 @@ def _draw_costs(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
     color = style.pop("color", None) or theme.palette(ax)[0]
     theme.draw_estimates(ax, cost, percent, "task_completion", "n", color=color, **style)
     most = float(cost.max())
+    ax.set_xlim(0.0, 1.08 * most if most > 0 else 1.0)
+    low, high = ax.get_ylim()
+    low, high = max(low, -2.0), min(high, 102.0)
+    ax.set_ylim(low, high)
     names = theme.distinct_names(list(table["name"]), 40)
     for row, x, name in zip(percent.to_dict("records"), cost, names, strict=True):
         said = f"{name}: {_verdict(row)}"
-        # On the side where there is room for it.
+        # On the sides where there is room for it: at the top it would run into the title.
         side = -1 if x > most / 2 else 1
+        is_high = row["task_completion"] > low + 0.85 * (high - low)
         ax.annotate(
             f"{said}, the cheapest" if row["is_cheapest"] else said,
-            (x, row["task_completion"]), xytext=(6 * side, 4), textcoords="offset points",
-            ha="right" if side < 0 else "left", fontsize=7.5, annotation_clip=False,
+            (x, row["task_completion"]), xytext=(6 * side, -4 if is_high else 4), textcoords="offset points",
+            ha="right" if side < 0 else "left", va="top" if is_high else "bottom", fontsize=7.5, annotation_clip=False,
         )  # fmt: skip
-    ax.set_xlim(0.0, 1.08 * most if most > 0 else 1.0)
-    low, high = ax.get_ylim()
-    ax.set_ylim(max(low, -2.0), min(high, 102.0))
     notes = (
         []
         if priced

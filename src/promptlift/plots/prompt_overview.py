@@ -92,11 +92,7 @@ def prompt_overview(
     if prompt_id is not None and not table and hasattr(source, "prompt_id"):
         prompt_id = source.prompt_id(prompt_id)
     if not rows:
-        if not hasattr(source, "prompt_insights"):
-            raise ValueError("rows=False needs a workspace, because a table has no aggregates.")
-        figure, axes = _page(_headed(source, prompt_id, title))
-        _write_notes(figure, draw_view(axes, source.prompt_insights(prompt_id), top=top))
-        return figure
+        return _page_of_aggregates(source, prompt_id, title, top=top)
     conversations = _of_prompt(source, prompt_id) if table else _read(source, prompt_id, top)
     headline = analysis.prompt_overview(conversations, labels=labels, level=level)
     if table and prompt_id is not None and not headline.iloc[0]["conversations"]:
@@ -117,6 +113,15 @@ def prompt_overview(
             _write_finding(ax, shown)
     theme.mark_rehearsal(axes[0], headline)
     _write_notes(figure, notes)
+    return figure
+
+
+def _page_of_aggregates(source: Any, prompt_id: str | None, title: str | None, *, top: int) -> Figure:
+    """Draw the page from the service's aggregates alone."""
+    if not hasattr(source, "prompt_insights"):
+        raise ValueError("rows=False needs a workspace, because a table has no aggregates.")
+    figure, axes = _page(_headed(source, prompt_id, title))
+    _write_notes(figure, draw_view(axes, source.prompt_insights(prompt_id), top=top))
     return figure
 
 

@@ -95,6 +95,14 @@ def segments(
     if shown.empty:
         theme.show_empty(ax, "No segments to compare", ticks=False)
         return lead_to_conversations(theme.finish(ax, table, theme.notes_of(table), title=title), table, data)
+    _draw_rows(ax, shown, uncorrected=has_corrected(table, "difference_points"), **style)
+    notes = [*corrected_notes(shown, "difference_points"), *_notes(table, len(shown))]
+    theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
+    return lead_to_conversations(ax, table, data)
+
+
+def _draw_rows(ax: Axes, shown: pd.DataFrame, *, uncorrected: bool, **style: Any) -> None:
+    """Draw a row for each segment; ``uncorrected`` says of verdicts that labels did not make them."""
     rows = np.arange(len(shown), dtype=np.float64)[::-1]
     ax.set_ylim(-0.45, len(shown) - 0.15)
     signed_ticks(ax)
@@ -102,16 +110,12 @@ def segments(
     draw_differences(ax, rows, shown, "n", value="difference_points", **style)
     ends = [f"difference_points{kind}{end}" for kind in ("", "_corrected") for end in ("", "_low", "_high")]
     fit_points(ax, shown[[name for name in ends if name in shown]])
-    names = distinct_names(
-        [f"{row['column']}: {row['segment']}" for row in shown.to_dict("records")], _NAME_WIDTH
-    )
-    uncorrected = " (uncorrected)" if has_corrected(table, "difference_points") else ""
-    for name, row, y in zip(names, shown.to_dict("records"), rows, strict=True):
-        said = "" if row["verdict"] == "unclear" else f" · {row['verdict']}{uncorrected}"
+    records = shown.to_dict("records")
+    names = distinct_names([f"{row['column']}: {row['segment']}" for row in records], _NAME_WIDTH)
+    of_judge = " (uncorrected)" if uncorrected else ""
+    for name, row, y in zip(names, records, rows, strict=True):
+        said = "" if row["verdict"] == "unclear" else f" · {row['verdict']}{of_judge}"
         theme.name_row(ax, y, f"{name}{said}", _numbers(row), boxed=False)
-    notes = [*corrected_notes(shown, "difference_points"), *_notes(table, len(shown))]
-    theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
-    return lead_to_conversations(ax, table, data)
 
 
 def _numbers(row: Mapping[Any, Any]) -> str:

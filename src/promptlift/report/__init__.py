@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from promptlift.report.document import Logo
     from promptlift.report.logo import LogoLike
     from promptlift.report.period import PeriodLike
+    from promptlift.report.renderers import Renderer
 
 __all__ = ["write"]
 
@@ -90,28 +92,25 @@ def write(
     ValueError
         When an option is invalid, or a table has no conversation of the prompt.
     """
-    # What is cheap to check is checked before pandas and matplotlib are loaded.
-    from promptlift.report.files import check_target, write_report_file  # noqa: PLC0415
+    target = Path(path)
+    render, image = _check(target, logo)
+    from promptlift.report.compose import build  # noqa: PLC0415
+    from promptlift.report.files import write_report_file  # noqa: PLC0415
+
+    document = build(
+        source, prompt_id, title=title, logo=image, redacted=redact, examples=examples, period=period, labels=labels,
+        clock=clock,
+    )  # fmt: skip
+    write_report_file(target, render(document))
+    return target
+
+
+def _check(target: Path, logo: LogoLike) -> tuple[Renderer, Logo | None]:
+    """Check what is cheap to check before pandas and matplotlib are loaded; return the renderer and the logo."""
+    from promptlift.report.files import check_target  # noqa: PLC0415
     from promptlift.report.logo import read_logo  # noqa: PLC0415
     from promptlift.report.renderers import renderer_for  # noqa: PLC0415
 
-    target = Path(path)
     render = renderer_for(target)
     check_target(target)
-    image = read_logo(logo)
-
-    from promptlift.report.compose import build  # noqa: PLC0415
-
-    document = build(
-        source,
-        prompt_id,
-        title=title,
-        logo=image,
-        redacted=redact,
-        examples=examples,
-        period=period,
-        labels=labels,
-        clock=clock,
-    )
-    write_report_file(target, render(document))
-    return target
+    return render, read_logo(logo)

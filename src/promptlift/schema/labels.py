@@ -28,7 +28,7 @@ class Label(LinkedModel):
     value: Annotated[str, Column()]
     """The answer: ``yes`` or ``no``, a sentiment, or one of one's own."""
     labeller: Annotated[str, Column()]
-    """Who answered."""
+    """The name of the person who answered."""
     labelled_at: Annotated[UtcTime | None, Column()] = None
     """When."""
     chance: Annotated[float | None, Column(unit="fraction")] = None
@@ -58,7 +58,7 @@ class LabelRequest(RequestModel):
     value: LongText | None
     """The answer; null or an empty text removes the label"""
     labeller: _Short
-    """Who answers"""
+    """The name of the person who answers"""
     labelled_at: UtcTime | None = None
     """When; the present when it is left out"""
     chance: Annotated[float | None, Field(gt=0.0, le=1.0)] = None

@@ -16,16 +16,21 @@ EDIT_STATES: Final[tuple[EditState, ...]] = get_args(EditState)
 CandidateState = Literal["testing", "pool", "rejected", "finalist"]
 CANDIDATE_STATES: Final[tuple[CandidateState, ...]] = get_args(CandidateState)
 SearchSetting = Literal["on", "off"]
-SEARCH_DEFAULT: Final[SearchSetting] = "off"
+SEARCH_DEFAULT: Final[SearchSetting] = "on"
+SearchEngine = Literal["promptlift", "gepa"]
+
+# Stands in evidence in the place of the id of a conversation whose words are deleted.
+DELETED: Final = "deleted"
 
 
 class EditEvidence(ApiModel):
     """A place in a conversation that shows why an edit was written."""
 
     conversation_id: str | None = None
-    """The conversation: a logged one, or a simulated one of the same optimization."""
+    """The conversation: a logged one, or a simulated one of the same optimization; ``deleted`` when it or its transcript
+    was deleted."""
     quote: str = ""
-    """The words, as they stand there. Hostile text."""
+    """The words, as they stand there. Hostile text. Empty when the conversation was deleted."""
 
 
 class Edit(ApiModel):

@@ -59,5 +59,5 @@ def shown_prefix(key: str) -> str:
 
 
 def key_hash(key: str) -> str:
-    """SHA-256 of a key in hexadecimal. The key has 256 random bits, so a slow hash would add nothing."""
+    """Return the SHA-256 of a key in hexadecimal. The key has 256 random bits, so a slow hash would add nothing."""
     return hashlib.sha256(key.encode()).hexdigest()

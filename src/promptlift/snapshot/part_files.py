@@ -6,8 +6,9 @@ import hashlib
 import os
 import re
 import threading
+from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -16,12 +17,12 @@ import pyarrow.parquet as pq
 
 from promptlift.errors import SnapshotDamaged
 from promptlift.schema.metadata import METADATA_PREFIX
+from promptlift.snapshot.columns import joined
 from promptlift.snapshot.location import LocalFolder
 from promptlift.snapshot.manifest import NO_VALUE, FilePart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from promptlift.snapshot.location import Location
     from promptlift.snapshot.manifest import Manifest
@@ -34,6 +35,7 @@ __all__ = [
     "partition_folder",
     "problem_of",
     "read_parts",
+    "read_table",
     "remove_others",
     "write_part",
 ]
@@ -54,6 +56,10 @@ _WORTH_THREADS: Final = 4 << 20
 # Files whose hash was right, with what says that they are the same still.
 _verified: dict[tuple[str, str, str], object] = {}
 _verified_lock = threading.Lock()
+# Footers of files that were read lately: parsing one takes as long as reading several of its columns.
+_footers: OrderedDict[tuple[str, str, str], _Footer] = OrderedDict()
+_footers_lock = threading.Lock()
+_MOST_FOOTERS: Final = 512
 
 
 def partition_folder(table: str, prompt_id: str | None, month: str | None) -> str:
@@ -94,18 +100,67 @@ class Wanted:
         Their names.
     metadata
         Whether all columns of metadata are among them.
+    without
+        Columns that are not read, whatever else says.
     """
 
     names: frozenset[str]
     metadata: bool = False
+    without: frozenset[str] = frozenset()
 
     def of(self, present: Sequence[str]) -> list[str]:
         """Return those of a file."""
         return [
             name
             for name in present
-            if name in self.names or (self.metadata and name.startswith(METADATA_PREFIX))
+            if name not in self.without
+            and (name in self.names or (self.metadata and name.startswith(METADATA_PREFIX)))
         ]
+
+
+@dataclass(frozen=True)
+class _Footer:
+    """The end of a file: where its columns are, and which of them have no value."""
+
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+    names: tuple[str, ...]
+    empty: frozenset[str]
+
+
+def read_table(root: Location, parts: Sequence[FilePart], wanted: Wanted) -> pa.Table:
+    """Read columns of part files, one or more, into a table, each file with its hash checked.
+
+    A column in which no file has a value is not read: the table has it all the same.
+
+    Parameters
+    ----------
+    wanted
+        Columns to read.
+
+    Raises
+    ------
+    FileNotFoundError
+        When a file is not there.
+    SnapshotDamaged
+        When a file is not as it was written; the error names all of these.
+    """
+    footers = [_footer(root, part) for part in parts]
+    known = [one for one in footers if one is not None]
+    if len(known) < len(parts):
+        return joined(read_parts(root, parts, wanted))
+    fields = {
+        name: one.schema.field(name)
+        for names, one in {one.names: one for one in known}.items()
+        for name in wanted.of(names)
+    }
+    empty = frozenset(fields)
+    for one in known:
+        empty &= one.empty | (fields.keys() - set(one.names))
+    found = joined(_read_all(root, parts, replace(wanted, without=empty), footers))
+    for name in fields.keys() & empty:
+        found = found.append_column(fields[name], pa.nulls(len(found), fields[name].type))
+    return found
 
 
 def read_parts(root: Location, parts: Sequence[FilePart], wanted: Wanted | None = None) -> list[pa.Table]:
@@ -123,21 +178,74 @@ def read_parts(root: Location, parts: Sequence[FilePart], wanted: Wanted | None 
     SnapshotDamaged
         When a file is not as it was written; the error names all of these.
     """
+    footers = [None if wanted is None else _footer(root, part) for part in parts]
+    return _read_all(root, parts, wanted, footers)
+
+
+def _read_all(
+    root: Location, parts: Sequence[FilePart], wanted: Wanted | None, footers: Sequence[_Footer | None]
+) -> list[pa.Table]:
+    def read(part: FilePart, footer: _Footer | None) -> pa.Table:
+        return _read(root, part, wanted, footer)
+
     if sum(part.size for part in parts) < _WORTH_THREADS and isinstance(root, LocalFolder):
-        return [_read(root, part, wanted) for part in parts]
+        return list(map(read, parts, footers))
     with ThreadPoolExecutor(min(_THREADS, os.cpu_count() or 1)) as threads:
-        return list(threads.map(lambda part: _read(root, part, wanted), parts))
+        return list(threads.map(read, parts, footers))
 
 
-def _read(root: Location, part: FilePart, wanted: Wanted | None) -> pa.Table:
-    if wanted is not None and isinstance(root, LocalFolder) and _is_known(root, part):
-        # Only what is asked for comes from the disk.
-        source: Any = pa.memory_map(str(root.place / part.path))
+def _read(root: Location, part: FilePart, wanted: Wanted | None, footer: _Footer | None) -> pa.Table:
+    if footer is None:
+        file = pq.ParquetFile(pa.py_buffer(_checked(root, part)))
+        names = None if wanted is None else wanted.of(file.schema_arrow.names)
     else:
-        source = pa.py_buffer(_checked(root, part))
-    file = pq.ParquetFile(source)
-    names = None if wanted is None else wanted.of(file.schema_arrow.names)
+        # Only what is asked for comes from the disk.
+        file = pq.ParquetFile(pa.memory_map(_path(root, part)), metadata=footer.metadata)
+        names = None if wanted is None else wanted.of(footer.names)
     return file.read(names, use_threads=False)
+
+
+def _footer(root: Location, part: FilePart) -> _Footer | None:
+    """Return the footer of a file on this machine whose hash was found right, and which is the same still."""
+    if not isinstance(root, LocalFolder) or not _is_known(root, part):
+        return None
+    key = _key(root, part)
+    with _footers_lock:
+        found = _footers.get(key)
+        if found is not None:
+            _footers.move_to_end(key)
+            return found
+    file = pq.ParquetFile(pa.memory_map(_path(root, part)))
+    found = _Footer(
+        file.metadata, file.schema_arrow, tuple(file.schema_arrow.names), _empty_columns(file.metadata)
+    )
+    with _footers_lock:
+        _footers[key] = found
+        while len(_footers) > _MOST_FOOTERS:
+            _footers.popitem(last=False)
+    return found
+
+
+def _empty_columns(metadata: pq.FileMetaData) -> frozenset[str]:
+    """Return the columns that have no value, as the file's statistics say."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    found = set()
+    for place in range(metadata.num_columns):
+        chunks = [group.column(place) for group in groups]
+        # Columns of lists have another path: what their counts mean is left to the reader.
+        name = metadata.schema.column(place).name
+        if all(chunk.path_in_schema == name and _is_empty(chunk) for chunk in chunks):
+            found.add(name)
+    return frozenset(found)
+
+
+def _is_empty(chunk: pq.ColumnChunkMetaData) -> bool:
+    statistics = chunk.statistics
+    return statistics is not None and statistics.has_null_count and statistics.null_count == chunk.num_values
+
+
+def _path(root: Location, part: FilePart) -> str:
+    return f"{root.place}/{part.path}"
 
 
 def _checked(root: Location, part: FilePart) -> bytes:

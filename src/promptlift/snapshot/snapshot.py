@@ -11,7 +11,7 @@ from promptlift.errors import SnapshotDamaged
 from promptlift.snapshot.columns import joined, without_empty_metadata
 from promptlift.snapshot.location import RemoteFolder, location_of
 from promptlift.snapshot.manifest import MANIFEST_NAME, load_manifest
-from promptlift.snapshot.part_files import PARTITIONED, Wanted, damaged, problem_of, read_parts
+from promptlift.snapshot.part_files import PARTITIONED, Wanted, damaged, problem_of, read_parts, read_table
 
 if TYPE_CHECKING:
     import os
@@ -139,6 +139,8 @@ class Snapshot:
         for _ in range(_TRIES):
             parts = self._parts(table, prompt_ids)
             try:
+                if parts and wanted is not None and keep is None:
+                    return read_table(self.location, parts, wanted)
                 found = read_parts(self.location, parts, wanted)
             except FileNotFoundError:
                 # Two pulls were made since the manifest was read, or the file is gone.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from promptlift.stats.budget import (
     CONFIRM_PASSES_MAX,
@@ -15,7 +16,7 @@ from promptlift.stats.budget import (
 if TYPE_CHECKING:
     from promptlift.stats.budget import Mode
 
-__all__ = ["PlannedSpending", "planned_spending"]
+__all__ = ["PlannedSpending", "SearchBudget", "planned_spending"]
 
 _ARMS: Final = 2
 
@@ -44,6 +45,64 @@ class PlannedSpending(NamedTuple):
     def most(self) -> int:
         """Conversations without those of the verification."""
         return self.search + self.confirmation
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBudget:
+    """Conversations and iterations of an optimization with a search.
+
+    Search and confirmation have together what screening and confirmation have without a search, and the search half of it
+    at most. A generation takes an iteration as a pass of the confirmation does.
+
+    Attributes
+    ----------
+    conversations
+        The most that search and confirmation may hold together.
+    search
+        The most of them that the search may hold.
+    iterations
+        The most generations and passes of confirmation together.
+    pass_pairs
+        Pairs of one pass.
+    """
+
+    conversations: int
+    search: int
+    iterations: int
+    pass_pairs: int
+
+    @classmethod
+    def of(cls, *, variants: int, mode: Mode, personas: int, scenarios: int, iterations: int) -> Self:
+        """Return the budget of some settings.
+
+        Raises
+        ------
+        ValueError
+            When a setting is out of range.
+        """
+        without = planned_spending(
+            variants, mode, personas=personas, scenarios=scenarios, iterations=iterations
+        )
+        return cls(
+            conversations=without.most,
+            search=without.most // 2,
+            iterations=PASSES_PER_ITERATION[mode] * iterations,
+            pass_pairs=personas * scenarios,
+        )
+
+    @property
+    def generations_max(self) -> int:
+        """The most generations: at least one pass of confirmation is left."""
+        return self.iterations - 1
+
+    def confirm_passes(self, *, spent: int, generations: int) -> int:
+        """Return the most passes of confirmation after a search; 0 where not even one fits."""
+        affordable = (self.conversations - spent) // (_ARMS * self.pass_pairs)
+        return max(0, min(CONFIRM_PASSES_MAX, affordable, self.iterations - generations))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the budget as plain JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def planned_spending(
@@ -80,10 +139,10 @@ def planned_spending(
         active = keep
     passes = confirm_passes(variants, mode, iterations)
     if search and variants > 1:
-        whole = screening + _ARMS * cells * passes
-        screening = whole // 2
-        # A generation takes an iteration as a pass of the confirmation does.
-        left = PASSES_PER_ITERATION[mode] * iterations - 1
-        passes = max(0, min(CONFIRM_PASSES_MAX, (whole - screening) // (_ARMS * cells), left))
+        budget = SearchBudget.of(
+            variants=variants, mode=mode, personas=personas, scenarios=scenarios, iterations=iterations
+        )
+        screening = budget.search
+        passes = budget.confirm_passes(spent=budget.search, generations=1)
     pairs = cells * passes
     return PlannedSpending(screening, _ARMS * pairs, _ARMS * cells * verification_passes, pairs)

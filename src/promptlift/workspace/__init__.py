@@ -10,17 +10,17 @@ from promptlift.workspace.benchmarking import (
     BenchmarkStopped,
 )
 from promptlift.workspace.cheapest import CheapestChoice
-from promptlift.workspace.comparison import Comparison
+from promptlift.workspace.comparing.comparison import Comparison
 from promptlift.workspace.filters import NothingMatchesWarning
-from promptlift.workspace.judge_runs import (
+from promptlift.workspace.judging.judges import Judges
+from promptlift.workspace.judging.runs import (
     BackfillPlan,
     JudgeRunFailed,
     JudgeRunStillRunning,
     JudgeRunStopped,
 )
-from promptlift.workspace.judges import Judges
-from promptlift.workspace.optimization_plan import OptimizationPlan
-from promptlift.workspace.optimization_tables import MayBeIncomplete
+from promptlift.workspace.optimizing.plan import OptimizationPlan
+from promptlift.workspace.optimizing.tables import MayBeIncomplete
 from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect
 

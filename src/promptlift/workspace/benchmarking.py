@@ -18,7 +18,7 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
-from promptlift.schema import endpoints
+from promptlift.schema import benchmark_endpoints
 from promptlift.schema.benchmarks import Benchmark, ScenarioSet
 from promptlift.workspace.cheapest import CheapestChoice, choose
 from promptlift.workspace.session import Session, frames
@@ -194,7 +194,7 @@ class Benchmarking(Session):
 
             waiting = Wait(
                 self.client.transport,
-                endpoints.BENCHMARKS_GET,
+                benchmark_endpoints.BENCHMARKS_GET,
                 benchmark_id,
                 noun="benchmark",
                 go_on=go_on,
@@ -271,7 +271,7 @@ class Benchmarking(Session):
         """
 
         def read(_: object) -> RowsRead:
-            return read_offered(self.client.transport, endpoints.BENCHMARKS_LIST, task=Task())
+            return read_offered(self.client.transport, benchmark_endpoints.BENCHMARKS_LIST, task=Task())
 
         return self._table("benchmarks", {}, read, frames().benchmarks_table)
 
@@ -342,7 +342,7 @@ class Benchmarking(Session):
             with self._bar("simulated conversations read", None) as move:
                 return read_offered(
                     self.client.transport,
-                    endpoints.BENCHMARKS_CONVERSATIONS,
+                    benchmark_endpoints.BENCHMARKS_CONVERSATIONS,
                     identifier,
                     filters=filters,
                     task=Task(),
@@ -367,7 +367,7 @@ class Benchmarking(Session):
         """
 
         def read(_: object) -> RowsRead:
-            return read_offered(self.client.transport, endpoints.SCENARIO_SETS_LIST, task=Task())
+            return read_offered(self.client.transport, benchmark_endpoints.SCENARIO_SETS_LIST, task=Task())
 
         return self._table("scenario_sets", {}, read, frames().scenario_sets_table)
 
@@ -460,4 +460,4 @@ def _unsure(hint: str) -> Any:
 
 
 def _read(state: Row) -> Benchmark:
-    return read_answer(endpoints.BENCHMARKS_GET, state, f"GET /benchmarks/{state.get('id')}")
+    return read_answer(benchmark_endpoints.BENCHMARKS_GET, state, f"GET /benchmarks/{state.get('id')}")

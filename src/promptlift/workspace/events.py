@@ -200,7 +200,7 @@ class _Lines:
         sys.stdout.flush()
 
     def end(self, rows: list[Row]) -> None:
-        """Nothing is left to say."""
+        """Print nothing: every row was printed when it came."""
 
 
 def _new_view() -> _GrowingTable | _Lines:

@@ -12,7 +12,7 @@ from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.schema.account import account_rate
-from promptlift.workspace.prompt_names import PromptNames
+from promptlift.workspace.prompts.names import PromptNames
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -171,6 +171,19 @@ def frozen_heap() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
+
+
+@contextlib.contextmanager
+def no_collection() -> Iterator[None]:
+    """Keep the garbage collector from running while many objects are made of which none is garbage."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def frames() -> ModuleType:

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from promptlift.client import configure
 from promptlift.workspace.benchmarking import Benchmarking
-from promptlift.workspace.comparing import Comparing
+from promptlift.workspace.comparing.compare import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
 from promptlift.workspace.glance_views import Shown, show
-from promptlift.workspace.judging import Judging
-from promptlift.workspace.labelling import Labelling
+from promptlift.workspace.judging.labels import Labelling
+from promptlift.workspace.judging.verdicts import Judging
 from promptlift.workspace.logging import Logging
-from promptlift.workspace.optimization_tables import OptimizationTables
-from promptlift.workspace.optimizing import Optimizing
-from promptlift.workspace.planning import Planning
-from promptlift.workspace.prompt_editing import PromptEditing
-from promptlift.workspace.prompt_views import PromptViews
-from promptlift.workspace.reviewing import Reviewing
+from promptlift.workspace.optimizing.optimizations import Optimizing
+from promptlift.workspace.optimizing.planning import Planning
+from promptlift.workspace.optimizing.tables import OptimizationTables
+from promptlift.workspace.prompts.editing import PromptEditing
+from promptlift.workspace.prompts.views import PromptViews
+from promptlift.workspace.reviewing.reviews import Reviewing
 
 if TYPE_CHECKING:
     import os

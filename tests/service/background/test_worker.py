@@ -301,16 +301,22 @@ def test_a_worker_at_work_keeps_its_lease(world, runs):
 
 def test_a_singleton_job_goes_on_after_a_failure_and_is_done_by_one_worker(world, runs):
     done = []
+    doing = threading.Lock()
 
     def step():
-        done.append(1)
-        if len(done) == 1:
-            raise KeyError("x")
-        if len(done) == 2:
-            raise OperationalError("select", {}, Exception("disk is full"))
+        done.append(doing.acquire(blocking=False))
+        try:
+            if len(done) == 1:
+                raise KeyError("x")
+            if len(done) == 2:
+                raise OperationalError("select", {}, Exception("disk is full"))
+        finally:
+            doing.release()
 
-    runs(SingletonJob("clean_up", step, every_seconds=0.01))
-    wait_until(lambda: len(done) >= 4, what="it was done again")
+    for _ in range(2):
+        runs(SingletonJob("clean_up", step, every_seconds=0.01))
+    wait_until(lambda: len(done) >= 20, what="it was done again")
+    assert all(done), "two workers did it at once"
 
 
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)

@@ -141,14 +141,16 @@ def test_silent_clients_leave_nothing_open(quick_service):
     before = open_connections(quick_service)
 
     async def run():
-        await asyncio.gather(*(one() for _ in range(40)))
+        return await asyncio.gather(*(one() for _ in range(40)))
 
     async def one():
         async with connected(quick_service.base_url, quick_service.key) as client:
-            await client.read_to_the_end()
+            return await client.read_to_the_end()
 
-    asyncio.run(run())
+    for received in asyncio.run(run()):
+        assert not received or received.startswith(b"HTTP/1.1 408 ")
     wait_until(lambda: open_connections(quick_service) <= before, what="all connections are closed")
+    assert account_over_a_new_connection(quick_service) == 200
 
 
 def test_the_limits_are_these_unless_an_operator_says_otherwise():

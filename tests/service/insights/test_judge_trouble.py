@@ -149,6 +149,9 @@ def test_the_backlog_goes_on_soon_after_a_long_outage(lift: Workspace, model: Mo
     wait_until(lambda: model.judged() >= 4, what="the model was away for a while")
     model.say = lambda: completion(json.dumps(JUDGEMENT))
     judged_soon(lift)
+    judged = lift.conversations(insights=True)
+    assert judged["analyser"].tolist() == ["llm:stub"]
+    assert judged["insights_error"].isna().all()
 
 
 def test_requests_that_a_hanging_model_lost_are_made_again_when_it_is_back(

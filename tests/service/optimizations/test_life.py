@@ -11,7 +11,7 @@ import pytest
 
 from support.answering_model import PROMPT, AnsweringModel, share
 from support.service_process import wait_until
-from support.stub_endpoint import Say
+from support.stub_endpoint import FAULTS, Say
 
 SMALL = {"maxIterations": 3, "personaCount": 2, "scenariosPerSimulation": 2, "maxTurns": 2}
 
@@ -194,22 +194,13 @@ def test_stop_ends_model_calls_within_two_seconds_and_keeps_what_was_measured(be
 
 
 def test_a_flaky_model_completes_all_the_same(begin):
-    kinds = [
-        Say({"error": {"message": "overloaded"}}, status=500),
-        Say({"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "0"}),
-        Say(raw=b""),
-        Say(raw=b'{"choices": [{"mess'),
-        Say({"choices": []}),
-        Say(raw=b"<html>Bad gateway</html>", status=502),
-        Say({"model": "x", "choices": [{"message": {"role": "assistant", "content": "no json"}}]}, cut=True),
-    ]
     counter = Counter()
 
     def fault(asked):
         counter["all"] += 1
         if share(counter["all"]) < 0.15:
             counter["failed"] += 1
-            return kinds[counter["failed"] % len(kinds)]
+            return FAULTS[counter["failed"] % len(FAULTS)]
         return None
 
     model = AnsweringModel(better=0.3, fault=fault)

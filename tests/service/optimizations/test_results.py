@@ -14,8 +14,8 @@ from promptlift.service.optimizations.results import results_of, unmeasured, var
 from promptlift.stats import Experiment
 from promptlift.stats.budget import VERIFICATION_PASSES, VERIFICATION_PASSES_MAX
 from promptlift.stats.passes import Outcome
-from support import shapes
 from support.shapes import differences
+from support.shapes.optimizations import RESULTS, RESULTS_MEASURED, RESULTS_PREPARING
 
 IDS = ["var_0", "var_1", "var_2", "var_3"]
 
@@ -91,7 +91,7 @@ ENDINGS = (winner, futility, budget, guardrail, stopped, stopped_at_once, all_lo
 def test_every_ending_has_exactly_the_fields_of_the_agreement(end):
     verdict = end()
     sent = as_sent(verdict, ended=True)
-    assert differences(sent, shapes.RESULTS) == []
+    assert differences(sent, RESULTS) == []
     assert sent["reason"] in ("threshold", "futility", "budget", "guardrail", "stopped", "failed")
     assert sent["reason"] == verdict.reason
     typed = OptimizationResults.from_wire(sent)
@@ -135,7 +135,7 @@ def test_a_winner_is_named_while_its_lift_is_still_verified():
     run = Experiment(1, seed=1)
     play(run, only_variants, passes=1)
     sent = as_sent(play(run, lambda cell, arm: arm == 1 or cell % 2 > 0, passes=2), ended=False)
-    assert differences(sent, shapes.RESULTS_MEASURED) == []
+    assert differences(sent, RESULTS_MEASURED) == []
     assert (sent["winningVariantId"], sent["reason"], sent["progress"]["stage"]) == (
         "var_1",
         "threshold",
@@ -225,7 +225,7 @@ def test_the_numbers_of_the_variants_are_percent_and_on_the_same_pairs(worked):
 
 def test_nothing_is_said_of_a_winner_while_it_runs(worked):
     sent = as_sent(worked, ended=False)
-    assert differences(sent, shapes.RESULTS_MEASURED) == []
+    assert differences(sent, RESULTS_MEASURED) == []
     assert "winnerSelected" not in sent
     assert (sent["reason"], sent["explanation"]) == (None, None)
     assert sent["progress"] == {
@@ -246,7 +246,7 @@ def test_what_has_ended_is_done_whatever_was_left_of_the_budget():
 
 def test_before_the_first_variant_there_are_only_progress_and_nothing_measured():
     sent = unmeasured(conversations_max=225, passes_max=7, rehearsal=True)
-    assert differences(sent, shapes.RESULTS_PREPARING) == []
+    assert differences(sent, RESULTS_PREPARING) == []
     assert sent["progress"] == {
         "stage": "preparing",
         "passesDone": 0,
@@ -262,7 +262,7 @@ def test_before_the_first_variant_there_are_only_progress_and_nothing_measured()
 def test_before_the_first_pass_every_number_is_missing():
     verdict = Experiment(3, seed=1).verdict()
     sent = as_sent(verdict, ended=False)
-    assert differences(sent, shapes.RESULTS_MEASURED) == []
+    assert differences(sent, RESULTS_MEASURED) == []
     assert sent["pairs"] == dict.fromkeys(("n", "n11", "n10", "n01", "n00", "dropped"), 0)
     for name in ("lift", "liftPoints", "liftLow", "confidence", "eValue", "logEValue", "finalistVariantId"):
         assert sent[name] is None

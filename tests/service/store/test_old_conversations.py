@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,7 @@ from sqlalchemy import func, select
 from promptlift.errors import ConfigError
 from promptlift.service import clock, retention
 from promptlift.service.actions.conversations import ask_again, get
-from promptlift.service.store import accounts, changes, conversations, events, judging
+from promptlift.service.store import accounts, changes, conversations, events, judging, optimizations
 from promptlift.service.store import tables as all_tables
 from service.store.test_changes import judged, updated
 from support.conversation_recount import assert_counts_are_a_recount
@@ -103,3 +104,49 @@ def test_insights_are_not_kept_for_less_long_than_transcripts(old, keep, keep_in
     with pytest.raises(ConfigError, match="--keep"):
         retention.vacuum(old.settings, keep_days=keep, keep_insights_days=keep_insights)
     assert len(ids_in(old.database, all_tables.conversations, "id")) == 11
+
+
+def with_search(filled, account, optimization_id, *conversations_quoted):
+    """Keep an optimization whose search quotes conversations, once in a tested edit and once in a refused one."""
+    edits = [
+        {"id": f"e{at}", "evidence": [[one, f"words of {one}"], ["sim_1", "words of a simulated one"]]}
+        for at, one in enumerate(conversations_quoted)
+    ]
+    row = {
+        "id": optimization_id,
+        "account_id": account,
+        "prompt_id": "prm_1",
+        "status": "completed",
+        "mode": "exploratory",
+        "variant_count": 2,
+        "settings": "{}",
+        "prompt": "{}",
+        "seed": 1,
+        "rehearsal": False,
+        "created_at": 1,
+        "search": json.dumps({"search": {"edits": edits}, "refused": edits}),
+    }
+    with filled.database.write() as connection:
+        optimizations.add(connection, row)
+
+
+def quoted(filled, optimization_id):
+    """Evidence of the edits that were tested, and of the refused ones."""
+    with filled.database.read() as connection:
+        state = json.loads(optimizations.get(connection, optimization_id).search)
+    return [[one["evidence"] for one in edits] for edits in (state["search"]["edits"], state["refused"])]
+
+
+def test_quotations_of_a_search_go_with_the_words_that_they_are_from(old):
+    with old.database.write() as connection:
+        other = accounts.create(connection, name="Two", email="two@example.test", plan="free")
+    with_search(old, old.account, "opt_1", "c0", "c500", "c900")
+    with_search(old, old.account, "opt_2", "c0")
+    with_search(old, other, "opt_3", "c500")
+    retention.vacuum(old.settings, keep_days=350, keep_insights_days=750)
+    simulated = ["sim_1", "words of a simulated one"]
+    # c500 has lost its transcript, and c900 is gone as a whole.
+    left = [[["c0", "words of c0"], simulated], [["deleted", ""], simulated], [["deleted", ""], simulated]]
+    assert quoted(old, "opt_1") == [left, left]
+    assert quoted(old, "opt_2") == [left[:1], left[:1]]
+    assert quoted(old, "opt_3") == [[[["c500", "words of c500"], simulated]]] * 2

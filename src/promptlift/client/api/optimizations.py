@@ -22,7 +22,8 @@ class Optimizations(Group):
         """Start an optimization. The request is never repeated after a failure.
 
         ``fields`` may be mode, variant_count, intent (a dict with target_improvements and hypothesis), persona_ids
-        and, offers of the embedded service, seed, rehearsal_seconds, search and candidates (dicts with content and name). ``Workspace.optimize`` also waits for the end.
+        and, offers of the embedded service, seed, rehearsal_seconds, search, engine and candidates (dicts with content and
+        name). ``Workspace.optimize`` also waits for the end.
         """
         return self._send(endpoints.OPTIMIZATIONS_CREATE, prompt_id=prompt_id, **fields)
 
@@ -79,15 +80,16 @@ class Optimizations(Group):
         optimization_id: str,
         *,
         variant_id: str | None = None,
+        content: str | None = None,
         if_version_id: str | None = None,
         note: str | None = None,
     ) -> ApplyAnswer:
         """Make a variant the current version of the prompt: the winner, or the given one.
 
-        ``if_version_id`` and ``note`` are an offer of the embedded service: it refuses when another version is current by
-        now, and keeps the note with the action.
+        ``content``, ``if_version_id`` and ``note`` are an offer of the embedded service: it takes a text that somebody put
+        together in place of a variant's, refuses when another version is current by now, and keeps the note with the action.
         """
-        fields = given(variant_id=variant_id, if_version_id=if_version_id, note=note)
+        fields = given(variant_id=variant_id, content=content, if_version_id=if_version_id, note=note)
         return self._send(endpoints.OPTIMIZATIONS_APPLY, optimization_id, **fields)
 
     def stop(self, optimization_id: str, *, reason: str | None = None, note: str | None = None) -> StopAnswer:

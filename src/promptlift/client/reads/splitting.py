@@ -31,11 +31,11 @@ class Part:
     status: str | None = None
 
     def by_status(self) -> list[Part]:
-        """Parts of this one, one a status."""
+        """Return the parts of this one, one a status."""
         return [Part(self.prompt_id, status) for status in LIFE_ORDER]
 
     def by_prompt(self, prompt_ids: Iterable[str]) -> list[Part]:
-        """Parts of this one, one a prompt."""
+        """Return the parts of this one, one a prompt."""
         return [Part(prompt_id, self.status) for prompt_id in prompt_ids]
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from promptlift.analysis.what_else import MEASURES
 from promptlift.report.document import Column, Estimate, Section, Table
 from promptlift.report.gather import GROUP
 from promptlift.report.sections.headlines import CARDS
-from promptlift.workspace.comparison import Comparison
+from promptlift.workspace.comparing.comparison import Comparison
 
 if TYPE_CHECKING:
     from promptlift.report.document import Cell, Kind

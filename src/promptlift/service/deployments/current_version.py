@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
 
 _VERSION_START = "ver_"
+# How an origin is called in events, where it is not called the same.
+_UPDATE_TYPES = {"rolled_back": "rollback", "updated": "manual"}
 
 
 def version_id(seq: int | None) -> str | None:
@@ -44,7 +46,7 @@ def replace(
     Parameters
     ----------
     origin
-        ``applied``, ``auto_deployed``, ``rolled_back`` or ``restored``.
+        ``applied``, ``auto_deployed``, ``rolled_back``, ``restored``, or ``updated`` for a text from a person.
     """
     known = prompts.is_known(connection, prompt, content)
     prompts.change(
@@ -76,7 +78,7 @@ def record_update(
         "promptId": prompt.id,
         "promptName": prompt.name,
         # unspecified: values of updateType. How the text came; "manual" is an edit by a person or program over the API.
-        "updateType": "rollback" if update_type == "rolled_back" else update_type,
+        "updateType": _UPDATE_TYPES.get(update_type, update_type),
         "appliedAt": clock.iso(now),
     }
     if variant_id is not None:

@@ -114,27 +114,62 @@ def apply(
             check_version(before, if_version_id)
         now = clock.now()
         seq = _apply(connection, prompt, optimization, variant, before.seq, now=now)
-        action_id = action_log.add(
+        message = f"{variant.name} is live now" if changed else f"The text of {variant.name} was live already"
+        return record_apply(
             connection,
-            caller.account_id,
-            prompt.id,
-            "apply",
-            now=now,
-            note=note,
-            optimization_id=optimization.id,
+            scheme,
+            optimization,
+            before=before.seq,
+            after=seq,
+            changed=changed,
+            message=message,
             variant_id=variant.id,
-            from_version_seq=before.seq,
-            to_version_seq=seq,
+            note=note,
+            now=now,
         )
+
+
+def record_apply(
+    connection: Connection,
+    scheme: Scheme,
+    optimization: AnyRow,
+    *,
+    before: int,
+    after: int,
+    changed: bool,
+    message: str,
+    note: str | None,
+    now: int,
+    variant_id: str | None = None,
+) -> dict[str, Any]:
+    """Log that a text of an optimization was applied, and return the answer of the API.
+
+    Parameters
+    ----------
+    before, after
+        Sequence numbers of the versions.
+    variant_id
+        The variant whose text it is; ``None`` for a text that was put together by hand.
+    """
+    action_id = action_log.add(
+        connection,
+        optimization.account_id,
+        optimization.prompt_id,
+        "apply",
+        now=now,
+        note=note,
+        optimization_id=optimization.id,
+        variant_id=variant_id,
+        from_version_seq=before,
+        to_version_seq=after,
+    )
     return {
         "success": True,
-        scheme.link: prompt.id,
-        "appliedVariantId": variant.id,
-        "message": f"{variant.name} is live now"
-        if changed
-        else f"The text of {variant.name} was live already",
-        "versionId": current_version.version_id(seq),
-        "previousVersionId": current_version.version_id(before.seq),
+        scheme.link: optimization.prompt_id,
+        "appliedVariantId": variant_id,
+        "message": message,
+        "versionId": current_version.version_id(after),
+        "previousVersionId": current_version.version_id(before),
         "changed": changed,
         "actionId": action_id,
     }

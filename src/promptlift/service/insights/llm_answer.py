@@ -83,7 +83,7 @@ def _finite(value: float) -> float:
 
 
 def _issue(value: Any) -> Any:
-    """Endpoints without strict schemas write a bare title, or leave out what is not known."""
+    """Return an issue with all its fields: without strict schemas, models write a bare title or leave out what is not known."""
     if isinstance(value, str):
         return {"title": value, "severity": "medium", "evidence": None}
     if isinstance(value, dict):

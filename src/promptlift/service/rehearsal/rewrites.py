@@ -129,7 +129,7 @@ def _listed(items: Sequence[str]) -> str:
 
 
 def _issues(failures: Sequence[Failure]) -> list[str]:
-    """Titles of issues; the story of one conversation has no place in a prompt."""
+    """Return the titles of issues; the story of one conversation has no place in a prompt."""
     return _plain([one.text for one in failures if one.count is not None])
 
 

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.schema import endpoints
 from promptlift.schema.naming import SCHEMES
-from promptlift.service.deployments import transitions
+from promptlift.service.deployments import by_hand, transitions
+from promptlift.service.errors import invalid
 from promptlift.service.optimizations import requests
 
 if TYPE_CHECKING:
     from promptlift.schema.optimizations import ApplyRequest, OptimizationCreate, StopRequest
     from promptlift.schema.queries import OptimizationsQuery, SimulationsQuery
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions, ApiRequest
 
 
 def actions(context: AppContext) -> Actions:
@@ -58,15 +59,14 @@ def actions(context: AppContext) -> Actions:
 
     def apply(request: ApiRequest[ApplyRequest, None]) -> dict[str, Any]:
         body = request.body
-        applied = transitions.apply(
-            database,
-            request.caller,
-            SCHEMES["prompt"],
-            request.id,
-            body.variant_id,
-            if_version_id=body.if_version_id,
-            note=body.note,
-        )
+        if body.content is not None and body.variant_id is not None:
+            raise invalid({"content": "is for a text of no variant; leave out one of content and variantId"})
+        where = (database, request.caller, SCHEMES["prompt"], request.id)
+        version_id, note = body.if_version_id, body.note
+        if body.content is not None:
+            applied = by_hand.apply_text(*where, body.content, if_version_id=version_id, note=note)
+        else:
+            applied = transitions.apply(*where, body.variant_id, if_version_id=version_id, note=note)
         # unspecified: which link an answer carries when the request names no scheme. Both.
         return {**applied, "agentId": applied["promptId"]}
 

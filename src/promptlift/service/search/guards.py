@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from promptlift.service.search.disguises import folded
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -44,7 +46,13 @@ def existing_evidence(claimed: Iterable[tuple[str, str]], texts: Mapping[str, st
 
 
 def says_what_was_said(text: str, messages: Iterable[str]) -> bool:
-    """Whether most words of an edit stand in one message of a stranger as they stand here."""
+    """Whether most words of an edit stand in one message of a stranger as they stand here.
+
+    Parameters
+    ----------
+    messages
+        As strangers wrote them, or as they may be read; see ``readings``.
+    """
     words = _words(text)
     if not words:
         return False
@@ -77,4 +85,4 @@ def _plain(text: str) -> str:
 
 
 def _words(text: str) -> Sequence[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
+    return _WORD.findall(folded(text))

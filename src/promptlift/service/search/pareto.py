@@ -16,7 +16,8 @@ __all__ = ["draw_parent", "front"]
 def front(outcomes: Outcomes, members: Collection[int]) -> dict[int, int]:
     """Return the candidates that no other one dominates, each with the number of cells in which it is among the best.
 
-    One dominates another when it is nowhere worse on the cells that both have, and somewhere better.
+    One dominates another when it is nowhere worse on the cells that both have, and somewhere better. Where each is
+    dominated by another one, which happens in a circle when pairs share different cells, all are in front.
     """
     best: dict[int, int] = dict.fromkeys(sorted(members), 0)
     for found in outcomes.values():
@@ -24,11 +25,12 @@ def front(outcomes: Outcomes, members: Collection[int]) -> dict[int, int]:
         if len(there) > 1 and any(there.values()):
             for one, completed in there.items():
                 best[one] += bool(completed)
-    return {
+    ahead = {
         one: cells
         for one, cells in best.items()
         if not any(_dominates(outcomes, other, one) for other in best if other != one)
     }
+    return ahead or best
 
 
 def draw_parent(outcomes: Outcomes, members: Collection[int], rng: random.Random) -> int:

@@ -71,7 +71,8 @@ def logged_scenarios(
     Parameters
     ----------
     ids
-        Conversations in the order in which they are read; one that was deleted or has no scenario is passed over.
+        Conversations in the order in which they are read; one that was deleted, has lost its transcript or has no
+        scenario is passed over.
     known
         Keys of the openings that exist already; those of the scenarios that are returned are added.
     exclusions
@@ -79,7 +80,7 @@ def logged_scenarios(
     """
     for conversation_id in ids:
         logged = conversations.find(connection, account_id, conversation_id)
-        if logged is None:
+        if logged is None or logged.content is None:
             continue
         insights = None if logged.document is None else orjson.loads(logged.document)
         scenario = from_conversation(

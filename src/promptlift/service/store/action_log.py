@@ -57,7 +57,7 @@ def page(
     limit: int,
     offset: int,
 ) -> tuple[Sequence[AnyRow], int]:
-    """Actions newest first, and how many there are."""
+    """Return actions newest first, and how many there are."""
     wanted = paging.equal(
         actions, account_id=account_id, prompt_id=prompt_id, optimization_id=optimization_id
     )

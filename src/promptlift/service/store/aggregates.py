@@ -222,7 +222,7 @@ def failures_by_turns(
 def completion_by_prompt(
     connection: Connection, account_id: str, *, since: int | None
 ) -> dict[str, tuple[int, int]]:
-    """Judged conversations that have ended, and those with a completed task, for every prompt that is not deleted."""
+    """Count judged conversations that have ended, and those with a completed task, for every prompt that is not deleted."""
     wanted = {"account": account_id, **_bounds(since)}
     judged: Counter[str] = Counter()
     done: Counter[str] = Counter()
@@ -313,7 +313,7 @@ def _of_prompt(table: Table) -> ColumnElement[bool]:
 
 
 def _of_living(table: Table) -> ColumnElement[bool]:
-    """Of any living prompt. Not as a join: SQLite would begin it with all conversations of the account."""
+    """Return the condition that a row is of a living prompt. Not as a join: SQLite would begin it with all conversations of the account."""
     living = select(prompts.c.id).where(
         prompts.c.account_id == bindparam("account"), prompts.c.deleted_at.is_(None)
     )

@@ -122,7 +122,7 @@ def issue_set(document: str) -> bytes:
 
 
 def issues_of(document: str) -> dict[str, str]:
-    """Severity by title of the issues in an insights document; a title that comes twice counts once."""
+    """Return the severity by title of the issues in an insights document; a title that comes twice counts once."""
     return {issue["title"]: issue["severity"] for issue in orjson.loads(document).get("issues") or ()}
 
 

@@ -22,7 +22,7 @@ SAME_SOURCE: Final = 9
 
 
 def content_hash(content: bytes) -> str:
-    """SHA-256 of a content in hexadecimal."""
+    """Return the SHA-256 of a content in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 

@@ -121,7 +121,7 @@ def _counts(*, status: str | None, has_insights: bool | None) -> Select[Any]:
 
 @cache
 def _shown(chosen_numbers: Any, *, with_insights: bool, with_content: bool) -> Select[Any]:
-    """One page, chosen by an index alone; what is beside it is read for its rows only."""
+    """Read one page, chosen by an index alone; what is beside it is read for its rows only."""
     chosen = chosen_numbers.subquery()
     source: Any = chosen.join(conversations, conversations.c.seq == chosen.c.seq)
     columns = list(_LISTED)
@@ -138,7 +138,7 @@ def _shown(chosen_numbers: Any, *, with_insights: bool, with_content: bool) -> S
 
 @cache
 def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool, dialect: str) -> Any:
-    """Sequence numbers of a page.
+    """Return the sequence numbers of a page.
 
     The index of the filters is in order only where it has one status and says whether there are insights. A list
     that leaves one of them open is merged of as many ranges of it.
@@ -180,7 +180,7 @@ def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool, dialect: str
 
 @cache
 def _updated(*, of_prompt: bool, of_status: bool, of_insights: bool, counted: bool) -> Select[Any]:
-    """Sequence numbers of a page of what was updated since a time, or how many there are.
+    """Return the sequence numbers of a page of what was updated since a time, or how many there are.
 
     Written so that only the index of that time fits: what changed since the last look is little, and the indexes
     of the other columns lead through all conversations.

@@ -124,7 +124,7 @@ class Database:
 
     @contextmanager
     def write(self, *, durable: bool = False) -> Iterator[Connection]:
-        """One transaction; everything in it is kept, or nothing.
+        """Open one transaction; everything in it is kept, or nothing.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class Database:
             return int(connection.exec_driver_sql(statement).scalar() or 0)
 
     def vacuum(self) -> None:
-        """Give the space of deleted rows back. Others can read meanwhile; on SQLite they wait to write.
+        """Free the space of deleted rows. Others can read meanwhile; on SQLite they wait to write.
 
         Raises
         ------

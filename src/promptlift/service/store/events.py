@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def row(
     kind: EventKind, account_id: str, subject_id: str, data: dict[str, Any], *, now: int
 ) -> dict[str, Any]:
-    """One event; ``subject_id`` names what it is about, ``data`` is the payload of the specification."""
+    """Make the row of one event; ``subject_id`` names what it is about, ``data`` is the payload of the specification."""
     return {
         "id": new_id("evt"),
         "account_id": account_id,

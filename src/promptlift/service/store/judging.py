@@ -32,7 +32,7 @@ def _claimed_by(worker: str) -> dict[str, str]:
 
 
 def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: str) -> Sequence[AnyRow]:
-    """Transcripts that this job has claimed and not yet judged, with what the judge needs to know."""
+    """Return the transcripts that this job has claimed and not yet judged, with what the judge needs to know."""
     return connection.execute(
         select(
             conversations.c.id,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, delete, exists, select, update
 
-from promptlift.service.store import changes, conversation_counts
+from promptlift.service.store import changes, conversation_counts, quotations
 from promptlift.service.store.tables import (
     conversation_contents,
     conversations,
@@ -34,7 +34,7 @@ _HAS_CONTENT = exists().where(conversation_contents.c.conversation_id == convers
 def delete_transcripts(connection: Connection, *, before: int, after_seq: int) -> tuple[int, int | None]:
     """Delete the transcripts of some conversations that started before a time; return how many and where to go on.
 
-    Those that wait for their insights keep them.
+    Those that wait for their insights keep them. What searches quote from them goes too.
 
     Parameters
     ----------
@@ -48,7 +48,9 @@ def delete_transcripts(connection: Connection, *, before: int, after_seq: int) -
         return 0, None
     ids = [row.id for row in rows]
     connection.execute(delete(conversation_contents).where(conversation_contents.c.conversation_id.in_(ids)))
-    stamp = changes.stamp(connection, {row.account_id for row in rows})
+    accounts = {row.account_id for row in rows}
+    quotations.forget(connection, accounts, ids)
+    stamp = changes.stamp(connection, accounts)
     connection.execute(update(conversations).where(conversations.c.id.in_(ids)).values(updated_at=stamp))
     return len(ids), int(rows[-1].seq)
 
@@ -56,7 +58,7 @@ def delete_transcripts(connection: Connection, *, before: int, after_seq: int) -
 def delete_conversations(connection: Connection, *, before: int, after_seq: int) -> tuple[int, int | None]:
     """Delete some conversations that started before a time, and return how many and where to go on.
 
-    Their insights, verdicts, labels and events go with them; the counts no longer have them, and readers are told.
+    Their insights, verdicts, labels, events and what searches quote from them go with them; the counts no longer have them, and readers are told.
     """
     rows = _some(connection, conversations.c.judging.in_(("done", "failed")), before, after_seq)
     if not rows:
@@ -68,6 +70,7 @@ def delete_conversations(connection: Connection, *, before: int, after_seq: int)
         connection.execute(delete(events).where(events.c.subject_id.in_(ids)))
         for table in (idempotency_keys, insights, judge_verdicts, labels, conversation_contents):
             connection.execute(delete(table).where(table.c.conversation_id.in_(ids)))
+        quotations.forget(connection, {row.account_id for row in rows}, ids)
         changes.note_deleted(connection, rows)
         connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))
     return len(ids), int(rows[-1].seq)

@@ -49,6 +49,12 @@ def get(connection: Connection, optimization_id: str) -> AnyRow:
     return connection.execute(select(optimizations).filter_by(id=optimization_id)).one()
 
 
+def pool(connection: Connection, optimization_id: str) -> str | None:
+    """Return the logged conversations that scenarios come from, as they are kept."""
+    found: str | None = connection.scalar(select(optimizations.c.pool).filter_by(id=optimization_id))
+    return found
+
+
 def page(
     connection: Connection,
     account_id: str,
@@ -71,7 +77,7 @@ def page(
 
 
 def deployment_states(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Id and state of the newest deployment of each of these, where there is one."""
+    """Return the id and state of the newest deployment of each of these, where there is one."""
     rows = connection.execute(
         select(deployments.c.optimization_id, deployments.c.id, deployments.c.state)
         .where(deployments.c.optimization_id.in_(ids))
@@ -213,7 +219,7 @@ def failures(
 
 
 def finished(connection: Connection, account_id: str) -> list[dict[str, Any]]:
-    """Results of the account's completed optimizations that say something about real prompts."""
+    """Return the results of the account's completed optimizations that say something about real prompts."""
     rows = connection.scalars(
         select(optimizations.c.results)
         .filter_by(account_id=account_id, status="completed", rehearsal=False)

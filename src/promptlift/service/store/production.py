@@ -127,7 +127,7 @@ def _latest(wanted: tuple[ColumnElement[bool], ...], *columns: ColumnElement[Any
 
 
 def start_of_before(connection: Connection, deployment: AnyRow) -> int | None:
-    """From when on the text before was live; ``None`` when it was the first one of the prompt.
+    """Return since when the text before was live; ``None`` when it was the first one of the prompt.
 
     A log is often imported with conversations that are older than the prompt here: they were held with its first text.
     """

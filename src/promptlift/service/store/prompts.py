@@ -46,7 +46,7 @@ def page(
     limit: int,
     offset: int,
 ) -> tuple[Sequence[AnyRow], int]:
-    """Prompts newest first, and how many there are. With several tags a prompt needs one of them."""
+    """Return prompts newest first, and how many there are. With several tags a prompt needs one of them."""
     # unspecified: whether several tags mean any or all. Any, as in most lists of tags.
     wanted = [*_living(account_id), *paging.equal(prompts, status=status)]
     if tags:
@@ -175,7 +175,7 @@ def version(connection: Connection, account_id: str, prompt_id: str, seq: int) -
 def versions(
     connection: Connection, account_id: str, prompt_id: str, *, limit: int, offset: int
 ) -> tuple[Sequence[AnyRow], int]:
-    """Versions of a prompt newest first, and how many there are."""
+    """Return versions of a prompt newest first, and how many there are."""
     wanted = _versions_of(account_id, prompt_id)
     return paging.page(connection, prompt_versions, wanted, limit=limit, offset=offset)
 

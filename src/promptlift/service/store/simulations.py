@@ -38,7 +38,7 @@ def add(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def of_cells(connection: Connection, optimization_id: str, first: int, last: int) -> Sequence[AnyRow]:
-    """Outcomes of the conversations in a range of cells by cell and arm, without their texts."""
+    """Return the outcomes of the conversations in a range of cells by cell and arm, without their texts."""
     columns = (
         simulations.c.cell,
         simulations.c.arm,
@@ -46,6 +46,7 @@ def of_cells(connection: Connection, optimization_id: str, first: int, last: int
         simulations.c.task_completed,
         simulations.c.sentiment_score,
         simulations.c.quality,
+        simulations.c.criteria,
     )
     return connection.execute(
         select(*columns)

@@ -87,13 +87,13 @@ def listed(connection: Connection, account_id: str) -> Sequence[AnyRow]:
 
 
 def count(connection: Connection, account_id: str) -> int:
-    """How many webhooks an account has."""
+    """Count the webhooks of an account."""
     found = select(func.count()).select_from(webhooks).where(webhooks.c.account_id == account_id)
     return int(connection.scalar(found) or 0)
 
 
 def count_with_other_keys(connection: Connection, key_id: str) -> int:
-    """How many webhooks have a secret that is derived from another key."""
+    """Count the webhooks that have a secret that is derived from another key."""
     found = select(func.count()).select_from(webhooks).where(webhooks.c.key_id != key_id)
     return int(connection.scalar(found) or 0)
 

@@ -41,7 +41,7 @@ function editList(one, made, search, send) {
     edit.cause && make("p", { class: "plw-foreign" }, make("span", { class: "plw-soft" }, "Why: "), edit.cause),
     make("div", { class: "plw-change" }, make("span", { class: "plw-soft" }, edit.operation),
       edit.before && make("del", { class: "plw-foreign" }, edit.before), edit.after && make("ins", { class: "plw-foreign" }, edit.after)),
-    ...edit.evidence.map(([where, words]) => make("blockquote", {}, make("span", { class: "plw-foreign" }, `“${words}”`), " ",
+    ...edit.evidence.map(([where, words]) => make("blockquote", {}, words && make("span", { class: "plw-foreign" }, `“${words}” `),
       make("span", { class: "plw-soft plw-foreign" }, where))),
     make("div", { class: "plw-words" }, edit.measured),
     edit.reason && make("p", { class: "plw-foreign plw-soft" }, edit.reason),

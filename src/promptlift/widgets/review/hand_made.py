@@ -132,16 +132,29 @@ class HandMade(CommandWidget):
                 "lines": [f"It becomes the current version of the prompt {current.name}."],
                 "warnings": [UNTESTED, *([REHEARSAL] if self._review.rehearsal else [])],
                 **comparison((f"Current version: {current.name}", current.text), ("New: by hand", text)),
+                "field": "Note (kept with the action)",
+                "value": f"Put together by hand from {card.name}, untested"[:_NAME_CHARS],
                 "button": "Apply untested",
             },
-            lambda _: self._apply_made(text),
+            lambda note: self._apply_made(text, note),
         )
 
-    def _apply_made(self, text: str) -> None:
-        if self._refuse_if_changed():
+    def _apply_made(self, text: str, note: str) -> None:
+        current = self._current()
+        # A service that keeps versions compares them itself, in the same step as it applies.
+        if current.version_id is None and self._refuse_if_changed():
             return
-        before = self._current().version_id
-        prompt_id = self._review.optimization.prompt_id or ""
-        self._lift.update_prompt(prompt_id, content=text)
-        undo = f" To revert this: lift.restore({prompt_id!r}, {before!r})." if before else ""
-        self._report(f"The text put together by hand is now the current version.{undo}", read_after_change)
+        try:
+            answer = self._lift.apply(
+                self._review.optimization.id,
+                content=text,
+                if_version_id=current.version_id,
+                note=note or None,
+            )
+        except InvalidState as error:
+            if "liveVersionId" in error.details and self._refuse_if_changed():
+                return
+            raise
+        undo = f" To revert this: Undo, or lift.undo({answer.action_id!r})." if answer.action_id else ""
+        words = f"The text put together by hand is now the current version.{undo}"
+        self._report(words, read_after_change, undo=answer.action_id)

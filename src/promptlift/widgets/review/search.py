@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.assembly import assembled
 from promptlift.schema.inert import one_line
+from promptlift.schema.search import DELETED
 from promptlift.widgets.interval_bars import Piece, common_axis, effect_pieces
 
 if TYPE_CHECKING:
@@ -198,7 +199,10 @@ def _edit_shown(edit: Edit, *, can_switch: bool) -> EditShown:
         before="" if edit.operation == "add" else edit.anchor[:_TEXT],
         after=edit.text[:_TEXT],
         evidence=tuple(
-            (one_line(place.conversation_id or "", 80), _line(place.quote, _QUOTE)) for place in edit.evidence
+            ("in a conversation that was deleted", "")
+            if place.conversation_id == DELETED
+            else (one_line(place.conversation_id or "", 80), _line(place.quote, _QUOTE))
+            for place in edit.evidence
         ),
         measured=cells_in_words(edit),
         badge=_EDIT_STATES.get(state, (state, "plain")),

@@ -158,7 +158,10 @@ def _edit(edit: EditShown) -> Markup:
     change += [Markup(" ")] if edit.before and edit.after else []
     change += [element("ins", edit.after)] if edit.after else []
     parts.append(paragraph(*change))
-    parts += [element("blockquote", f"“{words}” ", element("small", where)) for where, words in edit.evidence]
+    parts += [
+        element("blockquote", f"“{words}” " if words else "", element("small", where))
+        for where, words in edit.evidence
+    ]
     parts.append(paragraph(edit.measured, soft=True))
     if edit.reason:
         parts.append(paragraph(edit.reason, soft=True))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.conversations import ConversationRead, Wanted
+from promptlift.client.reads.pages import list_page
 from promptlift.client.reads.paging import PAGE_ROWS, Walk
 from promptlift.client.reads.read_list import RowsRead, read_list
 from promptlift.client.transport import Call
@@ -113,11 +114,22 @@ class ConversationPull:
         """Read everything, from where an earlier attempt ended."""
         noted = self._staging.state
         walk = Walk(spare=_SPARE)
-        if "total" in noted:
+        resumed = "total" in noted
+        if resumed:
             walk = Walk.resumed(self._staging.ids(), total=noted["total"], limit=noted["limit"])
         walk.as_of = noted.get("as_of")
         read = self._read_list(walk, note=True)
-        return Found(walk.total, self._staging.ids(), set(), None, read.dropped)
+        order = self._staging.ids()
+        if resumed and (walk.gone or not self._begins_with(order)):
+            # Rows came or went since the earlier attempt staged its own; the whole list says which.
+            return self.everything()
+        return Found(walk.total, order, set(), None, read.dropped)
+
+    def _begins_with(self, order: list[str]) -> bool:
+        """Whether the list begins with these rows: those that came while as many went do not change the count."""
+        call = self._reader().call(with_details=False).page(PAGE_ROWS, 0)
+        page = list_page(self._transport.send(call, self._task).data, call)
+        return [row["id"] for row in page.rows] == order[: len(page.rows)]
 
     def changed(self) -> Found:
         """Read what is new, different or deleted, in as few requests as the service allows."""

@@ -1,10 +1,9 @@
-"""``kill -9`` in the middle of a search: the same final state as a run that nobody disturbed; and a stop."""
+"""``kill -9`` in the middle of a search: the same final state as a run that nobody disturbed."""
 
 from __future__ import annotations
 
 import os
 import random
-import time
 
 import pytest
 
@@ -15,8 +14,8 @@ from support.optimizing_caller import Caller
 from support.searching import SMALL, without_ids, world_prompt
 from support.service_process import ServiceProcess, wait_until
 
-# Set KILLS in the environment to kill more often.
-KILLS = int(os.environ.get("KILLS", "6"))
+# Set KILLS in the environment to kill less or more often.
+KILLS = int(os.environ.get("KILLS", "30"))
 LEASE = {"PROMPTLIFT_LEASE_SECONDS": "1.5"}
 
 
@@ -77,26 +76,3 @@ def test_kills_leave_the_same_final_state(tmp_path):
         model.delay = 0.0
 
     assert searched(tmp_path, "killed", kill) == expected
-
-
-def test_a_stop_in_the_search_ends_at_once_and_keeps_what_was_measured(begin):
-    world = draw_world("additive", 3)
-    model = SlowModel(world)
-    caller = begin(model)
-    caller.settings(**SMALL)
-    prompt_id = world_prompt(caller, world)
-    model.delay = 0.2
-    optimization_id = caller.start(prompt_id, variantCount=3)["id"]
-    wait_until(lambda: len(caller.simulations(optimization_id)) > 4, what="the search has begun", seconds=60)
-    began = time.monotonic()
-    assert caller.ask("POST", f"/optimizations/{optimization_id}/stop")["status"] == "stopped"
-    # The promise is two seconds; a stop that waited for what is under way would take the whole run.
-    assert time.monotonic() - began < 10
-    found = caller.get(optimization_id)
-    assert found["results"]["reason"] == "stopped"
-    assert found["searchPlan"]["search"]["spent"] > 4
-    held = len(caller.simulations(optimization_id))
-    asked = model.asked.total()
-    wait_until(lambda: model.asked.total() - asked < 40, what="no more calls begin")
-    assert len(caller.simulations(optimization_id)) - held <= 0
-    assert all(one["generation"] is not None for one in caller.variants(optimization_id))

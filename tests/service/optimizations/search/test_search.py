@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.prompt_world.model import WorldModel
+from benchmarks.prompt_world.model import PURPOSE, WorldModel
 from benchmarks.prompt_world.world import draw_world
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from support.answering_model import AnsweringModel
 from support.searching import SMALL, world_prompt
+from support.stub_endpoint import Say
 
 
 @pytest.fixture
@@ -113,22 +114,87 @@ def test_headroom_is_said_before_anything_is_spent(begin):
     assert caller.get(made["id"])["headroom"] == made["headroom"]
 
 
-@pytest.mark.parametrize("how", ["off", "one variant", "no failures", "incapable"])
+@pytest.mark.parametrize("how", ["off in the request", "off in the settings", "one variant", "no failures"])
 def test_without_its_conditions_variants_are_written_at_once(begin, how):
     world = draw_world("additive", 3)
     model = AnsweringModel() if how == "no failures" else WorldModel(world)
-    if how == "incapable":
-        model._reflection = lambda _: "I would rather not."
     caller = begin(model)
     caller.settings(**SMALL)
-    caller.ask("PATCH", "/settings", {"optimization": {"search": "on"}})
+    if how == "off in the settings":
+        caller.ask("PATCH", "/settings", {"optimization": {"search": "off"}})
     prompt_id = caller.prompt() if how == "no failures" else world_prompt(caller, world)
-    body = {"off": {"search": "off"}, "one variant": {"variantCount": 1}}.get(how, {})
+    body = {"off in the request": {"search": "off"}, "one variant": {"variantCount": 1}}.get(how, {})
+    found = written_at_once(caller, model, prompt_id, **body)
+    assert model.asked["reflection"] == 0
+    assert not any("search" in one for one in found["results"]["warnings"])
+
+
+def written_at_once(caller, model, prompt_id, **body):
+    """Optimize where variants must be written at once; gives the optimization."""
     found = caller.ended(caller.start(prompt_id, **{"variantCount": 3, **body})["id"])
     assert found["status"] == "completed", found["failure"]
     assert found["searchPlan"] is None
     assert model.asked["variants"] >= 1
     assert all("generation" not in one for one in caller.variants(found["id"]))
+    return found
+
+
+class IncapableModel(WorldModel):
+    """Does everything but write edits."""
+
+    def __init__(self, world, edits):
+        super().__init__(world)
+        self.edits = edits
+
+    def __call__(self, asked):
+        if asked.headers.get(PURPOSE) == "reflection" and self.edits is None:
+            self.asked["reflection"] += 1
+            return Say({"error": {"message": "This model's maximum context length is 4096."}}, status=400)
+        return super().__call__(asked)
+
+    def _reflection(self, _body):
+        return self.edits
+
+
+@pytest.mark.parametrize(
+    ("edits", "reason"),
+    [
+        ("I would rather not.", "The model could not be asked for edits"),
+        (None, "maximum context length is 4096"),
+        ({"edits": []}, "The model wrote no edits."),
+        (
+            {
+                "edits": [
+                    {
+                        "operation": "add",
+                        "text": "Be brief.",
+                        "evidence": [{"conversation": "c1", "quote": "?!"}],
+                    }
+                ]
+            },
+            "What it says of the conversations does not stand in them.",
+        ),
+    ],
+)
+def test_a_model_that_writes_no_edits_writes_variants_and_the_result_says_why(begin, edits, reason):
+    world = draw_world("additive", 3)
+    model = IncapableModel(world, edits)
+    caller = begin(model)
+    caller.settings(**SMALL)
+    found = written_at_once(caller, model, world_prompt(caller, world))
+    assert model.asked["reflection"] >= 1
+    (why,) = [one for one in found["results"]["warnings"] if one.startswith("There was no search")]
+    assert reason in why
+
+
+def test_a_budget_without_room_for_a_generation_and_a_confirmation_is_said(begin):
+    world = draw_world("additive", 3)
+    model = WorldModel(world)
+    caller = begin(model)
+    caller.settings(**{**SMALL, "maxIterations": 1})
+    found = written_at_once(caller, model, world_prompt(caller, world))
+    assert any("The budget pays for no generation" in one for one in found["results"]["warnings"])
+    assert model.asked["reflection"] == 0
 
 
 def test_texts_that_somebody_wrote_are_tested_as_they_are(begin):

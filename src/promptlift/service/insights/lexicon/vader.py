@@ -50,7 +50,7 @@ class Vader:
         self._negate: float = vaderSentiment.N_SCALAR
 
     def compound(self, text: str) -> float:
-        """VADER's compound score of one text, -1 to 1; 0 for a text without known words.
+        """Return VADER's compound score of one text, -1 to 1; 0 for a text without known words.
 
         The time grows linearly with the text; the one exception, texts with "but", is bounded by the caller's cap.
         """

@@ -8,7 +8,7 @@ import orjson
 
 from promptlift.schema.limits import VERIFICATION_PASSES_DEFAULT
 from promptlift.service.deployments.plan import tests_before_deploying
-from promptlift.service.search.budget import Budget
+from promptlift.stats.spending import SearchBudget
 
 if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["budget_of", "personas_of", "verification_of"]
 
 
-def budget_of(row: AnyRow) -> Budget:
+def budget_of(row: AnyRow) -> SearchBudget:
     """Return what search and confirmation may spend."""
     settings = orjson.loads(row.settings)
-    return Budget.of(
+    return SearchBudget.of(
         variants=row.variant_count,
         mode=row.mode,
         personas=personas_of(row),

@@ -12,7 +12,7 @@ import orjson
 from promptlift.errors import TranscriptError
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.llm.failures import LlmBadAnswer
+from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused
 from promptlift.service.llm.hostile_text import storable_line, storable_text
 from promptlift.service.optimizations.tasks import EditsRequest, ShownConversation
 from promptlift.service.optimizations.variants.checks import problems_of
@@ -20,8 +20,10 @@ from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
 from promptlift.service.search import guards
 from promptlift.service.search.choice import CHARS_MOST, Seen, bounded_turns, choose
+from promptlift.service.search.disguises import readings
 from promptlift.service.search.edits import Edit, assemble, join
 from promptlift.service.search.pool import Child
+from promptlift.service.simulations.run import is_hopeless
 from promptlift.service.store import conversations, optimizations, simulations
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ class Written:
         How often an issue was shown by now.
     conversations
         Logged conversations that were shown.
+    problem
+        Why the model could not be asked for more; ``None`` when it could.
     """
 
     shown: Counter[str]
@@ -56,6 +60,17 @@ class Written:
     edits: dict[str, Edit] = field(default_factory=dict)
     refused: list[dict[str, Any]] = field(default_factory=list)
     conversations: set[str] = field(default_factory=set)
+    problem: str | None = None
+
+    @property
+    def why_none(self) -> str:
+        """Why nothing was written, in words."""
+        if self.problem is not None:
+            return self.problem
+        reasons = " ".join(dict.fromkeys(one["reason"] for one in self.refused))
+        if reasons:
+            return storable_line(f"No edit of the model could be tested. {reasons}", REASON_CHARS)
+        return "The model wrote no edits."
 
 
 @dataclass(slots=True)
@@ -94,7 +109,8 @@ class Reflection:
         Raises
         ------
         LlmUnavailable, LlmRefused
-            The model cannot be asked.
+            The model cannot be asked anything. Where it only does not take this request, or answers it with something else,
+            ``problem`` says so.
         """
         written = Written(Counter(shown), list(step.given))
         edits = [search.edits[one] for one in search.members[step.parent].edits]
@@ -104,8 +120,14 @@ class Reflection:
             before = {one.id for one in edits}
             try:
                 edits = self._reflect(search, seen, said, edits, written)
-            except LlmBadAnswer:
-                break  # asked again, it would answer the same
+            except (LlmBadAnswer, LlmRefused) as error:
+                if is_hopeless(error):
+                    raise
+                # Asked again, it would answer the same.
+                written.problem = storable_line(
+                    f"The model could not be asked for edits: {error}", REASON_CHARS
+                )
+                break
             if {one.id for one in edits} != before:
                 ids = tuple(sorted((one.id for one in edits), key=lambda name: int(name[1:])))
                 written.children.append(Child(step.parent, ids))
@@ -276,7 +298,7 @@ class Reflection:
             shown.conversations.append(ShownConversation(name, one.completed, one.issues, turns, cut))
             shown.seen[name] = one
             shown.texts[name] = "\n".join(text for _, text in turns)
-            shown.strangers += [text for role, text in turns if role != "assistant"]
+            shown.strangers += readings([text for role, text in turns if role != "assistant"])
         return shown
 
     def _content(self, one: Seen) -> str:

@@ -13,10 +13,11 @@ from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.experiment import experiment_of
 from promptlift.service.optimizations.generations.budget import budget_of, personas_of
 from promptlift.service.optimizations.generations.reflection import Reflection, Written
+from promptlift.service.optimizations.goal import best_by_goal
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.pool import Search, Talk, Write
 from promptlift.service.simulations.run import SimulatedConversation
-from promptlift.service.store import optimizations, simulations
+from promptlift.service.store import optimizations, quotations, simulations
 from promptlift.stats.passes import Cell, Pass
 from promptlift.stats.searched import Searched
 from promptlift.stats.tally import Measured, PairTally
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Searching"]
 
 RATIONALE_CHARS: Final = 2_000
+TOO_SMALL: Final = "The budget pays for no generation beside a confirmation."
 
 
 class Searching:
@@ -76,26 +78,29 @@ class Searching:
 
     # Begin, and carry on
 
-    def begin(self, pool: Sequence[str], notes: Sequence[str]) -> bool:
-        """Write the first generation, and keep it with the original; says whether there is a search at all.
+    def begin(self, pool: Sequence[tuple[str, float]], notes: Sequence[str]) -> str | None:
+        """Write the first generation, and keep it with the original.
 
-        There is none where the budget pays for none, where nothing failed, or where the model writes no edits that fit.
+        Returns
+        -------
+        str or None
+            Why there is no search: the budget pays for none, or the model writes no edits that fit. Nothing is kept then.
         """
         step = self._search.step()
         if not isinstance(step, Write) or not self._budget.confirm_passes(
             spent=self._budget.search, generations=1
         ):
-            return False
+            return TOO_SMALL
         written = self._reflection.write(self._search, step, {})
         if not written.children:
-            return False
+            return written.why_none
         with self._run.transaction() as connection:
             optimizations.add_variants(
                 connection, [self._variant(0, "Original", self._run.prompt.content, None)]
             )
             optimizations.change(connection, self._row.id, {"pool": orjson.dumps(list(pool)).decode()})
             self._take(connection, written, notes)
-        return True
+        return None
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from where a search was kept."""
@@ -110,13 +115,15 @@ class Searching:
         """Logged conversations that the writer was shown: none of them may decide."""
         return self._read
 
-    def to_finalist(self, notes: Sequence[str]) -> None:
+    def to_finalist(self, notes: list[str]) -> None:
         """Carry out what is left of the search."""
         while (step := self._search.step()) is not None:
             if isinstance(step, Talk):
                 self._talk(step, notes)
             else:
                 written = self._reflection.write(self._search, step, self._shown)
+                if written.problem is not None and not written.children:
+                    notes.append(f"The search ended early. {written.problem}")
                 with self._run.transaction() as connection:
                     self._take(connection, written, notes)
         with self._run.transaction() as connection:
@@ -196,14 +203,19 @@ class Searching:
 
     def _keep(self, connection: Connection, notes: Sequence[str], *, ended: bool = False) -> None:
         finalist = None
-        if ended and (found := self._search.finalist()) is not None:
+        tallies = self._tallies(connection)
+        if ended and (found := best_by_goal(self._search, tallies) or self._search.finalist()) is not None:
             finalist = found.number
             found.state = "finalist"
-        experiment = self._experiment(finalist, self._tallies(connection))
+        experiment = self._experiment(finalist, tallies)
         ids = [one.id for one in optimizations.variants(connection, self._row.id)]
         columns = lifecycle.measured(connection, self._row, experiment, ids, notes, ended=False)
+        searched = self._search.to_json()
+        # What was deleted meanwhile is quoted no more.
+        gone = self._read - quotations.still_there(connection, self._read)
+        quotations.forget_in([*searched["edits"], *self._refused], gone)
         state = {
-            "search": self._search.to_json(),
+            "search": searched,
             "budget": self._budget.to_json(),
             "batches": self._batches,
             "shown": self._shown,
@@ -248,9 +260,8 @@ class Searching:
                 continue
             for arm, row in rows.items():
                 if arm in tallies:
-                    tallies[arm].add(cell, _measured(row), _measured(rows[0]))
+                    tallies[arm].add(cell, self._measured(row), self._measured(rows[0]))
         return tallies
 
-
-def _measured(row: AnyRow) -> Measured:
-    return Measured(row.task_completed, row.sentiment_score, row.quality)
+    def _measured(self, row: AnyRow) -> Measured:
+        return Measured(row.task_completed, row.sentiment_score, row.quality, self._run.goal.score(row))

@@ -1,0 +1,1 @@
+"""Import conversations of other tools, and the texts of their prompts."""

@@ -1,0 +1,1 @@
+"""Look after a service: its database, its accounts and their keys."""

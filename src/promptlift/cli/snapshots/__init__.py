@@ -1,0 +1,1 @@
+"""Snapshots on the command line: pull, verify and export."""

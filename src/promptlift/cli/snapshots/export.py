@@ -1,0 +1,157 @@
+"""``promptlift export``: a snapshot straight from the service's database."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+import orjson
+
+from promptlift.cli.maintenance.keys import settings_of
+from promptlift.client import Client, ClientConfig
+from promptlift.client.secret import Secret
+from promptlift.client.transport import Answer, Transport
+from promptlift.errors import ConfigError, NotFound
+from promptlift.schema.naming import SCHEMES
+from promptlift.schema.queries import (
+    ConversationQuery,
+    ConversationsQuery,
+    DeletedConversationsQuery,
+    OptimizationsQuery,
+    PromptsQuery,
+    VersionsQuery,
+)
+from promptlift.service import accounts
+from promptlift.service.actions import account as account_actions
+from promptlift.service.actions import conversations, prompts, versions
+from promptlift.service.errors import ApiException
+from promptlift.service.optimizations import requests
+from promptlift.service.store import accounts as stored_accounts
+from promptlift.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from promptlift.client.connection import Connection
+    from promptlift.client.transport import Call, Task
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+
+# The embedded service of this computer has any port; a pull from it goes on with what was exported.
+_ADDRESS: Final = "http://localhost/api/v1"
+
+
+class DatabaseTransport(Transport):
+    """A transport that asks the service's own actions, in this process and without HTTP.
+
+    Parameters
+    ----------
+    database
+        The service's database.
+    caller
+        Whose rows.
+    """
+
+    def __init__(self, database: Database, caller: Caller) -> None:
+        super().__init__(ClientConfig(_ADDRESS, Secret("none"), SCHEMES["prompt"]))
+        self._database = database
+        self._caller = caller
+
+    def send(self, call: Call, task: Task | None = None, *, connection: Connection | None = None) -> Answer:
+        """Answer a call from the database.
+
+        Raises
+        ------
+        NotFound
+            When there is no such thing.
+        """
+        del connection
+        if task is not None:
+            task.count()
+        try:
+            found = self._found(call)
+        except ApiException as error:
+            raise NotFound(str(error), status=404, request=call.label) from error
+        return Answer(200, orjson.dumps(found), call)
+
+    def _found(self, call: Call) -> Any:
+        database, caller, query = self._database, self._caller, dict(call.query)
+        kind, *rest = [unquote(part) for part in call.path.strip("/").split("/")]
+        found: Any
+        match kind, rest:
+            case "account", []:
+                found = account_actions.view(database, caller)
+            case "prompts", []:
+                found = prompts.page(database, caller, PromptsQuery.model_validate(query))
+            case "prompts", [one, "versions"]:
+                listed = VersionsQuery.model_validate(query)
+                found = versions.page(
+                    database, caller, SCHEMES["prompt"], one, limit=listed.limit, offset=listed.offset
+                )
+            case "conversations", []:
+                asked = ConversationsQuery.model_validate(query)
+                found = conversations.page(database, caller, asked, waits_because=None)
+            case "conversations", ["deleted"]:
+                since = DeletedConversationsQuery.model_validate(query)
+                found = conversations.deleted(database, caller, since)
+            case "conversations", [one]:
+                included = ConversationQuery.model_validate(query).include_insights
+                found = conversations.get(database, caller, one, waits_because=None, with_insights=included)
+            case "optimizations", []:
+                wanted = OptimizationsQuery.model_validate(query)
+                found = requests.page(
+                    database,
+                    caller,
+                    prompt_id=wanted.linked_id,
+                    status=wanted.status,
+                    limit=wanted.limit,
+                    offset=wanted.offset,
+                )
+            case "optimizations", [one]:
+                found = requests.view(database, caller, one)
+            case "optimizations", [one, "variants"]:
+                found = requests.variants(database, caller, one)
+            case _:
+                raise NotFound("The export does not need this", status=404, request=call.label)
+        return found
+
+
+def run_export(
+    folder: str,
+    *,
+    prompt: str | None,
+    everything: bool,
+    account: str | None,
+    data: Path | None,
+    database: str | None,
+) -> None:
+    """Write the snapshot and print what it has.
+
+    Parameters
+    ----------
+    folder
+        Folder of the snapshot.
+    prompt, everything
+        As for ``lift.pull``.
+    account
+        Id, e-mail address or name; the first account without it.
+    data, database
+        Which service.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such account.
+    """
+    with accounts.opened(settings_of(data, database)) as opened:
+        with opened.read() as connection:
+            found = stored_accounts.first(connection)
+            if account is not None:
+                found = accounts.find_account(connection, account).id
+            if found is None:
+                raise ConfigError("The database has no account yet, so there is nothing to export.")
+            caller = stored_accounts.caller_of(connection, found)
+        transport = DatabaseTransport(opened, caller)
+        lift = Workspace(transport.config, client=Client(transport.config, transport=transport))
+        sys.stdout.write(f"{lift.pull(folder, prompt_id=prompt, everything=everything)!r}\n")

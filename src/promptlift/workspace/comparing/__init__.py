@@ -1,0 +1,1 @@
+"""Comparisons of prompts, versions, models, segments or periods."""

@@ -1,0 +1,217 @@
+"""Compare two prompts, versions, models, segments or periods, in one call."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from promptlift.errors import ConfigError
+from promptlift.workspace.comparing.comparison import Comparison
+from promptlift.workspace.conversations import ConversationTables
+from promptlift.workspace.optimizing.tables import OptimizationTables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from promptlift.workspace.conversations import Time
+
+_WEEK: Final = timedelta(days=7)
+
+
+class Comparing(ConversationTables, OptimizationTables):
+    """Comparisons of conversations."""
+
+    def compare(
+        self,
+        first: Any,
+        second: Any,
+        *,
+        prompt: str | Sequence[str] | None = None,
+        by: str | Sequence[str] | None = None,
+        outcome: str = "task_completed",
+        since: Time | None = None,
+        until: Time | None = None,
+        where: Mapping[str, Any] | None = None,
+        labels: Any = None,
+        rectifier: Literal["own", "pooled"] = "own",
+        level: float = 0.95,
+        tz: str = "UTC",
+    ) -> Comparison:
+        """Compare the second with the first: two prompts, versions, models, segments or periods.
+
+        Parameters
+        ----------
+        first, second
+            What to compare. Two names or ids of prompts; with ``prompt``, two numbers of its versions, such as 1 and 2
+            or ``"v1"`` and ``"v2"``; with ``by``, two values of that column, or of several columns two combinations such
+            as ``("gpt-4o", "web")``; or two periods, each a pair of times (without a zone UTC; the end does not belong
+            to it, None leaves it open).
+        prompt
+            A prompt's name or id: whose versions, models, segments or periods to compare. For all but versions it may be
+            a list.
+        by
+            Column of the conversations, such as ``"llm_model"`` or ``"metadata.channel"``, or a list of columns.
+        outcome
+            Column to compare, as for ``analysis.compare``.
+        since, until, where
+            Only these conversations, as for :meth:`conversations`.
+        labels, rectifier
+            Labels of people, some of whose conversations were drawn at random (``analysis.label_plan``), as for
+            ``analysis.compare``. The sentence then is what they make of the judge's numbers, which a note repeats.
+        level
+            Coverage of the interval; ``1 - level`` bounds the chance of a false verdict.
+        tz
+            Zone whose clock says the hour in segments.
+
+        Returns
+        -------
+        Comparison
+            ``.sentence``, ``.table``, ``.others`` (what else differs), ``.notes``, ``.plot()``. In a notebook it shows them.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt; the message has near names.
+        FrameError
+            When ``by`` or ``where`` names a column that there is not.
+        ConfigError
+            When ``since``, ``until`` or ``where`` cannot be used.
+        ValueError
+            When nothing says what is compared, or a value is not there.
+
+        Warns
+        -----
+        NothingMatchesWarning
+            A value of a filter matches no conversation; the message names those that there are.
+
+        Examples
+        --------
+        >>> print(lift.compare("Support v1", "Support v2").sentence)  # doctest: +SKIP
+        Support v2 completes 19 points more than Support v1 (9 to 28); clearly higher. 19 more of 100 users get their task done.
+        >>> lift.compare("web", "app", by="metadata.channel", since="2026-10-01")  # doctest: +SKIP
+        """
+        from promptlift.analysis import two_groups  # noqa: PLC0415  pandas takes its time to load
+
+        read = partial(self.conversations, insights=True, since=since, until=until, where=where)
+        columns = _columns(by)
+        names: tuple[Any, Any] = (first, second)
+        if columns:
+            table = read(prompt)
+            names, table = two_groups.of_columns(table, columns, *(_values(one, columns) for one in names))
+        elif two_groups.is_period(first) or two_groups.is_period(second):
+            if not (two_groups.is_period(first) and two_groups.is_period(second)):
+                raise ValueError(
+                    f"A period is compared with another one: {first!r} and {second!r} are not two."
+                )
+            table = read(prompt)
+            names, table = two_groups.of_periods(table, first, second)
+        elif prompt is None:
+            for name in names:
+                _check_prompt(name)
+            tables = [read(name) for name in names]
+            table = two_groups.of_prompts(tables, names)
+        else:
+            one = _one_prompt(prompt)
+            table = read(one)
+            names, table = two_groups.of_versions(table, self.versions(one), first, second)
+        parts = two_groups.answer(
+            table, names, outcome=outcome, level=level, tz=tz, by=columns, labels=labels, rectifier=rectifier
+        )
+        return Comparison(*parts)
+
+    def this_week(
+        self,
+        prompt: str | Sequence[str] | None = None,
+        *,
+        until: Time | None = None,
+        where: Mapping[str, Any] | None = None,
+        level: float = 0.95,
+        tz: str = "UTC",
+        labels: Any = None,
+        rectifier: Literal["own", "pooled"] = "own",
+    ) -> Comparison:
+        """Compare the last seven days with the seven days before.
+
+        Both have every day of the week once, so that a weekend is not compared with working days.
+
+        Parameters
+        ----------
+        prompt
+            A prompt's name or id, or several; all prompts together when it is left out.
+        until
+            End of the week, a time (without a zone UTC); now by default.
+        where
+            Only conversations with these values, as for :meth:`conversations`.
+        level
+            Coverage of the interval.
+        tz
+            Zone whose clock says the hour in segments.
+        labels, rectifier
+            As for :meth:`compare`.
+
+        Returns
+        -------
+        Comparison
+            Of the conversations that began in this week with those of the week before.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt; the message has near names.
+        FrameError
+            When ``where`` names a column that there is not.
+        """
+        import pandas as pd  # noqa: PLC0415  takes its time to load
+
+        from promptlift.analysis import two_groups  # noqa: PLC0415
+
+        end = pd.Timestamp(datetime.now(UTC) if until is None else until)
+        end = end.tz_localize("UTC") if end.tzinfo is None else end
+        everything = self.conversations(prompt, insights=True, where=where)
+        before, week = (end - 2 * _WEEK, end - _WEEK), (end - _WEEK, end)
+        names, table = two_groups.of_periods(everything, before, week, ("the week before", "this week"))
+        said = f"This week: {week[0]:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} {end.tzname()}."
+        last = two_groups.last_began(everything)
+        if last is not None and last < week[0]:
+            said = f"{said} The last conversation began at {last:%Y-%m-%d %H:%M} UTC; until= takes an earlier end."
+        parts = two_groups.answer(
+            table,
+            names,
+            outcome="task_completed",
+            level=level,
+            tz=tz,
+            notes=(said,),
+            labels=labels,
+            rectifier=rectifier,
+        )
+        return Comparison(*parts._replace(sentence=parts.sentence[0].upper() + parts.sentence[1:]))
+
+
+def _columns(by: str | Sequence[str] | None) -> tuple[str, ...]:
+    return (by,) if isinstance(by, str) else tuple(by or ())
+
+
+def _values(side: Any, columns: Sequence[str]) -> Sequence[Any]:
+    """Return the values of one side, one for each column."""
+    if len(columns) == 1 and not (isinstance(side, tuple | list) and len(side) == 1):
+        return (side,)
+    return side if isinstance(side, tuple | list) else (side,)
+
+
+def _one_prompt(prompt: str | Sequence[str]) -> str:
+    if isinstance(prompt, str):
+        return prompt
+    if len(prompt) != 1:
+        raise ConfigError(
+            "Versions are those of one prompt; by= compares models or segments of several prompts."
+        )
+    return prompt[0]
+
+
+def _check_prompt(name: Any) -> None:
+    if not isinstance(name, str):
+        raise ConfigError(
+            f"compare takes two names of prompts, not {name!r}. Versions need prompt=, values of a column need by=, and "
+            "a period is a pair of times."
+        )

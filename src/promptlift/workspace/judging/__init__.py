@@ -1,0 +1,1 @@
+"""Judges of one's own and labels of people: made, kept and read as tables."""

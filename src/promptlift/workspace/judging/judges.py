@@ -1,0 +1,474 @@
+"""Judges of one's own, by name: made in versions, put to logged conversations, and aligned with labels."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from promptlift.client.api.group import read_answer
+from promptlift.client.reads.optimizations import not_offered, read_offered
+from promptlift.client.reads.read_list import RowsRead
+from promptlift.client.transport import Task
+from promptlift.errors import NotFound
+from promptlift.schema import judge_endpoints
+from promptlift.workspace.judging.runs import (
+    BackfillPlan,
+    JudgeRunFailed,
+    JudgeRunStillRunning,
+    JudgeRunStopped,
+)
+from promptlift.workspace.session import frames
+from promptlift.workspace.waiting import TimeIsOver, Wait
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    import pandas as pd
+
+    from promptlift.schema.judges import Judge, JudgeRun
+    from promptlift.schema.pages import Done, Page
+    from promptlift.workspace.judging.verdicts import Judging
+
+    Row = dict[str, Any]
+
+__all__ = ["Judges"]
+
+Answer = TypeVar("Answer")
+
+_PAGE: Final = 100
+
+
+class Judges:
+    """Judges of one's own: a yes/no question with a rubric, in versions. The embedded service keeps and runs them.
+
+    Parameters
+    ----------
+    workspace
+        The workspace whose ``judges`` this is.
+
+    Examples
+    --------
+    ``lift.judges.create("refund promised", "Did the assistant promise a refund?")``
+    """
+
+    def __init__(self, workspace: Judging) -> None:
+        self._lift = workspace
+        self._api = workspace.client.judges
+
+    def __repr__(self) -> str:
+        return f"<judges of {self._lift.client.config.base_url}: create, list, plan, backfill, align>"
+
+    def create(
+        self,
+        name: str,
+        question: str,
+        *,
+        rubric: str | None = None,
+        examples: Sequence[Mapping[str, Any] | tuple[str, bool]] | None = None,
+        model: str | None = None,
+    ) -> Judge:
+        """Create a judge, or a new version of the judge of this name. The same text again changes nothing.
+
+        Nothing is judged yet: :meth:`plan` says what that takes.
+
+        Parameters
+        ----------
+        name
+            By which labels name its question.
+        question
+            A question about a conversation that yes or no answers.
+        rubric
+            How to decide: what counts as yes, what as no, what to do in doubt.
+        examples
+            Conversations, or parts of them, with the right answer: pairs of text and answer, or dicts with ``text``,
+            ``answer`` and perhaps ``reason``.
+        model
+            The model to ask; by default the service's own.
+
+        Returns
+        -------
+        Judge
+            The version: ``id``, ``name``, ``version``, ``question``, ``rubric``, ``examples`` …
+        """
+        given = None if examples is None else [_example(one) for one in examples]
+        return self._offered(
+            "create",
+            lambda: self._api.create(
+                name=name, question=question, rubric=rubric, examples=given, llm_model=model
+            ),
+        )
+
+    def edit(
+        self,
+        judge: str,
+        *,
+        question: str | None = None,
+        rubric: str | None = None,
+        examples: Sequence[Mapping[str, Any] | tuple[str, bool]] | None = None,
+        model: str | None = None,
+    ) -> Judge:
+        """Make a new version of a judge with some of its texts changed; what is left out stays.
+
+        The verdicts of former versions stay theirs.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
+        question, rubric, examples, model
+            As for :meth:`create`.
+        """
+        now = self.get(judge)
+        kept = [one.to_wire() for one in now.examples or []]
+        return self.create(
+            now.name,
+            now.question if question is None else question,
+            rubric=now.rubric if rubric is None else rubric,
+            examples=kept if examples is None else examples,
+            model=now.llm_model if model is None else model,
+        )
+
+    def list(self) -> pd.DataFrame:
+        """Return the judges, each in its newest version, newest first.
+
+        Returns
+        -------
+        DataFrame
+            judge_id, judge (its name), judge_version, question, rubric, llm_model, origin, n_versions, n_verdicts, created_at.
+        """
+
+        def read(_: object) -> RowsRead:
+            return read_offered(self._lift.client.transport, judge_endpoints.JUDGES_LIST, task=Task())
+
+        return self._lift._table("judges", {}, read, frames().judges_table)  # noqa: SLF001 - a part of the workspace
+
+    def get(self, judge: str, *, version: int | None = None) -> Judge:
+        """Return a version of a judge.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
+        version
+            The version, by default the newest.
+        """
+        return self._api.get(self.id_of(judge), version=version)
+
+    def versions(self, judge: str) -> pd.DataFrame:
+        """Return the versions of a judge, newest first, with the columns of :meth:`list`.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
+        """
+        judge_id = self.id_of(judge)
+
+        def read(_: object) -> RowsRead:
+            rows = _all_pages(partial(self._api.versions, judge_id))
+            return RowsRead(rows, len(rows), 1 + len(rows) // _PAGE, complete=True)
+
+        return self._lift._table("judges", {"judge": judge}, read, frames().judges_table)  # noqa: SLF001 - as above
+
+    def delete(self, judge: str) -> Done:
+        """Delete a judge with its versions, verdicts and runs.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
+        """
+        return self._api.delete(self.id_of(judge))
+
+    def plan(
+        self,
+        judge: str,
+        *,
+        version: int | None = None,
+        prompt: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        max_conversations: int | None = None,
+        max_tokens: int | None = None,
+        max_cost: float | None = None,
+        price: Mapping[str, float] | None = None,
+    ) -> BackfillPlan:
+        """Estimate what a judge will take on logged conversations: calls, tokens, cost. No model is called.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
+        version
+            Its version, by default the newest.
+        prompt
+            Only conversations of this prompt: its name or id.
+        since, until
+            Only conversations that started from the one to before the other.
+        max_conversations
+            Judge so many at most, the newest first.
+        max_tokens, max_cost
+            Begin no conversation once so much is used up. Calls under way then still end, at most a dozen.
+        price
+            Price of a million tokens: ``{"input": 0.15, "output": 0.60}``, in any currency.
+
+        Returns
+        -------
+        BackfillPlan
+            Printed, it is a sentence; ``.plan`` has the figures, ``.run()`` does it. Tokens are an estimate, a quarter of the
+            characters.
+        """
+        asked = {
+            "judge": judge, "version": version, "prompt": prompt, "since": since, "until": until,
+            "max_conversations": max_conversations, "max_tokens": max_tokens, "max_cost": max_cost, "price": price,
+        }  # fmt: skip
+        return BackfillPlan(self._api.plan(self.id_of(judge), **self._fields(asked)), self, asked)
+
+    def backfill(
+        self,
+        judge: str,
+        *,
+        version: int | None = None,
+        prompt: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        max_conversations: int | None = None,
+        max_tokens: int | None = None,
+        max_cost: float | None = None,
+        price: Mapping[str, float] | None = None,
+        wait: bool = True,
+        timeout: float | None = None,
+    ) -> JudgeRun:
+        """Put a judge to logged conversations that this version has not answered for, and wait for the end.
+
+        It runs in the background, keeps every verdict as it comes, and goes on after a restart of the service. Interrupting
+        the waiting does not stop it; :meth:`stop` does.
+
+        Parameters
+        ----------
+        judge, version, prompt, since, until, max_conversations, max_tokens, max_cost, price
+            As for :meth:`plan`.
+        wait
+            Whether to wait for the end.
+        timeout
+            Seconds to wait at most.
+
+        Raises
+        ------
+        InvalidState
+            No language model is configured; the message says what to set.
+        JudgeRunFailed
+            It failed; the message says why, and how to go on.
+        JudgeRunStillRunning
+            When ``timeout`` is over. It goes on.
+        """
+        asked = {
+            "judge": judge, "version": version, "prompt": prompt, "since": since, "until": until,
+            "max_conversations": max_conversations, "max_tokens": max_tokens, "max_cost": max_cost, "price": price,
+        }  # fmt: skip
+        begun = self._api.backfill(self.id_of(judge), **self._fields(asked))
+        return self.wait(begun.id, timeout=timeout) if wait else begun
+
+    def align(
+        self,
+        judge: str,
+        labels: Any,
+        *,
+        seed: int = 0,
+        generations: int | None = None,
+        max_tokens: int | None = None,
+        wait: bool = True,
+        timeout: float | None = None,
+    ) -> JudgeRun:
+        """Improve a judge's rubric by labels, measured only on labels that the improvement never saw.
+
+        The labels are split at random. A model reads conversations of the first half on which the judge is wrong, and
+        proposes edits of the rubric; what makes the judge right more often there is kept. The second half is judged at the
+        end, by the old rubric and the new one. Only if the new one is right more often by an exact one-sided test at 5 % does
+        the judge get a new version; otherwise it stays as it is, and the result says so with figures.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
+        labels
+            Table of labels: conversation_id and value, with question the judge's name; or with the judge's name as a column.
+            At least 20, with 6 of either answer. They need no ``chance``: kappa is then that of these conversations.
+        seed
+            Another number splits the labels in another way. Split them once: the best of several splits is no measurement.
+        generations
+            How often edits are asked for at most (default 4).
+        max_tokens
+            Stop once so many tokens are used up.
+        wait, timeout
+            As for :meth:`backfill`.
+
+        Returns
+        -------
+        JudgeRun
+            ``.alignment.sentence`` is the result in words; ``.alignment`` has ``improved``, ``new_version``, agreement and kappa
+            before and after on the second half with intervals, the test's ``p``, and every edit with its evidence.
+        """
+        found = _answers(self.get(judge).name, labels)
+        begun = self._api.align(
+            self.id_of(judge), labels=found, seed=seed, generations=generations, max_tokens=max_tokens
+        )
+        return self.wait(begun.id, timeout=timeout) if wait else begun
+
+    def runs(self, judge: str | None = None) -> pd.DataFrame:
+        """Return backfills and alignments, newest first.
+
+        Parameters
+        ----------
+        judge
+            Only of this judge: its name or id.
+
+        Returns
+        -------
+        DataFrame
+            run_id, kind, judge_id, judge, judge_version, status, prompt_id, n_done, n_failed, n_total, model_calls, tokens, cost,
+            failure, stop_reason, created_at, started_at, completed_at.
+        """
+        filters = {"judge_id": None if judge is None else self.id_of(judge)}
+
+        def read(_: object) -> RowsRead:
+            transport = self._lift.client.transport
+            return read_offered(transport, judge_endpoints.JUDGE_RUNS_LIST, filters=filters, task=Task())
+
+        return self._lift._table("judge_runs", {"judge": judge}, read, frames().judge_runs_table)  # noqa: SLF001 - as above
+
+    def stop(self, run_id: str, *, reason: str | None = None) -> JudgeRun:
+        """Stop a run; its verdicts stay, and :meth:`resume` goes on with it.
+
+        Parameters
+        ----------
+        run_id
+            The run, as :meth:`runs` has it.
+        reason
+            Why, for those who look at the run.
+        """
+        return self._lift.client.judge_runs.stop(run_id, reason=reason)
+
+    def resume(self, run_id: str, *, wait: bool = True, timeout: float | None = None) -> JudgeRun:
+        """Go on with a run that was stopped or failed; what could not be judged is tried again.
+
+        Parameters
+        ----------
+        run_id
+            The run, as :meth:`runs` has it.
+        wait, timeout
+            As for :meth:`backfill`.
+        """
+        begun = self._lift.client.judge_runs.resume(run_id)
+        return self.wait(begun.id, timeout=timeout) if wait else begun
+
+    def wait(self, run_id: str, *, timeout: float | None = None) -> JudgeRun:
+        """Wait for the end of a run, as :meth:`backfill` does.
+
+        Parameters
+        ----------
+        run_id
+            The run, as :meth:`runs` has it.
+        timeout
+            Seconds to wait at most.
+        """
+        go_on = f"lift.judges.wait({run_id!r}) waits for it, lift.judges.stop({run_id!r}) stops it."
+        with self._lift._bar("conversations judged", None) as move:  # noqa: SLF001 - as above
+
+            def look(state: Row) -> None:
+                progress = _read(state).progress
+                if progress is not None:
+                    move(progress.done + progress.failed, progress.total)
+
+            waiting = Wait(
+                self._lift.client.transport,
+                judge_endpoints.JUDGE_RUNS_GET,
+                run_id,
+                noun="run",
+                go_on=go_on,
+                timeout=timeout,
+                look=look,
+            )
+            try:
+                found = _read(waiting.run())
+            except TimeIsOver as error:
+                last = self._lift.client.judge_runs.get(run_id) if error.state is None else _read(error.state)
+                raise JudgeRunStillRunning(str(error), run=last) from None
+        resume = f"lift.judges.resume({run_id!r}) goes on with it"
+        if found.status == "failed":
+            raise JudgeRunFailed(f"The run failed: {found.failure}. {resume}.", run=found)
+        if found.status == "stopped":
+            why = f": {found.stop_reason.rstrip('.')}" if found.stop_reason else ""
+            warnings.warn(f"The run was stopped{why}. {resume}.", JudgeRunStopped, stacklevel=3)
+        return found
+
+    def id_of(self, judge: str) -> str:
+        """Return the id of a judge by its name or id.
+
+        Parameters
+        ----------
+        judge
+            Name or id.
+
+        Raises
+        ------
+        NotFound
+            There is no such judge; the message has near names.
+        """
+        rows = self._offered("list", lambda: _all_pages(self._api.list))
+        names: dict[str, str] = {row["id"]: row["name"] for row in rows}
+        if judge in names:
+            return judge
+        found = next((one for one, name in names.items() if name == judge), None)
+        if found is not None:
+            return found
+        near = difflib.get_close_matches(judge, names.values(), n=3)
+        hint = f"Near names: {', '.join(near)}." if near else "lift.judges.list() has those there are."
+        raise NotFound(f"There is no judge {judge!r:.80}. {hint}", status=404, code="NOT_FOUND")
+
+    def _offered(self, action: str, ask: Callable[[], Answer]) -> Answer:
+        try:
+            return ask()
+        except NotFound as error:
+            raise not_offered(error, f"judges.{action}") from None
+
+    def _fields(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a request for a backfill."""
+        fields = {name: value for name, value in asked.items() if name not in ("judge", "prompt")}
+        prompt, price = asked["prompt"], asked["price"]
+        return fields | {
+            "prompt_id": None if prompt is None else self._lift._judged_prompt(prompt),  # noqa: SLF001 - as above
+            "price": None if price is None else dict(price),
+        }
+
+
+def _all_pages(ask: Callable[..., Page[Judge]]) -> list[Row]:
+    rows: list[Row] = []
+    while True:
+        page = ask(limit=_PAGE, offset=len(rows))
+        rows += [one.to_wire() for one in page.data]
+        if len(page.data) < _PAGE:
+            return rows
+
+
+def _example(given: Mapping[str, Any] | tuple[str, bool]) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return {name: value for name, value in given.items() if value is not None}
+    text, answer = given
+    return {"text": text, "answer": answer}
+
+
+def _answers(name: str, labels: Any) -> list[Row]:
+    """Return the labels of a judge's question as a request has them; the majority counts, and disputed ones are left out."""
+    from promptlift.analysis.verdicts import labels_of  # noqa: PLC0415 - pandas takes longer to load than all else
+
+    answers = labels_of(labels, name)
+    return [{"conversation_id": str(one), "value": bool(value)} for one, value in zip(*answers, strict=True)]
+
+
+def _read(state: Row) -> JudgeRun:
+    return read_answer(judge_endpoints.JUDGE_RUNS_GET, state, f"GET /judge-runs/{state.get('id')}")

@@ -1,0 +1,251 @@
+"""Labels of people: read from exports of other tools, kept by the service or beside the notebook, and read as a table."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from promptlift.errors import ApiError, ConfigError, NotFound, TranscriptError, UnexpectedResponse
+from promptlift.workspace.judging.label_store import FileLabelStore, LabelStore, ServiceLabelStore
+from promptlift.workspace.session import Session, frames
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas as pd
+
+    from promptlift.client.reads.read_list import RowsRead
+
+    Row = dict[str, Any]
+
+_NO_SUCH_PATH: Final = (404, 405, 501)
+# Metadata of an imported conversation that name what other tools rate.
+_RATED: Final = ("traceIds", "spanIds")
+
+
+class Labelling(Session):
+    """What people say of conversations.
+
+    The embedded service keeps labels itself. With a service that does not, they are kept in ``promptlift-labels.json`` in
+    the notebook's folder.
+    """
+
+    # Chosen at the first use, when the service is asked whether it keeps them itself.
+    _label_store: LabelStore | None = None
+
+    def labels(
+        self,
+        file: str | os.PathLike[str] | None = None,
+        prompt_id: str | None = None,
+        *,
+        name: str | None = None,
+        question: str | None = None,
+        labeller: str | None = None,
+        draw_id: str | None = None,
+        optimization_id: str | None = None,
+    ) -> pd.DataFrame:
+        """Return the labels that are kept, one row an answer; or read those that other tools exported to a file.
+
+        The kept ones are what ``labels=`` takes wherever numbers are corrected. Those of a file have no chance with which
+        their conversations were drawn, so they measure a judge (``analysis.judge_agreement``) and correct nothing;
+        :meth:`add_labels` keeps them beside the others.
+
+        Parameters
+        ----------
+        file
+            Scores of Langfuse, annotations of Phoenix or feedback of LangSmith: their labels are read and not kept. A label is
+            matched with a conversation of the prompt by the session or thread that it rates, which is the
+            ``source_id``, else by the trace or the span. Of several labels of one conversation the last one of the file
+            counts.
+        prompt_id
+            Name or id of a prompt: only labels of its conversations. Of a file: the prompt that the conversations were
+            imported for.
+        name
+            Of a file: which rating to read, by the tool's name for it; ``None`` takes every yes or no and every sentiment.
+        question, labeller, draw_id
+            Only answers to this question, of this person, or of this draw (``analysis.label_plan``).
+        optimization_id
+            Only labels of the simulated conversations of this optimization.
+
+        Returns
+        -------
+        DataFrame
+            conversation_id, prompt_id, question, value, labeller, labelled_at (UTC), chance, draw_id, optimization_id,
+            label_id; newest first. ``attrs["promptlift"]`` says under ``kept`` whether the service or a file keeps them.
+            Of a file: one row for each labelled conversation, with ``conversation_id``, and ``task_completed`` or
+            ``sentiment`` or both.
+
+        Raises
+        ------
+        TranscriptError
+            When the file holds no labels, none of that name, or none of a conversation of the prompt.
+        ConfigError
+            When a file is given without a prompt.
+
+        Examples
+        --------
+        >>> analysis.completion(df, by="prompt", labels=lift.labels())  # doctest: +SKIP
+        """
+        if file is not None:
+            if prompt_id is None:
+                raise ConfigError(
+                    "Say which prompt the labels of the file are of: lift.labels(file, prompt)."
+                )
+            return self._exported_labels(file, prompt_id, name)
+        filters = {
+            "prompt_id": self._names.id_of_filter(prompt_id),
+            "question": question,
+            "labeller": labeller,
+            "draw_id": draw_id,
+            "optimization_id": optimization_id,
+        }
+
+        def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int], Row]:
+            return *frames().labels_table(rows), {"kept": self._labels_kept().kept}
+
+        return self._whole_table("labels", filters, lambda: self._read_labels(filters), make)
+
+    def add_labels(
+        self,
+        labels: Any,
+        *,
+        labeller: str | None = None,
+        chance: float | None = None,
+    ) -> pd.DataFrame:
+        """Keep labels of conversations; the same ones twice are kept once.
+
+        What the same person said before of the same question is replaced. A chance or a draw that was known stays where the
+        table does not say another.
+
+        Parameters
+        ----------
+        labels
+            A table with a row an answer: conversation_id, question, value, and perhaps labeller, labelled_at, chance and
+            draw_id, such as ``plan.assign(value=answers)``. Or with a column for each question, such as ``browser.labels``
+            or ``lift.labels(file, prompt)``. An answer of yes or no may be true or false. Empty ones are left out.
+        labeller
+            Who answered, where the table does not say; by default the name of the user of this computer.
+        chance
+            The chance with which each conversation was drawn, where the table does not say and it is the same for all. Leave it
+            out for conversations that were picked by hand, by low confidence or by search.
+
+        Returns
+        -------
+        DataFrame
+            The labels as they are kept, as :meth:`labels` gives them.
+
+        Raises
+        ------
+        FrameError
+            When a column is missing.
+        ConfigError
+            When an answer, a chance or a labeller cannot be used.
+        ApiError
+            When a conversation is not there: ``ValidationError`` of a service that keeps labels, else ``NotFound``.
+
+        Examples
+        --------
+        >>> lift.add_labels(plan.assign(value=answers), labeller="ann")  # doctest: +SKIP
+        """
+        from promptlift.analysis.label_tables import label_records  # noqa: PLC0415  logging needs no tables
+
+        rows = label_records(labels, labeller=labeller or self.labeller(), chance=chance)
+        store = self._labels_kept()
+        kept = [one for one in store.keep(rows) if one is not None]
+        table: pd.DataFrame = frames().labels_table(kept)[0]
+        table.attrs["promptlift"] = {"table": "labels", "rows": len(table), "kept": store.kept}
+        return table
+
+    def remove_label(self, conversation_id: str, question: str, *, labeller: str | None = None) -> None:
+        """Take back what a person said of a conversation.
+
+        Parameters
+        ----------
+        conversation_id, question
+            The conversation, and the question that was answered.
+        labeller
+            Who answered; by default the name of the user of this computer.
+        """
+        answer = {"conversation_id": conversation_id, "question": question, "value": None}
+        self._labels_kept().keep([{**answer, "labeller": labeller or self.labeller()}])
+
+    def labeller(self) -> str:
+        """Return who labels where nobody says so: the user of this computer."""
+        try:
+            return getpass.getuser() or "unnamed"
+        except (OSError, KeyError, ImportError):  # a container may have none
+            return "unnamed"
+
+    def _read_labels(self, filters: dict[str, str | None]) -> RowsRead:
+        """Read labels from where they are kept; the list itself shows whether the service keeps any."""
+        store = self._label_store or ServiceLabelStore(self.client)
+        try:
+            rows = store.read(filters)
+        except ApiError as error:
+            if self._label_store is not None or not _is_not_offered(error):
+                raise
+            store = FileLabelStore(self.client)
+            rows = store.read(filters)
+        self._label_store = store
+        return rows
+
+    def _labels_kept(self) -> LabelStore:
+        if self._label_store is None:
+            try:
+                self.client.labels.list(limit=1)
+            except ApiError as error:
+                if not _is_not_offered(error):
+                    raise
+                self._label_store = FileLabelStore(self.client)
+            else:
+                self._label_store = ServiceLabelStore(self.client)
+        return self._label_store
+
+    def _exported_labels(
+        self, file: str | os.PathLike[str], prompt_id: str, name: str | None
+    ) -> pd.DataFrame:
+        """Read labels that other tools gave to conversations of a prompt."""
+        import pandas as pd  # noqa: PLC0415  loaded on first use
+
+        from promptlift.transcripts import read_labels  # noqa: PLC0415
+
+        labels = read_labels(file, name=name)
+        known = self._ids_by_source(prompt_id)
+        rows: dict[str, dict[str, Any]] = {}
+        for label in labels:
+            found = next((known[target] for target in label.targets if target in known), None)
+            if found is None:
+                continue
+            row = rows.setdefault(found, {"conversation_id": found})
+            if label.task_completed is not None:
+                row["task_completed"] = label.task_completed
+            if label.sentiment is not None:
+                row["sentiment"] = label.sentiment
+        if not rows:
+            raise TranscriptError(
+                f"None of the {len(labels)} labels is of a conversation of {prompt_id!r}. Import the traces that they rate "
+                "first, into that prompt."
+            )
+        types = {"conversation_id": "str", "task_completed": "boolean", "sentiment": "str"}
+        frame = pd.DataFrame(list(rows.values()))
+        return frame.astype({column: types[column] for column in frame.columns})
+
+    def _ids_by_source(self, prompt_id: str) -> dict[str, str]:
+        """Return the ids of the conversations of a prompt by what the source calls them, their traces and their spans."""
+        table = self.conversations(prompt_id, content=True)  # type: ignore[attr-defined]
+        known: dict[str, str] = {}
+        for row in table[["conversation_id", "source_id", "content"]].itertuples(index=False):
+            if isinstance(row.content, str) and any(f'"{name}"' in row.content for name in _RATED):
+                metadata = json.loads(row.content).get("metadata") or {}
+                for name in _RATED:
+                    ids = metadata.get(name)
+                    known |= {str(one): row.conversation_id for one in (ids if isinstance(ids, list) else [])}
+            if isinstance(row.source_id, str):
+                known[row.source_id] = row.conversation_id
+        return known
+
+
+def _is_not_offered(error: ApiError) -> bool:
+    """Whether an answer of the list of labels shows that the service has none."""
+    return error.status in _NO_SUCH_PATH or isinstance(error, NotFound | UnexpectedResponse)

@@ -1,0 +1,92 @@
+"""Judges of one's own in a workspace: ``lift.judges``, and their verdicts as a table."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from promptlift.client.reads.optimizations import read_offered
+from promptlift.client.transport import Task
+from promptlift.schema import judge_endpoints
+from promptlift.workspace.judging.judges import Judges
+from promptlift.workspace.session import Session, frames
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from promptlift.client.reads.read_list import RowsRead
+
+
+class Judging(Session):
+    """Judges of one's own, and what they answered."""
+
+    @cached_property
+    def judges(self) -> Judges:
+        """Judges of one's own: create, plan, backfill, align. Offered by the embedded service."""
+        return Judges(self)
+
+    def verdicts(
+        self,
+        judge: str,
+        *,
+        version: int | None = None,
+        all_versions: bool = False,
+        prompt: str | None = None,
+    ) -> pd.DataFrame:
+        """Return what a judge of one's own answered, one row a conversation. Offered by the embedded service.
+
+        The table goes where a table of conversations goes: ``analysis.completion``, ``analysis.completion_trend`` and
+        ``plots.completion_trend`` read ``verdict`` as the outcome, ``analysis.label_plan`` draws from it, labels whose
+        ``question`` is the judge's name correct its rates, and ``analysis.judge_agreement`` compares it with them.
+
+        Parameters
+        ----------
+        judge
+            Name or id of the judge.
+        version
+            Its version, by default the newest. Verdicts of two versions are never in one table unless ``all_versions``
+            asks for it.
+        all_versions
+            Take of each conversation the newest verdict there is, whichever version gave it. A trend of such a table marks
+            where the version changes.
+        prompt
+            Only conversations of this prompt: its name or id.
+
+        Returns
+        -------
+        DataFrame
+            conversation_id, prompt_id, prompt, status, judge, judge_version, verdict, reason, analyser, problem, started_at,
+            created_at, judged_at. ``verdict`` is missing where the conversation could not be judged; ``problem`` says why.
+
+        Raises
+        ------
+        NotFound
+            There is no such judge, or the service offers none.
+        """
+        judge_id = self.judges.id_of(judge)
+        prompt_id = None if prompt is None else self._judged_prompt(prompt)
+        filters: dict[str, Any] = {
+            "version": version,
+            "all_versions": all_versions or None,
+            "prompt_id": prompt_id,
+        }
+
+        def read(_: object) -> RowsRead:
+            with self._bar("verdicts read", None) as move:
+                return read_offered(
+                    self.client.transport,
+                    judge_endpoints.JUDGES_VERDICTS,
+                    judge_id,
+                    filters=filters,
+                    task=Task(),
+                    progress=move,
+                )
+
+        shown = {"judge": judge, **filters}
+        return self._table("verdicts", shown, read, frames().verdicts_table)
+
+    def _judged_prompt(self, given: str) -> str:
+        found = self._names.find(given)
+        if found is None:
+            raise self._names.unknown(given)
+        return found

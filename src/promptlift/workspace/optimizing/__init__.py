@@ -1,0 +1,1 @@
+"""Optimizations: planned, started, waited for, and read as tables."""

@@ -1,0 +1,149 @@
+"""Plan optimizations: budget, headroom and what the one can find of the other, without a model call."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from promptlift.errors import ConfigError
+from promptlift.workspace.conversations import ConversationTables
+from promptlift.workspace.optimizing.plan import OptimizationPlan, sentence_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from promptlift.schema.settings import OptimizationSettings
+    from promptlift.stats.budget import Mode
+    from promptlift.stats.evidence import ConfidenceMode
+    from promptlift.stats.spending import PlannedSpending
+    from promptlift.workspace.conversations import Time
+
+_SEARCHES_FROM = 2
+
+
+class Planning(ConversationTables):
+    """Plans of optimizations."""
+
+    def plan_optimization(
+        self,
+        prompt_id: str,
+        *,
+        mode: Mode | None = None,
+        variants: int | None = None,
+        confidence_mode: ConfidenceMode | None = None,
+        search: Literal["on", "off"] | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+    ) -> OptimizationPlan:
+        """Estimate what an optimization would cost and what it could find. Nothing is started and no model is called.
+
+        The logged conversations with their insights are read, and the account's settings.
+
+        Parameters
+        ----------
+        prompt_id
+            A prompt's name or id.
+        mode, variants, search
+            As for :meth:`optimize`. Default: the account's settings. Without a conversation that failed there is no search.
+        confidence_mode
+            ``low``, ``moderate`` or ``high``. Default: the account's setting.
+        since, until
+            Only conversations of this period, as for :meth:`conversations`.
+
+        Returns
+        -------
+        OptimizationPlan
+            Conversations of search, confirmation and verification at most; the smallest gain that they find; what mending
+            everything that goes wrong could give; and a sentence that says whether that is enough.
+
+        Raises
+        ------
+        ConfigError
+            When an argument is out of range.
+        NotFound
+            When there is no such prompt; the message has near names.
+
+        Examples
+        --------
+        >>> print(lift.plan_optimization("Support assistant", mode="validation"))  # doctest: +SKIP
+        """
+        settings = self.client.settings.get().optimization
+        simulation = settings.simulation
+        mode = settings.optimization_strategy if mode is None else mode
+        count = settings.variants_per_generation if variants is None else variants
+        confidence = simulation.confidence_mode if confidence_mode is None else confidence_mode
+        # A service that names no such setting has no search.
+        usual = settings.search if "search" in settings.model_fields_set else "off"
+        chosen = usual if search is None else search
+        if chosen not in ("on", "off"):
+            raise ConfigError(f"search must be on or off, not {chosen!r}.")
+        conversations = self.conversations(prompt_id, insights=True, since=since, until=until)
+        failed = bool(conversations["task_completed"].eq(False).any())
+        searches = chosen == "on" and count >= _SEARCHES_FROM and failed
+        spending = _spending(settings, mode, count, search=searches)
+        table = _headroom(conversations, spending, mode, confidence)
+        whole = cast("dict[str, Any]", table.iloc[0].to_dict())
+        judged = int(whole["total"])
+        gain = float(whole["points"]), float(whole["points_low"]), float(whole["points_high"])
+        known = gain if judged and not any(map(math.isnan, gain)) else None
+        points, low, high = known or (None, None, None)
+        findable = None if math.isnan(whole["points_findable"]) else float(whole["points_findable"])
+        enough = whole["enough"]
+        return OptimizationPlan(
+            mode,
+            confidence,
+            count,
+            "on" if searches else "off",
+            spending,
+            findable,
+            points,
+            low,
+            high,
+            enough if isinstance(enough, bool) else None,
+            sentence_of(
+                spending,
+                mode=mode,
+                search=searches,
+                findable=findable,
+                gain=known,
+                judged=judged,
+                by_word_lists=_by_word_lists(table),
+            ),
+            table,
+        )
+
+
+def _spending(settings: OptimizationSettings, mode: Mode, variants: int, *, search: bool) -> PlannedSpending:
+    from promptlift.stats.spending import planned_spending  # noqa: PLC0415 - the statistics load when they are used
+
+    simulation = settings.simulation
+    try:
+        return planned_spending(
+            variants,
+            mode,
+            personas=simulation.persona_count,
+            scenarios=simulation.scenarios_per_simulation,
+            iterations=settings.max_iterations,
+            verification_passes=settings.verification_passes,
+            search=search,
+        )
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _headroom(
+    conversations: pd.DataFrame, spending: PlannedSpending, mode: Mode, confidence: ConfidenceMode
+) -> pd.DataFrame:
+    from promptlift.analysis.headroom import headroom  # noqa: PLC0415 - pandas loads when it is used
+
+    try:
+        return headroom(conversations, mode=mode, confidence_mode=confidence, pairs=spending.pairs)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _by_word_lists(table: pd.DataFrame) -> bool:
+    """Whether the built-in analyser judged some of the conversations of a headroom table."""
+    from promptlift.analysis.reading import ANALYSER_NOTES, facts_of  # noqa: PLC0415 - pandas loads when it is used
+
+    return facts_of(table).get("analyser") in ANALYSER_NOTES

@@ -1,0 +1,1 @@
+"""Prompts: found by name, created and changed, and what the service says about them."""

@@ -1,0 +1,136 @@
+"""A search over an endpoint that fails now and then, that is dead for a while or for good; and a stop."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+import pytest
+
+from benchmarks.prompt_world.model import PURPOSE, WorldModel
+from benchmarks.prompt_world.world import draw_world
+from support.answering_model import share
+from support.searching import SMALL, without_ids, world_prompt
+from support.stub_endpoint import FAULTS, Say
+
+DEAD = Say({"error": {"message": "out of memory"}}, status=503, headers={"Retry-After": "0"})
+# Requests of each purpose that nobody answers, in a row.
+OUTAGE = {"reflection": 4, "agent": 30}
+
+
+class FaultyModel(WorldModel):
+    """Answers as its world has it, unless ``fault`` answers first."""
+
+    fault = None
+
+    def __call__(self, asked):
+        if self.fault is not None and (say := self.fault(asked)) is not None:
+            return say
+        return super().__call__(asked)
+
+
+@pytest.fixture
+def world():
+    return draw_world("additive", 3)
+
+
+@pytest.fixture
+def prepared(begin, world):
+    """A service over a faulty model, with a prompt whose logged conversations are judged."""
+
+    def prepare(**env):
+        model = FaultyModel(world)
+        caller = begin(model, **env)
+        caller.settings(**SMALL)
+        prompt_id = world_prompt(caller, world)
+        model.forget()
+        return model, caller, prompt_id
+
+    return prepare
+
+
+def test_a_search_ends_the_same_when_calls_fail_or_the_endpoint_is_away_for_a_while(prepared):
+    model, caller, prompt_id = prepared(PROMPTLIFT_LLM_PATIENCE="60")
+
+    def outcome():
+        found = caller.ended(caller.start(prompt_id, variantCount=3)["id"], seconds=300)
+        return without_ids(caller.final_state(found["id"])), found["searchPlan"]
+
+    calm = outcome()
+    calls = Counter()
+
+    def flaky(_asked):
+        calls["all"] += 1
+        if share("flaky", calls["all"]) >= 0.15:
+            return None
+        calls["failed"] += 1
+        return FAULTS[calls["failed"] % len(FAULTS)]
+
+    model.fault = flaky
+    assert outcome() == calm
+    assert calls["failed"] > 25
+
+    away = Counter()
+
+    def absent(asked):
+        # Nobody answers the writer of the second generation at first, nor the conversations after it.
+        purpose = asked.headers.get(PURPOSE)
+        away["reflection"] += purpose == "reflection"
+        if away["reflection"] < 4 or away["unanswered", purpose] >= OUTAGE.get(purpose, 0):
+            return None
+        away["unanswered", purpose] += 1
+        return DEAD
+
+    model.fault = absent
+    assert outcome() == calm
+    assert {purpose: away["unanswered", purpose] for purpose in OUTAGE} == OUTAGE
+
+
+def test_a_dead_endpoint_ends_a_search_with_a_reason_and_what_was_measured(prepared):
+    model, caller, prompt_id = prepared()
+    model.fault = lambda _asked: DEAD if model.asked["judge"] >= 40 else None
+    found = caller.ended(caller.start(prompt_id, variantCount=3)["id"])
+    assert found["status"] == "failed"
+    assert "503" in found["failure"] or "did not answer" in found["failure"]
+    assert (found["results"]["reason"], found["results"]["explanation"]) == ("failed", found["failure"])
+    assert found["searchPlan"]["search"]["spent"] >= 30
+    variants = caller.variants(found["id"])
+    assert any(edit["won"] is not None for one in variants for edit in one["edits"])
+    # The next one is not held up.
+    model.fault = None
+    after = caller.ended(caller.start(prompt_id, variantCount=3)["id"])
+    assert after["status"] == "completed", after["failure"]
+
+
+def test_a_stop_in_the_search_ends_the_call_under_way_and_begins_no_other(prepared, world):
+    model, caller, prompt_id = prepared(PROMPTLIFT_LLM_CONCURRENCY="1")
+    hanging, gate = threading.Event(), threading.Event()
+    agents = []
+    marker = world.seed_prompt.split("\n")[0]
+
+    def fault(asked):
+        if asked.headers.get(PURPOSE) == "agent":
+            agents.append(asked.body["messages"][0]["content"])
+            if model.asked["judge"] >= 20 and not hanging.is_set():
+                hanging.set()
+                return Say({}, status=500, hang=gate)
+        return None
+
+    model.fault = fault
+    optimization_id = caller.start(prompt_id, variantCount=3)["id"]
+    assert hanging.wait(60)
+    assert marker in agents[-1]
+    stopped_at, reflections = len(agents), model.asked["reflection"]
+    assert caller.ask("POST", f"/optimizations/{optimization_id}/stop")["status"] == "stopped"
+    # The one place for calls is held by the call that hangs: another run gets on once that call has ended.
+    second = caller.start(caller.prompt(), mode="exploratory", variantCount=1)["id"]
+    assert caller.ended(second)["status"] == "completed"
+    assert not gate.is_set()
+    gate.set()
+    assert len(agents) > stopped_at
+    assert not any(marker in text for text in agents[stopped_at:])
+    assert model.asked["reflection"] == reflections
+    found = caller.get(optimization_id)
+    assert found["results"]["reason"] == "stopped"
+    assert found["searchPlan"]["search"]["spent"] == len(caller.simulations(optimization_id)) >= 20
+    assert all(one["generation"] is not None for one in caller.variants(optimization_id))
