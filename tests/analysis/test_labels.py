@@ -102,6 +102,40 @@ def test_a_plan_takes_everything_where_there_is_less_and_any_engine(world):
 # Corrected columns
 
 
+def test_labels_of_two_draws_with_chances_of_their_own_are_refused_where_they_meet(world):
+    table, truth, _ = world
+    one = label(analysis.label_plan(table, n=120, tpr=0.6, tnr=0.95), truth)
+    other = label(analysis.label_plan(table, n=160, seed=1), truth)
+    both = pd.concat([one, other]).drop_duplicates("conversation_id")
+    found = analysis.completion(table, labels=both).iloc[0]
+    first, second = one["draw_id"].iloc[0], other["draw_id"].iloc[0]
+    assert np.isnan(found["rate_corrected"])
+    assert found["not_corrected"].startswith("The labels come from 2 draws (")
+    assert f"120 of {first}" in found["not_corrected"]
+    assert (
+        "say nothing of another. Correct by one of them, such as lift.labels(draw_id="
+        in found["not_corrected"]
+    )
+    for draw in (first, second):
+        alone = analysis.completion(table, labels=both[both["draw_id"] == draw]).iloc[0]
+        assert alone["not_corrected"] == ""
+    # Labels whose draw has no name are of another draw, too.
+    unnamed = both.assign(draw_id=both["draw_id"].where(both["draw_id"] == first))
+    assert "of no named draw" in analysis.completion(table, labels=unnamed).iloc[0]["not_corrected"]
+    # Without any name they are taken as one, and what was chosen for certain needs no draw.
+    assert analysis.completion(table, labels=both.drop(columns="draw_id")).iloc[0]["not_corrected"] == ""
+    assert analysis.completion(table, labels=both.assign(chance=1.0)).iloc[0]["not_corrected"] == ""
+
+
+def test_draws_that_do_not_meet_in_a_group_correct_each_its_own(world):
+    table, truth, _ = world
+    plans = [analysis.label_plan(table[table["prompt"] == one], n=120) for one in ("old", "new")]
+    labels = pd.concat([label(plan, truth) for plan in plans])
+    assert analysis.completion(table, by="prompt", labels=labels)["not_corrected"].tolist() == ["", ""]
+    assert analysis.compare(table, by="prompt", control="old", labels=labels)["not_corrected"].iloc[0] == ""
+    assert "2 draws" in analysis.completion(table, labels=labels)["not_corrected"].iloc[0]
+
+
 def test_completion_has_raw_and_corrected_side_by_side(world):
     table, truth, labels = world
     plain = analysis.completion(table, by="prompt")

@@ -126,5 +126,38 @@ def test_every_figure_of_the_corrected_table_is_the_same_in_every_format(world, 
                 assert squeezed(shown[place]) in printed_pdf
 
 
+def test_every_figure_of_the_corrected_comparison_is_the_same_in_every_format(world, tmp_path):
+    table, labels = world
+    one = analysis.compare(table, by="prompt_id", control="old", labels=labels).iloc[0]
+    ends = [one[f"difference_points_corrected{end}"] for end in ("", "_low", "_high")]
+    paths = {
+        one: written(world, tmp_path / f"r.{one}") for one in FORMATS if one != "pdf" or pdf_can_be_written()
+    }
+    columns = [f"task_completed_corrected{end}" for end in ("", "_low", "_high")]
+    (exact,) = exact_tables(paths["parquet.zip"])["differences"].to_dict("records")
+    assert [exact[name] for name in columns] == pytest.approx(ends, rel=1e-12)
+    assert (exact["task_completed_corrected_verdict"], one["verdict_corrected"]) == ("lower", "worse")
+    rounded = csv_tables(paths["csv.zip"])["differences"].iloc[0]
+    assert [float(rounded[name]) for name in columns] == pytest.approx(ends)
+
+    title = next(one for one in sheets(paths["xlsx"]) if one.startswith("How the prompts differ"))
+    head, cells = sheets(paths["xlsx"])[title][:2]
+    start = head.index("Completed their task, difference corrected by labels")
+    assert cells[start : start + 3] == pytest.approx(ends, rel=1e-12)
+
+    page = html_tables(paths["html"])[0]["differences"]
+    assert page in markdown_tables(paths["md"])
+    (place,) = [n for n, name in enumerate(page[0]) if "corrected by labels" in name]
+    shown = page[1][place]
+    assert shown == f"{_signed(ends[0])} ({_signed(ends[1])} to {_signed(ends[2])})"
+    assert page[1][place + 1] == "lower"
+    if "pdf" in paths:
+        assert squeezed(shown) in pdf_text(paths["pdf"])
+
+
+def _signed(points):
+    return f"{points:+.1f}".replace("-", "−")
+
+
 def _percents(printed):
     return [float(one) for one in re.findall(r"(\d+(?:\.\d+)?)%", printed)]

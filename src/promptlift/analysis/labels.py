@@ -45,7 +45,7 @@ class Answers:
     Attributes
     ----------
     table
-        ``value`` (1 and 0) and ``chance`` by conversation_id, only where the chance is known.
+        ``value`` (1 and 0), ``chance`` and ``draw`` (its id, or empty) by conversation_id, only where the chance is known.
     question
         The column that is answered.
     n_disputed
@@ -75,6 +75,8 @@ class LabelledRows:
         What a person says, and the chance of the draw; NaN without a label.
     unknown_chance
         Which rows have a label of unknown chance.
+    draw
+        Id of the draw of each label; empty where it is not known.
     answers
         Where the labels come from.
     """
@@ -83,6 +85,7 @@ class LabelledRows:
     label: NDArray[np.float64]
     chance: NDArray[np.float64]
     unknown_chance: NDArray[np.bool_]
+    draw: NDArray[np.object_]
     answers: Answers
 
     def group(self, rows: NDArray[np.bool_]) -> LabelledGroup:
@@ -101,6 +104,8 @@ class LabelledRows:
         if self.answers.others:
             asked, there = self.answers.question, " and ".join(self.answers.others)
             return f"The labels answer {there}, not {asked}: a rate is corrected only by labels of its own question."
+        if mixed := self._mixed_draws(rows, name):
+            return mixed
         short = too_few_labels(self.group(rows), name)
         picked = int((rows & self.unknown_chance).sum())
         if not short or not picked:
@@ -109,6 +114,27 @@ class LabelledRows:
         return (
             f"{said}: labels that were picked by hand, by low confidence or by search show where the judge errs, not how "
             f"often. Draw at random, with analysis.label_plan. {short}"
+        )
+
+    def _mixed_draws(self, rows: NDArray[np.bool_], name: str) -> str:
+        """Return in words why labels of several draws do not correct some rows; empty where they are of one.
+
+        A chance says how likely its own draw was to choose the conversation. That of being in either of two draws takes the
+        chances of both, and what one draw did not choose has none of it.
+        """
+        labelled = rows & ~np.isnan(self.judged) & ~np.isnan(self.label)
+        draws = sorted(set(self.draw[labelled]))
+        # What was chosen for certain has no other chance in any draw.
+        if len(draws) < 2 or bool((self.chance[labelled] == 1.0).all()):
+            return ""
+        of = f" of {name}" if name else ""
+        said = ", ".join(
+            f"{int((self.draw[labelled] == one).sum()):,} of {one or 'no named draw'}" for one in draws
+        )
+        named = next(one for one in draws if one)
+        return (
+            f"The labels{of} come from {len(draws)} draws ({said}), and the chances of one draw say nothing of another. Correct by "
+            f"one of them, such as lift.labels(draw_id={named!r}), or draw once from all and label that."
         )
 
     def facts(self) -> dict[str, Any]:
@@ -141,7 +167,7 @@ def answers_to(labels: Any, question: str) -> Answers:
     if missing := [name for name in needed if name not in present]:
         hint = f"A table of labels has the columns {', '.join(LABEL_COLUMNS)}, one row an answer."
         raise FrameError(missing, present, hint=hint)
-    frame = collect(labels, [*needed, *(["chance"] if "chance" in present else [])])
+    frame = collect(labels, [*needed, *(name for name in ("chance", "draw_id") if name in present)])
     others: tuple[str, ...] = ()
     if not wide:
         asked = frame["question"].astype("str").replace(QUESTIONS)
@@ -150,8 +176,12 @@ def answers_to(labels: Any, question: str) -> Answers:
     frame = frame[frame[value].notna() & frame[KEY].notna()]
     answer = _yes_or_no(frame[value])
     chance = _chances(frame["chance"]) if "chance" in frame else np.full(len(frame), np.nan)
+    draw = frame["draw_id"].astype("object").where(frame["draw_id"].notna(), "") if "draw_id" in frame else ""
     rows = pd.DataFrame({KEY: frame[KEY].astype("str").to_numpy(), "value": answer, "chance": chance})
-    by_id = rows.groupby(KEY, sort=False).agg(value=("value", "mean"), chance=("chance", "first"))
+    rows["draw"] = np.asarray(draw, dtype=np.object_) if len(rows) else pd.Series(dtype="object")
+    # A chance goes with its draw: both are those of the first label that has one.
+    firsts = rows[rows["chance"].notna()].drop_duplicates(KEY).set_index(KEY)[["chance", "draw"]]
+    by_id = rows.groupby(KEY, sort=False).agg(value=("value", "mean")).join(firsts)
     settled = by_id[by_id["value"] != 0.5]
     known = settled["chance"].notna()
     table = settled[known].assign(value=(settled.loc[known, "value"] > 0.5).astype(np.float64))
@@ -189,7 +219,8 @@ def label_rows(labels: Any, ids: pd.Series[Any], judged: NDArray[np.float64], qu
             f"The labelled conversation {twice.iloc[0]!r:.80} is in the table more than once. Pass one row for each conversation."
         )
     unknown = names.isin(answers.without_chance).to_numpy(dtype=bool)
-    return LabelledRows(judged, label, found["chance"].to_numpy(np.float64), unknown, answers)
+    chance, draw = found["chance"].to_numpy(np.float64), found["draw"].astype("object").fillna("").to_numpy()
+    return LabelledRows(judged, label, chance, unknown, draw, answers)
 
 
 def all_columns(conversations: Any) -> pd.DataFrame:

@@ -131,7 +131,7 @@ class _Symmetric:
         """Return the length below and above."""
         from scipy.special import ndtr, stdtrit  # noqa: PLC0415  (tables without labels never need it)
 
-        quantile = -float(stdtrit(self.n - 1.0, ndtr(-z))) if self.n < _MANY_LABELS else z
+        quantile = -float(stdtrit(self.n - 1.0, float(ndtr(-z)))) if self.n < _MANY_LABELS else z
         return quantile * self.error, quantile * self.error
 
 
