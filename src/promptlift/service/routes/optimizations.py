@@ -61,12 +61,26 @@ def actions(context: AppContext) -> Actions:
         body = request.body
         if body.content is not None and body.variant_id is not None:
             raise invalid({"content": "is for a text of no variant; leave out one of content and variantId"})
-        where = (database, request.caller, SCHEMES["prompt"], request.id)
-        only = {"if_version_id": body.if_version_id, "note": body.note}
         if body.content is not None:
-            applied = by_hand.apply_text(*where, body.content, **only)
+            applied = by_hand.apply_text(
+                database,
+                request.caller,
+                SCHEMES["prompt"],
+                request.id,
+                body.content,
+                if_version_id=body.if_version_id,
+                note=body.note,
+            )
         else:
-            applied = transitions.apply(*where, body.variant_id, **only)
+            applied = transitions.apply(
+                database,
+                request.caller,
+                SCHEMES["prompt"],
+                request.id,
+                body.variant_id,
+                if_version_id=body.if_version_id,
+                note=body.note,
+            )
         # unspecified: which link an answer carries when the request names no scheme. Both.
         return {**applied, "agentId": applied["promptId"]}
 
