@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -349,6 +352,27 @@ def test_a_draw_is_the_same_in_any_order_of_rows_and_refuses_a_conversation_twic
     twice = Tables(engines, engine, pd.concat([source, judged.tail(1)]))
     with pytest.raises(ValueError, match="more than once"):
         analysis.label_plan(twice.conversations)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        lambda number: f"cnv_{hashlib.sha256(str(number).encode()).hexdigest()[:12]}",
+        lambda number: f"conversation-{number}",
+        lambda number: f"{'same' * 10}{number:09d}" if number % 2 else f"{'same' * 10}é🎈{number}",
+        lambda number: "abc"[: number % 3] + "ü" * (number // 3),
+    ],
+    ids=["random", "numbered", "long", "one in the other"],
+)
+@pytest.mark.parametrize("engine", REMOTE)
+def test_ids_that_are_many_are_drawn_as_few_are(engines, engine, name, monkeypatch):
+    # The package has the function under the name of its module.
+    monkeypatch.setattr(sys.modules["promptlift.analysis.label_plan"], "_FEW_IDS", 3)
+    source = conversations(300)
+    source["conversation_id"] = pd.Series([name(number) for number in range(len(source))], dtype="str")
+    expected = analysis.label_plan(source, by="prompt_id", n=60, seed=2)
+    drawn = analysis.label_plan(Tables(engines, engine, source).conversations, by="prompt_id", n=60, seed=2)
+    assert_same(drawn, expected)
 
 
 @pytest.mark.parametrize("engine", ["pandas", *ENGINES])

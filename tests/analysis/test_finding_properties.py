@@ -214,7 +214,7 @@ def test_pairs_are_said_as_the_table_has_them(cells):
     result = analysis.persona_scenario_heatmap(table)
     row, said = result[result["part"] == "all"].iloc[0], finding(result)
     said, _, n = said.rpartition(", ")
-    assert n == f"{len(pairs)} pairs"
+    assert n == ("1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs")
     check_finding(said, *(row[f"difference{end}"] for end in ("", "_low", "_high")))
 
 

@@ -31,6 +31,7 @@ DEFAULTS = {
             "scenariosPerSimulation": 3,
             "maxTurns": 10,
             "confidenceMode": "moderate",
+            "simulateTools": True,
         },
     },
 }

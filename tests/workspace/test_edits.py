@@ -99,7 +99,9 @@ def test_texts_and_search_are_sent_as_they_are_given(searched, lift):
     lift.optimize("p1", candidates={"Mine": "You help."}, search="off", wait=False)
     lift.optimize("p1", candidates=["You help.", "You serve."], wait=False)
     lift.optimize("p1", wait=False)
-    named, unnamed, plain = searched.asked
+    lift.optimize("p1", engine="gepa", wait=False)
+    named, unnamed, plain, other = searched.asked
     assert (named["candidates"], named["search"]) == ([{"name": "Mine", "content": "You help."}], "off")
     assert unnamed["candidates"] == [{"content": "You help."}, {"content": "You serve."}]
     assert plain == {"promptId": "p1"}
+    assert other == {"promptId": "p1", "engine": "gepa"}

@@ -39,6 +39,10 @@ __all__ = ["draw_id", "label_plan", "whole"]
 # Fewest of a verdict in a group, as far as n allows: a verdict that is never drawn could not be corrected.
 _LEAST: Final = 2
 _PLACE: Final = "_place"
+_BEGINS: Final = "_begins"
+# Letters by which beginnings of ids grow, and ids that are fetched to be sorted here.
+_MORE_LETTERS: Final = 2
+_FEW_IDS: Final = 200_000
 _TWICE: Final = "A conversation is in the table more than once. Pass one row for each."
 
 
@@ -220,17 +224,54 @@ def _judged_there(conversations: Any, columns: Sequence[str], by: str | None) ->
 def _ids_there(
     conversations: Any, by: str | None, judged: _Judged, stratum: NDArray[np.intp], places: pd.DataFrame
 ) -> pd.Series[Any]:
-    """Return the id at each place of its stratum, numbered by the engine that has the conversations."""
+    """Return the id at each place of its stratum, found by the engine that has the conversations.
+
+    No engine sorts all ids: it counts them by how they begin, longer and longer, until those that may be meant are few.
+    """
+    if places.empty:
+        return places[_PLACE].astype("str")
     keys = [OUTCOME, *([by] if by is not None else [])]
-    ranks = sorted({int(place) for place in places[_PLACE]})
-    numbered = _drawable(_opened(conversations, by)).select(
-        KEY, *map(named, keys), (nw.col(KEY).rank("ordinal").over(*map(named, keys)) - 1).alias(_PLACE)
-    )
-    found = fetch(numbered.filter(nw.col(_PLACE).is_in(ranks)))
     # The engine names strata by their values.
     strata = judged.frame[keys].assign(stratum=stratum).drop_duplicates()
-    found = found.merge(strata, on=keys).drop_duplicates(["stratum", _PLACE])
-    return places.merge(found, on=["stratum", _PLACE], how="left")[KEY].astype("str")
+    frame = _drawable(_opened(conversations, by)).select(KEY, *map(named, keys))
+    ends = fetch(frame.select(first=nw.col(KEY).min(), last=nw.col(KEY).max())).iloc[0]
+    first, last = str(ends["first"]), str(ends["last"])
+    # All begin as the first and the last of them do.
+    length = next(
+        (at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first)
+    )
+    wanted = places.assign(**{_BEGINS: first[:length]})
+    while True:
+        length += _MORE_LETTERS
+        begins = nw.col(KEY).str.slice(0, length).alias(_BEGINS)
+        counted = count_by(frame.with_columns(begins), [*keys, _BEGINS]).merge(strata, on=keys)
+        wanted = _narrowed(wanted, counted, length - _MORE_LETTERS)
+        near = counted[counted[_BEGINS].isin(wanted[_BEGINS])]
+        frame = frame.filter(nw.col(KEY).str.slice(0, length).is_in(sorted(set(wanted[_BEGINS]))))
+        if near[ROWS].sum() <= _FEW_IDS or (near[_BEGINS].str.len() < length).all():
+            break
+    found = fetch(frame).merge(strata, on=keys)
+    found[_BEGINS] = found[KEY].str.slice(0, length)
+    found = found.sort_values(KEY)
+    found[_PLACE] = found.groupby(["stratum", _BEGINS]).cumcount()
+    return wanted.merge(found, on=["stratum", _BEGINS, _PLACE], how="left")[KEY].astype("str")
+
+
+def _narrowed(wanted: pd.DataFrame, counted: pd.DataFrame, known: int) -> pd.DataFrame:
+    """Return with which more letters each id begins, and its place among those of its stratum that begin so."""
+    counted = counted.sort_values(["stratum", _BEGINS], ignore_index=True)
+    # Of each beginning that was known before, how many ids come before a longer one.
+    before = counted[_BEGINS].str.slice(0, known)
+    counted[_PLACE] = counted.groupby(["stratum", before])[ROWS].cumsum() - counted[ROWS]
+    of = dict(iter(counted.groupby(["stratum", before])))
+    rows = []
+    for one in wanted.itertuples(index=False, name=None):
+        values = dict(zip(wanted.columns, one, strict=True))
+        part = of[values["stratum"], values[_BEGINS]]
+        at = part[_PLACE].searchsorted(values[_PLACE], side="right") - 1
+        first, begins = int(part[_PLACE].iloc[at]), part[_BEGINS].iloc[at]
+        rows.append((values["stratum"], values[_PLACE] - first, begins))
+    return pd.DataFrame(rows, columns=["stratum", _PLACE, _BEGINS])
 
 
 def _opened(conversations: Any, by: str | None) -> nw.LazyFrame[Any]:

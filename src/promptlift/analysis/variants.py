@@ -10,6 +10,7 @@ import pandas as pd
 
 from promptlift.analysis.reading import collect, facts_of, names_of, require, with_provenance
 from promptlift.frames.columns import dtype_of
+from promptlift.frames.headline import headlines_of
 from promptlift.frames.layouts import VARIANTS
 
 if TYPE_CHECKING:
@@ -32,6 +33,16 @@ _COLUMNS: Final = (
     "lift_verified_low",
     "lift_verified_high",
     "lift_points",
+    "logged_is_headline",
+    "lift_logged",
+    "lift_logged_low",
+    "lift_logged_high",
+    "lift_logged_expected",
+    "lift_logged_verified",
+    "lift_logged_verified_low",
+    "lift_logged_verified_high",
+    "failed_share_tested",
+    "failed_share_logged",
     "confidence",
     "n",
     "n_pairs",
@@ -95,10 +106,13 @@ def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataF
         One row a variant other than the original; by optimization, the confirmed before the screened ones, the largest
         lift first: ``optimization_id``, ``variant_id``, ``name``, ``stage``, ``is_winner``; ``lift``,
         ``lift_low``, ``lift_high``, ``lift_expected`` (percent), ``lift_verified`` with its ends ``lift_verified_low`` and
-        ``lift_verified_high`` (of pairs measured after the decision), ``interval_level``, ``lift_points``,
-        ``confidence``, ``n``, ``n_pairs``, ``n_dropped``, ``n_variants_tested``, ``task_completion``,
+        ``lift_verified_high`` (of pairs measured after the decision), ``interval_level``, ``lift_points``; the same on the
+        mix of the logged conversations: ``lift_logged``, ``lift_logged_low``, ``lift_logged_high``,
+        ``lift_logged_expected``, ``lift_logged_verified`` with its ends; ``logged_is_headline`` (that is the lift to quote,
+        because failed conversations are tested more often than they were logged), ``failed_share_tested`` and
+        ``failed_share_logged`` (fractions); ``confidence``, ``n``, ``n_pairs``, ``n_dropped``, ``n_variants_tested``, ``task_completion``,
         ``original_task_completion`` (fractions), ``lift_basis``, ``uncertainty_source``;
-        ``low_unbounded`` and ``high_unbounded`` (an interval was sent, and has no end there);
+        ``low_unbounded`` and ``high_unbounded`` (an interval of the lift to quote was sent, and has no end there);
         ``equivalence`` (``better``, ``equivalent``, ``worse`` or ``unclear``: where the interval lies beside the
         band; missing without a band or an interval), ``rehearsal``, ``warnings``.
 
@@ -126,9 +140,10 @@ def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataF
     rows["is_winner"] = rows["is_winner"].fillna(False)
     sent = rows["uncertainty_source"].eq("service").fillna(False)
     known = rows["lift"].notna()
+    shown = headlines_of(rows)
     for end in ("low", "high"):
-        rows[f"{end}_unbounded"] = (sent & known & rows[f"lift_{end}"].isna()).astype("boolean")
-    rows["equivalence"] = _beside_band(rows, sent & known, equivalence)
+        rows[f"{end}_unbounded"] = (sent & known & shown[f"lift_{end}"].isna()).astype("boolean")
+    rows["equivalence"] = _beside_band(shown, sent & known, equivalence)
     result = _ordered(rows)[list(_COLUMNS)]
     facts = {"equivalence": equivalence, **_facts(variants, table)}
     return with_provenance(result, variants, "variant_lift", **facts)

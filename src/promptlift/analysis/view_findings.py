@@ -15,6 +15,7 @@ from promptlift.analysis.wording import (
     signed_figures,
     size_figures,
 )
+from promptlift.frames.headline import TESTED_LIFT, headlines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +32,7 @@ def _variant_lift(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     several = facts["n_optimizations"]
     if table.empty:
         return "No variants yet"
-    table = table.assign(name=names_in_title(list(table["name"]), _NAME))
+    table = headlines_of(table.assign(name=names_in_title(list(table["name"]), _NAME)))
     winners = table[table["is_winner"].astype(bool)]
     if several > 1:
         won = winners["optimization_id"].nunique()
@@ -65,8 +66,13 @@ def _winner(row: Any, facts: Mapping[str, Any]) -> str:
         ends = (row["lift"], low, high) if known(high) else (row["lift"], low)
         shown, *rest = size_figures(*ends)
         interval = f"{rest[0]} to {rest[1]}" if known(high) else f"{rest[0]} or more"
-        return f"{name} completes {shown}{unit} more than the original ({interval}){sure}"
+        return f"{name} completes {shown}{unit} more than the original ({interval}){_where(row)}{sure}"
     return f"{name} is the winner{sure}; its lift is {_lift(row, named=False)}"
+
+
+def _where(row: Any) -> str:
+    """Say where a lift holds that is not the one on the tested mix."""
+    return " on the logged mix" if known(row[TESTED_LIFT["lift"]]) else ""
 
 
 def _lift(row: Any, *, named: bool = True) -> str:
@@ -74,7 +80,7 @@ def _lift(row: Any, *, named: bool = True) -> str:
     ends = [row[name] for name in ("lift_low", "lift_high")]
     if all(map(known, ends)):
         shown, low, high = signed_figures(row["lift"], *ends)
-        text = f"{shown}{unit} ({low} to {high})"
+        text = f"{shown}{unit} ({low} to {high}){_where(row)}"
     else:
         text = f"{signed_figures(row['lift'])[0]}{unit}, without an interval"
     return f"{_quoted(row['name'])}, {text}" if named else text

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from promptlift.frames.headline import TESTED_LIFT
 from promptlift.frames.variants import NO_SAMPLE_SIZE
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ def row_numbers(row: Mapping[Hashable, Any]) -> str:
             for end in ("low", "high")
         ]
         parts[0] += " (no bounds)" if ends[0] == ends[1] == "no bound" else f" ({ends[0]} to {ends[1]})"
+    if not pd.isna(row[TESTED_LIFT["lift"]]):
+        parts[0] = f"logged mix {parts[0]}"
+        parts.append(f"tested mix {row[TESTED_LIFT['lift']]:+.1f}")
     if not pd.isna(row["lift_expected"]):
         parts.append(f"expected {row['lift_expected']:+.1f}")
     if not pd.isna(row["n_pairs"]):
@@ -53,7 +57,8 @@ def axis_label(shown: pd.DataFrame) -> str:
     interval = f" ({100 * float(levels[0]):.4g} % interval)" if len(levels) == 1 else ""
     if bases == {"points_completion"}:
         return f"Lift in percentage points of task completion{interval}"
-    return f"Lift in percent of the original's task completion{interval}"
+    mix = ", logged mix" if len(shown) and shown[TESTED_LIFT["lift"]].notna().all() else ""
+    return f"Lift in percent of the original's task completion{mix}{interval}"
 
 
 def title(table: pd.DataFrame, facts: dict[str, Any]) -> str:
@@ -90,6 +95,8 @@ def _how_to_read(shown: pd.DataFrame, band: float | None) -> list[str]:
     if len(hollow):
         sized = hollow[["n", "n_pairs"]].notna().any(axis=None)
         sentences.append(_NO_INTERVAL if sized else _NO_SIZE)
+    if shown[TESTED_LIFT["lift"]].notna().any():
+        sentences.append(_logged_mix(shown))
     if shown["lift_verified"].notna().any():
         sentences.append(
             "Diamond: expected lift; a winner's is mostly the one on new pairs after the decision (thin line: 90 % interval)."
@@ -106,6 +113,19 @@ def _how_to_read(shown: pd.DataFrame, band: float | None) -> list[str]:
     if band is not None:
         sentences.append(f"Grey band: lifts within ±{band:g} % make no practical difference.")
     return sentences
+
+
+def _logged_mix(shown: pd.DataFrame) -> str:
+    """Return what the cross is, with how much more often failed conversations were tested in the first row that has one."""
+    row = shown[shown[TESTED_LIFT["lift"]].notna()].iloc[0]
+    words = (
+        "Dot: lift on the mix of the logged conversations. Cross: on the tested mix, in which failed ones come up more "
+        "often"
+    )
+    shares = [row["failed_share_tested"], row["failed_share_logged"]]
+    if any(map(pd.isna, shares)):
+        return f"{words}."
+    return f"{words} ({shares[0]:.0%} instead of {shares[1]:.0%}).".replace("%", " %")
 
 
 def _caveats(shown: pd.DataFrame) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
+from promptlift.frames.headline import TESTED_LIFT, headlines_of
 from promptlift.plots import theme, variant_captions
 from promptlift.plots.differences import mark_zero, signed_ticks
 from promptlift.plots.fonts import make_readable
@@ -47,7 +48,8 @@ def variant_lift(
     """Draw the lift of each variant over the original as a forest plot.
 
     The line at 0 is the original. A filled dot has the interval that the service reports, with an arrow on a side without
-    a bound; a hollow dot has no interval. The small diamond is the expected lift, the thin line below the lift on pairs that
+    a bound; a hollow dot has no interval. Where scenarios come from logged conversations, the dot is the lift on their mix, and
+    a cross the one on the tested mix, in which failed conversations come up more often. The small diamond is the expected lift, the thin line below the lift on pairs that
     were measured after the decision. The winner is marked "winner". Variants of the screening have a panel of their own, because they were tested on other conversations.
 
     Parameters
@@ -78,7 +80,7 @@ def variant_lift(
     table = theme.result_of(variants, "variant_lift", equivalence=equivalence)
     facts = table.attrs["promptlift"]
     band = equivalence if equivalence is not None else facts.get("equivalence")
-    drawn, panels, notes = _panels(table)
+    drawn, panels, notes = _panels(headlines_of(table))
     rows = sum(len(panel) for panel in panels)
     ax = theme.new_axes(ax, 1.7 + 0.55 * max(2, rows) + 0.45 * (len(panels) - 1))
     theme.frame_rows(ax, variant_captions.axis_label(drawn))
@@ -229,6 +231,11 @@ def _draw_row(
     ax.plot(
         row["lift"], y, color=color, markerfacecolor=color if sent else ground, markeredgecolor=color, **marks
     )
+    if not pd.isna(row[TESTED_LIFT["lift"]]):
+        ax.plot(
+            row[TESTED_LIFT["lift"]], y, linestyle="none", marker="x", markersize=5.0, color=theme.foreground(),
+            alpha=0.85, zorder=5,
+        )  # fmt: skip
     _draw_verified(ax, y, row, limits)
     if not pd.isna(row["lift_expected"]):
         ax.plot(
@@ -253,7 +260,9 @@ def _draw_verified(ax: Axes, y: float, row: Mapping[Hashable, Any], limits: tupl
 
 def _limits(shown: pd.DataFrame, band: float | None) -> tuple[float, float]:
     """Return the range of x: everything except bounds so far out that they would squeeze the rest."""
-    inner = shown[["lift", "lift_expected", "lift_verified"]].to_numpy(np.float64).ravel()
+    inner = (
+        shown[["lift", "lift_expected", "lift_verified", TESTED_LIFT["lift"]]].to_numpy(np.float64).ravel()
+    )
     inner = np.append(inner[np.isfinite(inner)], [0.0, *([] if band is None else [-1.5 * band, 1.5 * band])])
     low, high = float(inner.min()), float(inner.max())
     reach = 3.0 * max(high - low, 10.0)

@@ -12,7 +12,7 @@ from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pyd
 from promptlift.schema.inert import one_line
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
-from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchPlan, SearchSetting
+from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchEngine, SearchPlan, SearchSetting
 from promptlift.schema.static_html import element, paragraph, root
 from promptlift.schema.texts import LinkText, LongText, PromptText, not_blank
 from promptlift.schema.verdict_sentence import next_call, verdict_sentence
@@ -29,7 +29,18 @@ PERSONAS_MAX: Final = 500
 SEED_MAX: Final = 2**53 - 1
 # unspecified: the pace of a rehearsal. An hour is longer than anybody watches one.
 REHEARSAL_SECONDS_MAX: Final = 3_600.0
+# unspecified: bounds of a goal. The targets that a request may have, and completion; weights only count beside each other.
+GOAL_PARTS_MAX: Final = 51
+GOAL_WEIGHT_MAX: Final = 1_000.0
 PersonaId = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
+
+
+class GoalPart(ApiModel):
+    """A part of what an optimization is for, with its weight beside the others. Ours."""
+
+    measure: str
+    """``taskCompletion``, or one of the target improvements as it stands in the intent."""
+    weight: float
 
 
 class RunSettings(ApiModel):
@@ -39,12 +50,18 @@ class RunSettings(ApiModel):
     variants_per_generation: int | None = None
     search: str | None = None
     """``on`` where candidates may be written in generations, each learning from failures; else ``off``."""
+    engine: str | None = None
+    """Who searches: ``promptlift``, or ``gepa`` for the public package; ``None`` where the request named nobody."""
     verification_passes: int | None = None
     """Passes after a win that only measure how large the lift is."""
     persona_count: int | None = None
     scenarios_per_simulation: int | None = None
     max_turns: int | None = None
     confidence_mode: str | None = None
+    simulate_tools: bool | None = None
+    """Whether the tools of an agent are played."""
+    goal: list[GoalPart] | None = None
+    """What finalists are chosen by, where it is not task completion alone."""
     deployment_mode: str | None = None
     auto_deploy: Any = None
     """Object with ``enabled`` and ``requireRegressionPass``."""
@@ -131,6 +148,13 @@ class Intent(RequestModel):
     hypothesis: LongText | None = None
 
 
+class WeightedMeasure(RequestModel):
+    """A part of the goal that a request gives."""
+
+    measure: LongText
+    weight: Annotated[float, Field(gt=0, le=GOAL_WEIGHT_MAX, allow_inf_nan=False)]
+
+
 class CandidateText(RequestModel):
     """A text that somebody wrote, to be tested as a variant."""
 
@@ -158,6 +182,14 @@ class OptimizationCreate(RequestModel):
     Refused where a language model is configured."""
     search: SearchSetting | None = None
     """Ours: whether candidates are written in generations; the account's setting when it is left out."""
+    simulate_tools: bool | None = None
+    """Ours: whether the tools of an agent are played; the account's setting when it is left out."""
+    goal: Annotated[list[WeightedMeasure], Field(min_length=1, max_length=GOAL_PARTS_MAX)] | None = None
+    """Ours: what finalists are chosen by: ``taskCompletion`` and target improvements of ``intent``, each with a weight. Task
+    completion alone when it is left out. Whatever the goal, only a variant that completes more tasks is named the winner."""
+    engine: SearchEngine | None = None
+    """Ours: who searches. ``gepa`` is the public package, if it is installed where the service runs: a search whatever the
+    account's setting, within the same budget and with the same confirmation. Not with ``search: "off"`` or ``candidates``."""
     candidates: Annotated[list[CandidateText], Field(min_length=1, max_length=limits.VARIANTS_MAX)] | None = (
         None
     )
@@ -251,6 +283,8 @@ class Variant(Effect):
     is_staged: bool | None = None
     screened_out_after: int | None = None
     """Number of the pass after which it was left out."""
+    goal_points: Annotated[float | None, Column(unit="percentage points")] = None
+    """Percentage points, weighted difference of the goal to the original on its own stage; ``None`` without a goal."""
     generation: Annotated[int | None, Column()] = None
     """Generation of the search that wrote it, from 1; 0 for the original. ``None`` without a search, as what follows."""
     parent_variant_id: Annotated[str | None, Column()] = None

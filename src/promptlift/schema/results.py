@@ -112,6 +112,53 @@ class HypothesisResult(ApiModel):
     """``targets``, or ``taskCompletion`` where no target was named."""
 
 
+class LoggedMix(ApiModel):
+    """A lift re-weighted to the mix of the logged conversations: failed ones are tested more often than they were logged."""
+
+    is_headline: Annotated[bool | None, Column(name="logged_is_headline")] = None
+    """Whether at least half of the pairs come from logged conversations, so that this lift is the one to quote."""
+    lift: Annotated[float | None, Column(name="lift_logged", unit=LIFT_UNIT)] = None
+    """Percent, relative change of task completion on the mix of the logged conversations."""
+    lift_low: Annotated[float | None, Column(name="lift_logged_low", unit="percent")] = None
+    """Percent, lower end of its interval; ``None`` when it is not bounded."""
+    lift_high: Annotated[float | None, Column(name="lift_logged_high", unit="percent")] = None
+    """Percent, upper end of its interval; ``None`` when it is not bounded."""
+    lift_expected: Annotated[float | None, Column(name="lift_logged_expected", unit="percent")] = None
+    """Percent, what to expect in production on this mix."""
+    lift_verified: Annotated[
+        float | None, Column(name="lift_logged_verified", unit="percent", tables=("variants",))
+    ] = None
+    """Percent, this lift on pairs that were measured after the decision."""
+    lift_verified_low: Annotated[
+        float | None, Column(name="lift_logged_verified_low", unit="percent", tables=("variants",))
+    ] = None
+    """Percent, lower end of its interval; ``None`` when it is not bounded or unknown."""
+    lift_verified_high: Annotated[
+        float | None, Column(name="lift_logged_verified_high", unit="percent", tables=("variants",))
+    ] = None
+    """Percent, upper end of its interval; ``None`` when it is not bounded or unknown."""
+    lift_points: Annotated[
+        float | None, Column(name="lift_logged_points", unit="percentage points", tables=("variants",))
+    ] = None
+    """Percentage points, difference of task completion on this mix."""
+    lift_points_low: float | None = None
+    lift_points_high: float | None = None
+    lift_points_expected: float | None = None
+    standard_error_points: float | None = None
+    task_completion: float | None = None
+    """Percent, of the variant on this mix."""
+    original_task_completion: float | None = None
+    """Percent, of the original on this mix."""
+    n: Annotated[int | None, Column(name="n_logged", tables=("variants",))] = None
+    """Pairs whose scenario comes from a logged conversation."""
+    n_effective: Annotated[float | None, Column(name="n_logged_effective", tables=("variants",))] = None
+    """Pairs drawn evenly that they are worth, by Kish."""
+    failed_share_tested: Annotated[float | None, Column(unit="fraction", tables=("variants",))] = None
+    """Share of the pairs from logged conversations whose conversation had failed."""
+    failed_share_logged: Annotated[float | None, Column(unit="fraction", tables=("variants",))] = None
+    """Share of the logged conversations that had failed."""
+
+
 class Effect(ApiModel):
     """A lift with its interval, in percent and in percentage points."""
 
@@ -157,6 +204,8 @@ class Effect(ApiModel):
     max_looks: Annotated[int | None, Column(tables=("variants",))] = None
     """The most looks there can be."""
     pairs: Annotated[PairTable | None, Nested()] = None
+    logged_mix: Annotated[LoggedMix | None, Nested()] = None
+    """The lift on the mix of the logged conversations; ``None`` where no scenario comes from them."""
     warnings: Annotated[list[str], Column(kind="text", tables=("variants",))] = Field(default_factory=list)
     """What to know before trusting the numbers."""
     rehearsal: Annotated[bool | None, Column(tables=("variants",))] = None

@@ -50,6 +50,8 @@ class SimulationSettings(ApiModel):
     scenarios_per_simulation: int = 3
     max_turns: int = 10
     confidence_mode: ConfidenceMode = "moderate"
+    simulate_tools: bool = True
+    """Whether the tools of an agent are played, from what they gave in its logged conversations. Ours."""
 
 
 class OptimizationSettings(ApiModel):
@@ -119,6 +121,7 @@ class SimulationChange(_Change):
     scenarios_per_simulation: Annotated[int, Field(ge=1, le=SCENARIOS_MAX)] | None = None
     max_turns: Annotated[int, Field(ge=1, le=TURNS_MAX)] | None = None
     confidence_mode: ConfidenceMode | None = None
+    simulate_tools: bool | None = None
 
 
 class OptimizationChange(_Change):

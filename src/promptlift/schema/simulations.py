@@ -37,6 +37,8 @@ class SimulationScenario(ApiModel):
     """What the persona wants."""
     source: Annotated[str | None, Column(name="scenario_source", categories=SCENARIO_SOURCES)] = None
     """``conversation`` when it was taken from a logged one, ``model`` when it was written for this."""
+    weight: Annotated[float | None, Column(name="scenario_weight")] = None
+    """Chance to be drawn beside that of a logged conversation that did not fail; ``None`` for a scenario of the model."""
 
 
 class Criterion(ApiModel):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from promptlift.schema.optimizations import Optimization
-    from promptlift.schema.results import OptimizationResults
+    from promptlift.schema.results import LoggedMix, OptimizationResults
 
 __all__ = ["STAGES", "next_call", "verdict_sentence"]
 
@@ -80,29 +80,49 @@ def _running(results: OptimizationResults | None) -> str:
 
 
 def _winner(results: OptimizationResults) -> str:
-    low, high = results.lift_low, results.lift_high
-    if results.lift is not None and low is not None and low > 0.0:
+    shown = _headline(results)
+    low, high = shown.lift_low, shown.lift_high
+    if shown.lift is not None and low is not None and low > 0.0:
         ends = f"{_figure(low)}% to {_figure(high)}%" if high is not None else f"{_figure(low)}% or more"
         found = (
-            f"A winner was found: it completes {_figure(results.lift)}% more tasks than the original ({ends})"
+            f"A winner was found: it completes {_figure(shown.lift)}% more tasks than the original ({ends})"
         )
+        if shown is not results:
+            found += f" on the mix of the logged conversations{_tested_too(results)}"
     else:
         lift = _lift(results)
         found = f"A winner was found{'; ' + lift[0].lower() + lift[1:].rstrip('.') if lift else ''}"
     sure = "" if results.confidence is None else f"; confidence {results.confidence:.2f}"
     expected = (
-        "" if results.lift_expected is None else f" Expect {_signed(results.lift_expected)}% in production."
+        "" if shown.lift_expected is None else f" Expect {_signed(shown.lift_expected)}% in production."
     )
     return f"{found}{sure}.{expected}"
 
 
-def _lift(results: OptimizationResults) -> str:
+def _headline(results: OptimizationResults) -> OptimizationResults | LoggedMix:
+    """Return whose lift comes first: that on the mix of the logged conversations where scenarios come from them."""
+    mix = results.logged_mix
+    return mix if mix is not None and mix.is_headline and mix.lift is not None else results
+
+
+def _tested_too(results: OptimizationResults) -> str:
     if results.lift is None:
         return ""
-    said = f"The measured lift is {_signed(results.lift)}%"
-    if results.lift_low is None or results.lift_high is None:
-        return f"{said}, without an interval."
-    return f"{said} ({_signed(results.lift_low)}% to {_signed(results.lift_high)}%)."
+    return f" (on the tested mix, in which failed ones come up more often, {_signed(results.lift)}%)"
+
+
+def _lift(results: OptimizationResults) -> str:
+    shown = _headline(results)
+    if shown.lift is None:
+        return ""
+    said = f"The measured lift is {_signed(shown.lift)}%"
+    if shown.lift_low is None or shown.lift_high is None:
+        said = f"{said}, without an interval"
+    else:
+        said = f"{said} ({_signed(shown.lift_low)}% to {_signed(shown.lift_high)}%)"
+    if shown is not results:
+        said += f" on the mix of the logged conversations{_tested_too(results)}"
+    return f"{said}."
 
 
 def _figure(value: float) -> str:

@@ -29,10 +29,10 @@ from promptlift.service.routes import (
     versions,
     webhooks,
 )
-from promptlift.service.routes.authentication import Authentication
-from promptlift.service.routes.http import answer, refuse
-from promptlift.service.routes.openapi import openapi_document
-from promptlift.service.routes.serve import serve
+from promptlift.service.routes.http.authentication import Authentication
+from promptlift.service.routes.http.messages import answer, refuse
+from promptlift.service.routes.http.openapi import openapi_document
+from promptlift.service.routes.http.serve import serve
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.endpoint import Endpoint
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.serve import Action
+    from promptlift.service.routes.http.serve import Action
     from promptlift.service.store.accounts import Caller
 
 ROOMS = [

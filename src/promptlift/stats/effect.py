@@ -19,6 +19,7 @@ __all__ = [
     "Covariance",
     "LiftInterval",
     "clustered_covariance",
+    "interval_of",
     "lift",
     "lift_interval",
     "lift_points",
@@ -42,11 +43,11 @@ class Covariance(NamedTuple):
 
 
 class CompletedInCluster(NamedTuple):
-    """Pairs of one persona: how many, and in how many the variant and the original completed the task."""
+    """Pairs of one persona, or the sum of their weights: all, and those that the variant and the original completed."""
 
-    n: int
-    variant: int
-    original: int
+    n: float
+    variant: float
+    original: float
 
 
 def lift(n11: int, n10: int, n01: int, n00: int) -> float | None:
@@ -200,7 +201,22 @@ def lift_interval(
     >>> [round(end, 3) for end in (interval.low, interval.high)]
     [5.762, 30.337]
     """
-    n11, n10, n01, n00 = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
+    counts = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
+    return interval_of(*counts, level=level, look=look, max_looks=max_looks, clusters=clusters)
+
+
+def interval_of(
+    n11: float,
+    n10: float,
+    n01: float,
+    n00: float,
+    *,
+    level: float = 0.90,
+    look: int = 1,
+    max_looks: int = 1,
+    clusters: Iterable[CompletedInCluster] | None = None,
+) -> LiftInterval:
+    """Compute the interval of a pair table whose counts need not be whole: those of weighted pairs; see `lift_interval`."""
     c = look_multiplier(look, max_looks, level=level)
     if n11 + n10 + n01 + n00 == 0:
         return LiftInterval(None, None, None, None, level, look, max_looks, c, None)
@@ -225,7 +241,7 @@ def lift_interval(
     )
 
 
-def _moments(n11: int, n10: int, n01: int, n00: int) -> tuple[float, float, Covariance]:
+def _moments(n11: float, n10: float, n01: float, n00: float) -> tuple[float, float, Covariance]:
     """Compute both rates with 0.5 added to each count, and the covariance of these means."""
     total = n11 + n10 + n01 + n00 + 2.0
     m1 = (n11 + n10 + 1.0) / total

@@ -278,9 +278,7 @@ class Experiment:
         """Keep the best variants after a screening pass; the last one kept is the finalist."""
         # Equal differences are told apart by chance, so that no position is favoured.
         chance = self._random(_TIES).permutation(self.variant_count + 1)
-        ranked = sorted(
-            self._active, key=lambda arm: (self._screen[arm].mean_difference, chance[arm]), reverse=True
-        )
+        ranked = sorted(self._active, key=lambda arm: (self._screen[arm].merit, chance[arm]), reverse=True)
         keep = self._design.keep[self._passes - 1]
         self._screened_out.update(dict.fromkeys(ranked[keep:], self._passes))
         self._reserve = ranked[keep:] + self._reserve

@@ -72,6 +72,8 @@ class Outcome(NamedTuple):
         out of turns, a refusal or wrong tool use is ``False``.
     sentiment, quality
         -1 to 1, and 0 to 100; ``None`` where not judged.
+    goal
+        How far the conversation met what its owner wants, 0 to 1; finalists are then chosen by it. ``None`` without a goal.
     persona
         The persona, where two draws can be the same persona; by default the draw of the cell.
     """
@@ -82,6 +84,7 @@ class Outcome(NamedTuple):
     sentiment: float | None = None
     quality: float | None = None
     persona: int | str | None = None
+    goal: float | None = None
 
 
 def table_of_outcomes(
@@ -103,7 +106,7 @@ def table_of_outcomes(
             raise ValueError(
                 f"cell {outcome.cell}, arm {outcome.arm} is not in pass {step.number}, or is given twice."
             )
-        given[place] = _measured(outcome.completed, outcome.sentiment, outcome.quality)
+        given[place] = _measured(outcome.completed, outcome.sentiment, outcome.quality, outcome.goal)
         if outcome.persona is not None:
             persona_of[outcome.cell] = outcome.persona
     if len(given) < len(places):
@@ -116,19 +119,25 @@ def table_of_outcomes(
     return table, [persona_of.get(cell.number, cell.persona) for cell in step.cells]
 
 
-def _measured(completed: object, sentiment: float | None = None, quality: float | None = None) -> Measured:
+def _measured(
+    completed: object,
+    sentiment: float | None = None,
+    quality: float | None = None,
+    goal: float | None = None,
+) -> Measured:
     """Check one outcome: true, false or nothing; metrics that are numbers."""
     try:
         answer = _AS_COMPLETED[completed]
     except (KeyError, TypeError):
         raise ValueError(f"completed must be True, False or None, not {completed!r}.") from None
-    if sentiment is None and quality is None:
+    if sentiment is None and quality is None and goal is None:
         return _WITHOUT_METRICS[answer]
-    for name, value in (("sentiment", sentiment), ("quality", quality)):
+    for name, value in (("sentiment", sentiment), ("quality", quality), ("goal", goal)):
         if value is not None and not math.isfinite(value):
             raise ValueError(f"{name} must be a finite number or None, not {value!r}.")
     return Measured(
         answer,
         None if sentiment is None else float(sentiment),
         None if quality is None else float(quality),
+        None if goal is None else float(goal),
     )

@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 __all__ = [
     "HISTORY_NEEDED",
     "PRIOR_SD_POINTS",
+    "VERIFIED_WEIGHT",
     "ExpectedLift",
     "expected_lift",
+    "expected_points",
     "prior_sd_from",
 ]
 
 PRIOR_SD_POINTS: Final = 10.0
 HISTORY_NEEDED: Final = 20
 # Weight of the fresh pairs, which decided nothing, beside the shrunken lift of those that did.
-_VERIFIED_WEIGHT: Final = 0.7
+VERIFIED_WEIGHT: Final = 0.7
 
 
 class ExpectedLift(NamedTuple):
@@ -81,12 +83,22 @@ def expected_lift(
         standard_error_points = lift_interval(n11, n10, n01, n00).standard_error_points
     if points is None or standard_error_points is None:
         return ExpectedLift(None, None)
-    expected = points * prior_sd_points**2 / (prior_sd_points**2 + standard_error_points**2)
-    if verified_points is not None:
-        expected = _VERIFIED_WEIGHT * verified_points + (1.0 - _VERIFIED_WEIGHT) * expected
+    expected = expected_points(
+        points, standard_error_points, prior_sd_points=prior_sd_points, verified_points=verified_points
+    )
     original = n11 + n01
     n = original + n10 + n00
     return ExpectedLift(expected, 100.0 * expected / (100.0 * original / n) if original else None)
+
+
+def expected_points(
+    points: float, standard_error_points: float, *, prior_sd_points: float, verified_points: float | None
+) -> float:
+    """Return the points to expect, from a difference with its standard error; see `expected_lift`."""
+    expected = points * prior_sd_points**2 / (prior_sd_points**2 + standard_error_points**2)
+    if verified_points is None:
+        return expected
+    return VERIFIED_WEIGHT * verified_points + (1.0 - VERIFIED_WEIGHT) * expected
 
 
 def prior_sd_from(history: Sequence[tuple[float, float]], *, about: float | None = None) -> float:

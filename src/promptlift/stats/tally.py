@@ -16,11 +16,18 @@ __all__ = ["Measured", "PairTally"]
 
 
 class Measured(NamedTuple):
-    """The outcome of one simulated conversation; ``completed`` is ``None`` after an infrastructure error."""
+    """The outcome of one simulated conversation; ``completed`` is ``None`` after an infrastructure error.
+
+    Attributes
+    ----------
+    goal
+        How far it met what its owner wants, 0 to 1; ``None`` without a goal.
+    """
 
     completed: bool | None
     sentiment: float | None = None
     quality: float | None = None
+    goal: float | None = None
 
 
 @dataclass(slots=True)
@@ -47,7 +54,7 @@ class PairTally:
         Pairs in which both, only the variant, only the original, neither completed the task.
     dropped_variant, dropped_original, dropped_both
         Pairs lost to an infrastructure error of the variant's side only, the original's only, both.
-    sentiment, quality
+    sentiment, quality, goal
         Sums of the second metrics.
     personas
         By persona: pairs, completed by variant, by original; pairs and sum of differences of sentiment; the
@@ -63,6 +70,7 @@ class PairTally:
     dropped_both: int = 0
     sentiment: _MetricSums = field(default_factory=_MetricSums)
     quality: _MetricSums = field(default_factory=_MetricSums)
+    goal: _MetricSums = field(default_factory=_MetricSums)
     personas: dict[int | str, list[float]] = field(default_factory=dict)
 
     @property
@@ -86,6 +94,18 @@ class PairTally:
         n = self.n
         return (self.n10 - self.n01) / n if n else -math.inf
 
+    @property
+    def goal_difference(self) -> float | None:
+        """Paired difference of the goal, a fraction; ``None`` without a goal."""
+        variant, original = self.goal.means()
+        return None if variant is None or original is None else variant - original
+
+    @property
+    def merit(self) -> float:
+        """What finalists are chosen by: the difference of the goal, of completion without one."""
+        goal = self.goal_difference
+        return self.mean_difference if goal is None else goal
+
     def add(self, persona: int | str, variant: Measured, original: Measured) -> None:
         """Count one pair."""
         won, lost = variant.completed, original.completed
@@ -101,6 +121,10 @@ class PairTally:
             self.n01 += 1
         else:
             self.n00 += 1
+        if variant.goal is not None and original.goal is not None:
+            self.goal.n += 1
+            self.goal.variant += variant.goal
+            self.goal.original += original.goal
         sums = self.personas.get(persona)
         if sums is None:
             sums = self.personas[persona] = [0, 0, 0, 0, 0.0, 0, 0.0]
@@ -138,6 +162,7 @@ class PairTally:
             "quality": [self.quality.n, self.quality.variant, self.quality.original],
             # A list and not an object: JSON would turn persona numbers into text.
             "personas": [[persona, *sums] for persona, sums in self.personas.items()],
+            **({"goal": [self.goal.n, self.goal.variant, self.goal.original]} if self.goal.n else {}),
         }
 
     @classmethod
@@ -164,6 +189,7 @@ class PairTally:
             both,
             _MetricSums(*state["sentiment"]),
             _MetricSums(*state["quality"]),
+            _MetricSums(*state.get("goal", ())),
             {persona: list(sums) for persona, *sums in state["personas"]},
         )
 

@@ -65,6 +65,8 @@ class VariantStats:
         Pairs that count, and pairs lost to infrastructure errors.
     warnings
         What to know before trusting the numbers.
+    goal_points
+        Paired difference of the goal in percentage points; ``None`` without a goal.
     """
 
     arm: int
@@ -82,6 +84,7 @@ class VariantStats:
     n_pairs: int
     n_dropped: int
     warnings: tuple[str, ...]
+    goal_points: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +270,7 @@ def variant_stats(
         n_pairs=tally.n,
         n_dropped=tally.dropped,
         warnings=dropped_warnings(tally),
+        goal_points=None if tally.goal_difference is None else 100.0 * tally.goal_difference,
     )
 
 

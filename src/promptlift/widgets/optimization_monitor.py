@@ -173,10 +173,19 @@ class OptimizationMonitor(CommandWidget):
         else:
             interval = interval_in_words(level, results.lift_low, results.lift_high)
             words = f"lift so far {signed(results.lift)} ({interval}, valid at every look)"
+        mix = results.logged_mix
+        first = mix is not None and mix.is_headline and mix.lift is not None
+        if mix is not None and mix.lift is not None and first:
+            interval = interval_in_words(level, mix.lift_low, mix.lift_high)
+            words = (
+                f"lift so far {signed(mix.lift)} on the mix of the logged conversations ({interval}), "
+                f"{signed(results.lift)} on the tested mix, in which failed ones come up more often"
+            )
         if results.lift_verified is not None:
             pairs = results.verified_pairs.n if results.verified_pairs is not None else 0
             words += f"; {signed(results.lift_verified)} on {pairs:,} new pairs after the decision"
-        ends = (results.lift, results.lift_low, results.lift_high)
+        shown = mix if mix is not None and first else results
+        ends = (shown.lift, shown.lift_low, shown.lift_high)
         return words, effect_pieces(*ends, axis=common_axis(ends), interval=level is not None)
 
     def _left(self, done: int | None, most: int | None) -> str:

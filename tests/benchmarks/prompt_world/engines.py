@@ -55,8 +55,22 @@ def search(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, s
     return _service(world, model, endpoint, mode, seed, search="on")
 
 
+def gepa_here(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
+    """Optimize with the real service and GEPA as its engine."""
+    named = _service(world, model, endpoint, mode, seed, search="on", engine="gepa")
+    # Its one edit is the whole text: no cause is named.
+    return named._replace(without_cause=None)
+
+
 def _service(
-    world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int, *, search: str
+    world: World,
+    model: WorldModel,
+    endpoint: StubEndpoint,
+    mode: str,
+    seed: int,
+    *,
+    search: str,
+    engine: str | None = None,
 ) -> Named:
     """Do as users of the service do: logged conversations first, then ``lift.optimize``."""
     settings = endpoint.settings
@@ -90,7 +104,7 @@ def _service(
             wait_for_insights(lift, [prompt.id], progress=False)
             lift.client.settings.update(optimization={"search": search})
             model.forget()
-            done = lift.optimize(prompt.id, mode=mode, seed=seed, timeout=DEADLINE_SECONDS)
+            done = lift.optimize(prompt.id, mode=mode, seed=seed, engine=engine, timeout=DEADLINE_SECONDS)
             found = lift.client.optimizations.variants(done.id).data
             winner = next((one for one in found if one.is_winner), None)
             if winner is None:
@@ -144,6 +158,7 @@ ENGINES: Final[dict[str, Callable[..., Named]]] = {
     "search": search,
     "gepa": gepa,
     "gepa-confirmed": gepa_confirmed,
+    "gepa-here": gepa_here,
 }
 
 

@@ -196,6 +196,10 @@ class WorldModel:
         ]
         return {"edits": edits}
 
+    def _rewrite(self, body: dict[str, Any]) -> str:
+        """Answer a whole prompt, as to those who name no purpose."""
+        return self._other(body)
+
     def _other(self, body: dict[str, Any]) -> str:
         said = body["messages"][-1]["content"]
         fenced = _FENCED.search(said)

@@ -26,6 +26,7 @@ SETTINGS = {
             "scenariosPerSimulation": count,
             "maxTurns": count,
             "confidenceMode": one_of("low", "moderate", "high"),
+            "simulateTools": flag,
         },
     },
 }

@@ -29,6 +29,25 @@ OPTIMIZATION_CREATED = {
     "rehearsal": flag,
 }
 OPTIMIZATION_ASKED_FOR = {**OPTIMIZATION_CREATED, "headroom": maybe(HEADROOM)}
+LOGGED_MIX = {
+    "isHeadline": flag,
+    **dict.fromkeys(
+        (
+            *("lift", "liftLow", "liftHigh", "liftExpected"),
+            *("liftVerified", "liftVerifiedLow", "liftVerifiedHigh"),
+        ),
+        maybe(number),
+    ),
+    **dict.fromkeys(
+        (
+            *("liftPoints", "liftPointsLow", "liftPointsHigh", "liftPointsExpected", "standardErrorPoints"),
+            *("taskCompletion", "originalTaskCompletion", "nEffective"),
+            *("failedShareTested", "failedShareLogged"),
+        ),
+        number,
+    ),
+    "n": count,
+}
 EFFECT = {
     "lift": maybe(number),
     "confidence": maybe(number),
@@ -48,6 +67,7 @@ EFFECT = {
     "look": maybe(count),
     "maxLooks": maybe(count),
     "pairs": PAIRS,
+    "loggedMix": maybe(LOGGED_MIX),
     "warnings": listed(text),
 }
 PROGRESS = {
@@ -116,6 +136,7 @@ OPTIMIZATION = {
         "confidenceMode": one_of("low", "moderate", "high"),
         "deploymentMode": one_of("manual", "semi-automatic"),
         "autoDeploy": {"enabled": flag, "requireRegressionPass": flag},
+        "simulateTools": flag,
     },
     "failure": maybe(text),
     "stopReason": maybe(text),
@@ -154,6 +175,7 @@ VARIANT = {
     **dict.fromkeys(("originalTaskCompletion", "originalSentiment", "originalQuality"), maybe(number)),
     "isFinalist": flag,
     "screenedOutAfter": maybe(count),
+    "goalPoints": maybe(number),
 }
 WINNER = {**VARIANT, "isWinner": flag}
 SIMULATION = {
@@ -166,7 +188,11 @@ SIMULATION = {
     "pass": count,
     "cell": count,
     "persona": {"id": text, "name": text},
-    "scenario": {"title": text, "opening": text, "goal": text, "source": one_of("conversation", "model")},
+    "scenario": {
+        **dict.fromkeys(("title", "opening", "goal"), text),
+        "source": one_of("conversation", "model"),
+        "weight": maybe(number),
+    },
     "status": one_of("completed", "dropped"),
     "taskCompleted": maybe(flag),
     "sentiment": maybe(SENTIMENT),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from promptlift.frames.headline import headline_of
 from promptlift.report.document import Column, Estimate, Figure, Notice, Section, Table
 from promptlift.report.formatting import plural
 from promptlift.report.gather import MAX_OPTIMIZATIONS, records
@@ -113,6 +114,12 @@ def _words(tried: pd.DataFrame, variants: list[dict[str, Any]], level: int) -> t
         "lift of a chosen variant is too high on average; the expected lift is corrected for that."
     )
     words = [meaning]
+    if _has_logged(variants):
+        words.append(
+            "Scenarios come from logged conversations, failed ones more often than they were logged. The lift on the tested "
+            "mix is what was measured on them; the lift on the logged mix is re-weighted to how often they were logged, and "
+            "is the one to quote. Verified and expected lift are those of the logged mix where it has them."
+        )
     if len(tried) > MAX_OPTIMIZATIONS:
         words.append(f"The newest {MAX_OPTIMIZATIONS} of {plural(len(tried), 'optimization')} are shown.")
     if any(row["uncertainty_source"] == "none" and not math.isnan(row["lift"]) for row in variants):
@@ -146,12 +153,13 @@ def _tried_table(
         *material.naming(Column("prompt", "Prompt")),
         Column("variants", "Variants", "count"),
         Column("result", "Result"),
-        Column("lift", "Lift", "percent", level),
+        *_lift_columns(rows, level),
         Column("confidence", "Confi\u00addence", "confidence"),
         Column("pairs", "Pairs", "count"),
         Column("deployment", "Deployment"),
         Column("mark", "Note"),
     )
+    both = _has_logged(rows)
     cells: list[tuple[Cell, ...]] = []
     for row in rows:
         winner = names.get((row["optimization_id"], row["winning_variant_id"]))
@@ -163,6 +171,7 @@ def _tried_table(
                 _whole(row["variant_count"]),
                 _result(row, winner),
                 _lift(row["lift_pct"], row["lift_low"], row["lift_high"]),
+                *((_logged_lift(row),) if both else ()),
                 row["confidence"],
                 _whole(row["n_pairs"]),
                 _STATES.get(_text(row["deployment_state"]), _text(row["deployment_state"])),
@@ -181,15 +190,17 @@ def _variant_table(
         Column("stage", "Stage"),
         Column("task_completion", "Completed", "share"),
         Column("original", "Original, same pairs", "share"),
-        Column("lift", "Lift", "percent", level),
+        *_lift_columns(rows, level),
         Column("lift_verified", "Verified lift", "percent", _LEVEL),
         Column("lift_expected", "Expected lift", "percent"),
         Column("confidence", "Confi\u00addence", "confidence"),
         Column("pairs", "Pairs", "count"),
         Column("mark", "Note"),
     )
+    both = _has_logged(rows)
     cells: list[tuple[Cell, ...]] = []
     for row in rows:
+        first = headline_of(row)
         sent = row["uncertainty_source"] == "service"
         marks = {"original": row["is_original"], "winner": row["is_winner"], REHEARSAL: row["rehearsal"]}
         cells.append(
@@ -200,19 +211,43 @@ def _variant_table(
                 row["task_completion"],
                 row["original_task_completion"],
                 _lift(row["lift"], row["lift_low"], row["lift_high"], bounded=not sent),
+                *((_logged_lift(row),) if both else ()),
                 _lift(
-                    row["lift_verified"],
-                    row["lift_verified_low"],
-                    row["lift_verified_high"],
-                    bounded=math.isnan(row["lift_verified"]),
+                    first["lift_verified"],
+                    first["lift_verified_low"],
+                    first["lift_verified_high"],
+                    bounded=math.isnan(first["lift_verified"]),
                 ),
-                row["lift_expected"],
+                first["lift_expected"],
                 row["confidence"],
                 _whole(row["n"]),
                 ", ".join(mark for mark, said in marks.items() if _true(said)),
             )
         )
     return Table("variants", "Variants", columns, tuple(cells))
+
+
+def _lift_columns(rows: list[dict[str, Any]], level: int) -> tuple[Column, ...]:
+    """Return the column of the lift, or one for each mix."""
+    if not _has_logged(rows):
+        return (Column("lift", "Lift", "percent", level),)
+    return (
+        Column("lift", "Lift, tested mix", "percent", level),
+        Column("lift_logged", "Lift, logged mix", "percent", level),
+    )
+
+
+def _has_logged(rows: list[dict[str, Any]]) -> bool:
+    return any(not math.isnan(row["lift_logged"]) for row in rows)
+
+
+def _logged_lift(row: dict[str, Any]) -> Estimate:
+    return _lift(
+        row["lift_logged"],
+        row["lift_logged_low"],
+        row["lift_logged_high"],
+        bounded=math.isnan(row["lift_logged"]),
+    )
 
 
 def _result(row: dict[str, Any], winner: str | None) -> str:

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from promptlift.service.connections.transfer import Transfer
 from promptlift.service.errors import ApiException
-from promptlift.service.routes.http import refuse
+from promptlift.service.routes.http.messages import refuse
 
 if TYPE_CHECKING:
     import asyncio

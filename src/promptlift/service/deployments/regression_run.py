@@ -30,6 +30,7 @@ from promptlift.service.simulations.scenarios import (
     weighted_order,
     write_scenarios,
 )
+from promptlift.service.simulations.tools.agents import toolbox_of
 from promptlift.service.store import deployments, optimizations, prompts, simulations
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class RegressionRun(Run):
 
     def carry_on(self) -> None:
         """Simulate what is left, and do what follows from the verdict."""
+        self.toolbox = toolbox_of(self.database, self.optimization, self.prompt.content)
         cells = self._cells() or self._fill()
         self.simulate(
             [SimulatedConversation(cell, arm, text) for cell in cells for arm, text in self._texts.items()]

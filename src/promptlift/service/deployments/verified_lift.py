@@ -9,6 +9,7 @@ import orjson
 from promptlift.service.deployments.regression_test import pairs_of
 from promptlift.service.store import optimizations
 from promptlift.stats import expected_lift
+from promptlift.stats.shrinkage import expected_points
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats.pairs import PairAnalysis
 
-__all__ = ["keep_regression_lift", "verified_effect"]
+__all__ = ["expected_on_logged_mix", "keep_regression_lift", "verified_effect"]
 
 # Fields of the API and the attributes of an analysis that they have.
 _VERIFIED: Final = {
@@ -41,6 +42,23 @@ def verified_effect(
         **{name: None if analysis is None else getattr(analysis, of) for name, of in _VERIFIED.items()},
         "verifiedPairs": None if analysis is None else pairs_of(analysis, dropped),
         "verifiedBy": None if analysis is None else by,
+    }
+
+
+def expected_on_logged_mix(
+    mix: dict[str, Any], verified_points: float | None, *, prior_sd_points: float
+) -> dict[str, float | None]:
+    """Return what to expect on the mix of logged conversations, from the lift on it and pairs after the decision."""
+    points = expected_points(
+        mix["liftPoints"],
+        mix["standardErrorPoints"],
+        prior_sd_points=prior_sd_points,
+        verified_points=verified_points,
+    )
+    original = mix["originalTaskCompletion"]
+    return {
+        "liftExpected": 100.0 * points / original if original else None,
+        "liftPointsExpected": points,
     }
 
 
@@ -70,4 +88,9 @@ def keep_regression_lift(
     }
     results |= fields
     of_variant |= fields
+    if (mix := results.get("loggedMix")) is not None:
+        # The scenarios of a regression test are drawn evenly, so its lift is one on this mix already.
+        mix |= {name: fields[name] for name in ("liftVerified", "liftVerifiedLow", "liftVerifiedHigh")}
+        mix |= expected_on_logged_mix(mix, pooled.lift_points, prior_sd_points=prior)
+        of_variant["loggedMix"] = mix
     optimizations.change(connection, optimization.id, {"results": orjson.dumps(document).decode()})

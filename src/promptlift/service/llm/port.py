@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PURPOSES", "ChatAnswer", "ChatModel", "JobView", "Purpose", "check_purpose"]
 
-Purpose = Literal["judge", "scenarios", "persona", "agent", "variants", "reflection", "context", "issues"]
+Purpose = Literal[
+    "judge", "scenarios", "persona", "agent", "variants", "reflection", "rewrite", "tool", "context", "issues"
+]
 PURPOSES: Final[tuple[Purpose, ...]] = get_args(Purpose)
 
 Parsed = TypeVar("Parsed", bound=BaseModel)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
+from promptlift.service.optimizations.logged_mix import pool_of
 from promptlift.service.simulations import run_personas
 from promptlift.service.simulations.cells import Cell, logged_scenarios
 from promptlift.service.simulations.personas import draw
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RunCells"]
 
-# With what is kept beside each: how much of the pool is used up after it, and its conversation.
+# With what is kept beside each: how much of the pool is used up after it, its conversation, and the weight of that.
 _Scenarios: TypeAlias = "list[tuple[Scenario, dict[str, Any]]]"
 
 
@@ -48,7 +49,9 @@ class RunCells:
     def __init__(self, run: Run, row: AnyRow) -> None:
         self._run = run
         self._row = row
-        self._pool: list[str] = orjson.loads(row.pool or "[]")
+        drawn = pool_of(row.pool)
+        self._pool = [conversation_id for conversation_id, _ in drawn]
+        self._weights = dict(drawn)
         self._pool_used = 0
         self._cells: dict[int, Cell] = {}
         self._openings: set[str] = set()
@@ -136,7 +139,14 @@ class RunCells:
                 exclusions=self._run.exclusions,
             )
             found: _Scenarios = [
-                (scenario, {"pool": place[conversation_id], "conversationId": conversation_id})
+                (
+                    scenario,
+                    {
+                        "pool": place[conversation_id],
+                        "conversationId": conversation_id,
+                        "weight": self._weights[conversation_id],
+                    },
+                )
                 for conversation_id, scenario in islice(logged, count)
             ]
         if len(found) < count:

@@ -10,6 +10,7 @@ from promptlift.schema import limits
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
 from promptlift.service.llm.hostile_text import storable_text
+from promptlift.service.optimizations.logged_mix import logged_mix_of
 from promptlift.service.optimizations.results import results_of, variants_of
 from promptlift.service.optimizations.targets import intent_results
 from promptlift.service.store import accounts, events, optimizations, simulations
@@ -80,12 +81,13 @@ def measured(
             arms=(0, verdict.finalist),
             passes=verdict.progress.passes_done,
         )
+    mixes = logged_mix_of(connection, row.id, verdict, prior_sd_points=run.prior_sd_points)
     document = {
         "results": results_of(
-            verdict, ids, rehearsal=row.rehearsal, ended=ended, notes=notes, calibrated=calibrated
+            verdict, ids, mixes, rehearsal=row.rehearsal, ended=ended, notes=notes, calibrated=calibrated
         )
         | intent_results(intent, confirmed, finalist=verdict.finalist, analysis=verdict.analysis),
-        "variants": variants_of(verdict),
+        "variants": variants_of(verdict, mixes),
         "notes": list(notes),
     }
     return {

@@ -15,6 +15,8 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.experiment import experiment_of
 from promptlift.service.optimizations.generations.views import candidates_of, headroom_of, judged_of, plan_of
+from promptlift.service.optimizations.gepa import asking as gepa
+from promptlift.service.optimizations.goal import goal_of
 from promptlift.service.optimizations.results import unmeasured, variants_of
 from promptlift.service.optimizations.targets import criteria_of
 from promptlift.service.simulations import run_personas
@@ -55,7 +57,7 @@ def trigger(
     ------
     ApiException
         ``NOT_FOUND`` for the prompt, ``INVALID_STATE`` while its text is not known, ``VALIDATION_ERROR`` for
-        personas or the pace of what is no rehearsal, ``LIMIT_EXCEEDED`` for the month.
+        personas, an engine that is not installed, or the pace of what is no rehearsal, ``LIMIT_EXCEEDED`` for the month.
     """
     link, prompt_id = _link(body)
     pace = _pace(body, rehearsal=rehearsal, default=rehearsal_seconds)
@@ -85,7 +87,14 @@ def trigger(
             if body.persona_ids is None
             else orjson.dumps(list(dict.fromkeys(body.persona_ids))).decode(),
             "settings": orjson.dumps(
-                {**chosen, **pace, **_search(body), "general": settings["general"]}
+                {
+                    **chosen,
+                    **pace,
+                    **_search(body),
+                    **_tools(body),
+                    **goal_of(body),
+                    "general": settings["general"],
+                }
             ).decode(),
             "prompt": orjson.dumps(_prompt_of_run(prompt)).decode(),
             "seed": secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
@@ -141,9 +150,17 @@ def _variant_count(body: OptimizationCreate, usual: int) -> int:
 
 def _search(body: OptimizationCreate) -> dict[str, Any]:
     """Return what the request says of a search; nothing leaves it to the account's setting."""
+    if body.engine == "gepa":
+        return gepa.settings_of(body)
+    engine = {} if body.engine is None else {"engine": body.engine}
     if body.candidates is not None:
         return {"search": "off", "candidates": [one.to_wire() for one in body.candidates]}
-    return {} if body.search is None else {"search": body.search}
+    return engine if body.search is None else {"search": body.search, **engine}
+
+
+def _tools(body: OptimizationCreate) -> dict[str, Any]:
+    """Return what the request says of tools; nothing leaves it to the account's setting."""
+    return {} if body.simulate_tools is None else {"simulateTools": body.simulate_tools}
 
 
 def _check_text(prompt: AnyRow, link: str) -> None:
@@ -450,7 +467,10 @@ def _simulation(row: AnyRow, intent: dict[str, Any] | None, *, content: bool) ->
         "pass": row.pass_number,
         "cell": row.cell,
         "persona": {"id": persona["id"], "name": persona["name"]},
-        "scenario": {name: scenario[name] for name in ("title", "opening", "goal", "source")},
+        "scenario": {
+            **{name: scenario[name] for name in ("title", "opening", "goal", "source")},
+            "weight": scenario.get("weight"),
+        },
         "status": row.status,
         "taskCompleted": row.task_completed,
         "sentiment": row.sentiment,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic.alias_generators import to_camel
@@ -11,13 +12,17 @@ from promptlift.service.deployments.regression_test import pairs_of
 from promptlift.service.deployments.verified_lift import verified_effect
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.verdict import VariantStats, Verdict
 
 __all__ = ["results_of", "unmeasured", "variants_of"]
 
+NOT_BETTER_ON_LOGGED_MIX: Final = (
+    "The winner is better on the tested mix, in which failed conversations come up more often, but on the mix of the logged "
+    "conversations it completed no more tasks than the original."
+)
 _GUARDRAIL: Final = ("name", "difference", "low", "high", "verdict")
 
 
@@ -35,6 +40,7 @@ def unmeasured(*, conversations_max: int, passes_max: int, rehearsal: bool) -> d
 def results_of(
     verdict: Verdict,
     ids: Sequence[str],
+    mixes: Mapping[int, dict[str, Any]] = MappingProxyType({}),
     *,
     rehearsal: bool,
     ended: bool,
@@ -47,6 +53,8 @@ def results_of(
     ----------
     ids
         Of the variants by number, the original first.
+    mixes
+        Lift on the mix of logged conversations by number of the variant, where it is known.
     ended
         Whether nothing more will be measured.
     notes
@@ -55,6 +63,7 @@ def results_of(
         Confidence by the account's own record of winners that held; ``None`` without one.
     """
     progress, analysis = verdict.progress, verdict.analysis
+    mix = None if verdict.finalist is None else mixes.get(verdict.finalist)
     found: dict[str, Any] = {
         "winningVariantId": ids[verdict.winner] if verdict.winner is not None else None,
         "finalistVariantId": ids[verdict.finalist] if verdict.finalist is not None else None,
@@ -63,6 +72,7 @@ def results_of(
         **_effect(analysis),
         "pairs": pairs_of(analysis, verdict.n_dropped),
         **verified_effect(verdict.verification, dropped=verdict.n_dropped_verifying),
+        "loggedMix": mix if analysis is not None else None,
         "confidenceMethod": verdict.confidence_method,
         "theta": verdict.theta,
         "confidenceNeeded": verdict.confidence_needed,
@@ -75,7 +85,7 @@ def results_of(
         "trace": list(verdict.trace),
         "liftTrace": list(verdict.lift_trace),
         "guardrails": [{name: getattr(rail, name) for name in _GUARDRAIL} for rail in verdict.guardrails],
-        "warnings": [*notes, *verdict.warnings],
+        "warnings": [*notes, *verdict.warnings, *_mix_warnings(verdict, mix)],
         "variantsTested": sum(_tested(variant, progress.passes_done) for variant in verdict.variants),
         "rehearsal": rehearsal,
         "progress": _progress(
@@ -94,6 +104,12 @@ def results_of(
             found["smallestFindablePoints"] = why.smallest_findable_points
             found["pairsNeeded"] = why.pairs_needed
     return found
+
+
+def _mix_warnings(verdict: Verdict, mix: Mapping[str, Any] | None) -> Iterator[str]:
+    """Say that a winner is not better on the mix of logged conversations, as far as that is known."""
+    if verdict.winner_selected and mix is not None and mix["liftPoints"] <= 0.0:
+        yield NOT_BETTER_ON_LOGGED_MIX
 
 
 def _tested(variant: VariantStats, passes_done: int) -> bool:
@@ -141,9 +157,14 @@ def _effect(analysis: PairAnalysis | None) -> dict[str, Any]:
     return found
 
 
-def variants_of(verdict: Verdict) -> dict[str, dict[str, Any]]:
+def variants_of(
+    verdict: Verdict, mixes: Mapping[int, dict[str, Any]] = MappingProxyType({})
+) -> dict[str, dict[str, Any]]:
     """Return the numbers of each variant by its number; the original's are those from its pairs with the finalist."""
-    found = {str(variant.arm): _variant(variant, verdict) for variant in verdict.variants}
+    found = {
+        str(variant.arm): {**_variant(variant, verdict), "loggedMix": mixes.get(variant.arm)}
+        for variant in verdict.variants
+    }
     finalist = next((one for one in verdict.variants if one.is_finalist), None)
     if finalist is not None:
         found["0"] = {
@@ -172,6 +193,7 @@ def _variant(variant: VariantStats, verdict: Verdict) -> dict[str, Any]:
         "originalSentiment": variant.original_sentiment,
         "originalQuality": variant.original_quality,
         "isFinalist": variant.is_finalist,
+        "goalPoints": variant.goal_points,
         "screenedOutAfter": variant.screened_out_after,
         "warnings": list(variant.warnings),
     }

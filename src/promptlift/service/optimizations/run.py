@@ -19,6 +19,8 @@ from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
 from promptlift.service.optimizations.experiment import experiment_of
 from promptlift.service.optimizations.generations.run import Searching
+from promptlift.service.optimizations.gepa.run import GepaSearching
+from promptlift.service.optimizations.goal import Goal
 from promptlift.service.optimizations.targets import targets_of
 from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
@@ -27,6 +29,7 @@ from promptlift.service.optimizations.variants.write import given_variants, writ
 from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.run import Run, SimulatedConversation
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
+from promptlift.service.simulations.tools.agents import toolbox_of
 from promptlift.service.store import accounts, optimizations, simulations
 from promptlift.stats import Experiment
 from promptlift.stats.passes import Outcome
@@ -75,6 +78,7 @@ class OptimizationRun(Run):
         super().__init__(database, pool, tasks, row=row, prompt=prompt, worker=worker)
         self.optimization = row
         self.targets = targets_of(None if row.intent is None else orjson.loads(row.intent))
+        self.goal = Goal.of(row, self.targets)
         self._notes: list[str] = []
         self._settings: dict[str, Any] = orjson.loads(row.settings)
         self._rehearsal_seconds: float = self._settings.get("rehearsalSeconds", 0.0)
@@ -92,6 +96,7 @@ class OptimizationRun(Run):
 
     def carry_on(self) -> None:
         """Do the passes that are left, and complete the optimization."""
+        self.toolbox = toolbox_of(self.database, self.optimization, self.prompt.content)
         texts = self._texts()
         if (searching := self._searching()) is not None:
             searching.to_finalist(self._notes)
@@ -153,9 +158,11 @@ class OptimizationRun(Run):
                 (content.decode("utf-8", "replace") for content in contents),
             )
         candidates = [(one.id, FAILURE_WEIGHT if one.task_completed is False else 1.0) for one in logged]
-        pool = weighted_order(candidates, random.Random(f"{row.seed} pool"))
-        if failures and self._may_search():
-            searching = Searching(self, prior_sd_points=_prior_sd(history), said=said)
+        weights = dict(candidates)
+        order = weighted_order(candidates, random.Random(f"{row.seed} pool"))
+        pool = [(one, weights[one]) for one in order]
+        if self._is_gepa or (failures and self._may_search()):
+            searching = self._searcher(prior_sd_points=_prior_sd(history), said=said)
             reason = searching.begin(pool, self._notes)
             if reason is None:
                 with self.database.read() as connection:
@@ -210,6 +217,14 @@ class OptimizationRun(Run):
     def _may_search(self) -> bool:
         return self.optimization.variant_count > 1 and bool(self._settings.get("search", "off") == "on")
 
+    @property
+    def _is_gepa(self) -> bool:
+        return bool(self._settings.get("engine") == "gepa")
+
+    def _searcher(self, *, prior_sd_points: float, said: LoggedWords | None = None) -> Searching:
+        engine = GepaSearching if self._is_gepa else Searching
+        return engine(self, prior_sd_points=prior_sd_points, said=said)
+
     def _searching(self) -> Searching | None:
         """Return the search that is under way; ``None`` without one, and when it has its finalist."""
         with self.database.read() as connection:
@@ -223,7 +238,7 @@ class OptimizationRun(Run):
         if state["finalist"] is not None:
             self.cells.avoid(state["read"])
             return None
-        searching = Searching(self, prior_sd_points=_prior_sd(history))
+        searching = self._searcher(prior_sd_points=_prior_sd(history))
         searching.restore(state)
         return searching
 
@@ -293,6 +308,7 @@ class OptimizationRun(Run):
                 row.sentiment_score,
                 row.quality,
                 cells[row.cell].persona.id,
+                self.goal.score(row),
             )
             for row in rows
         )

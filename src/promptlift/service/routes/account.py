@@ -15,7 +15,7 @@ from promptlift.service.errors import ApiException
 if TYPE_CHECKING:
     from promptlift.schema.settings import SettingsChange, SyncContextRequest
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions, ApiRequest
 
 # A website and a model may take half a minute to answer: not one of the threads that every other request needs.
 _WEBSITES: Final = ThreadPoolExecutor(max_workers=8, thread_name_prefix="websites")

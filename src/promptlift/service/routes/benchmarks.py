@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         ScenarioSetsQuery,
     )
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions, ApiRequest
 
 
 def actions(context: AppContext) -> Actions:

@@ -14,8 +14,8 @@ from promptlift.service.actions import conversation_content, conversations
 from promptlift.service.actions.conversation_log import Entry
 from promptlift.service.actions.conversation_updates import Update
 from promptlift.service.errors import ApiException, invalid
-from promptlift.service.routes.http import validated
-from promptlift.service.routes.serve import Reply
+from promptlift.service.routes.http.messages import validated
+from promptlift.service.routes.http.serve import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from promptlift.service.actions.conversation_log import Logged
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions, ApiRequest
     from promptlift.service.store.accounts import Caller
 
 # A transcript longer than this is checked on a thread.

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
 from promptlift.service.errors import ApiException
-from promptlift.service.routes.http import answer, refuse
+from promptlift.service.routes.http.messages import answer, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,14 +8,14 @@ from starlette.concurrency import run_in_threadpool
 
 from promptlift.schema import judge_endpoints
 from promptlift.service.judges import requests, versions
-from promptlift.service.routes.serve import Reply
+from promptlift.service.routes.http.serve import Reply
 
 if TYPE_CHECKING:
     from promptlift.schema.judges import JudgeAlignCreate, JudgeBackfillCreate, JudgeCreate
     from promptlift.schema.optimizations import StopRequest
     from promptlift.schema.queries import JudgeQuery, JudgeRunsQuery, JudgesQuery, VerdictsQuery
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions, ApiRequest
 
 
 def actions(context: AppContext) -> Actions:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from promptlift.schema.optimizations import ApplyRequest, OptimizationCreate, StopRequest
     from promptlift.schema.queries import OptimizationsQuery, SimulationsQuery
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions, ApiRequest
 
 
 def actions(context: AppContext) -> Actions:
@@ -61,26 +61,12 @@ def actions(context: AppContext) -> Actions:
         body = request.body
         if body.content is not None and body.variant_id is not None:
             raise invalid({"content": "is for a text of no variant; leave out one of content and variantId"})
+        where = (database, request.caller, SCHEMES["prompt"], request.id)
+        version_id, note = body.if_version_id, body.note
         if body.content is not None:
-            applied = by_hand.apply_text(
-                database,
-                request.caller,
-                SCHEMES["prompt"],
-                request.id,
-                body.content,
-                if_version_id=body.if_version_id,
-                note=body.note,
-            )
+            applied = by_hand.apply_text(*where, body.content, if_version_id=version_id, note=note)
         else:
-            applied = transitions.apply(
-                database,
-                request.caller,
-                SCHEMES["prompt"],
-                request.id,
-                body.variant_id,
-                if_version_id=body.if_version_id,
-                note=body.note,
-            )
+            applied = transitions.apply(*where, body.variant_id, if_version_id=version_id, note=note)
         # unspecified: which link an answer carries when the request names no scheme. Both.
         return {**applied, "agentId": applied["promptId"]}
 

@@ -14,7 +14,7 @@ from promptlift.schema import limits
 from promptlift.service.errors import ApiException
 from promptlift.service.otlp.decode import JSON, PROTOBUF, decompress, read_json, read_protobuf
 from promptlift.service.otlp.receive import receive
-from promptlift.service.routes.http import bounded_body, caller_of
+from promptlift.service.routes.http.messages import bounded_body, caller_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from promptlift.service.actions import personas
 
 if TYPE_CHECKING:
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.serve import Actions
+    from promptlift.service.routes.http.serve import Actions
 
 
 def actions(context: AppContext) -> Actions:

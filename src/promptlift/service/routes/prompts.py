@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from promptlift.schema.prompts import PromptCreate, PromptUpdate
     from promptlift.schema.queries import InsightsQuery, PromptsQuery
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions, ApiRequest
     from promptlift.service.store.tables import AnyRow
 
 _CREATED = ("id", "name", "content", "contentKnown", "llmModel", "status", "createdAt", "updatedAt")

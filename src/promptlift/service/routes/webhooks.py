@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from promptlift.schema.queries import DeliveriesQuery, EventsQuery
     from promptlift.schema.webhooks import WebhookCreate
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions, ApiRequest
 
 # A receiver may take ten seconds to answer a test: not one of the threads that every other request needs.
 _TESTS: Final = ThreadPoolExecutor(max_workers=16, thread_name_prefix="webhook-tests")

@@ -25,12 +25,12 @@ def front(outcomes: Outcomes, members: Collection[int]) -> dict[int, int]:
         if len(there) > 1 and any(there.values()):
             for one, completed in there.items():
                 best[one] += bool(completed)
-    in_front = {
+    ahead = {
         one: cells
         for one, cells in best.items()
         if not any(_dominates(outcomes, other, one) for other in best if other != one)
     }
-    return in_front or best
+    return ahead or best
 
 
 def draw_parent(outcomes: Outcomes, members: Collection[int], rng: random.Random) -> int:

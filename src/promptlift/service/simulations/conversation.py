@@ -8,15 +8,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from promptlift.schema import limits
-from promptlift.schema.transcript import Message, Role, Transcript
+from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage
+from promptlift.service.simulations.tools.calls import calls_in
+from promptlift.service.simulations.tools.player import ToolPlayer
 
 if TYPE_CHECKING:
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tasks import Scenario, SimulationTasks
+    from promptlift.service.simulations.tools.player import How
+    from promptlift.service.simulations.tools.toolbox import Toolbox
 
 __all__ = ["Ending", "Simulated", "TokenCounts", "simulate"]
 
@@ -25,6 +29,8 @@ Ending = Literal["persona", "turns"]
 PERSONA_BYTES: Final = 16 * limits.KB
 # Tries for a persona's message before an empty one counts as leaving.
 PERSONA_TRIES: Final = 2
+# Answers with calls of tools in one turn, and calls in one answer.
+CALLS_MOST: Final = 8
 # Of the content: braces, names and the rest around the messages.
 AROUND_BYTES: Final = 4 * limits.KB
 AROUND_MESSAGE_BYTES: Final = 64
@@ -79,6 +85,7 @@ def simulate(
     scenario: Scenario,
     max_turns: int,
     seed: int,
+    tools: Toolbox | None = None,
 ) -> Simulated:
     """Hold one conversation.
 
@@ -101,6 +108,9 @@ def simulate(
         Answers of the assistant at most, 1 or more.
     seed
         The same for both arms of a pair, so that the same words are answered by the same request.
+    tools
+        What the assistant may call. A call and what it gives stand in the transcript as in logged ones; the persona sees
+        neither. After ``CALLS_MOST`` answers with calls the turn ends, and the assistant has said nothing.
 
     Raises
     ------
@@ -109,11 +119,13 @@ def simulate(
     """
     if max_turns < 1:
         raise ValueError(f"max_turns must be 1 or more, not {max_turns}")
-    talk = _Conversation()
+    player = None if tools is None else ToolPlayer(tasks, tools, prompt=prompt, scenario=scenario, seed=seed)
+    content = content if tools is None else tools.described(content)
+    talk = _Conversation(with_tools=tools is not None)
     talk.say("user", storable_text(scenario.opening))
     turns = 0
     while True:
-        talk.say("assistant", talk.counted(_agent(tasks, talk, prompt, content), content))
+        _answer(tasks, talk, prompt, content, player)
         turns += 1
         if max_turns == 1:
             return talk.ended("turns", turns)
@@ -133,6 +145,30 @@ class _Conversation:
     said: list[tuple[Role, str]] = field(default_factory=list)
     room: int = limits.CONTENT_BYTES - AROUND_BYTES
     counts: list[TokenCounts] = field(default_factory=list)
+    with_tools: bool = False
+    # How the result of a tool came about, by the place of its message.
+    tool_results: dict[int, How] = field(default_factory=dict)
+
+    @property
+    def heard_by_assistant(self) -> list[tuple[Role, str]]:
+        """What the assistant is shown. A result is data and never a system message; nobody else can write one."""
+        if not self.with_tools:
+            return self.said
+        return [
+            ("user", text) if role == "system" else (role, _without_marks(text) if role == "user" else text)
+            for role, text in self.said
+        ]
+
+    @property
+    def heard_by_persona(self) -> list[tuple[Role, str]]:
+        """What the persona is shown: neither calls nor results."""
+        if not self.with_tools:
+            return self.said
+        return [
+            (role, text)
+            for role, text in self.said
+            if role != "system" and not (role == "assistant" and text.startswith(CALL))
+        ]
 
     def counted(self, answer: AssistantMessage, content: str) -> str:
         """Count the tokens of an answer under the text ``content``, and return what it says."""
@@ -153,7 +189,13 @@ class _Conversation:
         self.said.append((role, kept))
 
     def ended(self, ending: Ending, turns: int) -> Simulated:
-        messages = [Message(role=role, content=text) for role, text in self.said]
+        messages = [
+            Message.model_validate(
+                {"role": role, "content": text}
+                | ({"toolResult": self.tool_results[at]} if at in self.tool_results else {})
+            )
+            for at, (role, text) in enumerate(self.said)
+        ]
         tokens = TokenCounts(
             sum(one.read for one in self.counts),
             sum(one.written for one in self.counts),
@@ -162,9 +204,36 @@ class _Conversation:
         return Simulated(Transcript(messages=messages), turns, ending, tokens)
 
 
+def _answer(
+    tasks: SimulationTasks, talk: _Conversation, prompt: PromptText, content: str, player: ToolPlayer | None
+) -> None:
+    """Let the assistant answer, after the calls of tools that it makes before."""
+    if player is None:
+        talk.say("assistant", talk.counted(_agent(tasks, talk, prompt, content), content))
+        return
+    for _ in range(CALLS_MOST):
+        answer = talk.counted(_agent(tasks, talk, prompt, content), content)
+        said, calls = calls_in(answer)
+        if not calls:
+            talk.say("assistant", answer)
+            return
+        if said:
+            talk.say("assistant", said)
+        for call in calls[:CALLS_MOST]:
+            talk.say("assistant", call.text)
+            given = player.give(call)
+            talk.tool_results[len(talk.said)] = given.how
+            talk.say("system", RESULT + given.result)
+    talk.say("assistant", "")
+
+
+def _without_marks(text: str) -> str:
+    return text.replace(RESULT.strip(), "(tool result)").replace(CALL.strip(), "(tool call)")
+
+
 def _agent(tasks: SimulationTasks, talk: _Conversation, prompt: PromptText, content: str) -> AssistantMessage:
     try:
-        return tasks.answer_as_assistant(prompt=prompt, content=content, messages=talk.said)
+        return tasks.answer_as_assistant(prompt=prompt, content=content, messages=talk.heard_by_assistant)
     except LlmBadAnswer:
         return AssistantMessage("")
 
@@ -174,7 +243,9 @@ def _persona(
 ) -> PersonaMessage:
     for _ in range(PERSONA_TRIES):
         try:
-            answer = tasks.speak_as_persona(persona=persona, scenario=scenario, messages=talk.said, seed=seed)
+            answer = tasks.speak_as_persona(
+                persona=persona, scenario=scenario, messages=talk.heard_by_persona, seed=seed
+            )
         except LlmBadAnswer:
             continue
         if answer.text or answer.is_last:

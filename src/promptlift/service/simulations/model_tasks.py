@@ -15,6 +15,7 @@ from promptlift.service.simulations.conversation_request import (
 )
 from promptlift.service.simulations.scenarios_request import ScenariosAnswer, scenarios_messages
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, ScenarioDraft
+from promptlift.service.simulations.tools.request import ToolAnswer, tool_messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tasks import Scenario, ScenariosRequest
+    from promptlift.service.simulations.tools.request import ToolRequest
 
 __all__ = ["ModelSimulationTasks"]
 
@@ -91,6 +93,12 @@ class ModelSimulationTasks:
             max_tokens=PERSONA_TOKENS,
         )
         return PersonaMessage(*read_persona(answer.text))
+
+    def play_tool(self, request: ToolRequest) -> str:
+        """Ask for what a tool gives."""
+        answer = self._chat.chat(tool_messages(request), purpose="tool", schema=ToolAnswer)
+        result: str = answer.parsed.result
+        return result
 
     def judge(
         self,

@@ -112,6 +112,7 @@ class SimulationPool:
                 max_turns=run.max_turns,
                 # The same for both arms: they talk to the same person.
                 seed=run.row.seed * 1_000_003 + conversation.cell.number,
+                tools=run.toolbox,
             )
             judgement = run.tasks.judge(
                 simulated.transcript,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.conversation import TokenCounts
     from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.simulations.tools.toolbox import Toolbox
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases
     from promptlift.service.store.tables import AnyRow
@@ -128,6 +129,8 @@ class Run(ABC):
         self.organization = Organization.of(self.general)
         # What the judge says of each conversation beside the rest: nothing, unless a kind of run wants to know.
         self.targets: tuple[str, ...] = ()
+        # The agent's tools, where a kind of run plays them.
+        self.toolbox: Toolbox | None = None
         self.max_turns: int = settings["maxTurns"]
         self.worker = worker
         self._pool = pool

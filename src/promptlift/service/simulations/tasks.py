@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from promptlift.service.insights.organization import Organization
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.tools.request import ToolRequest
 
 __all__ = [
     "AssistantMessage",
@@ -138,6 +139,9 @@ class SimulationTasks(Protocol):
         self, *, persona: Persona, scenario: Scenario, messages: Sequence[tuple[Role, str]], seed: int
     ) -> PersonaMessage:
         """Write the next message of the person in a conversation."""
+
+    def play_tool(self, request: ToolRequest) -> str:
+        """Give what a tool that the assistant called gives, in the likeness of its real results."""
 
     def judge(
         self,

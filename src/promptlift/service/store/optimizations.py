@@ -49,6 +49,12 @@ def get(connection: Connection, optimization_id: str) -> AnyRow:
     return connection.execute(select(optimizations).filter_by(id=optimization_id)).one()
 
 
+def pool(connection: Connection, optimization_id: str) -> str | None:
+    """Return the logged conversations that scenarios come from, as they are kept."""
+    found: str | None = connection.scalar(select(optimizations.c.pool).filter_by(id=optimization_id))
+    return found
+
+
 def page(
     connection: Connection,
     account_id: str,

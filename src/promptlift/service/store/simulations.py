@@ -46,6 +46,7 @@ def of_cells(connection: Connection, optimization_id: str, first: int, last: int
         simulations.c.task_completed,
         simulations.c.sentiment_score,
         simulations.c.quality,
+        simulations.c.criteria,
     )
     return connection.execute(
         select(*columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from promptlift.frames.headline import TESTED_LIFT, headline_of
 from promptlift.schema.inert import one_line
 from promptlift.widgets.interval_bars import Piece, common_axis, confidence_pieces, effect_pieces
 from promptlift.widgets.review.labelled import label_verdict
@@ -120,7 +121,7 @@ def make_cards(review: Review) -> list[Card]:
     original = review.original
     before = "" if original is None else original["content"] or ""
     order = {stage.key: place for place, stage in enumerate(STAGES)}
-    cards = [_card(review, row, axis, before) for row in review.variants]
+    cards = [_card(review, headline_of(row), axis, before) for row in review.variants]
     return sorted(cards, key=lambda card: (not card.original, order[card.stage]))
 
 
@@ -139,7 +140,8 @@ def by_stage(cards: Sequence[Card]) -> list[tuple[Stage, list[Card]]]:
 def lift_axis(review: Review) -> tuple[float, float]:
     """Return the ends of the lift axis that all variants of a review share."""
     names = ("lift", "lift_low", "lift_high", "lift_expected")
-    return common_axis([row[name] for row in review.variants if not row["is_original"] for name in names])
+    shown = [headline_of(row) for row in review.variants if not row["is_original"]]
+    return common_axis([row[name] for row in shown for name in names])
 
 
 def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> Card:
@@ -251,6 +253,15 @@ def _facts(row: Row) -> list[tuple[str, str]]:
         ("quality", "" if row["quality"] is None else f"{row['quality']:.0f} of 100"),
         ("pairs" if row["n_pairs"] is not None else "n", "" if row["n"] is None else f"{row['n']:,}"),
     ]
+    if row["goal_points"] is not None:
+        pairs.append(("goal, beside the original", f"{row['goal_points']:+.1f} points".replace("-", "−")))
+    if row[TESTED_LIFT["lift"]] is not None:
+        pairs += [
+            ("lift, logged mix", signed(row["lift"])),
+            ("lift, tested mix", signed(row[TESTED_LIFT["lift"]])),
+            ("failed conversations, tested mix", _percent(row["failed_share_tested"])),
+            ("failed conversations, logged mix", _percent(row["failed_share_logged"])),
+        ]
     if row["n10"] is not None and row["n01"] is not None:
         pairs.append(("only the variant completed", f"{row['n10']:,}"))
         pairs.append(("only the original completed", f"{row['n01']:,}"))
@@ -266,7 +277,12 @@ def lift_in_words(row: Row) -> str:
     words = f"lift {signed(row['lift'])}"
     if row["uncertainty_source"] != "service":
         return f"{words}, {NO_INTERVAL if row['n'] is None else _NO_BOUNDS}"
+    if row[TESTED_LIFT["lift"]] is not None:
+        words += " on the mix of the logged conversations"
     words += f" ({interval_in_words(row['interval_level'], row['lift_low'], row['lift_high'])})"
+    if row[TESTED_LIFT["lift"]] is not None:
+        ends = _ends_in_words(row[TESTED_LIFT["lift_low"]], row[TESTED_LIFT["lift_high"]])
+        words += f", {signed(row[TESTED_LIFT['lift']])} on the tested mix, in which failed ones come up more often ({ends})"
     if row["lift_expected"] is not None:
         words += f", expected {signed(row['lift_expected'])}"
     if row["lift_verified"] is not None:
@@ -309,6 +325,10 @@ def headline(review: Review) -> list[tuple[str, str]]:
         ("status", optimization.status),
         ("mode", optimization.mode or ""),
     ]
+    settings = optimization.settings
+    if settings is not None and settings.goal:
+        parts = (f"{one_line(one.measure, 60)} × {one.weight:g}" for one in settings.goal)
+        facts.append(("finalist chosen by", one_line(", ".join(parts), 300)))
     winner = next((row for row in review.variants if row["is_winner"]), None)
     if optimization.status == "completed":
         facts.append(("winner", "none" if winner is None else one_line(winner["name"], 80)))

@@ -51,7 +51,10 @@ class Optimizing(Session):
         seed: int | None = None,
         rehearsal_seconds: float | None = None,
         search: str | None = None,
+        engine: str | None = None,
         candidates: Sequence[str] | Mapping[str, str] | None = None,
+        goal: Mapping[str, float] | None = None,
+        simulate_tools: bool | None = None,
         wait: bool = True,
         timeout: float | None = None,
     ) -> Optimization:
@@ -83,9 +86,19 @@ class Optimizing(Session):
             ``on`` lets candidates be written in generations that learn from logged failures, where there are any; ``off``
             writes all variants at once. Default: the account's setting, which is ``on`` in a new account. Offered by the
             embedded service.
+        engine
+            Who searches: ``promptlift``, or ``gepa`` for the public package GEPA, which needs the extra ``gepa`` where the
+            service runs. Budget, guards and confirmation are the same. Offered by the embedded service.
         candidates
             Whole texts to test in place of written variants: a list, or a dict from names to texts. Offered by the embedded
             service.
+        goal
+            What finalists are chosen by: a weight for each of ``taskCompletion`` and the target improvements of ``intent``.
+            Default: task completion alone. Whatever the goal, only a variant that completes more tasks is named the winner.
+            Offered by the embedded service.
+        simulate_tools
+            Whether the tools of an agent are played, from what they gave in its logged conversations. Default: the
+            account's setting. Offered by the embedded service.
         wait
             Whether to wait for the end. If not, the optimization is returned as it was triggered.
         timeout
@@ -118,7 +131,12 @@ class Optimizing(Session):
             "seed": seed,
             "rehearsal_seconds": rehearsal_seconds,
             "search": search,
+            "engine": engine,
             "candidates": None if candidates is None else _candidates(candidates),
+            "goal": None
+            if goal is None
+            else [{"measure": measure, "weight": weight} for measure, weight in goal.items()],
+            "simulate_tools": simulate_tools,
         }
         given = {name: value for name, value in fields.items() if value is not None}
 

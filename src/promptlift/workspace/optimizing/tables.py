@@ -52,7 +52,8 @@ class OptimizationTables(Session):
         DataFrame
             optimization_id, prompt_id, prompt (as in ``lift.messages``), status, mode, variant_count, winner_selected, winning_variant_id, lift_pct,
             confidence, created_at, completed_at; and what only the embedded service sends: started_at, lift_low, lift_high,
-            lift_expected, lift_verified (percent), n_pairs, confidence_method, theta, reason, rehearsal, deployment_state.
+            lift_expected, lift_verified (percent), n_pairs; on the mix of the logged conversations (the lift to quote where
+            logged_is_headline) lift_logged, lift_logged_low, lift_logged_high, lift_logged_expected; confidence_method, theta, reason, rehearsal, deployment_state.
             Times are UTC.
 
         Raises
@@ -132,7 +133,12 @@ class OptimizationTables(Session):
             n_pairs, n_dropped, n11, n10, n01, n00 (both, only the variant, only the original, neither completed),
             look, max_looks, n_variants_tested, lift_basis (what the two rates say the lift is),
             uncertainty_source, warnings, content, number, original_task_completion (on the same pairs), rehearsal,
-            lift_verified, lift_verified_low, lift_verified_high (percent, on pairs after the decision); of a search
+            lift_verified, lift_verified_low, lift_verified_high (percent, on pairs after the decision); where scenarios come
+            from logs, on their mix: logged_is_headline (that is the lift to quote), lift_logged, lift_logged_low,
+            lift_logged_high, lift_logged_expected, lift_logged_verified, lift_logged_verified_low,
+            lift_logged_verified_high (percent), lift_logged_points, n_logged (pairs), n_logged_effective (pairs drawn
+            evenly that they are worth), failed_share_tested, failed_share_logged (of conversations that had failed);
+            goal_points (weighted difference of the goal, where one was given); of a search
             also generation (0 is the original), parent_variant_id, other_parent_variant_id (of a merge), search_pairs,
             search_won, search_lost, search_tied (cells beside the candidate that its generation was tested against),
             search_points over the original with the ends of its 90 % interval, search_conversations (spent up to its last

@@ -13,6 +13,7 @@ from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.experiment import experiment_of
 from promptlift.service.optimizations.generations.budget import budget_of, personas_of
 from promptlift.service.optimizations.generations.reflection import Reflection, Written
+from promptlift.service.optimizations.goal import best_by_goal
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.pool import Search, Talk, Write
 from promptlift.service.simulations.run import SimulatedConversation
@@ -77,7 +78,7 @@ class Searching:
 
     # Begin, and carry on
 
-    def begin(self, pool: Sequence[str], notes: Sequence[str]) -> str | None:
+    def begin(self, pool: Sequence[tuple[str, float]], notes: Sequence[str]) -> str | None:
         """Write the first generation, and keep it with the original.
 
         Returns
@@ -202,10 +203,11 @@ class Searching:
 
     def _keep(self, connection: Connection, notes: Sequence[str], *, ended: bool = False) -> None:
         finalist = None
-        if ended and (found := self._search.finalist()) is not None:
+        tallies = self._tallies(connection)
+        if ended and (found := best_by_goal(self._search, tallies) or self._search.finalist()) is not None:
             finalist = found.number
             found.state = "finalist"
-        experiment = self._experiment(finalist, self._tallies(connection))
+        experiment = self._experiment(finalist, tallies)
         ids = [one.id for one in optimizations.variants(connection, self._row.id)]
         columns = lifecycle.measured(connection, self._row, experiment, ids, notes, ended=False)
         searched = self._search.to_json()
@@ -258,9 +260,8 @@ class Searching:
                 continue
             for arm, row in rows.items():
                 if arm in tallies:
-                    tallies[arm].add(cell, _measured(row), _measured(rows[0]))
+                    tallies[arm].add(cell, self._measured(row), self._measured(rows[0]))
         return tallies
 
-
-def _measured(row: AnyRow) -> Measured:
-    return Measured(row.task_completed, row.sentiment_score, row.quality)
+    def _measured(self, row: AnyRow) -> Measured:
+        return Measured(row.task_completed, row.sentiment_score, row.quality, self._run.goal.score(row))

@@ -34,7 +34,8 @@ optimizations = Table(
     Column("prompt", Text, nullable=False),
     Column("seed", BigInteger, nullable=False),
     Column("rehearsal", Boolean, nullable=False),
-    # Logged conversations to take scenarios from, in their order; a JSON list, written when the run begins.
+    # Logged conversations to take scenarios from, in their order, each with the weight by which it was drawn; a JSON list,
+    # written when the run begins.
     Column("pool", Text),
     Column("experiment", Text),
     # What could be gained by the logged conversations; and the search with its candidates, edits and outcomes. Both JSON.

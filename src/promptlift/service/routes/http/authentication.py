@@ -16,8 +16,8 @@ from promptlift.service.actions.failures import refusal_of
 from promptlift.service.errors import ApiException, stopping
 from promptlift.service.identifiers import key_hash
 from promptlift.service.routes import metrics
-from promptlift.service.routes.http import refuse
-from promptlift.service.routes.rate_limit import Pace
+from promptlift.service.routes.http.messages import refuse
+from promptlift.service.routes.http.rate_limit import Pace
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
-from promptlift.service.routes.http import (
+from promptlift.service.routes.http.messages import (
     answer,
     answer_to_get,
     caller_of,

@@ -1,0 +1,74 @@
+"""Which lift of a variant comes first: that on the mix of the logged conversations where the service says so, else the tested one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["TESTED_LIFT", "headline_of", "headlines_of"]
+
+Row = dict[str, Any]
+
+# Columns of a lift, and those of the same on the mix of the logged conversations.
+_ON_LOGGED_MIX: Final = {
+    name: name.replace("lift", "lift_logged", 1)
+    for name in (
+        "lift",
+        "lift_low",
+        "lift_high",
+        "lift_expected",
+        "lift_verified",
+        "lift_verified_low",
+        "lift_verified_high",
+    )
+}
+TESTED_LIFT: Final = {name: f"{name}_tested" for name in ("lift", "lift_low", "lift_high")}
+
+
+def headlines_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of variants whose lift columns hold what comes first.
+
+    Parameters
+    ----------
+    table
+        With the columns of a lift; without those of the logged mix nothing changes.
+
+    Returns
+    -------
+    DataFrame
+        With ``lift_tested`` and its ends, the lift on the tested mix, in rows that show another one; else missing.
+    """
+    shown = table.copy()
+    first = _is_first(table)
+    for name, kept in TESTED_LIFT.items():
+        shown[kept] = table[name].where(first, np.nan)
+    for name, logged in _ON_LOGGED_MIX.items():
+        if name in table and logged in table:
+            shown[name] = table[name].where(~first, table[logged])
+    shown.attrs = dict(table.attrs)
+    return shown
+
+
+def _is_first(table: pd.DataFrame) -> pd.Series[bool]:
+    if not {"logged_is_headline", "lift_logged"} <= set(table.columns):
+        return pd.Series(data=False, index=table.index)
+    said = table["logged_is_headline"].astype("boolean").fillna(value=False).astype(bool)
+    return said & table["lift_logged"].notna()
+
+
+def headline_of(row: Mapping[Any, Any]) -> Row:
+    """Return one row of a table of variants as `headlines_of` does; what is missing stays what it is."""
+    first = row.get("logged_is_headline")
+    if first is None or pd.isna(first) or not first or pd.isna(row["lift_logged"]):
+        return {**row, **dict.fromkeys(TESTED_LIFT.values())}
+    tested = {kept: row[name] for name, kept in TESTED_LIFT.items()}
+    return {
+        **row,
+        **{name: row[logged] for name, logged in _ON_LOGGED_MIX.items() if logged in row},
+        **tested,
+    }

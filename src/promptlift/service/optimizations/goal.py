@@ -1,0 +1,113 @@
+"""What finalists are chosen by: task completion and the owner's targets, weighted.
+
+The goal chooses, and never names: the confirmation asks for task completion alone, so a variant that loses completion is not
+named a winner, however well it meets the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import orjson
+
+from promptlift.service.errors import invalid
+from promptlift.service.optimizations.targets import targets_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from promptlift.schema.optimizations import OptimizationCreate
+    from promptlift.service.search.pool import Member, Search
+    from promptlift.service.store.tables import AnyRow
+    from promptlift.stats.tally import PairTally
+
+__all__ = ["COMPLETION", "Goal", "best_by_goal", "goal_of"]
+
+COMPLETION: Final = "taskCompletion"
+# As of the search: the best mean less this many standard errors, so that a few lucky cells do not decide.
+CAUTION: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """The goal of one optimization.
+
+    Attributes
+    ----------
+    weights
+        Of task completion, then of each target in the order in which the judge answers them; nothing without a goal.
+    """
+
+    weights: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, row: AnyRow, targets: Sequence[str]) -> Self:
+        """Read the goal of an optimization."""
+        parts = orjson.loads(row.settings).get("goal")
+        if not parts:
+            return cls()
+        weights = {one["measure"]: one["weight"] for one in parts}
+        return cls(tuple(weights.get(name, 0.0) for name in (COMPLETION, *targets)))
+
+    def score(self, row: AnyRow) -> float | None:
+        """Return how far one conversation met the goal, 0 to 1; ``None`` without a goal, and where the judge left it open.
+
+        Parameters
+        ----------
+        row
+            ``task_completed``, and ``criteria`` as they are stored.
+        """
+        if not self.weights or row.task_completed is None:
+            return None
+        met = orjson.loads(row.criteria) if row.criteria else []
+        if len(met) != len(self.weights) - 1:
+            return None
+        reached = sum(
+            weight for weight, one in zip(self.weights, (row.task_completed, *met), strict=True) if one
+        )
+        return reached / sum(self.weights)
+
+
+def goal_of(body: OptimizationCreate) -> dict[str, Any]:
+    """Return what a request says of its goal, as it is kept with the settings of the run.
+
+    Raises
+    ------
+    ApiException
+        ``VALIDATION_ERROR`` for a measure that is given twice, or is no target of the intent.
+    """
+    if body.goal is None:
+        return {}
+    targets = targets_of(None if body.intent is None else body.intent.to_wire())
+    problems: dict[str, str] = {}
+    seen: set[str] = set()
+    parts = []
+    for at, one in enumerate(body.goal):
+        measure = one.measure.strip()
+        if measure in seen:
+            problems[f"goal[{at}].measure"] = "is given twice"
+        elif measure != COMPLETION and measure not in targets:
+            problems[f"goal[{at}].measure"] = f"must be {COMPLETION} or one of intent.targetImprovements"
+        seen.add(measure)
+        parts.append({"measure": measure, "weight": one.weight})
+    if problems:
+        raise invalid(problems)
+    return {"goal": parts}
+
+
+def best_by_goal(search: Search, tallies: Mapping[int, PairTally]) -> Member | None:
+    """Return the member of a search's pool that met the goal best beside the original; ``None`` without a goal.
+
+    Who is in the pool has completed more tasks than the candidate that it was tested against: the goal chooses among those.
+    """
+
+    def bound(member: Member) -> float:
+        tally = tallies[member.number]
+        difference = tally.goal_difference
+        return -math.inf if difference is None else difference - CAUTION / math.sqrt(tally.goal.n)
+
+    pool = [one for one in search.members[1:] if one.state == "pool" and tallies.get(one.number)]
+    known = [one for one in pool if tallies[one.number].goal_difference is not None]
+    return max(known, key=bound) if known else None

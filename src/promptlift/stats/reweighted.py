@@ -1,0 +1,166 @@
+"""The lift on another mix of cells than the tested one: that of logged conversations, of which failed ones are tested more often.
+
+Each stratum of the population was drawn with a chance of its own. A pair counts by the inverse of the chance with which its
+stratum was drawn, and the weights are divided by their sum (Hájek's estimator). The chance is the one that came about, the
+pairs of a stratum by its share of the population, and not the one that was planned: the planned one is wrong as soon as the
+draw, which is without replacement, has used up a good part of a stratum, and where both are right the estimate is the more
+precise one by the former. Within a stratum every order was equally likely, so that is what makes it unbiased.
+
+The interval is that of an unweighted pair table with as many pairs as the weighted ones are worth: Kish's effective number,
+``(sum w)² / sum w²``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from promptlift.stats.effect import CompletedInCluster, interval_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping, Sequence
+
+__all__ = ["DrawnPair", "ReweightedLift", "reweighted_lift"]
+
+# Strata without a pair are left out when they have no more than this share of the population together.
+UNSEEN_MOST: Final = 0.05
+
+
+class DrawnPair(NamedTuple):
+    """A pair of conversations, original and variant on the same cell.
+
+    Attributes
+    ----------
+    stratum
+        Which part of the population the cell was drawn from.
+    variant, original
+        Whether each completed the task.
+    cluster
+        What pairs have in common that makes them alike, such as the persona.
+    """
+
+    stratum: Hashable
+    variant: bool
+    original: bool
+    cluster: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class ReweightedLift:
+    """The lift of a variant on the mix of the population.
+
+    Attributes
+    ----------
+    n, n_effective
+        Pairs, and how many unweighted ones they are worth.
+    p1, p0
+        Completion rates of variant and original, fractions.
+    lift, low, high
+        Relative change in percent with its interval; ``None`` where unknown or not bounded.
+    points, points_low, points_high, standard_error_points
+        The same in percentage points.
+    """
+
+    n: int
+    n_effective: float
+    p1: float
+    p0: float
+    lift: float | None
+    low: float | None
+    high: float | None
+    points: float
+    points_low: float
+    points_high: float
+    standard_error_points: float
+
+
+def reweighted_lift(
+    pairs: Sequence[DrawnPair],
+    shares: Mapping[Any, float],
+    *,
+    level: float = 0.90,
+    look: int = 1,
+    max_looks: int = 1,
+) -> ReweightedLift | None:
+    """Compute the lift on the mix of a population from pairs that were drawn from its strata with unequal chances.
+
+    Parameters
+    ----------
+    pairs
+        Those whose stratum has no share do not count.
+    shares
+        Share of the population, or size, of each stratum.
+    level, look, max_looks
+        Of the interval; see `lift_interval`.
+
+    Returns
+    -------
+    ReweightedLift or None
+        ``None`` without pairs, and where strata with more than 5 % of the population have none: nothing is known of them.
+
+    References
+    ----------
+    J. Hájek (1971), Comment on an essay by D. Basu. In: Foundations of Statistical Inference, 236. L. Kish (1965), Survey
+    Sampling, section 11.7; and E. L. Korn and B. I. Graubard (1998), Confidence intervals for proportions with small expected
+    number of positive counts estimated from survey data. Survey Methodology 24, 193-201, for the effective number in the
+    interval of a proportion.
+
+    Examples
+    --------
+    Half of the pairs are from failed conversations, which are a quarter of all:
+
+    >>> failed = [DrawnPair("failed", at < 6, at < 2, at) for at in range(20)]
+    >>> others = [DrawnPair("others", at < 16, at < 16, at) for at in range(20)]
+    >>> found = reweighted_lift([*failed, *others], {"failed": 1, "others": 3})
+    >>> round(found.points, 6), round(found.n_effective, 6)
+    (5.0, 32.0)
+    """
+    counted = [pair for pair in pairs if shares.get(pair.stratum, 0.0) > 0.0]
+    drawn = Counter(pair.stratum for pair in counted)
+    seen = sum(shares[stratum] for stratum in drawn)
+    if not counted or sum(shares.values()) - seen > UNSEEN_MOST * sum(shares.values()):
+        return None
+    weight = {stratum: shares[stratum] / seen / number for stratum, number in drawn.items()}
+    table = {(won, lost): 0.0 for won in (True, False) for lost in (True, False)}
+    clusters: dict[Hashable, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for pair in counted:
+        mine = weight[pair.stratum]
+        table[pair.variant, pair.original] += mine
+        sums = clusters[pair.cluster]
+        sums[0] += mine
+        sums[1] += mine * pair.variant
+        sums[2] += mine * pair.original
+    # The weights sum up to 1, so this is Kish's number.
+    effective = 1.0 / sum(number * weight[stratum] ** 2 for stratum, number in drawn.items())
+    n11, n10, n01, n00 = (
+        effective * table[one] for one in ((True, True), (True, False), (False, True), (False, False))
+    )
+    interval = interval_of(
+        n11,
+        n10,
+        n01,
+        n00,
+        level=level,
+        look=look,
+        max_looks=max_looks,
+        clusters=[CompletedInCluster(*sums) for sums in clusters.values()],
+    )
+    ends = (interval.points_low, interval.points_high, interval.standard_error_points)
+    if None in ends:  # only an empty table has none
+        return None
+    original = (n11 + n01) / effective
+    points = (n10 - n01) / effective
+    return ReweightedLift(
+        n=len(counted),
+        n_effective=effective,
+        p1=original + points,
+        p0=original,
+        lift=100.0 * points / original if original else None,
+        low=interval.low if original else None,
+        high=interval.high if original else None,
+        points=100.0 * points,
+        points_low=float(ends[0] or 0.0),
+        points_high=float(ends[1] or 0.0),
+        standard_error_points=float(ends[2] or 0.0),
+    )

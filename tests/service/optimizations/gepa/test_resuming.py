@@ -1,0 +1,116 @@
+"""``kill -9`` and a stop in the middle of GEPA."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+
+import pytest
+
+from benchmarks.prompt_world.model import WorldModel
+from benchmarks.prompt_world.world import draw_world
+from support.answering_model import serving
+from support.optimizing_caller import Caller
+from support.searching import SMALL, without_ids, world_prompt
+from support.service_process import ServiceProcess, wait_until
+
+pytest.importorskip("gepa", reason="needs the extra gepa")
+
+KILLS = 4
+AT_A_TIME = 4
+ENV = {"PROMPTLIFT_LEASE_SECONDS": "1.5", "PROMPTLIFT_LLM_CONCURRENCY": str(AT_A_TIME)}
+
+
+class SlowModel(WorldModel):
+    """Answers after a delay, or not at all at one purpose, so that there is something to interrupt."""
+
+    delay = 0.0
+    held = None
+
+    def __init__(self, world):
+        super().__init__(world)
+        self.free = threading.Event()
+        self.mine = Counter()
+
+    def __call__(self, asked):
+        say = super().__call__(asked)
+        say.delay = self.delay
+        purpose = asked.headers.get("x-promptlift-purpose")
+        said = "\n".join(one["content"] for one in (asked.body or {"messages": []})["messages"])
+        if purpose == "rewrite" or self.world.seed_prompt in said:
+            self.mine[purpose] += 1
+            if purpose == self.held:
+                say.hang = self.free
+        return say
+
+
+def optimized(tmp_path, name, meanwhile):
+    """Optimize with GEPA; gives what it leaves behind, and the model."""
+    world = draw_world("additive", 3)
+    model = SlowModel(world)
+    with serving(model) as env:
+        service = ServiceProcess(tmp_path / name, env={**env, **ENV}).start()
+        caller = Caller(service)
+        try:
+            caller.settings(**SMALL)
+            prompt_id = world_prompt(caller, world)
+            model.forget()
+            optimization_id = caller.start(prompt_id, engine="gepa", mode="exploratory")["id"]
+            meanwhile(model, service)
+            caller.ended(optimization_id, seconds=200)
+            state = without_ids(caller.final_state(optimization_id))
+            plan = caller.get(optimization_id)["searchPlan"]
+        finally:
+            caller.close()
+            service.stop()
+    return state, plan, model
+
+
+@pytest.mark.crash
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_kills_leave_the_same_final_state_and_nothing_kept_is_done_again(tmp_path):
+    expected, plan, calm = optimized(tmp_path, "calm", lambda *_: None)
+    chance = random.Random(20261122)
+    share = calm.asked.total() // (KILLS + 2)
+
+    def kill(model, service):
+        model.delay = 0.05
+        for _ in range(KILLS):
+            enough = model.asked.total() + chance.randint(1, share)
+            wait_until(lambda enough=enough: model.asked.total() >= enough, what="it runs", seconds=100)
+            service.kill()
+            service.start()
+        model.delay = 0.0
+
+    state, spent, killed = optimized(tmp_path, "killed", kill)
+    assert (state, spent) == (expected, plan)
+    # Only what was under way at a kill is begun again.
+    under_way = KILLS * (AT_A_TIME + AT_A_TIME // 2)
+    assert killed.conversations - calm.conversations <= under_way
+    assert killed.asked["rewrite"] - calm.asked["rewrite"] <= KILLS
+
+
+@pytest.mark.parametrize("purpose", ["rewrite", "agent"])
+def test_after_a_stop_no_call_begins(begin, purpose):
+    world = draw_world("additive", 3)
+    model = SlowModel(world)
+    caller = begin(model, PROMPTLIFT_LLM_CONCURRENCY="1")
+    caller.settings(**SMALL)
+    prompt_id = world_prompt(caller, world)
+    model.mine.clear()
+    model.held = purpose
+    optimization_id = caller.start(prompt_id, engine="gepa")["id"]
+    wait_until(lambda: model.mine[purpose], what="a call is under way", seconds=60)
+    assert caller.ask("POST", f"/optimizations/{optimization_id}/stop")["status"] == "stopped"
+    asked, held = model.mine.copy(), len(caller.simulations(optimization_id))
+    # There is one place for calls. The next optimization gets it only when the call that waits was cancelled.
+    other = caller.prompt(content="You sell shoes.", objective=None)
+    assert caller.ended(caller.start(other, search="off")["id"])["status"] == "completed"
+    model.free.set()
+    assert model.mine == asked
+    assert len(caller.simulations(optimization_id)) == held
+    found = caller.get(optimization_id)
+    assert found["results"]["reason"] == "stopped"
+    assert found["searchPlan"]["search"]["spent"] == held
