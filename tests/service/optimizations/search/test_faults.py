@@ -73,10 +73,10 @@ def test_a_search_ends_the_same_when_calls_fail_or_the_endpoint_is_away_for_a_wh
     away = Counter()
 
     def absent(asked):
-        # Nobody answers the writer of the second generation at first, nor the conversations after it.
+        # Nobody answers the writer of the second candidate at first, nor the conversations after it.
         purpose = asked.headers.get(PURPOSE)
         away["reflection"] += purpose == "reflection"
-        if away["reflection"] < 4 or away["unanswered", purpose] >= OUTAGE.get(purpose, 0):
+        if away["reflection"] < 2 or away["unanswered", purpose] >= OUTAGE.get(purpose, 0):
             return None
         away["unanswered", purpose] += 1
         return DEAD
