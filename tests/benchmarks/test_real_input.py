@@ -24,6 +24,8 @@ from support.service_process import ServiceProcess, wait_until
 from support.shared_data import CONVERSATION_FILES, SHARED, load, needs_shared
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptlift.workspace import Workspace
 
 # Fields that a service may know; never the truth that was measured.
@@ -40,12 +42,14 @@ def _content(row: dict[str, Any]) -> str:
     )
 
 
-def log_everything(lift: Workspace, limit: int | None) -> dict[str, dict[str, dict[str, Any]]]:
+def log_everything(
+    lift: Workspace, limit: int | None, *, files: Sequence[str] = CONVERSATION_FILES
+) -> dict[str, dict[str, dict[str, Any]]]:
     """Log the real conversations, a prompt for each that they were held with; gives them by prompt and source id."""
     prompts = json.loads((SHARED / "prompts.json").read_text(encoding="utf-8"))
     logged: dict[str, dict[str, dict[str, Any]]] = {}
     ids: dict[str, str] = {}
-    for name in CONVERSATION_FILES:
+    for name in files:
         rows = load(name)[:limit]
         for reference in sorted({row["promptRef"] for row in rows} - set(ids)):
             prompt = prompts[reference]
@@ -60,7 +64,7 @@ def log_everything(lift: Workspace, limit: int | None) -> dict[str, dict[str, di
                     "content": _content(row),
                     "status": row["status"],
                     "llm_model": row["llmModel"],
-                    "idempotency_key": row["sourceId"],
+                    "idempotency_key": f"{prompt_id} {row['sourceId']}",
                 }
                 for row in mine
             ]
@@ -105,7 +109,9 @@ def draw_and_report(lift: Workspace, logged: dict[str, Any], folder: Path) -> No
         assert (folder / f"overview-{number}.png").stat().st_size > 10_000
 
 
-def _wait_for_insights(lift: Workspace) -> None:
+def wait_for_insights(lift: Workspace) -> None:
+    """Wait until every conversation has been judged."""
+
     def all_judged() -> bool:
         return lift.client.conversations.list(has_insights=False, limit=1).pagination.total == 0
 
@@ -116,7 +122,7 @@ def _wait_for_insights(lift: Workspace) -> None:
 @pytest.mark.timeout(300)
 def test_real_conversations_come_back_as_they_went_in(lift: Workspace, tmp_path: Path) -> None:
     logged = log_everything(lift, limit=15)
-    _wait_for_insights(lift)
+    wait_for_insights(lift)
     assert sum(map(len, logged.values())) == 15 * len(CONVERSATION_FILES)
     assert check_tables(lift, logged) > 1_000
     draw_and_report(lift, logged, tmp_path)
@@ -133,7 +139,7 @@ def main(folder: Path) -> None:
             clock = [time.perf_counter()]
             logged = log_everything(lift, limit=None)
             clock.append(time.perf_counter())
-            _wait_for_insights(lift)
+            wait_for_insights(lift)
             clock.append(time.perf_counter())
             messages = check_tables(lift, logged)
             clock.append(time.perf_counter())

@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import beta
 
 from promptlift.stats import labels_needed
 from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen
+from promptlift.stats.label_intervals import quantile_of
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
 from promptlift.stats.labels import (
     LabelledGroup,
     corrected_difference,
     corrected_paired_difference,
     corrected_rate,
-    quantile_of,
 )
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
@@ -42,22 +43,44 @@ WORKED = group(27, 3, 6, 14, 700, 300)
 def test_a_rate_is_corrected_as_worked_by_hand():
     found = corrected_rate(WORKED)
     covariance = (27 / 50 - 0.6 * 0.66) * 50 / 49
-    share = 733 / 1050
-    tuning = covariance / ((1 + 50 / 1000) * share * (1 - share) * 1050 / 1049)
     variance_y, variance_f = 0.6 * 0.4 * 50 / 49, 0.66 * 0.34 * 50 / 49
+    tuning = covariance / ((1 + 50 / 1000) * variance_f)
     variance = (variance_y - 2 * tuning * covariance + tuning**2 * variance_f) / 50
     variance += tuning**2 * 0.7 * 0.3 * 1000 / 999 / 1000
-    assert found.tuning == pytest.approx(tuning) == pytest.approx(0.663359, abs=1e-6)
-    assert (
-        found.rate == pytest.approx(tuning * 0.7 + 0.6 - tuning * 0.66) == pytest.approx(0.626534, abs=1e-6)
-    )
-    assert found.se == pytest.approx(math.sqrt(variance)) == pytest.approx(0.055738, abs=1e-6)
+    assert found.tuning == pytest.approx(tuning) == pytest.approx(0.611154, abs=1e-6)
+    # The same as the mean of both verdicts' labels, each with its share of all conversations.
+    assert found.rate == pytest.approx(0.6 + tuning * (0.7 - 0.66))
+    assert found.rate == pytest.approx(733 / 1050 * 27 / 33 + 317 / 1050 * 3 / 17)
+    assert found.se == pytest.approx(math.sqrt(variance)) == pytest.approx(0.055632, abs=1e-6)
     assert found.n_effective == pytest.approx(variance_y / variance)
     assert found.worth == "50 labels and 1,000 judged conversations are as good as 79 labels."
-    # Half an error in each direction is added to the variance of the interval.
-    centre = 0.6 - tuning * 0.66
-    wide = variance + 0.5 * ((1 - centre) ** 2 + (-tuning - centre) ** 2) / (50 * 49)
-    assert found.high - found.rate == pytest.approx(1.959964 * math.sqrt(wide), rel=1e-6)
+    # One Jeffreys interval a verdict, put together with what the verdicts' shares leave to chance (MOVER).
+    called, others = beta(27.5, 6.5), beta(3.5, 14.5)
+    of_judge = 1.959964**2 * (27 / 33 - 3 / 17) ** 2 * 733 * 317 / 1050**3
+    lower = (733 / 1050 * (27 / 33 - called.ppf(0.025))) ** 2 + (
+        317 / 1050 * (3 / 17 - others.ppf(0.025))
+    ) ** 2
+    upper = (733 / 1050 * (called.ppf(0.975) - 27 / 33)) ** 2 + (
+        317 / 1050 * (others.ppf(0.975) - 3 / 17)
+    ) ** 2
+    assert found.rate - found.low == pytest.approx(math.sqrt(lower + of_judge), rel=1e-6)
+    assert found.high - found.rate == pytest.approx(math.sqrt(upper + of_judge), rel=1e-6)
+
+
+def test_a_judge_that_is_left_out_leaves_the_jeffreys_interval_of_the_labels():
+    found = corrected_rate(group(15, 15, 12, 8, 500, 500))  # errs more often than not
+    assert (found.rate, found.tuning) == (0.6, 0.0)
+    assert [found.low, found.high] == pytest.approx(beta(30.5, 20.5).ppf([0.025, 0.975]))
+
+
+def test_a_judge_that_gives_numbers_is_corrected_too():
+    scores = LabelledGroup(WORKED.labels, 0.9 * WORKED.judged + 0.05, 0.9 * WORKED.unlabelled + 0.05)
+    found = corrected_rate(scores)
+    assert found.rate == pytest.approx(corrected_rate(WORKED).rate)
+    assert found.rate - found.low == pytest.approx(found.high - found.rate)
+    assert found.high - found.low == pytest.approx(
+        corrected_rate(WORKED).high - corrected_rate(WORKED).low, rel=0.1
+    )
 
 
 def test_below_thirty_labels_the_interval_is_students():
@@ -117,14 +140,20 @@ def test_two_arms_have_their_own_rectifier_and_their_variances_are_added():
     assert found.difference == pytest.approx(one.rate - two.rate)
     assert found.se == pytest.approx(math.hypot(one.se, two.se))
     assert found.judged_difference == pytest.approx(733 / 1050 - 422 / 1050)
-    half = (found.high - found.low) / 2
-    assert half == pytest.approx(math.hypot((one.high - one.low) / 2, (two.high - two.low) / 2))
+    assert found.difference - found.low == pytest.approx(math.hypot(one.rate - one.low, two.high - two.rate))
+    assert found.high - found.difference == pytest.approx(math.hypot(one.high - one.rate, two.rate - two.low))
 
 
 def test_p_agrees_with_the_interval():
     for shift in range(0, 400, 40):
-        found = corrected_difference(WORKED, group(20, 6, 2, 22, 400 + shift, 600 - shift), level=0.9)
+        other = group(20, 6, 2, 22, 400 + shift, 600 - shift)
+        found = corrected_difference(WORKED, other, level=0.9)
         assert (found.p < 0.1) == (not found.low <= 0.0 <= found.high)
+        if found.p == 1.0:
+            continue
+        # At the level 1 - p one end of the interval is 0.
+        at_p = corrected_difference(WORKED, other, level=1.0 - found.p)
+        assert min(abs(at_p.low), abs(at_p.high)) == pytest.approx(0.0, abs=1e-6)
 
 
 def test_pairs_are_corrected_by_their_differences():
@@ -132,7 +161,7 @@ def test_pairs_are_corrected_by_their_differences():
     variant, control = truth.paired((0.5, 0.7), (truth.FAIR, truth.LENIENT), 80, 900, rng)
     found = corrected_paired_difference(variant, control)
     y, f, rest = (one - other for one, other in zip(parts(variant), parts(control), strict=True))
-    tuning = np.cov(y, f)[0, 1] / ((1 + 80 / 820) * np.concatenate([f, rest]).var(ddof=1))
+    tuning = np.cov(y, f)[0, 1] / ((1 + 80 / 820) * f.var(ddof=1))
     assert found.difference == pytest.approx(tuning * rest.mean() + (y - tuning * f).mean())
     assert found.se**2 == pytest.approx(
         (y - tuning * f).var(ddof=1) / 80 + tuning**2 * rest.var(ddof=1) / 820
@@ -324,6 +353,23 @@ def test_a_corrected_rate_is_right_whatever_the_judge(rate, judge, n, draw):
     assert 0.86 <= row.cover90 <= 0.95
     assert abs(row.bias) < 0.01
     assert judge is truth.FAIR or abs(row.raw_bias) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("rate", "judge", "n", "draw"),
+    [
+        (0.4, truth.STRICT, 50, truth.by_verdict),
+        (0.5, truth.GOOD, 50, truth.group),
+        (0.3, truth.GOOD, 100, truth.by_verdict),
+        (0.5, truth.WEAK, 50, truth.group),
+    ],
+)
+def test_an_interval_of_few_labels_covers_what_it_says(rate, judge, n, draw):
+    row = truth.one_rate(rate, judge, n, draws=1_000, draw=draw)
+    # Two points, and twice the standard error of 1,000 draws.
+    assert 0.916 <= row.cover95 <= 0.984
+    assert 0.862 <= row.cover90 <= 0.939
+    assert row.width <= 1.0
 
 
 @pytest.mark.parametrize("kind", ["independent", "by verdict", "paired"])

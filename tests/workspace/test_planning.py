@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from promptlift import analysis
 from promptlift.errors import ConfigError, NotFound
 from promptlift.schema.settings import Settings
+from promptlift.workspace.optimizing.plan import CIRCULAR
 from support.request_log import requests_of
 
 PROMPT = {"name": "Planned", "content": "You help customers.", "llm_model": "gpt-4o"}
@@ -45,6 +47,7 @@ def test_without_conversations_it_says_the_cost_and_that_nothing_is_known(lift, 
     assert (plan.points, plan.enough) == (None, None)
     assert "at most 345 conversations" in str(plan)
     assert "No logged conversations were judged" in plan.sentence
+    assert "built-in analyser" not in plan.sentence
     assert "345" in plan._repr_html_()
 
 
@@ -80,6 +83,7 @@ def test_the_headroom_is_that_of_the_analysis_and_no_model_is_called(lift, plann
     assert plan.points == table["points"].iloc[0]
     assert plan.enough == bool(table["enough"].iloc[0])
     assert "By 24 judged conversations" in plan.sentence
+    assert plan.sentence.endswith(CIRCULAR)
     assert not lift.optimizations(planned.id)["optimization_id"].tolist()
 
 
@@ -104,3 +108,22 @@ def test_a_gain_below_what_the_budget_finds_is_said():
         spending, mode="exploratory", search=False, findable=12.0, gain=(21.0, 10.0, 32.0), judged=200
     )
     assert "below what this budget can find" not in enough
+    assert CIRCULAR not in enough
+
+
+@pytest.mark.parametrize(
+    ("analyser", "warned"), [("lexicon", True), (("lexicon", "llm:gpt-4o"), True), ("llm:gpt-4o", False)]
+)
+def test_headroom_by_the_words_that_name_the_failures_is_said_to_be_too_much(
+    lift, planned, monkeypatch, analyser, warned
+):
+    table = pd.DataFrame(
+        {
+            "conversation_id": ["1", "2"],
+            "issues": [[], [{"title": "Conversation was handed over"}]],
+            "task_completed": [True, False],
+            "analyser": analyser,
+        }
+    )
+    monkeypatch.setattr(lift, "conversations", lambda *_, **__: table)
+    assert (CIRCULAR in lift.plan_optimization(planned.id).sentence) is warned

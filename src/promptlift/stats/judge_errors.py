@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptlift.stats.intervals import check_level
+from promptlift.stats.label_intervals import quantile_of
 from promptlift.stats.labels import (
     CorrectedDifference,
     LabelledGroup,
-    quantile_of,
     too_few_labels,
     too_few_of_two,
 )

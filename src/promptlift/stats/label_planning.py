@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptlift.stats.intervals import check_level
-from promptlift.stats.labels import FEWEST_LABELS, LabelledGroup, quantile_of
+from promptlift.stats.label_intervals import quantile_of
+from promptlift.stats.labels import FEWEST_LABELS, LabelledGroup
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

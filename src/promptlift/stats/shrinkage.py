@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HISTORY_NEEDED",
     "PRIOR_SD_POINTS",
+    "VERIFIED_WEIGHT",
     "ExpectedLift",
     "expected_lift",
     "expected_points",
@@ -25,7 +26,7 @@ __all__ = [
 PRIOR_SD_POINTS: Final = 10.0
 HISTORY_NEEDED: Final = 20
 # Weight of the fresh pairs, which decided nothing, beside the shrunken lift of those that did.
-_VERIFIED_WEIGHT: Final = 0.7
+VERIFIED_WEIGHT: Final = 0.7
 
 
 class ExpectedLift(NamedTuple):
@@ -97,7 +98,7 @@ def expected_points(
     expected = points * prior_sd_points**2 / (prior_sd_points**2 + standard_error_points**2)
     if verified_points is None:
         return expected
-    return _VERIFIED_WEIGHT * verified_points + (1.0 - _VERIFIED_WEIGHT) * expected
+    return VERIFIED_WEIGHT * verified_points + (1.0 - VERIFIED_WEIGHT) * expected
 
 
 def prior_sd_from(history: Sequence[tuple[float, float]], *, about: float | None = None) -> float:

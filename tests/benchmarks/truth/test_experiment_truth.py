@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare, ttest_1samp
 
+from promptlift.stats.shrinkage import VERIFIED_WEIGHT
+
 # Loaded by its path: the file is also a program, and test folders are not packages.
 _SPEC = importlib.util.spec_from_file_location(
     "experiment_truth", Path(__file__).with_name("experiment_truth.py")
@@ -118,8 +120,10 @@ def test_the_expected_lift_of_winners_is_right_at_each_size_and_where_sizes_are_
             errors = np.array(row.expected_error)
             if len(errors) < 8:
                 continue
-            for side, bound in (("greater", 2.5), ("less", -2.5)):
+            for side, bound in (("greater", truth.EXPECTED_WITHIN), ("less", -truth.EXPECTED_WITHIN)):
                 assert ttest_1samp(errors, bound, alternative=side).pvalue > SURE, row
+                systematic = truth.expected_error_without_chance(row)
+                assert ttest_1samp(systematic, bound, alternative=side).pvalue > SURE, row
     for rows in drawn.values():
         for row in rows:
             # The measured lift of the same winners is further off.
@@ -133,6 +137,20 @@ def test_the_lift_of_fresh_pairs_is_right_at_each_size(different):
             assert len(errors) < 8 or ttest_1samp(errors, 0.0).pvalue > SURE, row
             assert at_least(row.verified_covered, len(errors), 0.86), row
             assert row.verification == [120 if spent else 0 for spent in row.verification]
+
+
+def test_what_the_fresh_pairs_err_by_chance_is_no_bias_of_the_expected_lift():
+    by_chance = [9.0, -3.0, 6.5, 0.0]
+    row = truth.Row(0.05, 3, "exploratory", "high", verified_error=by_chance)
+    row.expected_error = [
+        VERIFIED_WEIGHT * error + rest for error, rest in zip(by_chance, (1, 2, 3, 2), strict=True)
+    ]
+    assert truth.bias_of_expected(row).points == pytest.approx(2.0)
+    assert truth.bias_of_expected(row).error == pytest.approx(np.std([1, 2, 3, 2], ddof=1) / 2)
+    assert np.mean(row.expected_error) > 4
+    row.runs, row.conversations, row.budget = 4, [100], 345
+    told = next(line for line in truth.operating_characteristics([row]).splitlines() if "at +5" in line)
+    assert "+2.00 (standard error 0.41, 4 winners; with the chance of their fresh pairs +4.19)" in told
 
 
 def test_pairing_pays(identical, different):

@@ -107,6 +107,7 @@ class Planning(ConversationTables):
                 findable=findable,
                 gain=known,
                 judged=judged,
+                by_word_lists=_by_word_lists(table),
             ),
             table,
         )
@@ -139,3 +140,10 @@ def _headroom(
         return headroom(conversations, mode=mode, confidence_mode=confidence, pairs=spending.pairs)
     except ValueError as error:
         raise ConfigError(str(error)) from None
+
+
+def _by_word_lists(table: pd.DataFrame) -> bool:
+    """Whether the built-in analyser judged some of the conversations of a headroom table."""
+    from promptlift.analysis.reading import ANALYSER_NOTES, facts_of  # noqa: PLC0415 - pandas loads when it is used
+
+    return facts_of(table).get("analyser") in ANALYSER_NOTES

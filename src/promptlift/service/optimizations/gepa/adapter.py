@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-import gepa
+from gepa.api import optimize as gepa_optimize
 from gepa.core.adapter import EvaluationBatch
 from gepa.strategies.instruction_proposal import InstructionProposalSignature
 
@@ -64,7 +64,7 @@ def optimize(search: GepaSearching, *, content: str, trained: int, validated: in
         with _halting():
             return f"```\n{search.propose(asked, extract)}\n```"
 
-    gepa.optimize(
+    gepa_optimize(
         seed_candidate={COMPONENT: content},
         trainset=list(range(validated, validated + trained)),
         valset=list(range(validated)),
