@@ -32,6 +32,8 @@ VARIANTS_DEFAULT: Final = 3
 # Passes after a win that only measure how large the lift is.
 VERIFICATION_PASSES_DEFAULT: Final = 4
 VERIFICATION_PASSES_MAX: Final = 12
+# Whether tools are played where an account says nothing.
+SIMULATE_TOOLS_DEFAULT: Final = True
 
 TEMPERATURE_MIN: Final = 0.0
 TEMPERATURE_MAX: Final = 2.0

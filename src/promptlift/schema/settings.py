@@ -50,7 +50,7 @@ class SimulationSettings(ApiModel):
     scenarios_per_simulation: int = 3
     max_turns: int = 10
     confidence_mode: ConfidenceMode = "moderate"
-    simulate_tools: bool = True
+    simulate_tools: bool = limits.SIMULATE_TOOLS_DEFAULT
     """Whether the tools of an agent are played, from what they gave in its logged conversations. Ours."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 from sqlalchemy import func, insert, select, update
 
-from promptlift.schema.limits import VERIFICATION_PASSES_DEFAULT, Plan, plan_with
+from promptlift.schema.limits import SIMULATE_TOOLS_DEFAULT, VERIFICATION_PASSES_DEFAULT, Plan, plan_with
 from promptlift.schema.search import SEARCH_DEFAULT
 from promptlift.schema.settings import Settings
 from promptlift.service import clock
@@ -208,6 +208,7 @@ def settings(connection: Connection, account_id: str) -> dict[str, Any]:
     # An account that is older than the setting has none.
     found["optimization"].setdefault("verificationPasses", VERIFICATION_PASSES_DEFAULT)
     found["optimization"].setdefault("search", SEARCH_DEFAULT)
+    found["optimization"]["simulation"].setdefault("simulateTools", SIMULATE_TOOLS_DEFAULT)
     return found
 
 
