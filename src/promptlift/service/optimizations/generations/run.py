@@ -144,7 +144,7 @@ class Searching:
         for place, one in enumerate(new, start=1):
             edits = [self._search.edits[name] for name in one.edits]
             content = assemble(self._run.prompt.content, edits)
-            name = f"Generation {one.generation}, candidate {place}"
+            name = f"Candidate {one.generation}.{place}"
             symptoms = " ".join(edit.symptom for edit in edits if edit.symptom)
             rows.append(self._variant(one.number, name, content, f"Against: {symptoms}"[:RATIONALE_CHARS]))
         if rows:

@@ -181,7 +181,7 @@ class GepaSearching(Searching):
             member = self._search.add(edit, self._lesson.parent)
             self._arms[edit.text] = member.number
             why = f"GEPA wrote it from {len(self._lesson.conversations)} conversations."
-            rows.append(self._variant(member.number, f"GEPA, candidate {member.number}", edit.text, why))
+            rows.append(self._variant(member.number, f"GEPA candidate {member.number}", edit.text, why))
         else:
             self._refused.append({**edit.to_json(), "reason": reason, "candidate": self._lesson.parent})
         if earlier is None:
