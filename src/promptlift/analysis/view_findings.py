@@ -71,7 +71,7 @@ def _winner(row: Any, facts: Mapping[str, Any]) -> str:
 
 
 def _where(row: Any) -> str:
-    """Say where a lift holds that is not the one on the tested mix."""
+    """Return where a lift holds that is not the one on the tested mix."""
     return " on the logged mix" if known(row[TESTED_LIFT["lift"]]) else ""
 
 

@@ -51,7 +51,7 @@ class RunSettings(ApiModel):
     search: str | None = None
     """``on`` where candidates may be written in generations, each learning from failures; else ``off``."""
     engine: str | None = None
-    """Who searches: ``promptlift``, or ``gepa`` for the public package; ``None`` where the request named nobody."""
+    """The engine that searches: ``promptlift``, or ``gepa`` for the public package; ``None`` where the request named nobody."""
     verification_passes: int | None = None
     """Passes after a win that only measure how large the lift is."""
     persona_count: int | None = None

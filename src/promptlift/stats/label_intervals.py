@@ -51,7 +51,7 @@ _ADDED_ERRORS: Final = 0.5
 
 
 class Reach(Protocol):
-    """Say how far an interval reaches from its estimate."""
+    """Return how far an interval reaches from its estimate."""
 
     def __call__(self, z: float) -> tuple[float, float]:
         """Return the lengths below and above, for a quantile ``z`` of the normal distribution."""

@@ -49,6 +49,15 @@ def test_an_edit_that_does_not_fit_is_refused_with_a_reason(new, problem):
     assert problem in joined.problem
 
 
+@pytest.mark.parametrize("text", ["Never lie.", "never  LIE.", "Ask for the number."])
+def test_what_stands_in_the_prompt_is_not_added_again(text):
+    (first,) = join(ORIGINAL, [], edit(1, "add", "Ask for the number.")).edits
+    joined = join(ORIGINAL, [first], edit(2, "add", text))
+    assert joined.edits == (first,)
+    assert "already" in joined.problem
+    assert join(ORIGINAL, [first], edit(2, "add", "Never li")).problem is None
+
+
 def test_an_edit_of_an_edit_takes_its_place():
     (first,) = join(ORIGINAL, [], edit(1, "add", "Ask for the number.")).edits
     joined = join(ORIGINAL, [first], edit(2, "replace", "the name", "the number"))

@@ -107,7 +107,7 @@ def results_of(
 
 
 def _mix_warnings(verdict: Verdict, mix: Mapping[str, Any] | None) -> Iterator[str]:
-    """Say that a winner is not better on the mix of logged conversations, as far as that is known."""
+    """Warn that a winner is not better on the mix of logged conversations, as far as that is known."""
     if verdict.winner_selected and mix is not None and mix["liftPoints"] <= 0.0:
         yield NOT_BETTER_ON_LOGGED_MIX
 

@@ -126,7 +126,7 @@ class OptimizationRun(Run):
 
     @property
     def cells(self) -> RunCells:
-        """Who talks about what."""
+        """The cells: what each conversation is about."""
         if self._cells is None:
             raise LeaseLost("The run has no state.")
         return self._cells

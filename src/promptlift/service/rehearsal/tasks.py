@@ -127,7 +127,7 @@ class Rehearsal:
         return speak_as_persona(persona.description, messages, self._truth)
 
     def play_tool(self, request: ToolRequest) -> str:
-        """Give nothing: the assistants of a rehearsal call no tools."""
+        """Return nothing: the assistants of a rehearsal call no tools."""
         del request
         return ""
 

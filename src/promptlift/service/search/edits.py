@@ -125,9 +125,17 @@ def _with(original: str, held: tuple[Edit, ...], new: Edit) -> Joined:
     if new.operation == "add" and not new.text:
         return Joined(held, "It changes nothing.")
     joined = (*held, new)
-    if assemble(original, joined) == assemble(original, held):
+    current = assemble(original, held)
+    if assemble(original, joined) == current:
         return Joined(held, "It changes nothing.")
+    if new.operation == "add" and _words(new.text) in _words(current):
+        return Joined(held, "It stands in the prompt already.")
     return Joined(joined)
+
+
+def _words(text: str) -> str:
+    """Return a text as it is compared: whatever its spaces and capitals, and as whole words."""
+    return f" {' '.join(text.casefold().split())} "
 
 
 def _in_place_of(original: str, held: tuple[Edit, ...], earlier: Edit, new: Edit) -> Joined:

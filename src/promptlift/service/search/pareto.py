@@ -1,4 +1,4 @@
-"""Who is best where: the candidates that are as good as any other in some cell, and one of them drawn as a parent."""
+"""Find who is best where: the candidates that are as good as any other in some cell, and one of them drawn as a parent."""
 
 from __future__ import annotations
 

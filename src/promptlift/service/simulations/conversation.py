@@ -207,7 +207,7 @@ class _Conversation:
 def _answer(
     tasks: SimulationTasks, talk: _Conversation, prompt: PromptText, content: str, player: ToolPlayer | None
 ) -> None:
-    """Let the assistant answer, after the calls of tools that it makes before."""
+    """Answer as the assistant does, after the calls of tools that it makes before."""
     if player is None:
         talk.say("assistant", talk.counted(_agent(tasks, talk, prompt, content), content))
         return

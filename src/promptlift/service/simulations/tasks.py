@@ -141,7 +141,7 @@ class SimulationTasks(Protocol):
         """Write the next message of the person in a conversation."""
 
     def play_tool(self, request: ToolRequest) -> str:
-        """Give what a tool that the assistant called gives, in the likeness of its real results."""
+        """Return what a tool that the assistant called gives, in the likeness of its real results."""
 
     def judge(
         self,

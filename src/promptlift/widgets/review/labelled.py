@@ -93,7 +93,7 @@ def _corrected(found: Any, *, winner: bool) -> LabelVerdict:
 
 
 def _errors(found: Any) -> str:
-    """Say on which conversations the judge treats the variant otherwise."""
+    """Return on which conversations the judge treats the variant otherwise."""
     kinds = (("tpr", "completed conversations", "recognises"), ("tnr", "failed ones", "recognises"))
     said = []
     for name, what, verb in kinds:

@@ -1,4 +1,4 @@
-"""Have candidates of a search written: show what failed, take the edits that may be tested, refuse the others with reasons."""
+"""Write the candidates of a search: show what failed, take the edits that may be tested, refuse the others with reasons."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class Reflection:
         *,
         mark: str | None,
     ) -> str | None:
-        """Say why an edit may not be tested; ``None`` when it may."""
+        """Return why an edit may not be tested; ``None`` when it may."""
         original = self._run.prompt.content
         text = assemble(original, joined)
         # Where it improves on an earlier edit, it is both.
@@ -225,7 +225,7 @@ class Reflection:
 
     @staticmethod
     def _untold(new: Edit, shown: _Shown) -> Iterator[str]:
-        """Say what is wrong with an edit as a lesson from conversations."""
+        """Return what is wrong with an edit as a lesson from conversations."""
         if not new.evidence:
             yield "What it says of the conversations does not stand in them."
         if guards.too_long(new.text):

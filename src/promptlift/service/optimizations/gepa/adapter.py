@@ -85,7 +85,7 @@ def extract(answer: str) -> str:
 
 class _Silent:
     def log(self, message: str) -> None:
-        """Say nothing: GEPA logs whole prompts."""
+        """Drop the message: GEPA logs whole prompts."""
 
 
 class _Adapter:

@@ -1,4 +1,4 @@
-"""Have a prompt rewritten as GEPA asks for it: show conversations as data, and say what is wrong with the answer."""
+"""Rewrite a prompt as GEPA asks for it: show conversations as data, and tell what is wrong with the answer."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Rewriting(Reflection):
     def _problems(
         self, text: str, search: Search, strangers: Sequence[str], *, mark: str | None
     ) -> Iterator[str]:
-        """Say what is wrong with a text; the same rules as for variants and for edits of our own search."""
+        """Return what is wrong with a text; the same rules as for variants and for edits of our own search."""
         original = self._run.prompt.content
         yield from problems_of(text, original=original, others=(), mark=mark)
         for words in (self._logged_words(), self._simulated_words(search)):
