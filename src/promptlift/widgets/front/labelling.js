@@ -35,6 +35,7 @@ function blindLabelling(model, host, send) {
       const browser = await host.getWidget(reference);
       if (closed.signal.aborted) return;
       const unsaved = () => drawn.get("_commands").some(({ client, number }) => number > (drawn.get("_acknowledged")[client] || 0));
+      // unspecified: when a draw is done. Its last label can still be changed, so a person says so.
       const progress = () => {
         const done = drawn.get("_label_state").labelled >= drawn.get("_about").plan.total;
         back.textContent = done ? "All labelled: see what the labels say" : "Back to the review";

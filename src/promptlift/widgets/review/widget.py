@@ -284,6 +284,7 @@ class VariantReview(HandMade, BlindLabelling):
             self._examples = self._first_examples()
 
     def _empty(self) -> None:
+        self._switched = {}
         self._view, self._reviews, self._made, self._examples = {}, {}, {}, {}
 
     def _current(self) -> CurrentVersion:
