@@ -39,11 +39,11 @@ def corrected_lifts(material: Material, variants: Sequence[Row]) -> list[Row]:
     found = []
     for row in variants:
         table = material.simulations.get(row["optimization_id"])
-        if table is None or row["stage"] != "confirm" or row["is_original"]:
+        if table is None or row["is_original"]:
             continue
         try:
             lift = corrected_lift(table, material.labels, variant_id=row["variant_id"], level=_LEVEL)
-        except ValueError:  # its conversations are not there any more
+        except ValueError:  # not tested on new conversations, or they are not there any more
             continue
         one: Row = {str(name): value for name, value in lift.iloc[0].items()}
         if one["n_labels"] or one["n_labels_original"]:
