@@ -137,7 +137,7 @@ def test_the_button_shows_the_draw_and_nothing_of_the_review(there, world, done,
     shown = there.everything() + there.html + drawn.everything() + drawn.html
     assert not [one for one in secrets if one in shown]
     assert drawn.about["plan"]["total"] == 2 * CELLS
-    assert f"IPY_MODEL_{drawn.widget.model_id}" == there.state("_drawn")
+    assert f"anywidget:{drawn.widget.model_id}" == there.state("_drawn")
 
 
 def test_a_draw_is_left_with_the_corrected_lift_and_gone_on_with(there, lift, done):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
-import traitlets
-from ipywidgets import widget_serialization
+import anywidget
 
 from promptlift.errors import PromptliftError
 from promptlift.widgets.browser.widget import ConversationBrowser
@@ -31,7 +30,7 @@ class BlindLabelling(CommandWidget):
     """
 
     # The browser of the draw that is being labelled.
-    _drawn = traitlets.Instance(ConversationBrowser, allow_none=True).tag(sync=True, **widget_serialization)
+    _drawn = anywidget.WidgetTrait().tag(sync=True)
 
     _lift: Workspace
     _id: str
@@ -101,7 +100,7 @@ class BlindLabelling(CommandWidget):
 
     def _leave_draw(self) -> None:
         """Show the review again, with what the labels say of it."""
-        drawn = self._drawn
+        drawn: ConversationBrowser | None = self._drawn
         if drawn is None:
             return
         try:

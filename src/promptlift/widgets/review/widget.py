@@ -405,7 +405,9 @@ class VariantReview(HandMade, BlindLabelling):
 
     def _static(self) -> Markup:
         if self._drawn is not None:
-            return self._drawn._static()  # noqa: SLF001 - what is labelled blind stays so where the review is shown again
+            # What is labelled blind stays so where the review is shown again.
+            drawn: Markup = self._drawn._static()  # noqa: SLF001
+            return drawn
         return static_fallback.render(self._review, self._cards, self._fallback_examples)
 
     def _plain(self) -> str:
