@@ -98,10 +98,7 @@ def test_every_figure_of_the_corrected_lift_is_the_same_in_every_format(lift, wo
         assert exact[name] == pytest.approx(value, rel=1e-12)
         assert float(rounded[name]) == pytest.approx(value, rel=1e-12)
         assert any(np.isclose(one, value, rtol=1e-12) for one in cells if isinstance(one, int | float)), name
-    assert (exact["verdict"], exact["note"]) == (
-        "not confirmed by labels",
-        "The judge errs differently on the two arms.",
-    )
+    assert (exact["verdict"], exact["errors"]) == ("not confirmed", "differ by arm")
 
     (head, row), page = html_tables(paths["html"])[0]["corrected_lifts"], html_tables(paths["html"])[0]
     assert page["corrected_lifts"] in markdown_tables(paths["md"])
@@ -136,10 +133,13 @@ def test_too_few_labels_and_labels_of_two_draws_are_refused_in_words(lift, world
     assert few["verdict"] == "not corrected"
     assert np.isnan(few["lift_points_corrected"])
     assert few["lift_points"] == 100.0
-    assert "labels" in few["note"]
+    text = written(lift, world, tmp_path, "md", labels=lift.labels().head(6)).read_text()
+    assert "Variant 1: not corrected by labels. Too few labels of the variant" in text
     labelled(lift, optimization, lambda _, cell: cell % 2 == 0, n=20, seed=5)
     mixed = tables_of(lift, world, tmp_path, lift.labels())["corrected_lifts"].iloc[0]
-    assert "2 draws" in mixed["note"]
+    assert mixed["verdict"] == "not corrected"
+    text = written(lift, world, tmp_path, "md", labels=lift.labels()).read_text()
+    assert "The labels of the variant come from 2 draws" in text
 
 
 def test_labels_that_do_not_say_what_they_are_of_are_matched_by_conversation(

@@ -93,6 +93,7 @@ def test_too_few_labels_are_said_in_words(lift, there, done):
     there.click("refresh")
     (words,) = winner(there)["labels"]
     assert words.startswith("Not corrected by labels. ")
+    assert "of the original (" in words
 
 
 def test_without_a_confirmation_there_is_nothing_to_draw(lift, world):

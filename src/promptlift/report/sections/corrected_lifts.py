@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-__all__ = ["LABELS_WORDS", "NOT_CONFIRMED", "corrected_lifts", "lift_table"]
+__all__ = ["LABELS_WORDS", "NOT_CONFIRMED", "corrected_lifts", "lift_refusals", "lift_table"]
 
 NOT_CONFIRMED: Final = "not confirmed by labels"
 LABELS_WORDS: Final = (
@@ -75,13 +75,23 @@ def lift_table(lifts: Sequence[Row], numbers: dict[Any, int], names: dict[Any, s
         Column("original_corrected", "Original, corrected", "share", level),
         Column("n_labels", "Labels", "count"),
         Column("verdict", "By the labels"),
-        Column("note", "Note"),
+        Column("errors", "Judge's errors"),
     )
     return Table(
         "corrected_lifts",
         "Lift corrected by labels",
         columns,
         tuple(_cells(one, numbers[one["optimization_id"]], names) for one in lifts),
+    )
+
+
+def lift_refusals(lifts: Sequence[Row], numbers: dict[Any, int], names: dict[Any, str]) -> tuple[str, ...]:
+    """Return why lifts are not corrected, in the order of their rows."""
+    return tuple(
+        f"No. {numbers[one['optimization_id']]}, {names[one['optimization_id'], one['variant_id']]}: not corrected by labels. "
+        f"{one['not_corrected']}"
+        for one in lifts
+        if one["not_corrected"]
     )
 
 
@@ -96,7 +106,6 @@ def _cells(one: Row, number: int, names: dict[Any, str]) -> tuple[Cell, ...]:
         )
     )
     lift, variant, original = corrected
-    note = "The judge errs differently on the two arms." if one["errors_differ"] else ""
     return (
         number,
         names[one["optimization_id"], one["variant_id"]],
@@ -107,6 +116,6 @@ def _cells(one: Row, number: int, names: dict[Any, str]) -> tuple[Cell, ...]:
         float(one["task_completion_original"]),
         original,
         int(one["n_labels"] + one["n_labels_original"]),
-        "not corrected" if refused else "confirmed" if one["confirmed"] else NOT_CONFIRMED,
-        one["not_corrected"] if refused else note,
+        "not corrected" if refused else "confirmed" if one["confirmed"] else "not confirmed",
+        "differ by arm" if one["errors_differ"] and not refused else "",
     )

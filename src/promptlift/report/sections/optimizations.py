@@ -16,6 +16,7 @@ from promptlift.report.sections.corrected_lifts import (
     LABELS_WORDS,
     NOT_CONFIRMED,
     corrected_lifts,
+    lift_refusals,
     lift_table,
 )
 from promptlift.report.sections.edits import EDITS_WORDS, winner_edits
@@ -97,7 +98,7 @@ def optimizations(material: Material, *, redacted: bool) -> Section | None:
         "optimizations",
         "Optimizations",
         words,
-        _remarks(variants, numbers, names, redacted=redacted),
+        (*lift_refusals(lifts, numbers, names), *_remarks(variants, numbers, names, redacted=redacted)),
         figures=_figure(material.variants, numbers, names),
         tables=tables,
     )

@@ -94,7 +94,7 @@ class VariantReview(HandMade, BlindLabelling):
     """
 
     _esm = front_end("js", "commands", "search", "labelling", "review")
-    _css = front_end("css", "commands", "review", "search")
+    _css = front_end("css", "commands", "review", "search", "labelling")
 
     _reviews = traitlets.Dict().tag(sync=True)
     _examples = traitlets.Dict().tag(sync=True)
