@@ -94,7 +94,7 @@ def size_of_draw(review: Review) -> int:
     if begun.empty:
         return DRAWN
     # The chance of each says how many of the pairs were drawn.
-    pairs = facts_of(_plan(simulations, DRAWN))["n_pairs"]
+    pairs: int = facts_of(_plan(simulations, DRAWN))["n_pairs"]
     size = 2 * round(float(begun["chance"].iloc[0]) * pairs)
     if _plan(simulations, size)["draw_id"].iloc[0] != begun["draw_id"].iloc[0]:
         raise ConfigError(_OTHER_DRAW)
