@@ -67,8 +67,8 @@ def lift_table(lifts: Sequence[Row], numbers: dict[Any, int], names: dict[Any, s
     columns = (
         Column("optimization", "No.", "count"),
         Column("variant", "Variant"),
-        Column("lift_points", "Lift as the judge says", "points"),
-        Column("lift_points_corrected", "Lift corrected by labels", "points", level),
+        Column("lift_points", "Lift in points, as the judge says", "points"),
+        Column("lift_points_corrected", "Lift in points, corrected", "points", level),
         Column("task_completion", "Completed, as the judge says", "share"),
         Column("task_completion_corrected", "Completed, corrected", "share", level),
         Column("original", "Original, as the judge says", "share"),
