@@ -63,7 +63,9 @@ def test_a_program_that_runs_a_notebook_gets_the_html_alone(tmp_path, allowed):
     assert ("ConversationBrowser" in json.dumps(book.metadata.get("widgets", {}))) == allowed
 
 
-@pytest.mark.parametrize("names", [["browser"], ["plot"], ["commands", "review"], ["commands", "monitor"]])
+@pytest.mark.parametrize(
+    "names", [["browser"], ["plot"], ["commands", "labelling", "review"], ["commands", "monitor"]]
+)
 def test_the_front_end_has_no_way_to_parse_html(names):
     code = front_end("js", *names)
     for name in (

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.errors import ConfigError
+from promptlift.errors import ConfigError, ConnectionFailed
 from promptlift.widgets import VariantReview
+from promptlift.widgets.review import widget as review_widget
+from support.deployed import TEXTS
 from support.front_end import BrowserFrontEnd, CommandFrontEnd
 
 CELLS = 40
@@ -42,9 +44,12 @@ def label(lift, there, done, says):
 
 def test_the_winner_of_nobodys_labels_offers_a_draw(there):
     (words,) = winner(there)["labels"]
-    assert "review.label_draw()" in words
+    assert words == "Nobody has checked these conversations yet: the lift is what the judge says."
+    assert winner(there)["label_button"] == "Label both arms, blind"
+    assert words in there.html
     assert "review.label_draw()" in there.html
-    assert not any(card["labels"] for card in there.view["cards"] if not card["winner"])
+    others = [card for card in there.view["cards"] if not card["winner"]]
+    assert not any(card["labels"] or card["label_button"] for card in others)
 
 
 def test_a_winner_that_labels_do_not_confirm_says_so_first(lift, there, done):
@@ -52,10 +57,11 @@ def test_a_winner_that_labels_do_not_confirm_says_so_first(lift, there, done):
     drawn = label(lift, there, done, lambda _, cell: cell % 2 == 0)
     card = winner(there)
     assert ["not confirmed by labels", "warn"] in card["badges"]
-    assert card["labels"][0].startswith("The judge errs on the two arms unlike (p 0.000)")
-    assert "Corrected by 80 labels: +0.0 points" in card["labels"][1]
-    assert "as the judge says: +100.0 points" in card["labels"][1]
-    assert card["labels"][2] == "The corrected interval includes no gain."
+    assert card["labels"][0].startswith("The judge errs differently on the two arms (p < 0.001): ")
+    assert card["labels_warn"]
+    assert "Corrected by 80 labels of people: +0.0 points of task completion" in card["labels"][1]
+    assert "As the judge says: +100.0 points." in card["labels"][1]
+    assert card["labels"][2].startswith("0 is inside the corrected interval")
     assert there.html.count("The judge errs") == 1
     kept = lift.labels(optimization_id=done)
     assert len(kept) == 2 * CELLS
@@ -71,7 +77,14 @@ def test_a_winner_that_labels_confirm_says_so(lift, there, done):
     label(lift, there, done, lambda variant, cell: cell % 4 > 0 if variant else cell % 4 == 0)
     card = winner(there)
     assert ["confirmed by labels", "good"] in card["badges"]
-    assert any("Corrected by 80 labels: +50.0 points" in words for words in card["labels"])
+    assert any("Corrected by 80 labels of people: +50.0 points" in words for words in card["labels"])
+
+
+def test_a_winner_that_is_worse_by_the_labels_says_so(lift, there, done):
+    label(lift, there, done, lambda variant, cell: cell % 4 == 0 if variant else cell % 4 > 0)
+    card = winner(there)
+    assert ["not confirmed by labels", "warn"] in card["badges"]
+    assert card["labels"][-1].startswith("The whole corrected interval is below 0")
 
 
 def test_too_few_labels_are_said_in_words(lift, there, done):
@@ -80,8 +93,125 @@ def test_too_few_labels_are_said_in_words(lift, there, done):
     there.click("refresh")
     (words,) = winner(there)["labels"]
     assert words.startswith("Not corrected by labels. ")
+    assert "of the original (" in words
 
 
 def test_without_a_confirmation_there_is_nothing_to_draw(lift, world):
     with pytest.raises(ConfigError, match="nothing to label yet"):
         VariantReview(lift, world.optimization()).label_draw()
+
+
+def press(there):
+    """Press the button that has both arms labelled, and return the front end of the browser that is there then."""
+    there.click("label")
+    assert there.notice == ""
+    return BrowserFrontEnd(there.widget._drawn)
+
+
+def secrets_of(there, world, done):
+    numbers = range(len(TEXTS))
+    return [
+        *(world.variant(done, one) for one in numbers),
+        "Variant 1",
+        "Support",
+        "You h",
+        "winner",
+        "lift ",
+    ]
+
+
+def test_the_button_shows_the_draw_and_nothing_of_the_review(there, world, done, lift):
+    """A front end holds the whole state: what is not to be seen is not in it."""
+    variant = world.variant(done, 1)
+    lift.review_variant(done, variant, verdict="keep", note="Support: the winner")
+    there.click("refresh")
+    there.click("apply", variant)
+    before = there.everything() + there.html
+    secrets = secrets_of(there, world, done)
+    assert all(one in before for one in secrets)
+    drawn = press(there)
+    # Nothing that another view or a late message asks for brings it back.
+    for kind in ("examples", "switch", "apply", "verdict", "refresh", "pair"):
+        there.click(kind, variant, "{}")
+    # What the front end sent itself is its own; the messages of the review have its state.
+    there.receive([])
+    shown = there.everything() + there.html + drawn.everything() + drawn.html
+    assert not [one for one in secrets if one in shown]
+    assert drawn.about["plan"]["total"] == 2 * CELLS
+    assert f"anywidget:{drawn.widget.model_id}" == there.state("_drawn")
+
+
+def test_a_draw_is_left_with_the_corrected_lift_and_gone_on_with(there, lift, done):
+    drawn = press(there)
+    for place in range(5):
+        drawn.label(place, "task_completed", True)
+    there.click("leave")
+    assert there.state("_drawn") is None
+    assert winner(there)["labels"][0].startswith("Not corrected by labels. ")
+    assert winner(there)["label_button"] == "Go on labelling, blind"
+    assert there.state("_reviews") != {}
+    assert there.examples["available"]
+    # In another kernel, too: what is labelled is kept, and the first that is not labelled is shown.
+    again = CommandFrontEnd(VariantReview(lift, done))
+    drawn = press(again)
+    assert drawn.opened["place"] == 5
+    assert drawn.labels["labelled"] == 5
+    about = lift.simulations(done).set_index("simulation_id")
+    for place, one in enumerate(drawn.widget._plan.ids):
+        drawn.label(place, "task_completed", int(about.loc[one, "cell"]) % 2 == 0)
+    again.click("leave")
+    assert "Corrected by 80 labels of people: +0.0 points" in winner(again)["labels"][1]
+    assert press(again).opened["place"] == 0
+
+
+def test_the_button_goes_on_with_the_draw_whose_labels_are_there(there, lift, done):
+    BrowserFrontEnd(there.widget.label_draw(20)).label(0, "task_completed", True)
+    there.click("refresh")
+    assert press(there).about["plan"]["total"] == 20
+
+
+def test_a_draw_that_cannot_be_drawn_again_is_not_mixed_with_another(there):
+    BrowserFrontEnd(there.widget.label_draw(20, seed=3)).label(0, "task_completed", True)
+    there.click("refresh")
+    there.click("label")
+    assert "labels of two draws correct nothing together" in there.notice
+    assert there.state("_drawn") is None
+    assert winner(there)["labels"]
+
+
+def test_labels_that_could_not_be_kept_are_kept_before_the_draw_is_left(there, lift, done, monkeypatch):
+    drawn = press(there)
+
+    def away(*_, **__):
+        raise ConnectionFailed("no answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lift, "add_labels", away)
+        drawn.label(0, "task_completed", True)
+        there.click("leave")
+        assert "not kept yet" in there.notice
+        assert there.state("_drawn") is not None
+        assert there.view == {}
+    there.click("leave")
+    assert there.state("_drawn") is None
+    assert lift.labels(optimization_id=done)["value"].tolist() == ["yes"]
+
+
+def test_a_review_that_cannot_be_read_again_comes_back_as_it_was(there, monkeypatch):
+    press(there)
+
+    def away(*_):
+        raise ConnectionFailed("no answer")
+
+    monkeypatch.setattr(review_widget, "read_review", away)
+    there.click("leave")
+    assert there.state("_drawn") is None
+    assert winner(there)["name"] == "Variant 1"
+    assert "from before the labels" in there.notice
+
+
+def test_an_optimization_that_did_not_complete_offers_no_draw(lift, world):
+    stopped = world.optimization(status="stopped", winner=None)
+    world.talk(stopped, [f"cell {number}" for number in range(CELLS)])
+    there = CommandFrontEnd(VariantReview(lift, stopped))
+    assert not any(card["label_button"] for card in there.view["cards"])

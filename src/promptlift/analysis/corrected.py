@@ -239,6 +239,7 @@ def comparison_columns(
     item: NDArray[np.intp] | None,
     rectifier: Rectifier,
     level: float,
+    arms: tuple[str, str] = ("the variant", "the control"),
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Correct the comparison of each variant with the control.
 
@@ -256,6 +257,8 @@ def comparison_columns(
         ``own``: each arm by its own labels; ``pooled``: by the labels of both together.
     level
         Coverage of the intervals; ``1 - level`` bounds the chance of a false verdict.
+    arms
+        What refusals call a variant and the control.
 
     Returns
     -------
@@ -270,7 +273,7 @@ def comparison_columns(
     for place in others:
         variant, reference = groups == place, groups == control
         # Labels of another question are so for both arms, and that is said once.
-        said = dict.fromkeys((rows.refusal(variant, "the variant"), rows.refusal(reference, "the control")))
+        said = dict.fromkeys((rows.refusal(variant, arms[0]), rows.refusal(reference, arms[1])))
         refusal = " ".join(filter(None, said))
         one, other = rows.group(variant), rows.group(reference)
         row = _arm(one, "rate", level) | _arm(other, "rate_control", level)

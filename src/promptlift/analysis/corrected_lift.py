@@ -140,7 +140,9 @@ def corrected_lift(
     rows = label_rows(labels, frame["simulation_id"].iloc[places], judged, _QUESTION)
     arm = np.repeat(np.array([1, 0], np.intp), len(pairs))
     cell = np.tile(np.arange(len(pairs), dtype=np.intp), 2)
-    found, facts = comparison_columns(rows, arm, 0, [1], item=cell, rectifier="own", level=level)
+    found, facts = comparison_columns(
+        rows, arm, 0, [1], item=cell, rectifier="own", level=level, arms=("the variant", "the original")
+    )
     one = found.iloc[0].to_dict()
     rates = [float(judged[arm == place].mean()) for place in (1, 0)]
     measured = 100.0 * (rates[0] - rates[1])

@@ -10,7 +10,7 @@ from promptlift import analysis
 from promptlift.analysis.sentences import trend_sentence
 from promptlift.report.document import Document, HeadlineGroup, Section
 from promptlift.report.formatting import day, plural
-from promptlift.report.gather import GROUP, gather, records
+from promptlift.report.gather import GROUP, gather, records, with_labels
 from promptlift.report.period import window_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.sections import explanations, measures
@@ -63,7 +63,7 @@ def build(
     now = now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
     window = window_of(period, now)
     return compose(
-        replace(gather(source, prompt_id, window), labels=labels),
+        with_labels(source, gather(source, prompt_id, window), labels),
         window=window,
         now=now,
         title=title,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from promptlift.analysis.distinct import distinct_lines
-from promptlift.analysis.reading import check_prompts, facts_of
+from promptlift.analysis.reading import check_prompts, collect, facts_of, names_of
 from promptlift.errors import FrameError, NotFound
 from promptlift.schema.inert import one_line
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from promptlift.report.period import Window
 
-__all__ = ["GROUP", "MAX_OPTIMIZATIONS", "Material", "Provenance", "gather", "records"]
+__all__ = ["GROUP", "MAX_OPTIMIZATIONS", "Material", "Provenance", "gather", "records", "with_labels"]
 
 GROUP: Final = "prompt"
 _NEEDED: Final = ("status", "task_completed", "sentiment", "sentiment_score", "issues")
@@ -65,6 +66,8 @@ class Material:
         The edits of their searches.
     labels
         Labels of people that correct the judge; ``None`` without any.
+    simulations
+        The simulated conversations of the optimizations with labels, by the optimization.
     """
 
     conversations: pd.DataFrame
@@ -77,6 +80,7 @@ class Material:
     edits: pd.DataFrame = field(default_factory=pd.DataFrame)
     earlier: pd.DataFrame | None = None
     labels: Any = None
+    simulations: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     def name_of(self, prompt_id: Any) -> str:
         """Return the name shown of a prompt."""
@@ -160,6 +164,33 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
         _edits(source, variants),
         None if window.previous is None else _inside(frames, names, window.previous, attrs),
     )
+
+
+def with_labels(source: Any, material: Material, labels: Any) -> Material:
+    """Add labels of people, and read the simulated conversations that some of them are of.
+
+    Parameters
+    ----------
+    source
+        A workspace, or a conversations table with insights.
+    material
+        The data of the report.
+    labels
+        Table of labels, or None.
+    """
+    if labels is None:
+        return material
+    tried, found = material.optimizations, {}
+    if tried is not None and hasattr(source, "simulations"):
+        completed = tried.loc[tried["status"].astype("str") == "completed", "optimization_id"]
+        # Labels that do not say what they are of may be of any.
+        named = "optimization_id" in names_of(labels)
+        mine = set(collect(labels, ["optimization_id"])["optimization_id"]) if named else set(completed)
+        for one in completed.head(MAX_OPTIMIZATIONS):
+            if one in mine:
+                with suppress(NotFound):  # a service without simulated conversations
+                    found[str(one)] = source.simulations(one)
+    return replace(material, labels=labels, simulations=found)
 
 
 def _inside(

@@ -12,6 +12,13 @@ from promptlift.report.document import Column, Estimate, Figure, Notice, Section
 from promptlift.report.formatting import plural
 from promptlift.report.gather import MAX_OPTIMIZATIONS, records
 from promptlift.report.redaction import redact
+from promptlift.report.sections.corrected_lifts import (
+    LABELS_WORDS,
+    NOT_CONFIRMED,
+    corrected_lifts,
+    lift_refusals,
+    lift_table,
+)
 from promptlift.report.sections.edits import EDITS_WORDS, winner_edits
 from promptlift.report.sections.measures import painter
 from promptlift.schema.inert import one_line
@@ -72,18 +79,26 @@ def optimizations(material: Material, *, redacted: bool) -> Section | None:
     variants = sorted(known, key=lambda row: _order(row, numbers))
     level = _level(variants)
     names = {(row["optimization_id"], row["variant_id"]): _name(row, redacted=redacted) for row in variants}
+    lifts = corrected_lifts(material, variants)
+    doubted = {
+        (one["optimization_id"], one["variant_id"])
+        for one in lifts
+        if not one["not_corrected"] and not one["confirmed"]
+    }
     tables: tuple[Table, ...] = (
-        _tried_table(records(shown), numbers, names, material, level),
-        _variant_table(variants, numbers, names, level),
+        _tried_table(records(shown), numbers, names, material, level, doubted),
+        _variant_table(variants, numbers, names, level, doubted),
     )
     words = _words(tried, variants, level)
+    if lifts:
+        words, tables = (*words, LABELS_WORDS), (*tables, lift_table(lifts, numbers, names))
     if (edits := winner_edits(material, numbers, redacted=redacted)) is not None:
         words, tables = (*words, EDITS_WORDS), (*tables, edits)
     return Section(
         "optimizations",
         "Optimizations",
         words,
-        _remarks(variants, numbers, names, redacted=redacted),
+        (*lift_refusals(lifts, numbers, names), *_remarks(variants, numbers, names, redacted=redacted)),
         figures=_figure(material.variants, numbers, names),
         tables=tables,
     )
@@ -145,7 +160,12 @@ def _remarks(
 
 
 def _tried_table(
-    rows: list[dict[str, Any]], numbers: dict[Any, int], names: dict[Any, str], material: Material, level: int
+    rows: list[dict[str, Any]],
+    numbers: dict[Any, int],
+    names: dict[Any, str],
+    material: Material,
+    level: int,
+    doubted: set[tuple[Any, Any]],
 ) -> Table:
     columns = (
         Column("optimization", "No.", "count"),
@@ -162,7 +182,9 @@ def _tried_table(
     both = _has_logged(rows)
     cells: list[tuple[Cell, ...]] = []
     for row in rows:
-        winner = names.get((row["optimization_id"], row["winning_variant_id"]))
+        won = row["optimization_id"], row["winning_variant_id"]
+        winner = names.get(won)
+        marks = {REHEARSAL: _true(row["rehearsal"]), NOT_CONFIRMED: won in doubted}
         cells.append(
             (
                 numbers[row["optimization_id"]],
@@ -175,14 +197,18 @@ def _tried_table(
                 row["confidence"],
                 _whole(row["n_pairs"]),
                 _STATES.get(_text(row["deployment_state"]), _text(row["deployment_state"])),
-                REHEARSAL if _true(row["rehearsal"]) else "",
+                ", ".join(mark for mark, said in marks.items() if said),
             )
         )
     return Table("optimizations", "Optimizations", columns, tuple(cells))
 
 
 def _variant_table(
-    rows: list[dict[str, Any]], numbers: dict[Any, int], names: dict[Any, str], level: int
+    rows: list[dict[str, Any]],
+    numbers: dict[Any, int],
+    names: dict[Any, str],
+    level: int,
+    doubted: set[tuple[Any, Any]],
 ) -> Table:
     columns = (
         Column("optimization", "No.", "count"),
@@ -202,7 +228,10 @@ def _variant_table(
     for row in rows:
         first = headline_of(row)
         sent = row["uncertainty_source"] == "service"
-        marks = {"original": row["is_original"], "winner": row["is_winner"], REHEARSAL: row["rehearsal"]}
+        marks = {
+            "original": row["is_original"], "winner": row["is_winner"], REHEARSAL: row["rehearsal"],
+            NOT_CONFIRMED: _true(row["is_winner"]) and (row["optimization_id"], row["variant_id"]) in doubted,
+        }  # fmt: skip
         cells.append(
             (
                 numbers[row["optimization_id"]],

@@ -107,6 +107,17 @@ class KeptLabels(Labels):
         except PromptliftError as error:
             raise ConfigError(f"Not kept yet: {one_line(error, 300)}") from error
 
+    def save(self) -> None:
+        """Have the workspace keep what it could not keep before.
+
+        Raises
+        ------
+        PromptliftError
+            When it still cannot keep it.
+        """
+        if self._unsaved:
+            self._save()
+
     def _save(self) -> None:
         removed = [key for key, (answer, _) in self._unsaved.items() if answer is None]
         kept = {key: said for key, said in self._unsaved.items() if said[0] is not None}

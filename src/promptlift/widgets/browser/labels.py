@@ -144,6 +144,19 @@ class Labels:
             self._by_id[conversation_id] = label
         if changed_by_others is not None:
             raise changed_by_others
+        self._write()
+
+    def save(self) -> None:
+        """Have kept what could not be kept before.
+
+        Raises
+        ------
+        PromptliftError
+            When it still cannot be kept.
+        """
+        self._write()
+
+    def _write(self) -> None:
         if self.path is not None:
             self._seen = _state_of(write_labels(self.table(), self.path))
 

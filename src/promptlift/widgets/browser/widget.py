@@ -139,7 +139,9 @@ class ConversationBrowser(WidgetWithHtml):
         self._places = self._catalogue.find(Filters())
         self._last_query: Query | None = None
         self._notice = ""
-        super().__init__(_about=self._describe(), **self._answer(Query()), _label_state=self._shown_labels())
+        super().__init__(
+            _about=self._describe(), **self._answer(self._first_query()), _label_state=self._shown_labels()
+        )
         self.observe(self._on_query, "_query")
         self.observe(self._on_commands, "_commands")
 
@@ -170,7 +172,24 @@ class ConversationBrowser(WidgetWithHtml):
         """
         return write_labels(self.labels, path)
 
+    def save(self) -> None:
+        """Save again what could not be saved when it was labelled, such as while the service was away.
+
+        Raises
+        ------
+        PromptliftError
+            When it still cannot be saved.
+        """
+        self._labels.save()
+
     # Queries.
+
+    def _first_query(self) -> Query:
+        """Return what is shown first: of a plan the first conversation that is not labelled yet."""
+        if self._plan is None:
+            return Query()
+        left = (place for place, one in enumerate(self._plan.ids) if self._labels.get(one).unlabelled)
+        return Query(move="to", place=next(left, 0))
 
     def _on_query(self, change: Mapping[str, Any]) -> None:
         query = Query.parse(change["new"], self._catalogue)

@@ -1,6 +1,6 @@
 // The interactive view of a VariantReview: a row a variant, the card of the chosen one, its conversations, and buttons that ask for confirmation.
 
-function render({ model, el }) {
+function render({ model, el, host }) {
   const root = createRoot(el, "plw-review");
   let send = () => {};
   const notice = notices(model, (id) => send("undo", id));
@@ -14,13 +14,16 @@ function render({ model, el }) {
   const search = make("div", { class: "plw-search" });
   const examples = make("div", { class: "plw-examples" });
   const done = make("div", { class: "plw-done" });
-  root.append(head, notice.place, about, variants, chosen, search, examples, done);
+  const parts = [head, about, variants, chosen, search, examples, done];
+  const labelling = blindLabelling(model, host, (kind) => send(kind));
+  root.append(head, notice.place, about, variants, chosen, search, examples, done, labelling.place);
   const showDialog = dialogs(model, root, send);
   let choice = null;
   let saveNote = () => {};
   let note = null;
 
-  const cards = () => model.get("_view").cards;
+  // None while conversations are labelled blind: then the state has nothing that could give an arm away.
+  const cards = () => model.get("_view").cards || [];
   const card = () => cards().find((one) => one.id === choice);
 
   // One row a variant, all on the same lift axis.
@@ -94,7 +97,8 @@ function render({ model, el }) {
       make("div", { class: "plw-numbers" },
         make("div", { class: "plw-name plw-foreign" }, one.name),
         make("div", { class: "plw-badges" }, ...one.badges.map(([words, tone]) => badge(words, tone))),
-        ...one.labels.map((words) => make("p", { class: "plw-warning" }, words)),
+        ...one.labels.map((words, at) => make("p", { class: at === 0 && one.labels_warn ? "plw-warning" : "plw-said" }, words)),
+        one.label_button && make("div", { class: "plw-buttons" }, pushButton(one.label_button, () => send("label"), { class: "plw-label" })),
         one.effect && make("div", { class: "plw-words" }, one.effect),
         one.stage === "screen" && make("p", { class: "plw-warning" }, stage.about),
         one.confidence && intervalBar(one.confidence_pieces, one.confidence),
@@ -141,8 +145,16 @@ function render({ model, el }) {
       one.why_not && make("p", { class: "plw-soft" }, one.why_not));
   }
 
-  function view() {
+  function empty() {
+    choice = note = null;
+    saveNote = () => {};
+    for (const part of parts) { part.replaceChildren(); part.hidden = true; }
+  }
+  function view(changed) {
     const now = model.get("_view");
+    const returned = labelling.show(Boolean(changed));
+    if (!now.cards) { empty(); return; }
+    for (const part of parts) part.hidden = false;
     head.replaceChildren(
       ...now.head.map(([name, value]) => make("span", { class: "plw-fact" }, make("small", {}, name), make("b", { class: "plw-foreign" }, value))),
       make("span", { class: "plw-buttons" },
@@ -156,6 +168,7 @@ function render({ model, el }) {
     search.replaceChildren(...familyTree(now.search, choice, (id) => choose(id)));
     if (!card()) choice = (now.cards.find((one) => one.winner) || now.cards.find((one) => !one.original) || now.cards[0] || { id: null }).id;
     showCard();
+    if (returned) variants.querySelector(".plw-choose[aria-pressed=true]")?.focus();
     done.replaceChildren(...[now.actions.length > 0 && make("div", { class: "plw-heading" }, "Actions"),
       ...now.actions.map((row) => make("div", { class: "plw-action", "data-action": row.id },
         make("span", { class: "plw-soft" }, row.when), " ", make("b", {}, row.kind), " ", make("span", { class: "plw-foreign" }, row.name),
@@ -178,6 +191,7 @@ function render({ model, el }) {
 
   function list() {
     const now = model.get("_examples");
+    if (!model.get("_view").cards) return;
     if (!now.available) { examples.replaceChildren(make("p", { class: "plw-soft" }, "This service has no simulated conversations.")); return; }
     if (!now.variant) { examples.replaceChildren(); return; }
     const pick = (label, value, choices, all) => {
@@ -221,7 +235,10 @@ function render({ model, el }) {
   list();
   notice.show();
   showDialog();
-  return observe(model, { _view: view, _reviews: reviews, _made: listEdits, _examples: list, _notice: notice.show, _dialog: showDialog, _acknowledged: acknowledged });
+  const stop = observe(model, {
+    _view: view, _reviews: reviews, _made: listEdits, _examples: list, _notice: notice.show, _dialog: showDialog, _acknowledged: acknowledged,
+  });
+  return () => { stop(); labelling.close(); };
 }
 
 export default { render };

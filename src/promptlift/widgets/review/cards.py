@@ -108,6 +108,8 @@ class Card:
     diff: tuple[DiffLine, ...]
     warnings: str = ""
     labels: tuple[str, ...] = ()
+    labels_warn: bool = False
+    label_button: str = ""
     can_apply: bool = False
     why_not: str = ""
     verdict: str = ""
@@ -175,6 +177,8 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
         n="" if row["n"] is None else f"{row['n']:,}",
         badges=(*_badges(review, row), *filter(None, (labels.badge,))),
         labels=tuple(one_line(words, 600) for words in labels.sentences),
+        labels_warn=labels.warns,
+        label_button=labels.button,
         facts=tuple(_facts(row)),
         effect="" if original else lift_in_words(row),
         effect_pieces=tuple(pieces),

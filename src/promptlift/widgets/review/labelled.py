@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.analysis.corrected_lift import corrected_lift, simulated_label_plan
+from promptlift.analysis.reading import facts_of
 from promptlift.errors import ConfigError, NotFound, PromptliftError
 
 if TYPE_CHECKING:
@@ -16,21 +17,40 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-__all__ = ["LabelVerdict", "label_verdict", "labels_of", "plan_of"]
+__all__ = ["DRAWN", "LabelVerdict", "label_verdict", "labels_of", "plan_of", "size_of_draw"]
 
-NOT_CONFIRMED = "not confirmed by labels"
-CONFIRMED = "confirmed by labels"
-_OFFER = (
-    "Nobody has checked these conversations: the lift is what the judge says. review.label_draw() draws some of both arms "
-    "at random, to label them blind."
+DRAWN: Final = 80
+"""Conversations of a draw, half of each arm."""
+NOT_CONFIRMED: Final = "not confirmed by labels"
+CONFIRMED: Final = "confirmed by labels"
+_UNCHECKED: Final = "Nobody has checked these conversations yet: the lift is what the judge says."
+_BEGIN: Final = "Label both arms, blind"
+_GO_ON: Final = "Go on labelling, blind"
+_OTHER_DRAW: Final = (
+    "There are labels of another draw, and labels of two draws correct nothing together. Go on with that one in a cell: "
+    "review.label_draw(n, seed=…), with the numbers that it was drawn with."
 )
 
 
 class LabelVerdict(NamedTuple):
-    """What labels say of a variant: a badge, and sentences of which the most important comes first."""
+    """What labels say of a variant.
+
+    Attributes
+    ----------
+    badge
+        Its words and tone; None without one.
+    sentences
+        The most important one first.
+    warns
+        Whether that one is a warning.
+    button
+        The words of the button that has both arms labelled; empty for none.
+    """
 
     badge: tuple[str, Tone] | None = None
     sentences: tuple[str, ...] = ()
+    warns: bool = False
+    button: str = ""
 
 
 def labels_of(lift: Workspace, optimization_id: str) -> pd.DataFrame | None:
@@ -49,11 +69,36 @@ def plan_of(lift: Workspace, optimization_id: str, n: int, seed: int) -> pd.Data
     PromptliftError
         When they cannot be read, or there are none.
     """
-    table = lift.simulations(optimization_id, content=True)
+    return _plan(lift.simulations(optimization_id, content=True), n, seed)
+
+
+def _plan(simulations: Any, n: int, seed: int = 0) -> pd.DataFrame:
     try:
-        return simulated_label_plan(table, n=n, seed=seed)
+        return simulated_label_plan(simulations, n=n, seed=seed)
     except ValueError as error:
         raise ConfigError(f"There is nothing to label yet. {error}") from error
+
+
+def size_of_draw(review: Review) -> int:
+    """Return how many conversations to draw: as many as the draw whose labels are there, so that it is gone on with.
+
+    Raises
+    ------
+    ConfigError
+        When the labels are of a draw that cannot be drawn again without knowing more.
+    """
+    labels, simulations = review.labels, review.simulations
+    if labels is None or simulations is None:
+        return DRAWN
+    begun = labels[labels["draw_id"].notna() & labels["chance"].notna()]
+    if begun.empty:
+        return DRAWN
+    # The chance of each says how many of the pairs were drawn.
+    pairs: int = facts_of(_plan(simulations, DRAWN))["n_pairs"]
+    size = 2 * round(float(begun["chance"].iloc[0]) * pairs)
+    if _plan(simulations, size)["draw_id"].iloc[0] != begun["draw_id"].iloc[0]:
+        raise ConfigError(_OTHER_DRAW)
+    return size
 
 
 def label_verdict(review: Review, row: Row) -> LabelVerdict:
@@ -63,12 +108,20 @@ def label_verdict(review: Review, row: Row) -> LabelVerdict:
         return LabelVerdict()
     if not (table["stage"].eq("confirm") & table["variant_id"].eq(row["variant_id"])).any():
         return LabelVerdict()
+    # While an optimization runs, a draw of it would not be one of all its pairs.
+    ended = review.optimization.status == "completed"
     if review.labels is None or review.labels.empty:
-        return LabelVerdict(None, (_OFFER,) if row["is_winner"] else ())
+        said = (_UNCHECKED,) if row["is_winner"] else ()
+        return LabelVerdict(sentences=said, button=_BEGIN if ended else "")
+    return _said(review, row)._replace(button=_GO_ON if ended else "")
+
+
+def _said(review: Review, row: Row) -> LabelVerdict:
+    """Return what the labels that are there say of a variant."""
     try:
-        found = corrected_lift(table, review.labels, variant_id=row["variant_id"]).iloc[0]
+        found = corrected_lift(review.simulations, review.labels, variant_id=row["variant_id"]).iloc[0]
     except (PromptliftError, ValueError) as error:
-        return LabelVerdict(None, (f"The labels cannot be read: {error}",))
+        return LabelVerdict(None, (f"The labels cannot be read: {error}",), warns=True)
     if found["not_corrected"]:
         return LabelVerdict(None, (f"Not corrected by labels. {found['not_corrected']}",))
     return _corrected(found, winner=bool(row["is_winner"]))
@@ -76,32 +129,37 @@ def label_verdict(review: Review, row: Row) -> LabelVerdict:
 
 def _corrected(found: Any, *, winner: bool) -> LabelVerdict:
     low, high = found["lift_points_corrected_low"], found["lift_points_corrected_high"]
-    sentences = []
-    if found["errors_differ"]:
-        sentences.append(
-            f"The judge errs on the two arms unlike (p {found['p_equal_error']:.3f}): {_errors(found)}. Its lift is not one of "
-            "the prompt alone."
-        )
+    sentences = [_errors(found)] if found["errors_differ"] else []
     sentences.append(
-        f"Corrected by {found['n_labels'] + found['n_labels_original']:,} labels: {_signed(found['lift_points_corrected'])} points "
-        f"(90% interval {_signed(low)} to {_signed(high)}); as the judge says: {_signed(found['lift_points'])} points."
+        f"Corrected by {found['n_labels'] + found['n_labels_original']:,} labels of people: "
+        f"{_signed(found['lift_points_corrected'])} points of task completion (90% interval {_signed(low)} to {_signed(high)}). "
+        f"As the judge says: {_signed(found['lift_points'])} points."
     )
+    warns = bool(found["errors_differ"])
     if found["confirmed"]:
-        return LabelVerdict((CONFIRMED, "good"), tuple(sentences))
-    sentences.append("The corrected interval includes no gain.")
-    return LabelVerdict((NOT_CONFIRMED, "warn") if winner else None, tuple(sentences))
+        return LabelVerdict((CONFIRMED, "good"), tuple(sentences), warns=warns)
+    sentences.append(
+        "The whole corrected interval is below 0: by the labels the variant is worse than the original."
+        if high < 0.0
+        else "0 is inside the corrected interval: by the labels there may be no gain at all."
+    )
+    return LabelVerdict((NOT_CONFIRMED, "warn") if winner else None, tuple(sentences), warns=warns)
 
 
 def _errors(found: Any) -> str:
-    """Return on which conversations the judge treats the variant otherwise."""
-    kinds = (("tpr", "completed conversations", "recognises"), ("tnr", "failed ones", "recognises"))
+    """Return that the judge errs on one arm otherwise than on the other, and on which conversations."""
     said = []
-    for name, what, verb in kinds:
+    for name, what in (("tpr", "completed"), ("tnr", "failed")):
         difference, low, high = (found[f"{name}_difference{end}"] for end in ("", "_low", "_high"))
         if low > 0.0 or high < 0.0:
-            more = "more" if difference > 0 else "fewer"
-            said.append(f"it {verb} {100 * abs(difference):.0f} points {more} of the variant's {what}")
-    return " and ".join(said) or "with completed and failed ones taken together"
+            less = "more" if difference > 0 else "less"
+            said.append(
+                f"it recognises the variant's {what} conversations {100 * abs(difference):.0f} points {less} often"
+            )
+    where = f": {' and '.join(said)} than the original's" if said else ""
+    p = found["p_equal_error"]
+    chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return f"The judge errs differently on the two arms ({chance}){where}. Part of the lift that it measured is its own error."
 
 
 def _signed(points: float) -> str:

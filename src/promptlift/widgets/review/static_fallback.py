@@ -46,6 +46,10 @@ _TEXT_CHARS: Final = 4_000
 _WIDTHS: Final = (27, 26, 20, 27)
 _ACTIONS: Final = 8
 _DEEPEST: Final = 6
+_TO_LABEL: Final = (
+    "To label conversations of both arms, drawn at random and blind to verdict and variant, run this cell in a running notebook, "
+    "or review.label_draw() in one of its own."
+)
 _KINDS: Final = {"apply": "applied", "stop": "stopped", "restore": "restored", "undo": "undone"}
 
 
@@ -74,6 +78,8 @@ def render(review: Review, cards: Sequence[Card], examples: Sequence[tuple[str, 
     if review.current is not None:
         parts.append(details("Current version of the prompt", _block(review.current.text)))
     parts += [paragraph(problem) for problem in review.problems]
+    if any(card.label_button for card in cards):
+        parts.append(paragraph(_TO_LABEL, soft=True))
     parts.append(
         paragraph(
             "To add notes, decide, apply or undo, run this cell in a running notebook. Nothing happens without a click.",

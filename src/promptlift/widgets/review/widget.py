@@ -10,10 +10,10 @@ import traitlets
 
 from promptlift.errors import InvalidState, PromptliftError
 from promptlift.schema.inert import one_line
-from promptlift.widgets.browser.widget import ConversationBrowser
 from promptlift.widgets.commands import explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.review import static_fallback
+from promptlift.widgets.review.blind_labelling import BlindLabelling
 from promptlift.widgets.review.cards import (
     REHEARSAL,
     Card,
@@ -27,7 +27,6 @@ from promptlift.widgets.review.cards import (
 from promptlift.widgets.review.dialogs import comparison
 from promptlift.widgets.review.examples import OUTCOMES, Examples, pair_state
 from promptlift.widgets.review.hand_made import HandMade
-from promptlift.widgets.review.labelled import plan_of
 from promptlift.widgets.review.reading import (
     CurrentVersion,
     read_after_change,
@@ -58,7 +57,7 @@ _FALLBACK_EXAMPLES: Final = ("gained", "lost")
 _STOPPABLE: Final = ("queued", "running")
 
 
-class VariantReview(HandMade):
+class VariantReview(HandMade, BlindLabelling):
     """Review the variants of an optimization, and decide.
 
     Shows one row a variant on a shared lift axis: the lift with its interval, the lift to expect, whether production
@@ -70,6 +69,9 @@ class VariantReview(HandMade):
     confirmation. Nothing changes without these clicks: running the cell again, Run All,
     papermill and nbconvert only show the review. When the prompt was changed since this review was opened,
     Apply refuses and shows both texts.
+
+    A button on the card of a tested variant has simulated conversations of both arms labelled blind, in the place of the
+    review, which is empty meanwhile and comes back with the lift as the labels correct it.
 
     The embedded service keeps notes, verdicts and actions. Without it they are kept in ``promptlift-review.json`` in the
     notebook's folder. ``lift.actions()`` lists the actions, ``lift.undo`` reverts one.
@@ -91,8 +93,8 @@ class VariantReview(HandMade):
     >>> widgets.VariantReview(lift, "opt_…")  # doctest: +SKIP
     """
 
-    _esm = front_end("js", "commands", "search", "review")
-    _css = front_end("css", "commands", "review", "search")
+    _esm = front_end("js", "commands", "search", "labelling", "review")
+    _css = front_end("css", "commands", "review", "search", "labelling")
 
     _reviews = traitlets.Dict().tag(sync=True)
     _examples = traitlets.Dict().tag(sync=True)
@@ -108,37 +110,6 @@ class VariantReview(HandMade):
         if self._review.problems:
             self._notify(" ".join(self._review.problems), "bad")
 
-    def label_draw(
-        self, n: int = 80, *, seed: int = 0, labels: Any = None, labeller: str | None = None
-    ) -> ConversationBrowser:
-        """Draw simulated conversations of both arms at random, to label them blind.
-
-        Labels correct the measured lift (``analysis.corrected_lift``); Refresh shows on the winner's card what they say.
-
-        Parameters
-        ----------
-        n
-            Conversations, half of each arm.
-        seed
-            Another number is another draw; the same one goes on with what was labelled.
-        labels
-            Where the labels are kept, as of :class:`~promptlift.widgets.ConversationBrowser`; by default by the workspace.
-        labeller
-            Who labels; by default the user of this computer.
-
-        Raises
-        ------
-        PromptliftError
-            When the conversations cannot be read, or none were held to confirm a variant.
-
-        Examples
-        --------
-        >>> review.label_draw()  # doctest: +SKIP
-        """
-        plan = plan_of(self._lift, self._id, n, seed)
-        kept = self._lift if labels is None else labels
-        return ConversationBrowser(plan, labels=kept, labeller=labeller)
-
     def _use(self, review: Review) -> None:
         """Show a review from now on; later changes of the prompt are detected against its current version."""
         self._review = review
@@ -147,7 +118,10 @@ class VariantReview(HandMade):
         self._examples_table = Examples(self._lift, self._id, review.simulations)
 
     def _handlers(self) -> Mapping[str, Callable[[Command], None]]:
+        if self._drawn is not None:
+            return self._labelling_handlers()
         return {
+            "label": lambda _: self._open_draw(),
             "apply": lambda command: self._confirm_apply(command.target),
             "stop": lambda _: self._confirm_stop_if_running(),
             "undo": lambda command: self._confirm_undo(command.target),
@@ -309,6 +283,10 @@ class VariantReview(HandMade):
             self._made = {}
             self._examples = self._first_examples()
 
+    def _empty(self) -> None:
+        self._switched = {}
+        self._view, self._reviews, self._made, self._examples = {}, {}, {}, {}
+
     def _current(self) -> CurrentVersion:
         if self._review.current is None:
             raise InvalidState("The current version of the prompt is not known; press Refresh")
@@ -426,6 +404,10 @@ class VariantReview(HandMade):
         }
 
     def _static(self) -> Markup:
+        if self._drawn is not None:
+            # What is labelled blind stays so where the review is shown again.
+            drawn: Markup = self._drawn._static()  # noqa: SLF001
+            return drawn
         return static_fallback.render(self._review, self._cards, self._fallback_examples)
 
     def _plain(self) -> str:
