@@ -17,12 +17,13 @@ import pandas as pd
 from promptlift.analysis.labels import all_columns, answers_to
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
 from promptlift.analysis.periods import grain
-from promptlift.analysis.reading import TICK, count_rows, distinct, names_of
+from promptlift.analysis.reading import TICK, count_rows, distinct, is_missing, names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from promptlift.analysis.period_counts import PeriodCounts
+
+    # A version, and the model that answers for it.
+    _Judge = tuple[int, str]
 
 __all__ = [
     "OUTCOME",
@@ -172,10 +173,10 @@ def judge_facts(table: Any) -> dict[str, Any]:
     if not _is_judged(table):
         return {}
     counted = count_rows(table, [OUTCOME, VERSION, *_analyser_of(table)])
-    return _facts(table, set(_judges(counted.frame)[1]))
+    return _facts(table, {judge for judge, _ in _judges(counted.frame, 0)})
 
 
-def _facts(table: Any, judges: set[tuple[int, str]]) -> dict[str, Any]:
+def _facts(table: Any, judges: set[_Judge]) -> dict[str, Any]:
     return {
         "judge": question_of(table),
         "judge_versions": sorted({version for version, _ in judges}),
@@ -210,11 +211,13 @@ def version_marks(result: pd.DataFrame, table: Any, found: PeriodCounts) -> dict
     times, starts = times_of(table), found.starts
     columns = [OUTCOME, VERSION, *_analyser_of(table)]
     counted = count_rows(table, columns, times=times, span=grain(found.zone, found.freq))
-    frame, judges = _judges(counted.frame)
+    frame = counted.frame
     at = started(frame, times) if counted.weight is None else frame[TICK].to_numpy(np.int64, na_value=NO_TIME)
     period = np.searchsorted(starts.as_unit("us").asi8, at, side="right") - 1
-    of_period: list[set[tuple[int, str]]] = [set() for _ in starts]
-    for place, judge in set(zip(period.tolist(), judges, strict=True)):
+    judged = _judges(frame, period)
+    judges = {judge for judge, _ in judged}
+    of_period: list[set[_Judge]] = [set() for _ in starts]
+    for judge, place in judged:
         if place >= 0:
             of_period[place].add(judge)
     names = _names(judges)
@@ -225,28 +228,34 @@ def version_marks(result: pd.DataFrame, table: Any, found: PeriodCounts) -> dict
         if here and last and here != last:
             changes.append({"at": start.isoformat(), "before": last, "after": here})
         last = here or last
-    return _facts(table, set(judges)) | {"judge_changes": changes}
+    return _facts(table, judges) | {"judge_changes": changes}
 
 
 def _analyser_of(table: Any) -> list[str]:
     return [_ANALYSER] if _ANALYSER in names_of(table) else []
 
 
-def _judges(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[tuple[int, str]]]:
-    """Return the rows with a verdict, and the version and model that gave each."""
-    frame = frame[frame[OUTCOME].notna() & frame[VERSION].notna()]
-    models = (
-        frame[_ANALYSER].fillna("").astype("str").str.partition(":")[2]
-        if _ANALYSER in frame
-        else [""] * len(frame)
+def _judges(frame: pd.DataFrame, place: Any) -> list[tuple[_Judge, int]]:
+    """Return the version and model of the verdicts in each place."""
+    analyser = frame[_ANALYSER].to_numpy(object) if _ANALYSER in frame else ""
+    rows = pd.DataFrame(
+        {"version": frame[VERSION].to_numpy(object), "analyser": analyser, "place": place}, range(len(frame))
     )
-    return frame, list(zip(frame[VERSION].astype(np.int64).tolist(), models, strict=True))
+    known = (frame[OUTCOME].notna() & frame[VERSION].notna()).to_numpy(dtype=bool)
+    found = rows[known].drop_duplicates().itertuples(index=False)
+    return [
+        (
+            (int(row.version), "" if is_missing(row.analyser) else str(row.analyser).partition(":")[2]),
+            int(row.place),
+        )
+        for row in found
+    ]
 
 
-def _names(judges: Iterable[tuple[int, str]]) -> dict[tuple[int, str], str]:
+def _names(judges: set[_Judge]) -> dict[_Judge, str]:
     """Return what each version is called, with its model where there are several."""
-    models = Counter(version for version, _ in set(judges))
+    models = Counter(version for version, _ in judges)
     return {
         (version, model): str(version) if models[version] == 1 else f"{version} ({model or 'unknown model'})"
-        for version, model in set(judges)
+        for version, model in judges
     }

@@ -36,7 +36,7 @@ class Judging(Session):
         """Return what a judge of one's own answered, one row a conversation. Offered by the embedded service and by snapshots.
 
         The table goes where a table of conversations goes: ``analysis.completion``, ``completion_trend``, ``compare``,
-        ``segments``, ``prompt_overview`` and the plots of them read ``verdict`` as the outcome, ``analysis.label_plan`` draws
+        ``segments`` and ``prompt_overview`` and the plots of the first four read ``verdict`` as the outcome, ``label_plan`` draws
         from it, labels whose ``question`` is the judge's name correct its rates, and ``analysis.judge_agreement`` compares it
         with them. Joined to a table of conversations it brings their columns: ``outcome="verdict"`` says that it counts.
 

@@ -85,16 +85,16 @@ class SnapshotLabels:
     def keep(self, given: Sequence[Row]) -> SnapshotLabels:
         """Return the labels with some kept by hand; one without a value is removed."""
         known = {label_key(row): row for row in reversed(self.by_hand)}
+        there = {label_key(row): row for row in self.of_service}
         for row in given:
             key = label_key(row)
-            before = known.pop(key, None)
+            # The chance and the draw that the service knows are those of this answer too.
+            before = known.pop(key, None) or there.pop(key, None)
             known.pop((*key[:2], _UNNAMED), None)
             kept = kept_label(before, row, None)
             if kept is not None:
                 known[key] = kept
-        asked = {label_key(row) for row in given}
-        others = [row for row in self.of_service if label_key(row) not in asked]
-        return SnapshotLabels(list(known.values())[::-1], others)
+        return SnapshotLabels(list(known.values())[::-1], list(there.values()))
 
 
 def read_labels(snapshot: Snapshot) -> SnapshotLabels:
