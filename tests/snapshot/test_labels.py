@@ -76,7 +76,7 @@ def test_a_pull_brings_the_labels_that_the_service_keeps(lift, tmp_path):
     pd.testing.assert_frame_equal(opened.labels(prompt_id=prompt), lift.labels(prompt_id=prompt))
     assert len(opened.labels(labeller="ann", draw_id="d1")) == 3
     assert opened.labels(question="sentiment").empty
-    with pytest.raises(ConfigError, match="a snapshot is only read"):
+    with pytest.raises(ConfigError, match=r"a snapshot is only read\. keep_labels"):
         opened.add_labels(said, labeller="ann")
     # What was taken back at the service is gone with the next pull.
     lift.remove_label(ids[0], "task_completed", labeller="ann")

@@ -29,6 +29,7 @@ _NOTHING: Final[dict[str, Any]] = {
     **dict.fromkeys(("rate", "rateLow", "rateHigh")),
     "weeks": [],
 }
+_KEEP_LABELS: Final = "keep_labels(…) of the opened snapshot keeps labels in it; "
 # What labels are filtered by.
 _LABELS: Final = ("conversationId", "optimizationId", "question", "labeller", "drawId")
 _SEGMENTS: Final = tuple(scheme.segment for scheme in SCHEMES.values())
@@ -63,7 +64,7 @@ class SnapshotTransport(Transport):
         if call.method != "GET":
             raise ConfigError(
                 f"{call.label} changes something at the service, and a snapshot is only read. "
-                "promptlift.connect() or promptlift.local() opens the service."
+                f"{_KEEP_LABELS if call.path == '/labels' else ''}promptlift.connect() or promptlift.local() opens the service."
             )
         found = self._found(call)
         if found is None:

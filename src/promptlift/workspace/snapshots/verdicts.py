@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from promptlift import frames
 from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.pages import list_page
+from promptlift.client.reads.paging import PAGE_ROWS
 from promptlift.client.transport import Call
 from promptlift.errors import NotFound
 from promptlift.frames.layouts import JUDGES, VERDICTS
@@ -125,10 +126,21 @@ class VerdictPull:
                 versions.append(row)
                 continue
             try:
-                versions += self._list(judge_endpoints.JUDGES_VERSIONS, row["id"])
+                versions += self._versions_of(row["id"])
             except NotFound:
                 continue  # deleted meanwhile
         return versions
+
+    def _versions_of(self, judge_id: str) -> list[Row]:
+        """Return the versions of a judge page by page: all have its id, so that they are no list of different things."""
+        call = Call.to(judge_endpoints.JUDGES_VERSIONS, self._transport.config.scheme, judge_id)
+        rows: list[Row] = []
+        while True:
+            asked = call.page(PAGE_ROWS, len(rows))
+            page = list_page(self._transport.send(asked, self._task).data, asked)
+            rows += page.rows
+            if len(page.rows) < PAGE_ROWS:
+                return rows
 
     def _count(self, version: Row) -> Counts:
         query = self._asked(version)
