@@ -66,6 +66,11 @@ _verified_lock = threading.Lock()
 _footers: OrderedDict[tuple[str, str, str], _Footer] = OrderedDict()
 _footers_lock = threading.Lock()
 _MOST_FOOTERS: Final = 512
+# Tables that were read last, while their files are the same still: notebooks read the same one cell after cell.
+_tables: OrderedDict[object, pa.Table] = OrderedDict()
+_tables_lock = threading.Lock()
+_MOST_TABLES: Final = 4
+_MOST_TABLE_BYTES: Final = 32 << 20
 
 
 def partition_folder(table: str, prompt_id: str | None, month: str | None) -> str:
@@ -137,7 +142,8 @@ class _Footer:
 def read_table(root: Location, parts: Sequence[FilePart], wanted: Wanted) -> pa.Table:
     """Read columns of part files, one or more, into a table, each file with its hash checked.
 
-    A column in which no file has a value is not read: the table has it all the same.
+    What was read a moment ago is not read again while its files are the same. A column in which no file has a value is not
+    read either: the table has it all the same.
 
     Parameters
     ----------
@@ -155,6 +161,23 @@ def read_table(root: Location, parts: Sequence[FilePart], wanted: Wanted) -> pa.
     known = [one for one in footers if one is not None]
     if len(known) < len(parts):
         return joined(read_parts(root, parts, wanted))
+    key = (str(root.place), tuple((part.path, part.sha256) for part in parts), wanted)
+    with _tables_lock:
+        if key in _tables:
+            _tables.move_to_end(key)
+            return _tables[key]
+    found = _read_known(root, parts, wanted, known)
+    if found.nbytes <= _MOST_TABLE_BYTES:
+        with _tables_lock:
+            _tables[key] = found
+            while len(_tables) > _MOST_TABLES:
+                _tables.popitem(last=False)
+    return found
+
+
+def _read_known(
+    root: Location, parts: Sequence[FilePart], wanted: Wanted, known: Sequence[_Footer]
+) -> pa.Table:
     fields = {
         name: one.schema.field(name)
         for names, one in {one.names: one for one in known}.items()
@@ -163,7 +186,7 @@ def read_table(root: Location, parts: Sequence[FilePart], wanted: Wanted) -> pa.
     empty = frozenset(fields)
     for one in known:
         empty &= one.empty | (fields.keys() - set(one.names))
-    found = joined(_read_all(root, parts, replace(wanted, without=empty), footers))
+    found = joined(_read_all(root, parts, replace(wanted, without=empty), known))
     for name in fields.keys() & empty:
         found = found.append_column(fields[name], pa.nulls(len(found), fields[name].type))
     return found

@@ -1,4 +1,4 @@
-"""Columns in which no file of a snapshot has a value: not read again, and there all the same."""
+"""Reading part files again: only what is asked for, has a value, and was not read a moment ago."""
 
 from __future__ import annotations
 
@@ -75,6 +75,20 @@ def test_columns_without_a_value_are_not_read_again(
         ["conversation_id", "cost", "topics"],
         ["conversation_id", "cost", "topics", "metadata.plan"],
     ]
+
+
+def test_what_was_read_a_moment_ago_is_not_read_again(
+    parts: tuple[LocalFolder, list[FilePart]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, files = parts
+    wanted = Wanted(frozenset(_COLUMNS))
+    known = [read_table(root, files, wanted) for _ in range(2)]
+    monkeypatch.setattr(pq.ParquetFile, "read", None)  # any read fails
+    assert read_table(root, files, wanted).equals(known[1])
+    with pytest.raises(TypeError):
+        read_table(root, files, Wanted(frozenset({"cost"})))
+    with pytest.raises(TypeError):
+        read_table(root, files[:1], wanted)
 
 
 def test_a_file_that_is_changed_after_its_footer_was_kept_is_refused(
