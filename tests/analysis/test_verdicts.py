@@ -133,7 +133,10 @@ def test_the_verdict_counts_as_task_completed_does_elsewhere(use):
     table = of_two_prompts()
     judged = as_conversations(table).assign(sentiment=None, sentiment_score=np.nan)
     result, same = USES[use](table), USES[use](judged)
-    pd.testing.assert_frame_equal(result.drop(columns="judge_versions", errors="ignore"), same)
+    own = ["judge_versions", "warnings"]
+    pd.testing.assert_frame_equal(
+        result.drop(columns=own, errors="ignore"), same.drop(columns=own, errors="ignore")
+    )
     facts = result.attrs["promptlift"]
     assert (facts["judge"], facts["judge_versions"], facts["judge_models"]) == (
         "refund",
@@ -165,6 +168,12 @@ def test_sentences_name_the_question_and_numbers_lead_to_their_conversations():
         rows = analysis.conversations_of(result, table, *mark)
         assert list(rows) == list(table)
         assert len(rows) == analysis.completion(table[table["prompt"] == "b"] if mark else table)["n"].iloc[0]
+
+
+def test_a_comparison_of_several_versions_or_models_warns():
+    warned = USES["compare"](of_two_prompts())["warnings"]
+    assert warned.str.contains("those of 2 models of the judge").all()
+    assert (USES["compare"](of_two_prompts().drop(columns="analyser"))["warnings"] == "").all()
 
 
 def test_segments_are_not_made_of_what_the_judge_says():

@@ -35,7 +35,7 @@ from promptlift.analysis.corrected import Rectifier, comparison_columns, judged_
 from promptlift.analysis.labels import LabelledRows, all_columns
 from promptlift.analysis.reading import By, one_group_column, with_provenance
 from promptlift.analysis.sentences import comparison_sentence, corrected_sentence
-from promptlift.analysis.verdicts import judge_facts, read_outcome
+from promptlift.analysis.verdicts import judge_facts, mixed_judges, read_outcome
 from promptlift.schema.insights import Insights
 from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, MIXTURE
 from promptlift.stats.intervals import check_level
@@ -153,6 +153,8 @@ def compare(
     facts["options"] = {"pair": [pair] if isinstance(pair, str) else pair and list(pair), "kind": kind}
     facts |= {} if _JUDGED.intersection((by, outcome)) else {"analyser": None}
     facts |= judge_facts(data) if outcome == "task_completed" else {}
+    if mixed := mixed_judges(facts):
+        result["warnings"] = (result["warnings"] + " " + mixed).str.strip()
     return _in_words(with_provenance(result, data, "compare", by=by, outcome=outcome, **facts))
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "judge_facts",
     "labels_for",
     "labels_of",
+    "mixed_judges",
     "question_of",
     "read_outcome",
     "version_marks",
@@ -182,6 +183,21 @@ def _facts(table: Any, judges: set[_Judge]) -> dict[str, Any]:
         "judge_versions": sorted({version for version, _ in judges}),
         "judge_models": sorted({model for _, model in judges} - {""}),
     }
+
+
+def mixed_judges(facts: dict[str, Any]) -> str:
+    """Return in words that a comparison has verdicts of several versions or models of a judge; empty where it has not."""
+    named = [
+        f"{len(facts[name])} {what}"
+        for name, what in (("judge_versions", "versions"), ("judge_models", "models"))
+        if len(facts.get(name, ())) > 1
+    ]
+    if not named:
+        return ""
+    return (
+        f"The verdicts are those of {' and '.join(named)} of the judge, which count as different judges: groups that were judged "
+        "by different ones may differ by that alone."
+    )
 
 
 def version_marks(result: pd.DataFrame, table: Any, found: PeriodCounts) -> dict[str, Any]:
