@@ -258,13 +258,10 @@ def _judges(frame: pd.DataFrame, place: Any) -> list[tuple[_Judge, int]]:
         {"version": frame[VERSION].to_numpy(object), "analyser": analyser, "place": place}, range(len(frame))
     )
     known = (frame[OUTCOME].notna() & frame[VERSION].notna()).to_numpy(dtype=bool)
-    found = rows[known].drop_duplicates().itertuples(index=False)
+    found = rows[known].drop_duplicates().to_numpy(object).tolist()
     return [
-        (
-            (int(row.version), "" if is_missing(row.analyser) else str(row.analyser).partition(":")[2]),
-            int(row.place),
-        )
-        for row in found
+        ((int(version), "" if is_missing(said) else str(said).partition(":")[2]), int(at))
+        for version, said, at in found
     ]
 
 
