@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.client.reads.optimizations import read_offered
 from promptlift.errors import NotFound, UnexpectedResponse
 from promptlift.schema import endpoints
 from promptlift.snapshot.manifest import SCHEMA_VERSION
 from promptlift.workspace.snapshots.labels import SnapshotLabels, read_labels, write_labels
-from promptlift.workspace.snapshots.verdicts import VerdictPull
+from promptlift.workspace.snapshots.verdicts import VerdictPull, read_apart
 
 if TYPE_CHECKING:
     from promptlift.client.transport import Task, Transport
@@ -73,7 +72,7 @@ class OfferedPull:
         if self._asks("labels"):
             filters = {"prompt_id": self._prompt_id}
             try:
-                read = read_offered(self._transport, endpoints.LABELS_LIST, filters=filters, task=self._task)
+                read = read_apart(self._transport, endpoints.LABELS_LIST, filters=filters, task=self._task)
             except (NotFound, UnexpectedResponse):
                 self._noted["keeps_labels"] = False
             else:

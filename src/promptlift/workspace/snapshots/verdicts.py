@@ -11,7 +11,7 @@ from promptlift import frames
 from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.pages import list_page
 from promptlift.client.reads.paging import PAGE_ROWS
-from promptlift.client.transport import Call
+from promptlift.client.transport import Call, Task
 from promptlift.errors import NotFound
 from promptlift.frames.layouts import JUDGES, VERDICTS
 from promptlift.schema import judge_endpoints
@@ -21,7 +21,8 @@ from promptlift.workspace.snapshots.rows import records_table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from promptlift.client.transport import Task, Transport
+    from promptlift.client.reads.read_list import RowsRead
+    from promptlift.client.transport import Transport
     from promptlift.schema.endpoint import Endpoint
     from promptlift.snapshot import Snapshot
     from promptlift.snapshot.writing import NextState
@@ -32,6 +33,22 @@ if TYPE_CHECKING:
 
 # Names are those that prompts have when the table is read.
 VERDICT_COLUMNS: Final = tuple(column for column in VERDICTS if column.name != "prompt")
+
+
+def read_apart(
+    transport: Transport,
+    endpoint: Endpoint[Any],
+    identifier: str | None = None,
+    *,
+    filters: Row | None = None,
+    task: Task,
+) -> RowsRead:
+    """Read a list that may not be there: an answer that says so ends this read, and not the task with what follows."""
+    own = Task(policy=task.policy)
+    try:
+        return read_offered(transport, endpoint, identifier, filters=filters, task=own)
+    finally:
+        task.requests += own.requests
 
 
 class VerdictPull:
@@ -162,7 +179,7 @@ class VerdictPull:
     def _list(
         self, endpoint: Endpoint[Any], judge_id: str | None = None, filters: Row | None = None
     ) -> list[Row]:
-        return read_offered(self._transport, endpoint, judge_id, filters=filters, task=self._task).rows
+        return read_apart(self._transport, endpoint, judge_id, filters=filters, task=self._task).rows
 
 
 def _table(judge_id: str, rows: list[Row]) -> pa.Table:
