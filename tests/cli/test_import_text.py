@@ -198,7 +198,7 @@ def test_one_text_is_not_given_to_several_prompts(imported, lift, name):
 
 def variants_of(lift, prompt_id):
     """Trigger an optimization and stop it when its variants are written."""
-    begun = lift.optimize(prompt_id, variants=3, seed=1, wait=False)
+    begun = lift.optimize(prompt_id, variants=3, seed=1, search="off", wait=False)
     wait_until(lambda: len(lift.variants(begun.id)) == 4, what="the variants are written")
     variants = lift.variants(begun.id)
     with suppress(InvalidState):  # a rehearsal may be at its end already

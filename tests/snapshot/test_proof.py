@@ -19,7 +19,7 @@ import promptlift
 from promptlift.errors import SnapshotDamaged, SnapshotError
 from promptlift.file_lock import is_held
 from promptlift.snapshot import Snapshot, verify
-from promptlift.snapshot.manifest import SCHEMA_VERSION
+from promptlift.snapshot.manifest import MANIFEST_NAME, SCHEMA_VERSION
 from support.foreign_service import ForeignService
 from support.pulled import LISTED, assert_same, workspace
 from support.service_process import wait_until
@@ -181,6 +181,17 @@ def test_readers_see_whole_states_while_a_writer_goes_on(tmp_path):
 def pull(address, folder):
     """Pull in a process of its own."""
     workspace(SimpleNamespace(base_url=address)).pull(folder)
+
+
+def test_what_a_killed_writer_left_of_the_manifest_is_removed(tmp_path):
+    with ForeignService(honours=LISTED) as service:
+        service.fill(3)
+        workspace(service).pull(tmp_path)
+        left = tmp_path / f".{MANIFEST_NAME}.2ac00a1b.part"
+        left.write_bytes(b"{")
+        workspace(service).pull(tmp_path)
+    assert not left.exists()
+    assert verify(tmp_path) == {}
 
 
 def reached(place, last):

@@ -40,6 +40,9 @@ class Location(Protocol):
     def write(self, path: str, data: bytes) -> None:
         """Write a whole file: readers see all of it or what was there before."""
 
+    def remove_unfinished(self, path: str) -> None:
+        """Remove what writers that were killed left of a file."""
+
     def exists(self, path: str) -> bool:
         """Whether a file, or a folder with files, is there."""
 
@@ -83,6 +86,12 @@ class LocalFolder:
         target = self.place / path
         target.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(target, data)
+
+    def remove_unfinished(self, path: str) -> None:
+        """Remove the files under other names."""
+        target = self.place / path
+        for one in target.parent.glob(f".{target.name}.*.part"):
+            one.unlink(missing_ok=True)
 
     def exists(self, path: str) -> bool:
         """Whether a file or folder is there."""
@@ -170,6 +179,9 @@ class RemoteFolder:
         except FileExistsError:
             return False
         return True
+
+    def remove_unfinished(self, path: str) -> None:
+        """Remove nothing: an object is put whole or not at all."""
 
     def exists(self, path: str) -> bool:
         """Whether an object, or one below, is there."""

@@ -156,6 +156,7 @@ class Manifest:
 
 def save_manifest(location: Location, manifest: Manifest) -> None:
     """Write the manifest, which makes its state visible at once."""
+    location.remove_unfinished(MANIFEST_NAME)
     location.write(MANIFEST_NAME, _written(manifest))
 
 

@@ -215,6 +215,12 @@ ANYTHING = st.recursive(
 )
 
 
+def test_a_call_with_a_number_beyond_64_bits_is_kept():
+    said = {"role": "assistant", "tool_calls": [{"function": {"name": "pay", "arguments": {"cents": 2**70}}}]}
+    call = read(span(1, NEW, events=[("gen_ai.choice", {"message": said})]))
+    assert str(2**70) in call.output[0].text
+
+
 @settings(deadline=None)
 @given(ANYTHING, ANYTHING)
 def test_whatever_is_in_messages_becomes_turns_of_text(asked, answered):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
@@ -180,7 +181,10 @@ def _call(call: Any) -> SpanTurn:
 
 
 def _json(value: Any) -> str:
-    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # a whole number beyond 64 bits, or half of a surrogate pair
+        return json.dumps(value, default=str)
 
 
 def _text(part: Any) -> str:

@@ -37,8 +37,9 @@ def page(
     """
     with_insights, with_content = query.include_insights, query.include_content
     since = None if query.updated_since is None else clock.from_datetime(query.updated_since)
+    horizon = None if since is None else changes.horizon(database)
     with database.read() as connection:
-        as_of = {} if since is None else _as_of(connection, caller)
+        as_of = {} if since is None else _as_of(connection, caller, horizon)
         if since is not None and with_insights:
             since = None if changes.all_insights_since(connection, caller.account_id, since) else since
         rows, total = conversations.page(
@@ -64,8 +65,9 @@ def page(
 def deleted(database: Database, caller: Caller, query: DeletedConversationsQuery) -> dict[str, Any]:
     """Return one page of the conversations that are no longer there, the last deleted first."""
     since = query.deleted_since
+    horizon = None if since is None else changes.horizon(database)
     with database.read() as connection:
-        as_of = {} if since is None else _as_of(connection, caller)
+        as_of = {} if since is None else _as_of(connection, caller, horizon)
         rows, total = changes.deleted(
             connection,
             caller.account_id,
@@ -89,10 +91,10 @@ def deleted(database: Database, caller: Caller, query: DeletedConversationsQuery
     }
 
 
-def _as_of(connection: Connection, caller: Caller) -> dict[str, str]:
+def _as_of(connection: Connection, caller: Caller, horizon: int | None) -> dict[str, str]:
     """Return what a client asks with next, so that it misses no change."""
     # unspecified: how to ask for what is new. A time of ours, in answers to a client that asks for it.
-    return {"asOf": clock.iso(changes.as_of(connection, caller.account_id))}
+    return {"asOf": clock.iso(changes.as_of(connection, caller.account_id, horizon))}
 
 
 def _exclusions(connection: Connection, caller: Caller) -> Exclusions:

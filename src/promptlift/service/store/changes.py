@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
 # A transaction that writes conversations takes far less. Only where one ends while it is looked for.
@@ -37,6 +38,11 @@ _IN_PROGRESS = text(
     "floor(extract(epoch FROM clock_timestamp()) * 1000) "
     "FROM pg_snapshot_xip(pg_current_snapshot()) AS x LEFT JOIN pg_stat_activity AS a ON a.backend_xid = x::xid"
 )
+# The start of the oldest transaction that writes now, in any session that we may see, and when this was asked.
+_WRITING = text(
+    "SELECT floor(extract(epoch FROM min(xact_start)) * 1000), floor(extract(epoch FROM statement_timestamp()) * 1000) "
+    "FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND datname = current_database()"
+)
 
 
 def stamp(connection: Connection, account_ids: Iterable[str]) -> int:
@@ -49,11 +55,32 @@ def stamp(connection: Connection, account_ids: Iterable[str]) -> int:
     return max(now, *(_newest(connection, one) + 1 for one in sorted(set(account_ids))))
 
 
-def as_of(connection: Connection, account_id: str) -> int:
-    """Return the time that nothing is stamped below which the caller's view of the database does not have."""
+def horizon(database: Database) -> int | None:
+    """Return a time that no transaction stamps below which a view does not have that begins after this; for :func:`as_of`.
+
+    A view of PostgreSQL does not name the transactions in progress that are younger than the last one that ended, so they
+    are looked for before it begins: who ends in between is in it, and who begins in between reads a later clock. ``None`` on
+    SQLite, which has one writer after the other.
+    """
+    if database.is_sqlite:
+        return None
+    with database.read() as connection:
+        oldest, asked = connection.execute(_WRITING).one()
+    return int(asked if oldest is None else min(oldest, asked))
+
+
+def as_of(connection: Connection, account_id: str, horizon: int | None) -> int:
+    """Return the time that nothing is stamped below which the caller's view of the database does not have.
+
+    Parameters
+    ----------
+    horizon
+        What :func:`horizon` returned before the view began.
+    """
     after_newest = _newest(connection, account_id) + 1
-    if connection.dialect.name == "sqlite":  # one writer after the other
+    if horizon is None:
         return after_newest
+    after_newest = min(after_newest, horizon)
     count, found, oldest, now = connection.execute(_IN_PROGRESS).one()
     if count > found:  # it ended while it was looked for, or belongs to a session that we must not see
         return min(after_newest, int(now) - _LONGEST)
