@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from promptlift import analysis
+from support.engines import ENGINES
 
 START = pd.Timestamp("2026-10-01", tz="UTC")
 
@@ -77,9 +78,144 @@ def test_days_with_verdicts_of_both_versions_say_so_in_every_group():
     assert trend.attrs["promptlift"]["judge_changes"] == []
 
 
+def by_models(count=400):
+    """Verdicts of one version, for which another model answers from the eleventh day on."""
+    table = verdicts(count)
+    later = table["started_at"] >= START + pd.Timedelta(days=10)
+    return table.assign(analyser=np.where(later, "llm:large", "llm:small"))
+
+
+def test_a_change_of_the_model_within_a_version_is_marked_like_one_of_the_version():
+    table = by_models()
+    trend = analysis.completion_trend(table, freq="D")
+    assert list(trend["judge_versions"]) == ["1 (small)"] * 10 + ["1 (large)"] * 10
+    facts = trend.attrs["promptlift"]
+    assert facts["judge_changes"] == [
+        {"at": "2026-10-11T00:00:00+00:00", "before": "1 (small)", "after": "1 (large)"}
+    ]
+    assert (facts["judge_versions"], facts["judge_models"], facts["trends"]) == ([1], ["large", "small"], [])
+    weeks = analysis.completion_trend(table, freq="W")
+    assert "1 (large)+1 (small)" in set(weeks["judge_versions"])
+    # One model in all is not said of every period.
+    one = analysis.completion_trend(table.assign(analyser="llm:small"), freq="D")
+    assert set(one["judge_versions"]) == {"1"}
+    assert one.attrs["promptlift"]["judge_models"] == ["small"]
+    assert one.attrs["promptlift"]["judge_changes"] == []
+
+
+def test_only_the_version_that_several_models_answered_for_has_them_in_its_name():
+    both = pd.concat([by_models(), verdicts(version=2, seed=2).assign(analyser="llm:large")])
+    trend = analysis.completion_trend(both, freq="MS")
+    assert list(trend["judge_versions"]) == ["1 (large)+1 (small)+2"]
+
+
+USES = {
+    "completion": lambda table: analysis.completion(table, by="prompt"),
+    "completion_trend": lambda table: analysis.completion_trend(table, by="prompt", freq="D"),
+    "compare": lambda table: analysis.compare(table, by="prompt", control="a"),
+    "segments": lambda table: analysis.segments(table, by=["prompt", "hour"]),
+    "prompt_overview": lambda table: analysis.prompt_overview(table, by="prompt"),
+}
+
+
+def of_two_prompts(count=600):
+    """Verdicts of two prompts, some of conversations in progress, some missing."""
+    table = by_models(count)
+    table["prompt"] = np.where(np.arange(count) % 3 == 0, "a", "b")
+    table["status"] = np.where(np.arange(count) % 17 == 0, "in_progress", "completed")
+    table.loc[table.index % 13 == 0, "verdict"] = pd.NA
+    table["created_at"] = table["started_at"]
+    return table
+
+
+@pytest.mark.parametrize("use", USES)
+def test_the_verdict_counts_as_task_completed_does_elsewhere(use):
+    table = of_two_prompts()
+    judged = as_conversations(table).assign(sentiment=None, sentiment_score=np.nan)
+    result, same = USES[use](table), USES[use](judged)
+    own = ["judge_versions", "warnings"]
+    pd.testing.assert_frame_equal(
+        result.drop(columns=own, errors="ignore"), same.drop(columns=own, errors="ignore")
+    )
+    facts = result.attrs["promptlift"]
+    assert (facts["judge"], facts["judge_versions"], facts["judge_models"]) == (
+        "refund",
+        [1],
+        ["large", "small"],
+    )
+    assert "judge" not in same.attrs["promptlift"]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("use", USES)
+def test_every_engine_reads_the_verdict_as_the_outcome(engines, engine, use):
+    table = of_two_prompts().drop(columns="truth")
+    result, expected = USES[use](engines.table(table, engine)), USES[use](table)
+    pd.testing.assert_frame_equal(result, expected, check_dtype=False, check_categorical=False)
+    facts, wanted = (one.attrs["promptlift"] for one in (result, expected))
+    for name in ("judge", "judge_versions", "judge_models", "judge_changes", "sentences", "outcome"):
+        assert facts.get(name) == wanted.get(name)
+
+
+def test_sentences_name_the_question_and_numbers_lead_to_their_conversations():
+    table = of_two_prompts()
+    table.loc[table["prompt"] == "b", "verdict"] = True
+    compared = analysis.compare(table, by="prompt", control="a")
+    assert "b has refund" in compared.attrs["promptlift"]["sentences"][0]
+    found = analysis.segments(table, by="prompt")
+    assert "prompt b has refund" in " ".join(found.attrs["promptlift"]["sentences"])
+    for result, mark in ((compared, ["b"]), (found, ["prompt", "b"]), (analysis.completion(table), [])):
+        rows = analysis.conversations_of(result, table, *mark)
+        assert list(rows) == list(table)
+        assert len(rows) == analysis.completion(table[table["prompt"] == "b"] if mark else table)["n"].iloc[0]
+
+
+def test_a_comparison_of_several_versions_or_models_warns():
+    warned = USES["compare"](of_two_prompts())["warnings"]
+    assert warned.str.contains("those of 2 models of the judge").all()
+    alone = USES["compare"](of_two_prompts().drop(columns="analyser"))["warnings"]
+    assert not alone.str.contains("of the judge").any()
+
+
+def test_segments_are_not_made_of_what_the_judge_says():
+    table = of_two_prompts().assign(reason="Because.", problem=None)
+    assert set(analysis.segments(table)["column"]) <= {"prompt", "hour", "truth"}
+
+
+@pytest.mark.parametrize("use", ["compare", "segments", "prompt_overview"])
+def test_labels_of_the_judges_question_correct_what_is_made_of_its_verdicts(use):
+    table = of_two_prompts(4_000)
+    labels = labels_for(table, analysis.label_plan(table, by="prompt", n=300))
+    calls = {
+        "compare": lambda: analysis.compare(table, by="prompt", control="a", labels=labels),
+        "segments": lambda: analysis.segments(table, by="prompt", labels=labels),
+        "prompt_overview": lambda: analysis.prompt_overview(table, by="prompt", labels=labels),
+    }
+    result = calls[use]()
+    assert (result["n_labels"] > 50).all()
+    assert (result["not_corrected"] == "").all()
+    assert result.attrs["promptlift"]["corrected"]["question"] == "refund"
+
+
+def test_verdicts_joined_to_conversations_count_where_they_are_asked_for():
+    table = of_two_prompts()
+    joined = table.assign(task_completed=pd.array(table["truth"], dtype="boolean"), sentiment="neutral")
+    for name, use in (("compare", analysis.compare), ("segments", analysis.segments)):
+        asked = use(joined, by="prompt", outcome="verdict")
+        pd.testing.assert_frame_equal(asked, use(table, by="prompt"), obj=name)
+        assert asked.attrs["promptlift"]["judge"] == "refund"
+        assert "judge" not in use(joined, by="prompt").attrs["promptlift"]
+    # Labels of the judge's question say nothing of task_completed.
+    labels = labels_for(table, analysis.label_plan(table, n=200))
+    row = analysis.completion(joined, labels=labels).iloc[0]
+    assert row["rate"] == analysis.completion(joined.drop(columns=["judge", "verdict"]))["rate"].iloc[0]
+    assert "answer refund, not task_completed" in row["not_corrected"]
+    assert analysis.label_plan(joined, n=50)["question"].unique().tolist() == ["task_completed"]
+
+
 def test_verdicts_of_two_judges_are_never_one_rate():
     both = pd.concat([verdicts(), verdicts(judge="kind")])
-    for use in (analysis.completion, analysis.completion_trend, analysis.label_plan):
+    for use in (analysis.label_plan, *USES.values()):
         with pytest.raises(ValueError, match="2 judges, kind, refund"):
             use(both)
 

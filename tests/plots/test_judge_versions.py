@@ -48,3 +48,22 @@ def test_one_version_needs_no_mark():
 def test_versions_that_are_mixed_everywhere_say_so():
     both = pd.concat([verdicts([1] * 4), verdicts([2] * 4)])
     assert "mixed in every period" in " ".join(words(plots.completion_trend(both, freq="D")))
+
+
+def test_a_dashed_line_stands_where_another_model_answers():
+    table = verdicts([1] * 10)
+    table["analyser"] = ["llm:small"] * 15 + ["llm:<i>large</i>"] * 15
+    ax = plots.completion_trend(table, freq="D")
+    assert len(marks(ax)) == 1
+    assert "v1 (small)\n→ v1 (<i>large</i>)" in [text.get_text() for text in ax.texts]
+    said = " ".join(" ".join(words(ax)).split())
+    assert "version 1, by <i>large</i> and small. Dashed: another model begins" in said
+
+
+def test_a_comparison_of_verdicts_says_whose_they_are():
+    table = pd.concat([verdicts([1] * 10), verdicts([2] * 10)], ignore_index=True)
+    table["prompt"] = ["a", "b"] * (len(table) // 2)
+    for ax in (plots.compare(table, by="prompt"), plots.segments(table, by="prompt", smallest=2)):
+        said = " ".join(" ".join(words(ax)).split())
+        assert "refund" in ax.get_xlabel()
+        assert "versions 1 and 2. Their verdicts are mixed here" in said

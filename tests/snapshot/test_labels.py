@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import promptlift
 from promptlift import analysis, widgets
-from promptlift.errors import ConfigError, FrameError
+from promptlift.analysis.reading import collect, names_of
+from promptlift.errors import ConfigError, FrameError, SnapshotError
+from promptlift.snapshot import Snapshot
+from promptlift.snapshot.manifest import save_manifest
+from promptlift.snapshot.part_files import partition_folder, write_part
+from promptlift.workspace.snapshots.known import KnownConversations
+from promptlift.workspace.snapshots.labels import read_labels
 from support.foreign_service import ForeignService
 from support.pulled import LISTED, workspace
 
@@ -68,9 +78,176 @@ def test_a_pull_brings_the_labels_that_the_service_keeps(lift, tmp_path):
     pd.testing.assert_frame_equal(opened.labels(prompt_id=prompt), lift.labels(prompt_id=prompt))
     assert len(opened.labels(labeller="ann", draw_id="d1")) == 3
     assert opened.labels(question="sentiment").empty
-    with pytest.raises(ConfigError, match="a snapshot is only read"):
+    with pytest.raises(ConfigError, match=r"a snapshot is only read\. keep_labels"):
         opened.add_labels(said, labeller="ann")
     # What was taken back at the service is gone with the next pull.
     lift.remove_label(ids[0], "task_completed", labeller="ann")
     lift.pull(tmp_path / "s", prompt_id=prompt)
     assert len(promptlift.open_snapshot(tmp_path / "s").labels()) == 2
+
+
+@pytest.fixture
+def labelled(lift, tmp_path):
+    """A prompt's id, its six conversations, and the folder of its snapshot; ann has labelled the first three."""
+    prompt = lift.client.prompts.create(name=f"P {tmp_path.name}", content="c", llm_model="gpt-4o-mini").id
+    lift.log([{"content": f"User: hi {n}\nAssistant: ok"} for n in range(6)], prompt_id=prompt)
+    ids = sorted(lift.conversations(prompt)["conversation_id"])
+    said = pd.DataFrame({"conversation_id": ids[:3], "question": "task_completed", "value": "yes"})
+    lift.add_labels(said.assign(chance=0.5, draw_id="d1"), labeller="ann")
+    lift.pull(tmp_path / "s", prompt_id=prompt)
+    return prompt, ids, tmp_path / "s"
+
+
+def answers(labels):
+    """Answers by conversation, question and labeller."""
+    return {
+        (row.conversation_id, row.question, row.labeller): row.value for row in labels.itertuples(index=False)
+    }
+
+
+def test_one_table_has_what_the_service_keeps_and_what_was_kept_by_hand(lift, labelled):
+    prompt, ids, folder = labelled
+    opened = promptlift.open_snapshot(folder)
+    said = pd.DataFrame({"conversation_id": ids[2:5], "question": "polite?", "value": ["yes", "no", "yes"]})
+    opened.keep_labels(said.assign(draw_id="d2"), labeller="ben", chance=0.25)
+    opened.keep_labels(pd.DataFrame({"conversation_id": ids[:1], "task_completed": [False]}), labeller="ann")
+    by_hand = {
+        (ids[2], "polite?", "ben"): "yes", (ids[3], "polite?", "ben"): "no", (ids[4], "polite?", "ben"): "yes",
+        (ids[0], "task_completed", "ann"): "no",
+    }  # fmt: skip
+    everything = {(one, "task_completed", "ann"): "yes" for one in ids[1:3]} | by_hand
+    table = opened.labels()
+    assert answers(table) == everything
+    assert table.dtypes.equals(lift.labels(prompt_id=prompt).dtypes)
+    ben = opened.labels(labeller="ben", draw_id="d2")
+    assert (list(ben["chance"]), set(ben["prompt_id"])) == ([0.25] * 3, {prompt})
+    assert list(opened.kept_labels()["conversation_id"]) == [ids[0], *ids[2:5]]
+    # The chance and the draw that the service knows stay where the table says nothing of them.
+    of_ann = table[(table["labeller"] == "ann") & (table["value"] == "no")]
+    assert (list(of_ann["chance"]), list(of_ann["draw_id"])) == ([0.5], ["d1"])
+    # The service goes on: one is taken back there, one is new; what was kept by hand stays, also against the service.
+    lift.remove_label(ids[1], "task_completed", labeller="ann")
+    lift.add_labels(said.assign(question="task_completed").tail(1), labeller="ann")
+    lift.pull(folder, prompt_id=prompt)
+    del everything[(ids[1], "task_completed", "ann")]
+    everything[(ids[4], "task_completed", "ann")] = "yes"
+    again = promptlift.open_snapshot(folder)
+    assert answers(again.labels()) == everything
+    assert again.snapshot.verify() == {}
+    # An empty answer takes back what was said; the next pull has the service's again.
+    again.keep_labels(pd.DataFrame({"conversation_id": ids[:1], "task_completed": [None]}), labeller="ann")
+    assert (ids[0], "task_completed", "ann") not in answers(again.labels())
+    lift.pull(folder, prompt_id=prompt)
+    assert answers(promptlift.open_snapshot(folder).labels())[(ids[0], "task_completed", "ann")] == "yes"
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_an_engine_reads_the_table_of_labels(labelled, engine):
+    pytest.importorskip(engine, reason=f"the extra {engine} is not installed")
+    _, ids, folder = labelled
+    opened = promptlift.open_snapshot(folder)
+    said = pd.DataFrame({"conversation_id": ids[:2], "task_completed": [True, False]})
+    opened.keep_labels(said, labeller="ben")
+    scanned = opened.snapshot.scan("labels", engine=engine)
+    scanned = collect(scanned, names_of(scanned))
+    assert answers(scanned) == answers(opened.labels())
+    assert scanned["kept"].value_counts().to_dict() == {"service": 3, "snapshot": 2}
+
+
+def test_labels_kept_by_hand_correct_rates(labelled):
+    _, _, folder = labelled
+    opened = promptlift.open_snapshot(folder)
+    table = opened.conversations().assign(task_completed=pd.array([True, False] * 3, dtype="boolean"))
+    plan = analysis.label_plan(table, n=6)
+    opened.keep_labels(plan.assign(value="yes"), labeller="ben")
+    row = analysis.completion(table, labels=opened.labels(labeller="ben")).iloc[0]
+    assert row["n_labels"] == 6
+
+
+def as_an_older_promptlift_wrote_it(folder, wide):
+    """Write the labels of a snapshot as layout 1 had them: kept by hand by conversation, and the service's apart."""
+    snapshot = Snapshot(folder)
+    location, known = snapshot.location, KnownConversations(snapshot)
+    labels = snapshot.read("labels")
+    of_service = labels.filter(pc.equal(labels["kept"], "service")).drop_columns("kept")
+    files = [one for one in snapshot.manifest.files if one.table != "labels"]
+    files.append(write_part(location, "answers", 1, of_service))
+    for number, row in enumerate(wide):
+        place = known.place_of(row["conversation_id"])
+        # Each file had the columns that its labels had, always of the same types.
+        types = {"task_completed": pa.bool_(), "labelled_at": pa.timestamp("us", "UTC")}
+        named = row | {"prompt_id": place[0]}
+        table = pa.table(
+            {name: pa.array([cell], types.get(name, pa.string())) for name, cell in named.items()}
+        )
+        files.append(write_part(location, partition_folder("labels", *place), number, table))
+    older = replace(
+        snapshot.manifest,
+        schema_version=1,
+        files=tuple(sorted(files, key=lambda one: one.path)),
+        state=snapshot.manifest.state | {"keeps_labels": False},
+    )
+    save_manifest(location, older)
+
+
+@pytest.fixture
+def older(labelled):
+    _, ids, folder = labelled
+    at = pd.Timestamp("2026-10-01", tz="UTC").to_pydatetime()
+    wide = [
+        {"conversation_id": ids[0], "task_completed": False, "sentiment": "negative", "labelled_at": at},
+        {"conversation_id": ids[5], "task_completed": True, "mood": "calm", "labelled_at": None},
+    ]
+    as_an_older_promptlift_wrote_it(folder, wide)
+    return labelled
+
+
+def test_a_snapshot_of_an_older_promptlift_is_read_as_it_is(older):
+    _, ids, folder = older
+    opened = promptlift.open_snapshot(folder)
+    assert opened.snapshot.manifest.schema_version == 1
+    before = {(one, "task_completed", "ann"): "yes" for one in ids[:3]} | {
+        (ids[0], "task_completed", "unnamed"): "no", (ids[0], "sentiment", "unnamed"): "negative",
+        (ids[5], "task_completed", "unnamed"): "yes", (ids[5], "mood", "unnamed"): "calm",
+    }  # fmt: skip
+    assert answers(opened.labels()) == before
+    kept = opened.kept_labels().set_index("conversation_id")
+    assert (kept.loc[ids[0], "sentiment"], kept.loc[ids[5], "mood"]) == ("negative", "calm")
+    assert list(kept["task_completed"]) == [False, True]
+    assert kept["labelled_at"].notna().tolist() == [True, False]
+    for read in (lambda: opened.snapshot.scan("labels"), lambda: opened.snapshot.files("labels")):
+        with pytest.raises(SnapshotError, match=r"older promptlift.*lift\.pull"):
+            read()
+    assert opened.snapshot.verify() == {}
+
+
+@pytest.mark.parametrize("how", ["pull", "keep_labels"])
+def test_a_snapshot_of_an_older_promptlift_is_written_anew_with_the_next_change(lift, older, how):
+    prompt, ids, folder = older
+    opened, reader = promptlift.open_snapshot(folder), Snapshot(folder)
+    before = answers(opened.labels())
+    count = len(before)
+    if how == "pull":
+        lift.add_labels(pd.DataFrame({"conversation_id": ids[4:5], "task_completed": [True]}), labeller="ann")
+        lift.pull(folder, prompt_id=prompt)
+        # The older one had noted that the service keeps no labels, as an export did; it is asked again.
+        before[(ids[4], "task_completed", "ann")] = "yes"
+    else:
+        # Whoever answers replaces what was said by nobody knows whom.
+        opened.keep_labels(
+            pd.DataFrame({"conversation_id": ids[:1], "task_completed": [True]}), labeller="ben"
+        )
+        del before[(ids[0], "task_completed", "unnamed")]
+        before[(ids[0], "task_completed", "ben")] = "yes"
+    again = promptlift.open_snapshot(folder)
+    manifest = again.snapshot.manifest
+    assert (manifest.schema_version, "answers" in manifest.rows()) == (2, False)
+    assert {one.partition for one in manifest.of_table("labels")} == {"labels"}
+    assert answers(again.labels()) == before
+    assert again.snapshot.verify() == {}
+    # The files of the older layout stay for those who still read them, until the next change.
+    assert len(read_labels(reader).rows) == count
+    assert reader.manifest.schema_version == 1
+    again.keep_labels(pd.DataFrame({"conversation_id": ids[3:4], "task_completed": [True]}), labeller="ben")
+    assert not (folder / "answers").exists()
+    assert [one.name for one in (folder / "labels").iterdir() if one.is_dir()] == []

@@ -19,7 +19,7 @@ import promptlift
 from promptlift.errors import SnapshotDamaged, SnapshotError
 from promptlift.file_lock import is_held
 from promptlift.snapshot import Snapshot, verify
-from promptlift.snapshot.manifest import MANIFEST_NAME
+from promptlift.snapshot.manifest import MANIFEST_NAME, SCHEMA_VERSION
 from support.foreign_service import ForeignService
 from support.pulled import LISTED, assert_same, workspace
 from support.service_process import wait_until
@@ -118,7 +118,9 @@ def test_another_layout_is_refused_with_what_to_do(snapshot):
     path = snapshot.folder / "manifest.json"
     text = path.read_text()
     for version, says in ((99, "Upgrade promptlift"), (0, "Pull into another folder")):
-        body = text.replace('"schema_version": 1', f'"schema_version": {version}').rpartition(",\n")[0]
+        written = f'"schema_version": {SCHEMA_VERSION}'
+        assert written in text
+        body = text.replace(written, f'"schema_version": {version}').rpartition(",\n")[0]
         own = hashlib.sha256(body.encode()).hexdigest()
         path.write_text(f'{body},\n "manifest_sha256": "{own}"\n}}\n')
         with pytest.raises(SnapshotError, match=says):

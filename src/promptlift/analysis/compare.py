@@ -35,6 +35,7 @@ from promptlift.analysis.corrected import Rectifier, comparison_columns, judged_
 from promptlift.analysis.labels import LabelledRows, all_columns
 from promptlift.analysis.reading import By, one_group_column, with_provenance
 from promptlift.analysis.sentences import comparison_sentence, corrected_sentence
+from promptlift.analysis.verdicts import judge_facts, mixed_judges, read_outcome
 from promptlift.schema.insights import Insights
 from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, MIXTURE
 from promptlift.stats.intervals import check_level
@@ -84,13 +85,15 @@ def compare(
     Parameters
     ----------
     data
-        Any table that narwhals accepts, one row a trial.
+        Any table that narwhals accepts, one row a trial; or verdicts of a judge of your own (``lift.verdicts``), whose
+        outcome is the verdict.
     by
         Column of the variant, or a list of columns that make one. Rows without one are left out and counted in ``attrs``.
     pair
         Column of the item (task, question, persona), or all columns that make one, such as ``["persona", "scenario"]``.
     outcome
         Column of true and false (or 0 and 1), numbers, or labels. Conversations in progress have no ``task_completed``.
+        ``"verdict"`` is that of a judge where the table has both.
     control
         The variant to compare with; by default one called control, original or baseline, else the largest.
     level
@@ -135,6 +138,7 @@ def compare(
     """
     _check_arguments(confidence_mode, repeats, pair, rectifier)
     level = check_level(level)
+    data, outcome = read_outcome(data, outcome)
     data, by = one_group_column(data, by)
     if labels is not None:
         data = all_columns(data)
@@ -148,6 +152,9 @@ def compare(
         result = pd.concat([result, columns], axis=1)
     facts["options"] = {"pair": [pair] if isinstance(pair, str) else pair and list(pair), "kind": kind}
     facts |= {} if _JUDGED.intersection((by, outcome)) else {"analyser": None}
+    facts |= judge_facts(data) if outcome == "task_completed" else {}
+    if mixed := mixed_judges(facts):
+        result["warnings"] = (result["warnings"] + " " + mixed).str.strip()
     return _in_words(with_provenance(result, data, "compare", by=by, outcome=outcome, **facts))
 
 

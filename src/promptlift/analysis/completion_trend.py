@@ -79,8 +79,9 @@ def completion_trend(
         points, 95 %), ``p_holm`` (adjusted over the groups) and ``is_trend``, whether it may be called one; where
         it may, ``jump_at`` is the day on which the rate most likely jumped, if it did (``jump_p`` below 0.05), with
         ``rate_before`` and ``rate_after`` it. A slope and a jump describe the same change in two ways.
-        Of verdicts, ``judge_versions`` says which versions of the judge a period has, and the attributes have
-        ``judge_changes``; nothing is said of a trend over several versions, which are several judges.
+        Of verdicts, ``judge_versions`` says which versions of the judge a period has, with the model where a version has
+        answers of several, and the attributes have ``judge_changes``; nothing is said of a trend over several versions or
+        models, which are several judges.
 
     Raises
     ------
@@ -114,10 +115,11 @@ def _has_few_weeks(found: PeriodCounts) -> bool:
 
 
 def _mark_versions(result: pd.DataFrame, conversations: Any, found: PeriodCounts) -> None:
-    """Write the versions of a judge into the attributes; several versions are several judges and have no trend."""
+    """Write the versions of a judge into the attributes; several versions or models are several judges and have no trend."""
     facts = facts_of(result)
-    facts |= version_marks(result, conversations, found.starts)
-    if len(facts.get("judge_versions", ())) > 1 and "trends" in facts:
+    facts |= version_marks(result, conversations, found)
+    several = max(len(facts.get(name, ())) for name in ("judge_versions", "judge_models")) > 1
+    if several and "trends" in facts:
         facts["trends"] = []
 
 

@@ -32,6 +32,7 @@ from promptlift.analysis.segment_rows import judged_outcomes
 from promptlift.analysis.segments import splits_of
 from promptlift.analysis.sentiments import sentiment_codes
 from promptlift.analysis.spans import Span, instant
+from promptlift.analysis.verdicts import VERDICT, read_outcome
 from promptlift.schema.insights import SENTIMENTS
 
 if TYPE_CHECKING:
@@ -124,11 +125,12 @@ def conversations_of(table: pd.DataFrame, conversations: Any, *mark: Any, mentio
             "second is the conversations themselves."
         )
     named = _named(table, mark)
+    read = read_outcome(conversations, VERDICT)[0] if "judge" in facts else conversations
     if isinstance(conversations, pd.DataFrame):
-        return conversations[rows_of(_Asked(table, facts, conversations, named, mentions))]
+        return conversations[rows_of(_Asked(table, facts, read, named, mentions))]
     # Engines keep no order of rows, so the rows are found again by their ids.
     require(conversations, ["conversation_id"])
-    frame = collect(conversations, _needed(facts, named, names_of(conversations)))
+    frame = collect(read, _needed(facts, named, names_of(read)))
     if mentions is not None:
         check_engines(conversations, mentions, "mentions")
         wanted = ("conversation_id", *LABELS.values(), "severity")

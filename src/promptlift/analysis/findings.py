@@ -22,6 +22,7 @@ from promptlift.analysis.wording import (
     known,
     name_in_title,
     names_in_title,
+    outcome_name,
     percent,
     points,
     signed_figures,
@@ -264,7 +265,7 @@ def _verdict_in_words(
     row: Any, column: str, verdict: str, names: tuple[str, str], facts: Mapping[str, Any]
 ) -> str:
     one, other = names
-    outcome = str(facts["outcome"]).replace("_", " ")
+    outcome = outcome_name(facts).replace("_", " ")
     value, low, high = _ends(row, column)
     up = verdict == "winner"
     if facts["kind"] == "label" or not known(value):
@@ -283,7 +284,7 @@ def _verdict_in_words(
     way = "higher" if up else "lower"
     if facts["kind"] == "score":
         return f"{one}: mean {name_in_title(outcome, 30)} {shown} {way} than {other} ({least} to {most})"
-    if facts["outcome"] == "task_completed":
+    if outcome_name(facts) == "task_completed":
         return f"{one} completes {points(shown)} {'more' if up else 'less'} than {other} ({least} to {most})"
     return f"{one}: {name_in_title(outcome, 30)} {points(shown)} {way} than {other} ({least} to {most})"
 
@@ -333,11 +334,11 @@ def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     value, low, high = _ends(row, "difference_points")
     shown, least, most = size_figures(value, low, high)
     name = _quoted(f"{row['column']}: {row['segment']}")
-    if facts["outcome"] == "task_completed":
+    if outcome_name(facts) == "task_completed":
         said = f"{name} completes {points(shown)} {'more' if value > 0 else 'less'} than the rest ({least} to {most})"
     else:
         outcome, way = (
-            name_in_title(str(facts["outcome"]).replace("_", " "), 30),
+            name_in_title(outcome_name(facts).replace("_", " "), 30),
             "higher" if value > 0 else "lower",
         )
         said = f"{name}: {outcome} {points(shown)} {way} than the rest ({least} to {most})"

@@ -21,8 +21,15 @@ __all__ = ["label_records", "long_labels"]
 _ABOUT: Final = ("labeller", "labelled_at", "chance", "draw_id", "prompt_id", "optimization_id", "label_id")
 
 
-def long_labels(labels: Any) -> pd.DataFrame:
+def long_labels(labels: Any, *, empty: bool = False) -> pd.DataFrame:
     """Return a table of labels with a row an answer: conversation_id, question, value, and what is known of each.
+
+    Parameters
+    ----------
+    labels
+        Table of labels, long or wide.
+    empty
+        Whether answers without a value are among them.
 
     Raises
     ------
@@ -38,7 +45,7 @@ def long_labels(labels: Any) -> pd.DataFrame:
         if "value" not in present:
             raise FrameError(["value"], present, hint=hint)
         frame = collect(labels, [KEY, "question", "value", *about])
-        return frame[frame["value"].notna() & frame[KEY].notna() & frame["question"].notna()]
+        return frame[(empty | frame["value"].notna()) & frame[KEY].notna() & frame["question"].notna()]
     questions = [name for name in present if name not in (KEY, *about)]
     if not questions:
         raise FrameError(["question", "value"], present, hint=hint)
@@ -46,10 +53,12 @@ def long_labels(labels: Any) -> pd.DataFrame:
     # Answers of several kinds in one column.
     wide = frame.astype(dict.fromkeys(questions, "object"))
     long = wide.melt([KEY, *about], questions, var_name="question", value_name="value")
-    return long[long["value"].notna() & long[KEY].notna()].reset_index(drop=True)
+    return long[(empty | long["value"].notna()) & long[KEY].notna()].reset_index(drop=True)
 
 
-def label_records(labels: Any, *, labeller: str, chance: float | None = None) -> list[Row]:
+def label_records(
+    labels: Any, *, labeller: str, chance: float | None = None, empty: bool = False
+) -> list[Row]:
     """Return labels as the rows that are kept: the fields of ``POST /labels`` by their Python names.
 
     Parameters
@@ -58,6 +67,8 @@ def label_records(labels: Any, *, labeller: str, chance: float | None = None) ->
         Table of labels, long or wide.
     labeller, chance
         Who answered, and the chance of the draw, where the table does not say.
+    empty
+        Whether empty answers are among them, with no value.
 
     Raises
     ------
@@ -67,12 +78,12 @@ def label_records(labels: Any, *, labeller: str, chance: float | None = None) ->
         When a value cannot be used.
     """
     rows = []
-    for given in long_labels(labels).to_dict("records"):
+    for given in long_labels(labels, empty=empty).to_dict("records"):
         question = QUESTIONS.get(str(given["question"]), str(given["question"]))
         row: Row = {
             KEY: str(given[KEY]),
             "question": _text(question, "A question", limits.NAME_CHARS),
-            "value": _answer(question, given["value"]),
+            "value": None if is_missing(given["value"]) else _answer(question, given["value"]),
             "labeller": _text(given.get("labeller"), "A labeller", limits.NAME_CHARS)
             if not is_missing(given.get("labeller"))
             else labeller,
@@ -84,7 +95,7 @@ def label_records(labels: Any, *, labeller: str, chance: float | None = None) ->
             row["chance"] = _chance(known)
         if not is_missing(given.get("draw_id")):
             row["draw_id"] = str(given["draw_id"])
-        if row["value"]:
+        if row["value"] or empty:
             rows.append(row)
     return rows
 

@@ -88,7 +88,8 @@ def completion(conversations: Any, *, by: By = None, labels: Any = None, level: 
     counts = count_by_key(key, groups.count * len(OUTCOMES), counted.weight)
     result = pd.DataFrame(rate_columns(counts.reshape(-1, len(OUTCOMES)), level))
     groups.name_rows(result)
-    result = with_provenance(result, conversations, "completion", by=by, level=level)
+    facts = verdicts.judge_facts(conversations)
+    result = with_provenance(result, conversations, "completion", by=by, level=level, **facts)
     return corrected.with_rates(result, conversations, labels, by=by, level=level)
 
 

@@ -24,6 +24,7 @@ from promptlift.analysis.reading import (
     with_provenance,
 )
 from promptlift.analysis.sentiments import SCORE, SHARES, score_columns, sentiment_codes, share_columns
+from promptlift.analysis.verdicts import as_outcome, judge_facts
 from promptlift.stats.intervals import check_level
 
 __all__ = ["prompt_overview"]
@@ -53,7 +54,8 @@ def prompt_overview(
     ----------
     conversations
         Table with ``status``, ``task_completed``, ``sentiment``, ``sentiment_score`` and, if there,
-        ``started_at`` or ``created_at``.
+        ``started_at`` or ``created_at``; or verdicts of a judge of your own (``lift.verdicts``), whose outcome is the
+        verdict, and which say nothing of sentiment.
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together.
     labels
@@ -79,6 +81,10 @@ def prompt_overview(
         When ``by`` or ``level`` cannot be used.
     """
     level = check_level(level)
+    conversations = as_outcome(conversations)
+    facts = judge_facts(conversations)
+    if facts:
+        conversations = _with_sentiment(conversations)
     conversations, by = one_group_column(conversations, by)
     answers = ["status", "task_completed", "sentiment"]
     columns = require(conversations, [*answers, "sentiment_score"], by=by, taken=_COLUMNS)
@@ -105,8 +111,20 @@ def prompt_overview(
     result = result.assign(**score, **share_columns(counts.sum(axis=(1, 3))[:, :3], level))
     result["first_at"], result["last_at"] = values["first_at"], values["last_at"]
     groups.name_rows(result)
-    result = with_provenance(result, conversations, "prompt_overview", by=by, level=level)
+    result = with_provenance(result, conversations, "prompt_overview", by=by, level=level, **facts)
     return with_rates(result, conversations, labels, by=by, level=level)
+
+
+def _with_sentiment(verdicts: Any) -> Any:
+    """Return a table of verdicts with empty columns of sentiment, where it has none."""
+    empty = {"sentiment": nw.String(), "sentiment_score": nw.Float64()}
+    missing = [name for name in empty if name not in names_of(verdicts)]
+    if isinstance(verdicts, pd.DataFrame):
+        dtypes = {"sentiment": "str", "sentiment_score": "float64"}
+        cells = {name: pd.Series(np.nan, verdicts.index, dtype=dtypes[name]) for name in missing}
+        return verdicts.assign(**cells)
+    columns = {name: nw.lit(None, dtype=empty[name]) for name in missing}
+    return nw.from_native(verdicts).with_columns(**columns).to_native()
 
 
 def _values(table: Any, by: str | None, names: pd.Series[Any] | None) -> pd.DataFrame:

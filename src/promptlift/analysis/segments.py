@@ -20,6 +20,7 @@ from promptlift.analysis.segment_columns import HOUR, Segment, Split
 from promptlift.analysis.segment_readers import EngineReader, FrameReader
 from promptlift.analysis.segment_rows import judged_outcomes
 from promptlift.analysis.sentences import name_in_words, segment_sentence
+from promptlift.analysis.verdicts import judge_facts, read_outcome
 from promptlift.analysis.wording import figures
 from promptlift.errors import FrameError
 from promptlift.stats import compare_unpaired
@@ -53,6 +54,7 @@ _LEFT_OUT: Final = frozenset(
 
 
 _OF_SNAPSHOTS: Final = ("month", "position")
+_OF_VERDICTS: Final = ("judge", "judge_version", "reason", "problem")
 
 
 def segments(
@@ -78,9 +80,11 @@ def segments(
     Parameters
     ----------
     conversations
-        Table with ``outcome`` and, if there, ``status``, and columns to split by.
+        Table with ``outcome`` and, if there, ``status``, and columns to split by; or verdicts of a judge of your own
+        (``lift.verdicts``), whose outcome is the verdict.
     outcome
-        Column of true and false. Conversations in progress have no ``task_completed``.
+        Column of true and false. Conversations in progress have no ``task_completed``. ``"verdict"`` is that of a judge where
+        the table has both, such as verdicts joined to conversations.
     topics
         The topics as a long table, one row a mention, such as ``lift.topics()`` gives, instead of a column of lists; needed
         where an engine (DuckDB, Spark) has the conversations, and in the same engine.
@@ -125,11 +129,13 @@ def segments(
     if labels is not None:
         conversations = all_columns(conversations)
         topics = None if topics is None else collect(topics, names_of(topics))
+    conversations, outcome = read_outcome(conversations, outcome)
     sizes: dict[str, Any] = {"smallest": smallest, "bins": bins}
     found = splits_of(conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, zone=zone, **sizes)
     table, n_tests = _verdicts(found, level)
     facts = _facts(found, outcome=outcome, level=level, n_tests=n_tests)
     facts["options"] = {**sizes, "tz": zone_name(zone)}
+    facts |= judge_facts(conversations) if outcome == "task_completed" else {}
     if labels is not None:
         columns, facts["corrected"] = _corrected_columns(found, conversations, labels, outcome, level)
         table = pd.concat([table, columns], axis=1)
@@ -203,7 +209,8 @@ def splits_of(
     times = _times(conversations, required=HOUR in asked and HOUR not in present)
     # What a snapshot's files have beside the table: the month of their folder, and the order of the rows.
     scanned = not isinstance(conversations, pd.DataFrame) and {"prompt_id", "month"} <= set(present)
-    left_out = {*without, *(_OF_SNAPSHOTS if scanned else ())}
+    judged = {"judge", "judge_version"} <= set(present)
+    left_out = {*without, *(_OF_SNAPSHOTS if scanned else ()), *(_OF_VERDICTS if judged else ())}
     by_default = [name for name in named if name not in left_out and _is_segment(name, outcome, present)]
     single = [*by_default, *([HOUR] if times and HOUR not in present else [])] if given is None else given
     names = list(dict.fromkeys([*single, *asked]))

@@ -17,6 +17,7 @@ from promptlift.analysis.wording import (
     figures,
     known,
     name_in_title,
+    outcome_name,
     percent,
     points,
     signed_figures,
@@ -184,7 +185,7 @@ def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str
     facts
         Its ``attrs["promptlift"]``.
     """
-    verdict, kind, outcome = row["verdict"], facts["kind"], str(facts["outcome"])
+    verdict, kind, outcome = row["verdict"], facts["kind"], outcome_name(facts)
     unit = "difference" if kind == "score" else "difference_points"
     difference, low, high = (row[f"{unit}{end}"] for end in ("", "_low", "_high"))
     decided = known(difference) and verdict == ("winner" if difference > 0.0 else "worse")
@@ -207,7 +208,7 @@ def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     return difference_sentence(
         name, "the rest",
         difference=row["difference_points"], low=row["difference_points_low"], high=row["difference_points_high"],
-        decided=row["verdict"] != "unclear", outcome=str(facts["outcome"]),
+        decided=row["verdict"] != "unclear", outcome=outcome_name(facts),
         why_not=f"p is {row['p_holm']:.2g} among {facts['n_tests']:,} comparisons",
     )  # fmt: skip
 
@@ -278,7 +279,7 @@ def corrected_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     verdict = row["verdict_corrected"]
     said = difference_sentence(
         row["variant"], row["control"], difference=difference, low=low, high=high,
-        decided=verdict == ("winner" if difference > 0.0 else "worse"), outcome=str(facts["outcome"]),
+        decided=verdict == ("winner" if difference > 0.0 else "worse"), outcome=outcome_name(facts),
     )  # fmt: skip
     count = row["n_labels"] + row["n_labels_control"]
     unlike = ""

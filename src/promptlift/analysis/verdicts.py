@@ -1,26 +1,49 @@
 """Verdicts of a judge of one's own, as ``lift.verdicts`` gives them, read like the outcome of conversations.
 
 Such a table has ``judge``, ``judge_version`` and ``verdict``, and no ``task_completed``: the verdict is the outcome, and the
-judge's name the question that labels answer.
+judge's name the question that labels answer. In a table that has both, such as verdicts joined to conversations, the verdict
+is the outcome where ``outcome="verdict"`` says so.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 
 from promptlift.analysis.labels import all_columns, answers_to
-from promptlift.analysis.period_counts import started, times_of
-from promptlift.analysis.reading import collect, distinct, names_of
+from promptlift.analysis.period_counts import NO_TIME, started, times_of
+from promptlift.analysis.periods import grain
+from promptlift.analysis.reading import TICK, count_rows, distinct, is_missing, names_of
 
-__all__ = ["OUTCOME", "VERSION", "as_outcome", "labels_for", "labels_of", "question_of", "version_marks"]
+if TYPE_CHECKING:
+    from promptlift.analysis.period_counts import PeriodCounts
+
+    # A version, and the model that answers for it.
+    _Judge = tuple[int, str]
+
+__all__ = [
+    "OUTCOME",
+    "VERDICT",
+    "VERSION",
+    "as_outcome",
+    "judge_facts",
+    "labels_for",
+    "labels_of",
+    "mixed_judges",
+    "question_of",
+    "read_outcome",
+    "version_marks",
+]
 
 OUTCOME: Final = "task_completed"
+VERDICT: Final = "verdict"
 VERSION: Final = "judge_version"
 _COLUMNS: Final = frozenset({"judge", VERSION})
+_ANALYSER: Final = "analyser"
 # As tables of labels may call it.
 _COMPLETED: Final = "completed"
 
@@ -33,13 +56,39 @@ def as_outcome(table: Any) -> Any:
     ValueError
         When it has verdicts of several judges: their questions are not the same.
     """
+    return read_outcome(table, OUTCOME)[0]
+
+
+def read_outcome(table: Any, outcome: str) -> tuple[Any, str]:
+    """Return a table and the column of its outcome: a judge's verdict is read as ``task_completed``.
+
+    Parameters
+    ----------
+    table
+        Conversations, verdicts, or verdicts joined to conversations.
+    outcome
+        The column that was asked for; ``task_completed`` means the verdict where the table has nothing else.
+
+    Raises
+    ------
+    ValueError
+        When the verdicts are of several judges: their questions are not the same.
+    """
     names = set(names_of(table))
-    if not ({"verdict"} | _COLUMNS) <= names or OUTCOME in names:
-        return table
-    question_of(table)
+    joined = OUTCOME in names
+    if (
+        not ({VERDICT} | _COLUMNS) <= names
+        or outcome not in (OUTCOME, VERDICT)
+        or (joined and outcome == OUTCOME)
+    ):
+        return table, outcome
+    _judge_of(table)
     if isinstance(table, pd.DataFrame):
-        return table.rename(columns={"verdict": OUTCOME})
-    return nw.from_native(table).rename({"verdict": OUTCOME}).to_native()
+        table = table.drop(columns=OUTCOME) if joined else table
+        return table.rename(columns={VERDICT: OUTCOME}), OUTCOME
+    frame = nw.from_native(table)
+    frame = frame.drop(OUTCOME) if joined else frame
+    return frame.rename({VERDICT: OUTCOME}).to_native(), OUTCOME
 
 
 def question_of(table: Any) -> str:
@@ -50,15 +99,23 @@ def question_of(table: Any) -> str:
     ValueError
         When it has verdicts of several judges.
     """
-    if not set(names_of(table)) >= _COLUMNS:
-        return OUTCOME
+    return (_judge_of(table) if _is_judged(table) else None) or OUTCOME
+
+
+def _is_judged(table: Any) -> bool:
+    """Whether the outcome of a table is the verdict of a judge of one's own."""
+    names = set(names_of(table))
+    return names >= _COLUMNS and not names >= {VERDICT, OUTCOME}
+
+
+def _judge_of(table: Any) -> str | None:
     judges = [str(one) for one in distinct(table, "judge")]
     if len(judges) > 1:
         raise ValueError(
             f"The table has verdicts of {len(judges)} judges, {', '.join(sorted(judges)[:3])}: their questions are not the same. "
             "Pass those of one judge."
         )
-    return _question(judges[0]) if judges else OUTCOME
+    return _question(judges[0]) if judges else None
 
 
 def _question(judge: str) -> str:
@@ -101,41 +158,117 @@ def labels_of(labels: Any, judge: str) -> tuple[list[str], list[bool]]:
     return [str(one) for one in answers.table.index], [bool(one) for one in answers.table["value"]]
 
 
-def version_marks(result: pd.DataFrame, table: Any, starts: pd.DatetimeIndex) -> dict[str, Any]:
+def judge_facts(table: Any) -> dict[str, Any]:
+    """Return what the attributes of a result say of a judge of one's own: verdicts of two versions or models are two judges'.
+
+    Parameters
+    ----------
+    table
+        The conversations, read by `read_outcome`.
+
+    Returns
+    -------
+    dict
+        ``judge``, its ``judge_versions`` and ``judge_models``; empty for a table that is not of verdicts.
+    """
+    if not _is_judged(table):
+        return {}
+    counted = count_rows(table, [OUTCOME, VERSION, *_analyser_of(table)])
+    return _facts(table, {judge for judge, _ in _judges(counted.frame, 0)})
+
+
+def _facts(table: Any, judges: set[_Judge]) -> dict[str, Any]:
+    return {
+        "judge": question_of(table),
+        "judge_versions": sorted({version for version, _ in judges}),
+        "judge_models": sorted({model for _, model in judges} - {""}),
+    }
+
+
+def mixed_judges(facts: dict[str, Any]) -> str:
+    """Return in words that a comparison has verdicts of several versions or models of a judge; empty where it has not."""
+    named = [
+        f"{len(facts[name])} {what}"
+        for name, what in (("judge_versions", "versions"), ("judge_models", "models"))
+        if len(facts.get(name, ())) > 1
+    ]
+    if not named:
+        return ""
+    return (
+        f"The verdicts are those of {' and '.join(named)} of the judge, which count as different judges: groups that were judged "
+        "by different ones may differ by that alone."
+    )
+
+
+def version_marks(result: pd.DataFrame, table: Any, found: PeriodCounts) -> dict[str, Any]:
     """Return the versions of a judge in each period of a trend: a column of the result, and facts for its attributes.
 
-    Verdicts of two versions are those of two judges, so a trend of both is marked where they change.
+    Verdicts of two versions are those of two judges, and so are those of a version that another model answers for: a trend of
+    both is marked where they change.
 
     Parameters
     ----------
     result
-        The trend, with ``period_start``; it gets ``judge_versions``, such as ``"1"`` or ``"1+2"``.
+        The trend, with ``period_start``; it gets ``judge_versions``, such as ``"1"`` or ``"1+2"``, with the model where a
+        version has answers of several: ``"1 (gpt-4o)"``.
     table
         The verdicts, read by `as_outcome`. Any other table is left alone.
-    starts
+    found
         The periods.
 
     Returns
     -------
     dict
-        ``judge``, its ``versions``, and ``judge_changes``: ``at``, ``before`` and ``after`` of each change; empty for a table
-        that is not of verdicts.
+        Those of `judge_facts`, and ``judge_changes``: ``at``, ``before`` and ``after`` of each change; empty for a table that
+        is not of verdicts.
     """
-    if not set(names_of(table)) >= _COLUMNS:
+    if not _is_judged(table):
         return {}
-    times = times_of(table)
-    frame = collect(table, [OUTCOME, VERSION, *times])
-    frame = frame[frame[OUTCOME].notna() & frame[VERSION].notna()]
-    period = np.searchsorted(starts.as_unit("us").asi8, started(frame, times), side="right") - 1
-    rows = pd.DataFrame({"period": period, "version": frame[VERSION].astype(np.int64).to_numpy()})
-    known = rows[rows["period"] >= 0].drop_duplicates().sort_values("version")
-    of_period = known.groupby("period")["version"].agg(lambda each: "+".join(map(str, each)))
-    said = [str(of_period.get(place, "")) for place in range(len(starts))]
+    times, starts = times_of(table), found.starts
+    columns = [OUTCOME, VERSION, *_analyser_of(table)]
+    counted = count_rows(table, columns, times=times, span=grain(found.zone, found.freq))
+    frame = counted.frame
+    at = started(frame, times) if counted.weight is None else frame[TICK].to_numpy(np.int64, na_value=NO_TIME)
+    period = np.searchsorted(starts.as_unit("us").asi8, at, side="right") - 1
+    judged = _judges(frame, period)
+    judges = {judge for judge, _ in judged}
+    of_period: list[set[_Judge]] = [set() for _ in starts]
+    for judge, place in judged:
+        if place >= 0:
+            of_period[place].add(judge)
+    names = _names(judges)
+    said = ["+".join(names[one] for one in sorted(some)) for some in of_period]
     result["judge_versions"] = pd.Series(np.repeat(said, len(result) // max(len(starts), 1)), dtype="str")
     changes, last = [], ""
     for start, here in zip(starts, said, strict=True):
         if here and last and here != last:
             changes.append({"at": start.isoformat(), "before": last, "after": here})
         last = here or last
-    versions = sorted({int(one) for one in rows["version"]})
-    return {"judge": question_of(table), "judge_versions": versions, "judge_changes": changes}
+    return _facts(table, judges) | {"judge_changes": changes}
+
+
+def _analyser_of(table: Any) -> list[str]:
+    return [_ANALYSER] if _ANALYSER in names_of(table) else []
+
+
+def _judges(frame: pd.DataFrame, place: Any) -> list[tuple[_Judge, int]]:
+    """Return the version and model of the verdicts in each place."""
+    analyser = frame[_ANALYSER].to_numpy(object) if _ANALYSER in frame else ""
+    rows = pd.DataFrame(
+        {"version": frame[VERSION].to_numpy(object), "analyser": analyser, "place": place}, range(len(frame))
+    )
+    known = (frame[OUTCOME].notna() & frame[VERSION].notna()).to_numpy(dtype=bool)
+    found = rows[known].drop_duplicates().to_numpy(object).tolist()
+    return [
+        ((int(version), "" if is_missing(said) else str(said).partition(":")[2]), int(at))
+        for version, said, at in found
+    ]
+
+
+def _names(judges: set[_Judge]) -> dict[_Judge, str]:
+    """Return what each version is called, with its model where there are several."""
+    models = Counter(version for version, _ in judges)
+    return {
+        (version, model): str(version) if models[version] == 1 else f"{version} ({model or 'unknown model'})"
+        for version, model in judges
+    }

@@ -10,13 +10,14 @@ from promptlift.analysis.one_line import in_a_sentence, one_line
 from promptlift.analysis.reading import is_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "figures",
     "known",
     "name_in_title",
     "names_in_title",
+    "outcome_name",
     "percent",
     "percent_digits",
     "points",
@@ -31,6 +32,11 @@ _WHOLE: Final = (0.0, 100.0)
 def known(value: Any) -> bool:
     """Whether a value of a table is known, and finite where it is a number."""
     return not is_missing(value) and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def outcome_name(facts: Mapping[str, Any]) -> str:
+    """Return what the outcome of a comparison is called: its column, or the name of the judge whose verdict it is."""
+    return str(facts.get("judge") or facts["outcome"])
 
 
 def name_in_title(text: Any, width: int) -> str:

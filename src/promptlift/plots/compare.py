@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.wording import outcome_name
 from promptlift.plots import theme
 from promptlift.plots.corrected import corrected_notes, has_corrected
 from promptlift.plots.differences import draw_differences, draw_expected, fit_points, mark_zero, signed_ticks
 from promptlift.plots.drill_down import lead_to_conversations
+from promptlift.plots.judge_versions import version_notes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,7 +127,7 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     if value == "lift_percent" and shown["lift_percent_expected"].notna().any():
         draw_expected(ax, rows, shown["lift_percent_expected"])
         notes.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
-    notes += corrected_notes(shown, value)
+    notes += [*corrected_notes(shown, value), *version_notes(facts)]
     corrected = [f"{value}_corrected{end}" for end in ("", "_low", "_high") if has_corrected(shown, value)]
     fit_points(ax, shown[[value, f"{value}_low", f"{value}_high", *corrected]])
     records = shown.to_dict("records")
@@ -151,7 +153,7 @@ def _axis(facts: dict[str, Any], value: str, variants: Sequence[Any]) -> str:
     control = theme.distinct_names([facts["control"], *variants], 28)[0] if known else "the control"
     if value == "lift_percent":
         return f"Lift over {control} in percent"
-    outcome = theme.plain(str(facts["outcome"]).replace("_", " "), 28)
+    outcome = theme.plain(outcome_name(facts).replace("_", " "), 28)
     if facts["kind"] == "label":
         outcome = f"{outcome}: positive" if "positive" in facts["labels"] else outcome
     unit = "in percentage points" if facts["unit"] == "points" else "of means"

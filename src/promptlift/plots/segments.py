@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptlift.analysis.mentions import check_top
+from promptlift.analysis.wording import outcome_name
 from promptlift.plots import theme
 from promptlift.plots.corrected import corrected_notes, has_corrected
 from promptlift.plots.differences import draw_differences, fit_points, mark_zero, signed_ticks
 from promptlift.plots.drill_down import lead_to_conversations
+from promptlift.plots.judge_versions import version_notes
 from promptlift.plots.user_text import distinct_names
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ def segments(
     shown = table.head(len(table) if top is None else top)
     ax = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(shown)))
     facts = table.attrs["promptlift"]
-    words = theme.plain(str(facts["outcome"]).replace("_", " "), 28)
+    words = theme.plain(outcome_name(facts).replace("_", " "), 28)
     theme.frame_rows(
         ax, f"{words}, difference to the rest in percentage points ({100 * facts['level']:.4g} % interval)"
     )
@@ -96,7 +98,7 @@ def segments(
         theme.show_empty(ax, "No segments to compare", ticks=False)
         return lead_to_conversations(theme.finish(ax, table, theme.notes_of(table), title=title), table, data)
     _draw_rows(ax, shown, uncorrected=has_corrected(table, "difference_points"), **style)
-    notes = [*corrected_notes(shown, "difference_points"), *_notes(table, len(shown))]
+    notes = [*corrected_notes(shown, "difference_points"), *_notes(table, len(shown)), *version_notes(facts)]
     theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
     return lead_to_conversations(ax, table, data)
 

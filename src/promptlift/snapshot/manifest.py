@@ -28,8 +28,10 @@ __all__ = [
 
 MANIFEST_NAME: Final = "manifest.json"
 FORMAT: Final = "promptlift snapshot"
-# Raised when the files of an older snapshot would be read wrongly.
-SCHEMA_VERSION: Final = 1
+# Raised when the files of an older snapshot would be read wrongly. Since 2 all labels are in one table.
+SCHEMA_VERSION: Final = 2
+# Older layouts from this one on are read, and written anew with the next change.
+_OLDEST: Final = 1
 # What Hive writes in the name of a folder where a row has no value.
 NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _OWN_HASH: Final = "manifest_sha256"
@@ -183,10 +185,10 @@ def load_manifest(location: Location) -> Manifest:
             f"{folder} was written by {data.get('written_by') or 'a newer promptlift'} with layout {version}; this version "
             f"reads up to {SCHEMA_VERSION}. Upgrade promptlift, or pull into another folder."
         )
-    if version < SCHEMA_VERSION:
+    if version < _OLDEST:
         raise SnapshotError(
             f"{folder} was written by {data.get('written_by') or 'an older promptlift'} with layout {version}, which this "
-            f"version does not read: its layout is {SCHEMA_VERSION}. Pull into another folder."
+            f"version does not read: it reads from {_OLDEST} on. Pull into another folder."
         )
     files = tuple(
         FilePart(one["path"], one["rows"], one["bytes"], one["sha256"]) for one in data.pop("files")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from promptlift.snapshot.manifest import Manifest
 
 __all__ = [
+    "OF_CONVERSATIONS",
     "PARTITIONED",
     "TABLES",
     "Wanted",
@@ -40,14 +41,19 @@ __all__ = [
     "write_part",
 ]
 
-# Tables with a folder for each prompt and month, and those without.
-PARTITIONED: Final = ("conversations", "messages", "issues", "topics", "labels", "details")
-TABLES: Final = (*PARTITIONED, "prompts", "optimizations", "variants", "answers", "deleted")
+# Tables that are made of the rows of conversations; all with a folder for each prompt and month; and those without.
+OF_CONVERSATIONS: Final = ("conversations", "messages", "issues", "topics", "details")
+PARTITIONED: Final = (*OF_CONVERSATIONS, "verdicts")
+TABLES: Final = (*PARTITIONED, "prompts", "optimizations", "variants", "labels", "judges", "deleted")
+# Of an older layout: its labels were in two tables.
+_FORMER: Final = ("answers",)
 
 # Part files, and what is left of one when its writer is killed.
 _OURS: Final = re.compile(r"\.?part-\d+-[0-9a-f]{8}\.parquet(\.[0-9a-f]+\.part)?")
 # Tables of long texts, which are worth packing tightly. In the others unpacking would take longer than all else.
-_TEXTS: Final = frozenset({"messages", "details", "prompts", "optimizations", "variants"})
+_TEXTS: Final = frozenset(
+    {"messages", "details", "prompts", "optimizations", "variants", "labels", "judges", "verdicts"}
+)
 _ROW_GROUP_ROWS: Final = 131_072
 _THREADS: Final = 4
 # Fewer bytes on the disk are read before threads have begun.
@@ -324,5 +330,5 @@ def problem_of(root: Location, part: FilePart) -> str | None:
 def remove_others(root: Location, manifest: Manifest) -> None:
     """Remove the files that neither this state nor the one before has: of older states, and of a pull that was killed."""
     kept = {one.path for one in manifest.files} | set(manifest.retired)
-    others = (path for table in TABLES for path in root.paths(table) if path not in kept)
+    others = (path for table in (*TABLES, *_FORMER) for path in root.paths(table) if path not in kept)
     root.remove([path for path in others if _OURS.fullmatch(path.rpartition("/")[2])])

@@ -43,6 +43,31 @@ _LEAST: Final[dict[str, dict[str, pa.DataType]]] = {
     },
     "issues": {**_MENTION, "title": _TEXT, "severity": _TEXT},
     "topics": {**_MENTION, "topic": _TEXT},
+    "labels": {
+        "conversation_id": _TEXT,
+        "prompt_id": _TEXT,
+        "question": _TEXT,
+        "value": _TEXT,
+        "labeller": _TEXT,
+        "labelled_at": _TIME,
+        "chance": pa.float64(),
+        "draw_id": _TEXT,
+        "optimization_id": _TEXT,
+        "label_id": _TEXT,
+    },
+    "verdicts": {
+        "conversation_id": _TEXT,
+        "prompt_id": _TEXT,
+        "prompt": _TEXT,
+        "status": _TEXT,
+        "judge": _TEXT,
+        "judge_version": pa.int64(),
+        "verdict": _TRUTH,
+        "analyser": _TEXT,
+        "started_at": _TIME,
+        "created_at": _TIME,
+        "month": _TEXT,
+    },
 }
 # What the files have for pulls alone: the order of the list, and the digest by which a change is noticed.
 _OWN: Final = ("position", "list_hash")

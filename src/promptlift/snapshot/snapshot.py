@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow.compute as pc
 
-from promptlift.errors import SnapshotDamaged
+from promptlift.errors import SnapshotDamaged, SnapshotError
 from promptlift.snapshot.columns import joined, without_empty_metadata
 from promptlift.snapshot.location import RemoteFolder, location_of
-from promptlift.snapshot.manifest import MANIFEST_NAME, load_manifest
+from promptlift.snapshot.manifest import MANIFEST_NAME, SCHEMA_VERSION, load_manifest
 from promptlift.snapshot.part_files import PARTITIONED, Wanted, damaged, problem_of, read_parts, read_table
 
 if TYPE_CHECKING:
@@ -100,7 +100,13 @@ class Snapshot:
             Name of the table.
         prompt_ids
             Only those of these prompts, where the table is split by prompt.
+
+        Raises
+        ------
+        SnapshotError
+            When the table is that of labels in the layout of an older promptlift.
         """
+        self._check_layout(table)
         parts = self._parts(table, prompt_ids)
         if isinstance(self.folder, str):
             return [f"{self.folder}/{one.path}" for one in parts]
@@ -178,7 +184,10 @@ class Snapshot:
         ------
         MissingExtra
             When the engine is not installed.
+        SnapshotError
+            When the table is that of labels in the layout of an older promptlift.
         """
+        self._check_layout(table)
         from promptlift.snapshot.scan import scan  # noqa: PLC0415  engines are extras
 
         files = [one.path for one in self.manifest.files]
@@ -191,6 +200,14 @@ class Snapshot:
             storage_options=self.storage_options,
             prompts=self._prompt_names(),
         )
+
+    def _check_layout(self, table: str) -> None:
+        """Refuse the files of labels that an older promptlift wrote: they are in two tables, and wide."""
+        if table == "labels" and self.manifest.schema_version < SCHEMA_VERSION:
+            raise SnapshotError(
+                f"The labels of {self.folder} are as an older promptlift wrote them. lift.pull({str(self.folder)!r}) writes them "
+                f"anew, and promptlift.open_snapshot({str(self.folder)!r}).labels() reads them as they are."
+            )
 
     def _prompt_names(self) -> dict[str, str]:
         """Return the names of the prompts by id; those that share a name have their id in it."""

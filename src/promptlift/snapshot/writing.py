@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from promptlift.snapshot.columns import joined, without_empty_metadata
-from promptlift.snapshot.manifest import save_manifest
+from promptlift.snapshot.manifest import SCHEMA_VERSION, save_manifest
 from promptlift.snapshot.part_files import (
-    PARTITIONED,
+    OF_CONVERSATIONS,
     partition_folder,
     read_parts,
     remove_others,
@@ -57,10 +58,8 @@ class NextState:
         self,
         conversation_ids: Iterable[str],
         partitions: Iterable[tuple[str | None, str | None]],
-        *,
-        tables: Iterable[str] = PARTITIONED,
     ) -> None:
-        """Take conversations out of tables.
+        """Take conversations out of the tables that are made of their rows.
 
         Parameters
         ----------
@@ -68,12 +67,10 @@ class NextState:
             The conversations: those that were deleted, and those whose new rows follow.
         partitions
             Prompt and month of the partitions where they are.
-        tables
-            All with partitions by default.
         """
         gone = pa.array(list(conversation_ids), pa.string())
         places = list(dict.fromkeys(partitions))
-        for table in tables:
+        for table in OF_CONVERSATIONS:
             for prompt_id, month in places:
                 folder = partition_folder(table, prompt_id, month)
                 parts = self._files.pop(folder, [])
@@ -111,6 +108,11 @@ class NextState:
             folder = partition_folder(table, key["prompt_id"][0].as_py(), key["month"][0].as_py())
             self._hold(folder, rows.slice(begin, end - begin))
 
+    def clear(self, table: str) -> None:
+        """Take all files of a table out, with partitions or without."""
+        for folder in [one for one in self._files if one.partition("/")[0] == table]:
+            del self._files[folder]
+
     def set_table(self, table: str, rows: pa.Table) -> None:
         """Replace a table that has no partitions."""
         old = self._files.pop(table, [])
@@ -146,7 +148,7 @@ class NextState:
         return number
 
     def commit(self, manifest: Manifest) -> Manifest:
-        """Write what is held, then the manifest with the new files; the state is visible then.
+        """Write what is held, then the manifest with the new files; the state is visible then, in the present layout.
 
         Parameters
         ----------
@@ -155,7 +157,8 @@ class NextState:
         """
         for folder in sorted(self._held):
             self._write(folder)
-        state = manifest.with_files(one for parts in self._files.values() for one in parts)
+        files = (one for parts in self._files.values() for one in parts)
+        state = replace(manifest.with_files(files), schema_version=SCHEMA_VERSION)
         save_manifest(self._root, state)
         remove_others(self._root, state)
         return state

@@ -18,14 +18,18 @@ from promptlift.schema.queries import (
     ConversationQuery,
     ConversationsQuery,
     DeletedConversationsQuery,
+    JudgesQuery,
+    LabelsQuery,
     OptimizationsQuery,
     PromptsQuery,
+    VerdictsQuery,
     VersionsQuery,
 )
 from promptlift.service import accounts
 from promptlift.service.actions import account as account_actions
-from promptlift.service.actions import conversations, prompts, versions
+from promptlift.service.actions import conversations, labels, prompts, versions
 from promptlift.service.errors import ApiException
+from promptlift.service.judges import versions as judge_versions
 from promptlift.service.optimizations import requests
 from promptlift.service.store import accounts as stored_accounts
 from promptlift.workspace import Workspace
@@ -113,8 +117,25 @@ class DatabaseTransport(Transport):
             case "optimizations", [one, "variants"]:
                 found = requests.variants(database, caller, one)
             case _:
-                raise NotFound("The export does not need this", status=404, request=call.label)
+                found = self._offered(call, kind, rest)
         return found
+
+    def _offered(self, call: Call, kind: str, rest: list[str]) -> Any:
+        """Answer a call of what the service offers beyond the specification: labels, and judges of one's own."""
+        database, caller, query = self._database, self._caller, dict(call.query)
+        match kind, rest:
+            case "labels", []:
+                return labels.page(database, caller, LabelsQuery.model_validate(query))
+            case "judges", [one, "verdicts"]:
+                return judge_versions.verdict_page(database, caller, one, VerdictsQuery.model_validate(query))
+            case "judges", ([] | [_, "versions"]):
+                pages = JudgesQuery.model_validate(query)
+                judge_id = rest[0] if rest else None
+                return judge_versions.page(
+                    database, caller, judge_id=judge_id, limit=pages.limit, offset=pages.offset
+                )
+            case _:
+                raise NotFound("The export does not need this", status=404, request=call.label)
 
 
 def run_export(

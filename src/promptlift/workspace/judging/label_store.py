@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-__all__ = ["FileLabelStore", "LabelStore", "ServiceLabelStore"]
+__all__ = ["FileLabelStore", "LabelStore", "ServiceLabelStore", "kept_label", "label_key"]
 
 FILE_NAME: Final = "promptlift-labels.json"
 # Notes can be long, and a body is bounded.
@@ -89,15 +89,16 @@ class _LabelFile(NotebookFile):
 
     def keep(self, given: Sequence[Row]) -> list[Row | None]:
         def change(part: Row) -> list[Row | None]:
-            known = {_key(row): row for row in part["labels"]}
-            after = {_key(row): _merged(known, row) for row in given}
+            known = {label_key(row): row for row in part["labels"]}
+            now = to_wire_time(datetime.now(UTC))
+            after = {label_key(row): kept_label(known.get(label_key(row)), row, now) for row in given}
             for key, row in after.items():
                 if row is None:
                     known.pop(key, None)
                 else:
                     known[key] = row
             part["labels"] = list(known.values())
-            return [after[_key(row)] for row in given]
+            return [after[label_key(row)] for row in given]
 
         kept: list[Row | None] = self._change(change)
         return kept
@@ -143,20 +144,29 @@ class FileLabelStore:
         return _LabelFile(self._client.config.base_url, self._path)
 
 
-def _key(row: Row) -> tuple[str, str, str]:
+def label_key(row: Row) -> tuple[str, str, str]:
+    """Return what names a label: the conversation, the question and who answered."""
     return row["conversationId"], row["question"], row["labeller"]
 
 
-def _merged(known: dict[tuple[str, str, str], Row], given: Row) -> Row | None:
-    """Return a label as it is to be kept, as the service merges it; None where it is removed."""
+def kept_label(before: Row | None, given: Row, now: str | None) -> Row | None:
+    """Return a label as it is to be kept, as the service merges it; None where it is removed.
+
+    Parameters
+    ----------
+    before
+        As it was kept until now, if it was.
+    given
+        What is said of it.
+    now
+        When it is labelled, where that is not said and its value is another.
+    """
     if not (given.get("value") or "").strip():
         return None
-    key = _key(given)
-    before = known.get(key)
-    digest = hashlib.sha256("\x00".join(key).encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256("\x00".join(label_key(given)).encode("utf-8", "surrogatepass")).hexdigest()
     empty = dict.fromkeys(("promptId", "optimizationId", "chance", "drawId"))
     row: Row = {"id": f"lbl_{digest[:24]}", **empty, **(before or {}), **given}
     if given.get("labelledAt") is None:
         same = before is not None and before["value"] == given["value"]
-        row["labelledAt"] = before["labelledAt"] if before and same else to_wire_time(datetime.now(UTC))
+        row["labelledAt"] = before["labelledAt"] if before and same else now
     return row

@@ -33,11 +33,12 @@ class Judging(Session):
         all_versions: bool = False,
         prompt: str | None = None,
     ) -> pd.DataFrame:
-        """Return what a judge of one's own answered, one row a conversation. Offered by the embedded service.
+        """Return what a judge of one's own answered, one row a conversation. Offered by the embedded service and by snapshots.
 
-        The table goes where a table of conversations goes: ``analysis.completion``, ``analysis.completion_trend`` and
-        ``plots.completion_trend`` read ``verdict`` as the outcome, ``analysis.label_plan`` draws from it, labels whose
-        ``question`` is the judge's name correct its rates, and ``analysis.judge_agreement`` compares it with them.
+        The table goes where a table of conversations goes: ``analysis.completion``, ``completion_trend``, ``compare``,
+        ``segments`` and ``prompt_overview`` and the plots of the first four read ``verdict`` as the outcome, ``label_plan`` draws
+        from it, labels whose ``question`` is the judge's name correct its rates, and ``analysis.judge_agreement`` compares it
+        with them. Joined to a table of conversations it brings their columns: ``outcome="verdict"`` says that it counts.
 
         Parameters
         ----------
@@ -48,7 +49,7 @@ class Judging(Session):
             asks for it.
         all_versions
             Take of each conversation the newest verdict there is, whichever version gave it. A trend of such a table marks
-            where the version changes.
+            where the version changes, and where the model does that answers.
         prompt
             Only conversations of this prompt: its name or id.
 
@@ -70,6 +71,10 @@ class Judging(Session):
             "all_versions": all_versions or None,
             "prompt_id": prompt_id,
         }
+        return self._read_verdicts(judge_id, filters, {"judge": judge, **filters})
+
+    def _read_verdicts(self, judge_id: str, filters: dict[str, Any], shown: dict[str, Any]) -> pd.DataFrame:
+        """Read the verdicts of a judge; ``shown`` is what the table says that it was asked for."""
 
         def read(_: object) -> RowsRead:
             with self._bar("verdicts read", None) as move:
@@ -82,7 +87,6 @@ class Judging(Session):
                     progress=move,
                 )
 
-        shown = {"judge": judge, **filters}
         return self._table("verdicts", shown, read, frames().verdicts_table)
 
     def _judged_prompt(self, given: str) -> str:

@@ -1,72 +1,217 @@
-"""The table of labels: what people said of conversations, kept beside them in the snapshot."""
+"""The table of labels of a snapshot: what the service keeps, and what was kept in the snapshot by hand."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from promptlift.errors import ConfigError, FrameError
+from promptlift import frames
+from promptlift.errors import ConfigError
+from promptlift.frames.layouts import LABELS
 from promptlift.schema.columns import TableColumn
 from promptlift.schema.insights import SENTIMENTS
+from promptlift.schema.labels import LabelRequest
+from promptlift.schema.model import to_wire_time
 from promptlift.snapshot.columns import arrow_table, frame_of
+from promptlift.snapshot.manifest import SCHEMA_VERSION
 from promptlift.snapshot.writer_lock import only_writer
 from promptlift.snapshot.writing import NextState
+from promptlift.workspace.judging.label_store import kept_label, label_key
 from promptlift.workspace.snapshots.known import KnownConversations
+from promptlift.workspace.snapshots.rows import records_of, records_table
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     import pandas as pd
 
     from promptlift.snapshot import Snapshot
 
+    Row = dict[str, Any]
+
 _ID: Final = "conversation_id"
-_COLUMNS: Final = (
+# The column that says where a label is kept, and its values.
+_KEPT: Final = "kept"
+_BY_HAND: Final = "snapshot"
+_BY_SERVICE: Final = "service"
+# Who answered, where an older layout did not say. Whoever answers again replaces it.
+_UNNAMED: Final = "unnamed"
+_WIDE: Final = (
     TableColumn(_ID, "text"),
     TableColumn("task_completed", "boolean"),
     TableColumn("sentiment", "category", categories=SENTIMENTS),
     TableColumn("labelled_at", "time"),
 )
-_NAMED: Final = frozenset(column.name for column in _COLUMNS)
+_TYPES: Final = {"boolean": pa.bool_(), "time": pa.timestamp("us", "UTC")}
+_NOT_ASKED: Final = frozenset({_ID, "prompt_id", "labelled_at"})
 
 
-def read_labels(snapshot: Snapshot) -> pd.DataFrame:
-    """Return the labels of a snapshot, by conversation."""
+@dataclass(frozen=True)
+class SnapshotLabels:
+    """The labels of a snapshot, as the API writes them; of one person, question and conversation there is one.
+
+    Attributes
+    ----------
+    by_hand
+        What was kept in the snapshot, the last first.
+    of_service
+        What the service keeps, in its order.
+    """
+
+    by_hand: list[Row] = field(default_factory=list)
+    of_service: list[Row] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[Row]:
+        """All labels."""
+        return [*self.by_hand, *self.of_service]
+
+    def with_service(self, rows: Sequence[Row]) -> SnapshotLabels:
+        """Return the labels with what the service keeps now; what was kept by hand stays and counts instead of the same there."""
+        mine = {label_key(row) for row in self.by_hand}
+        return SnapshotLabels(self.by_hand, [row for row in rows if label_key(row) not in mine])
+
+    def without(self, conversation_ids: Collection[str]) -> SnapshotLabels:
+        """Return the labels of other conversations."""
+        kept = (
+            [row for row in rows if row["conversationId"] not in conversation_ids]
+            for rows in (self.by_hand, self.of_service)
+        )
+        return SnapshotLabels(*kept)
+
+    def keep(self, given: Sequence[Row]) -> SnapshotLabels:
+        """Return the labels with some kept by hand; one without a value is removed."""
+        known = {label_key(row): row for row in reversed(self.by_hand)}
+        there = {label_key(row): row for row in self.of_service}
+        for row in given:
+            key = label_key(row)
+            # The chance and the draw that the service knows are those of this answer too.
+            before = known.pop(key, None) or there.pop(key, None)
+            known.pop((*key[:2], _UNNAMED), None)
+            kept = kept_label(before, row, None)
+            if kept is not None:
+                known[key] = kept
+        return SnapshotLabels(list(known.values())[::-1], list(there.values()))
+
+
+def read_labels(snapshot: Snapshot) -> SnapshotLabels:
+    """Return the labels of a snapshot, also of one that an older promptlift wrote."""
+    layout = snapshot.manifest.schema_version
     table = snapshot.read("labels")
-    table = pa.table({}) if table is None else table.drop_columns("prompt_id").sort_by(_ID)
-    own = tuple(TableColumn(name, "text") for name in table.column_names if name not in _NAMED)
-    return frame_of(table, (*_COLUMNS, *own))
+    former = snapshot.read("answers") if layout < SCHEMA_VERSION else None
+    if snapshot.manifest.schema_version != layout:
+        # Read from a snapshot that was written anew meanwhile.
+        return read_labels(snapshot)
+    if layout < SCHEMA_VERSION:
+        wide = [] if table is None else table.to_pylist()
+        return SnapshotLabels(_from_wide(wide)).with_service(records_of(former))
+    found: dict[str, list[Row]] = defaultdict(list)
+    places = [] if table is None else table[_KEPT].to_pylist()
+    for place, row in zip(places, records_of(table), strict=True):
+        found[place].append(row)
+    return SnapshotLabels(found[_BY_HAND], found[_BY_SERVICE])
 
 
-def keep_labels(snapshot: Snapshot, labels: pd.DataFrame) -> None:
-    """Put labels into a snapshot, in the place of those that the same conversations had.
+def _from_wide(rows: Sequence[Row]) -> list[Row]:
+    """Return labels of the older layout, one row a conversation with a column a question, as they are kept now."""
+    found = []
+    for row in rows:
+        at = row.get("labelled_at")
+        about = {
+            "conversationId": row[_ID],
+            "promptId": row["prompt_id"],
+            "labeller": _UNNAMED,
+            "labelledAt": None if at is None else to_wire_time(at),
+        }
+        for question, value in row.items():
+            if question not in _NOT_ASKED and value is not None:
+                words = ("yes" if value else "no") if isinstance(value, bool) else value
+                found.append(kept_label(None, {**about, "question": question, "value": words}, None))
+    return [row for row in found if row is not None]
+
+
+def write_labels(state: NextState, labels: SnapshotLabels, *, layout: int) -> None:
+    """Replace the table of labels; what an older layout had goes.
+
+    Parameters
+    ----------
+    layout
+        Layout of the present state.
+    """
+    if layout < SCHEMA_VERSION:
+        state.clear("labels")
+        state.clear("answers")
+    rows = labels.rows
+    table = records_table(rows, arrow_table(frames.labels_table(rows)[0], LABELS))
+    places = [_BY_HAND] * len(labels.by_hand) + [_BY_SERVICE] * len(labels.of_service)
+    state.set_table("labels", table.append_column(_KEPT, pa.array(places, pa.string())))
+
+
+def wide_labels(labels: Sequence[Row]) -> pd.DataFrame:
+    """Return labels with a row a conversation and a column a question; the newest answer counts."""
+    found: dict[str, Row] = {}
+    columns = list(_WIDE)
+    known = {column.name for column in _WIDE}
+    table = frames.labels_table(list(reversed(labels)))[0].sort_values(
+        "labelled_at", kind="stable", na_position="first"
+    )
+    for one in table[[_ID, "question", "value", "labelled_at"]].to_dict("records"):
+        row = found.setdefault(one[_ID], {_ID: one[_ID]})
+        row[one["question"]] = one["value"] if one["question"] != "task_completed" else one["value"] == "yes"
+        row["labelled_at"] = one["labelled_at"]
+        if one["question"] not in known:
+            known.add(one["question"])
+            columns.append(TableColumn(one["question"], "text"))
+    rows = [found[one] for one in sorted(found)]
+    cells = {
+        column.name: pa.array(
+            [row.get(column.name) for row in rows], _TYPES.get(column.kind, pa.string()), from_pandas=True
+        )
+        for column in columns
+    }
+    return frame_of(pa.table(cells), columns)
+
+
+def keep_labels(
+    snapshot: Snapshot, labels: pd.DataFrame, *, labeller: str, chance: float | None = None
+) -> None:
+    """Keep labels in a snapshot; what the same person said before of the same question is replaced, an empty answer removes it.
+
+    Parameters
+    ----------
+    labels
+        Table of labels, long or wide.
+    labeller, chance
+        Who answered, and the chance of the draw, where the table does not say.
 
     Raises
     ------
     FrameError
-        When the table has no ``conversation_id``.
+        When a column is missing.
     ConfigError
-        When a conversation is not in the snapshot.
+        When a conversation is not in the snapshot, or an answer cannot be used.
     SnapshotError
         When another process writes the snapshot now.
     """
-    if _ID not in labels:
-        raise FrameError([_ID], [str(name) for name in labels.columns], hint="Labels are browser.labels.")
-    own = tuple(TableColumn(str(name), "text") for name in labels.columns if name not in _NAMED)
-    table = arrow_table(labels, (*_COLUMNS, *own))
+    from promptlift.analysis.label_tables import label_records  # noqa: PLC0415  opening a snapshot needs no analyses
+
+    records = label_records(labels, labeller=labeller, chance=chance, empty=True)
+    given = [LabelRequest.model_validate(one).to_wire() for one in records]
     with only_writer(snapshot.location):
         snapshot.reload()
         known = KnownConversations(snapshot)
-        ids = table[_ID].to_pylist()
-        unknown = [one for one in ids if one not in known]
+        ids = {row["conversationId"] for row in given}
+        unknown = sorted(one for one in ids if one not in known)
         if unknown:
             raise ConfigError(
                 f"{len(unknown)} of the labelled conversations are not in the snapshot, {unknown[0]!r} for one. Label those of "
                 "lift.conversations(), or pull first."
             )
-        places = [known.place_of(one) for one in ids]
-        prompts = pa.array([prompt_id for prompt_id, _ in places], pa.string())
+        placed = [{**row, "promptId": known.place_of(row["conversationId"])[0]} for row in given]
         state = NextState(snapshot.location, snapshot.manifest.files)
-        state.remove(ids, places, tables=("labels",))
-        months = {one: month for one, (_, month) in zip(ids, places, strict=True)}
-        state.add("labels", table.append_column("prompt_id", prompts), months)
+        kept = read_labels(snapshot).keep(placed)
+        write_labels(state, kept, layout=snapshot.manifest.schema_version)
         snapshot.manifest = state.commit(snapshot.manifest)

@@ -12,8 +12,9 @@ from promptlift.client.transport import Answer, Transport
 from promptlift.errors import ConfigError, NotFound
 from promptlift.schema import limits
 from promptlift.schema.naming import LINKS, SCHEMES, link_of
+from promptlift.workspace.snapshots.labels import read_labels
 from promptlift.workspace.snapshots.prompt_completion import COLUMNS, completion_by_prompt
-from promptlift.workspace.snapshots.rows import JUDGED_COLUMNS, conversation_row
+from promptlift.workspace.snapshots.rows import JUDGED_COLUMNS, conversation_row, records_of
 
 if TYPE_CHECKING:
     from promptlift.client.config import ClientConfig
@@ -28,8 +29,9 @@ _NOTHING: Final[dict[str, Any]] = {
     **dict.fromkeys(("rate", "rateLow", "rateHigh")),
     "weeks": [],
 }
+_KEEP_LABELS: Final = "keep_labels(…) of the opened snapshot keeps labels in it; "
 # What labels are filtered by.
-_ANSWERS: Final = ("conversationId", "optimizationId", "question", "labeller", "drawId")
+_LABELS: Final = ("conversationId", "optimizationId", "question", "labeller", "drawId")
 _SEGMENTS: Final = tuple(scheme.segment for scheme in SCHEMES.values())
 
 
@@ -62,7 +64,7 @@ class SnapshotTransport(Transport):
         if call.method != "GET":
             raise ConfigError(
                 f"{call.label} changes something at the service, and a snapshot is only read. "
-                "promptlift.connect() or promptlift.local() opens the service."
+                f"{_KEEP_LABELS if call.path == '/labels' else ''}promptlift.connect() or promptlift.local() opens the service."
             )
         found = self._found(call)
         if found is None:
@@ -77,11 +79,13 @@ class SnapshotTransport(Transport):
     def _found(self, call: Call) -> Row | None:
         kind, *rest = [unquote(part) for part in call.path.strip("/").split("/")]
         one = rest[0] if rest else None
-        listed = {"conversations": "_conversations", "labels": "_answers"}
+        listed = {"conversations": "_conversations", "labels": "_labels"}
         if kind in listed and one is None:
             return _page(getattr(self, listed[kind]), call)
         if kind == "conversations" and one is not None:
             return self._of_conversation(one, rest[1:])
+        if kind == "judges":
+            return self._judged(rest, call)
         records = (
             self.prompts if kind in _SEGMENTS else self.optimizations if kind == "optimizations" else None
         )
@@ -101,6 +105,17 @@ class SnapshotTransport(Transport):
             return _page(self._versions[one], call)
         return records.get(one) if len(rest) == 1 else None
 
+    def _judged(self, rest: list[str], call: Call) -> Row | None:
+        """Return what is asked for of judges: a page of their newest versions, one, or a page of its versions."""
+        if not rest:
+            return _page([versions[0] for versions in self._judges.values()], call)
+        versions = self._judges.get(rest[0], [])
+        if rest[1:] == ["versions"] and versions:
+            return _page(versions, call)
+        asked = call.query.get("version")
+        found = (row for row in versions if asked is None or row["version"] == int(asked))
+        return next(found, None) if len(rest) == 1 else None
+
     def forget(self) -> None:
         """Read the tables again when they are asked for next: the snapshot has changed."""
         for name in (
@@ -108,7 +123,8 @@ class SnapshotTransport(Transport):
             "optimizations",
             "_variants",
             "_versions",
-            "_answers",
+            "_labels",
+            "_judges",
             "_conversations",
             "_completion",
         ):
@@ -125,9 +141,17 @@ class SnapshotTransport(Transport):
         return {row["id"]: row for row in self._records("optimizations")}
 
     @cached_property
-    def _answers(self) -> list[Row]:
-        """What people said of conversations, as the service gave it."""
-        return self._records("answers")
+    def _labels(self) -> list[Row]:
+        """What people said of conversations, as the API writes it."""
+        return read_labels(self._snapshot).rows
+
+    @cached_property
+    def _judges(self) -> dict[str, list[Row]]:
+        """The versions of each judge of one's own, newest first, as the service gave them."""
+        found: dict[str, list[Row]] = {}
+        for row in self._records("judges"):
+            found.setdefault(row["id"], []).append(row)
+        return found
 
     def _completion_of(self, prompt_id: str) -> Row:
         return self._completion.get(prompt_id) or _NOTHING
@@ -152,8 +176,7 @@ class SnapshotTransport(Transport):
         return {one["prompt_id"]: orjson.loads(one["versions"]) for one in found if one["versions"]}
 
     def _records(self, table: str) -> list[Row]:
-        rows = self._snapshot.read(table, ["record"])
-        return [] if rows is None else [orjson.loads(one) for one in rows["record"].to_pylist()]
+        return records_of(self._snapshot.read(table, ["record"]))
 
     @cached_property
     def _conversations(self) -> list[Row]:
@@ -195,7 +218,7 @@ def _page(rows: list[Row], call: Call) -> Row:
         if link in (None, link_of(row))
         and query.get("status") in (None, row.get("status"))
         and judged in (None, row.get("hasInsights"))
-        and all(query[name] == row.get(name) for name in _ANSWERS if name in query)
+        and all(query[name] == row.get(name) for name in _LABELS if name in query)
     ]
     limit = int(query.get("limit", limits.LIST_LIMIT_MAX))
     offset = int(query.get("offset", 0))

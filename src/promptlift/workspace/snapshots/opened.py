@@ -10,7 +10,7 @@ from promptlift.client.secret import Secret
 from promptlift.errors import ConfigError
 from promptlift.schema.naming import scheme_of
 from promptlift.snapshot import Snapshot
-from promptlift.workspace.snapshots.labels import keep_labels, read_labels
+from promptlift.workspace.snapshots.labels import keep_labels, read_labels, wide_labels
 from promptlift.workspace.snapshots.offline import SnapshotTransport
 from promptlift.workspace.snapshots.tables import SnapshotTables
 from promptlift.workspace.workspace import Workspace, connect
@@ -114,32 +114,46 @@ class SnapshotWorkspace(Workspace):
         )
 
     def kept_labels(self) -> pd.DataFrame:
-        """Return the labels that :meth:`keep_labels` put into the snapshot, one row a conversation.
+        """Return the labels that :meth:`keep_labels` put into the snapshot, one row a conversation, a column a question.
+
+        :meth:`labels` has them too, one row an answer, beside those that the service keeps.
 
         Returns
         -------
         DataFrame
-            conversation_id, task_completed, sentiment, labelled_at; and a column for each further one of the labels.
+            conversation_id, task_completed, sentiment, labelled_at; and a column for each further question. Where several people
+            answered, the last answer counts.
         """
-        return read_labels(self.snapshot)
+        return wide_labels(read_labels(self.snapshot).by_hand)
 
-    def keep_labels(self, labels: pd.DataFrame) -> None:
-        """Keep the labels of people in the snapshot, beside the conversations; later pulls leave them there.
+    def keep_labels(
+        self, labels: pd.DataFrame, *, labeller: str | None = None, chance: float | None = None
+    ) -> None:
+        """Keep the labels of people in the snapshot, beside those that the service keeps; later pulls leave them there.
+
+        What the same person said before of the same question is replaced, and an empty answer takes it back.
 
         Parameters
         ----------
         labels
-            ``browser.labels`` of a :class:`~promptlift.widgets.ConversationBrowser`, or a table like it. A conversation that has
-            labels gets these instead.
+            As for ``lift.add_labels``: a row an answer, or a column for each question, such as ``browser.labels`` of a
+            :class:`~promptlift.widgets.ConversationBrowser`.
+        labeller
+            Who answered, where the table does not say; by default the name of the user of this computer.
+        chance
+            The chance with which each conversation was drawn, where the table does not say and it is the same for all.
 
         Raises
         ------
+        FrameError
+            When a column is missing.
         ConfigError
-            When a conversation is not in the snapshot.
+            When a conversation is not in the snapshot, or an answer cannot be used.
         SnapshotError
             When another process writes the snapshot now.
         """
-        keep_labels(self.snapshot, labels)
+        keep_labels(self.snapshot, labels, labeller=labeller or self.labeller(), chance=chance)
+        self._offline.forget()
 
     def refresh(self) -> Snapshot:
         """Bring the snapshot up to date from the service that it is of; the tables are the new ones afterwards.
@@ -223,6 +237,14 @@ class SnapshotWorkspace(Workspace):
                 "conversation."
             )
         return make(self._tables())
+
+    def _read_verdicts(self, judge_id: str, filters: dict[str, Any], shown: dict[str, Any]) -> pd.DataFrame:
+        version = None
+        if not filters["all_versions"]:
+            version = self.judges.get(judge_id, version=filters["version"]).version
+        return self._tables().verdicts(
+            judge_id, version=version, prompt_id=filters["prompt_id"], filters=shown
+        )
 
     def _tables(self) -> SnapshotTables:
         return SnapshotTables(self.snapshot, labels_of=self._labels_of, named=self._named)

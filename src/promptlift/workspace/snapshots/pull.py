@@ -23,19 +23,18 @@ from promptlift.errors import (
     NotFound,
     SnapshotBusy,
     SnapshotError,
-    UnexpectedResponse,
 )
 from promptlift.schema import endpoints
 from promptlift.schema.account import account_rate
 from promptlift.snapshot.columns import to_json
 from promptlift.snapshot.manifest import MANIFEST_NAME, Manifest
-from promptlift.snapshot.part_files import PARTITIONED
 from promptlift.snapshot.snapshot import Snapshot
 from promptlift.snapshot.staging import Staging
 from promptlift.snapshot.writing import NextState
 from promptlift.workspace.snapshots import rows as rows_to_tables
 from promptlift.workspace.snapshots.conversation_pull import ConversationPull
 from promptlift.workspace.snapshots.known import KnownConversations
+from promptlift.workspace.snapshots.offered import OfferedPull
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,11 +239,19 @@ class Pull:
         state = NextState(self._location, manifest.files)
         warnings: dict[str, dict[str, int]] = {}
         content = self._has_content(old, reading)
-        self._write_conversations(state, known, staging, found, content=content, warnings=warnings)
+        changed = self._write_conversations(state, known, staging, found, content=content, warnings=warnings)
         totals: dict[str, int | None] = {"conversations": found.total}
         self._write_prompts(old, state, totals, warnings)
         self._write_optimizations(old, state, totals, warnings)
-        self._write_answers(reading, state, totals)
+        offered = OfferedPull(
+            self._transport,
+            self._task,
+            old=old,
+            noted=reading.state,
+            prompt_id=self._options.prompt_id,
+            everything=self._options.everything,
+        )
+        totals |= offered.write_labels(state, found.deleted) | offered.write_verdicts(state, changed)
         self._write_deleted(old, state, known, found.deleted)
         self._check_unchanged(old)
         before = manifest.warnings
@@ -292,16 +299,14 @@ class Pull:
         *,
         content: bool,
         warnings: dict[str, dict[str, int]],
-    ) -> None:
+    ) -> set[str]:
+        """Write what is new or different, and return which known conversations were replaced or are gone."""
         last = staging.last_places()
         counted = found.present
         stale = found.deleted if counted is None else found.deleted | (last.keys() - set(counted))
         positions = known.positions_for(found.order)
         replaced = found.deleted | (last.keys() & known.hashes.keys())
-        # What people said of a conversation stays with it when the service has it anew.
-        told = tuple(table for table in PARTITIONED if table != "labels")
-        state.remove(replaced, known.places(replaced), tables=told)
-        state.remove(found.deleted, known.places(found.deleted), tables=("labels",))
+        state.remove(replaced, known.places(replaced))
         number = itertools.count()
         held: list[StagedRow] = []
         for part in staging.rows():
@@ -313,6 +318,7 @@ class Pull:
                 self._write_rows(state, held, positions, content=content, warnings=warnings)
                 held = []
         self._write_rows(state, held, positions, content=content, warnings=warnings)
+        return replaced
 
     def _write_rows(
         self,
@@ -394,24 +400,6 @@ class Pull:
         state.set_table("optimizations", records.append_column("listed", pa.array(listed_texts, pa.string())))
         table, warnings["variants"] = rows_to_tables.variants_table(whole)
         state.set_table("variants", table)
-
-    def _write_answers(
-        self, reading: ConversationPull, state: NextState, totals: dict[str, int | None]
-    ) -> None:
-        """Write the labels that the service keeps; all of them, because they can be changed and taken back."""
-        # unspecified: only a service that says what changed keeps labels; one that was asked in vain is not asked again.
-        asked_in_vain = reading.state.get("keeps_labels") is False and not self._options.everything
-        if not reading.state.get("as_of") or asked_in_vain:
-            return
-        filters = {"prompt_id": self._options.prompt_id}
-        try:
-            read = read_offered(self._transport, endpoints.LABELS_LIST, filters=filters, task=self._task)
-        except (NotFound, UnexpectedResponse):
-            reading.state["keeps_labels"] = False
-            return
-        reading.state["keeps_labels"] = True
-        totals["answers"] = read.total
-        state.set_table("answers", rows_to_tables.answers_table(read.rows))
 
     def _write_deleted(
         self, old: Snapshot | None, state: NextState, known: KnownConversations, deleted: set[str]

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from promptlift import frames
 from promptlift.frames.conversations import with_content_facts
-from promptlift.frames.layouts import ISSUES, LABELS, TOPICS
+from promptlift.frames.layouts import ISSUES, TOPICS
 from promptlift.frames.metadata_columns import MetadataColumns
 from promptlift.snapshot.columns import arrow_table, to_json, with_metadata
 
@@ -57,11 +57,6 @@ class ConversationTables:
     tables: dict[str, list[pa.Table]]
     months: dict[str, str | None]
     warnings: dict[str, dict[str, int]] = field(default_factory=dict)
-
-
-def answers_table(rows: Sequence[Row]) -> pa.Table:
-    """Make the table of labels, with each as the service gave it."""
-    return records_table(rows, arrow_table(frames.labels_table(rows)[0], LABELS))
 
 
 def conversation_tables(
@@ -156,6 +151,11 @@ def records_table(rows: Sequence[Row], table: pa.Table) -> pa.Table:
     """Add to a table what it was made from, so that nothing that the service gave is lost."""
     records = [to_json(row).decode() for row in rows]
     return table.append_column("record", pa.array(records, pa.string()))
+
+
+def records_of(table: pa.Table | None) -> list[Row]:
+    """Return what the service gave, from a table that has it."""
+    return [] if table is None else [orjson.loads(one) for one in table["record"].to_pylist()]
 
 
 def prompts_table(rows: Sequence[Row]) -> tuple[pa.Table, dict[str, int]]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from promptlift.client.reads.read_list import RowsRead
-from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, INSIGHTS, MESSAGES
+from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, INSIGHTS, MESSAGES, VERDICTS
 from promptlift.snapshot.columns import frame_of
 from promptlift.workspace.session import frames, no_collection, with_read_record
 
@@ -92,7 +92,7 @@ class SnapshotTables:
 
     def messages(self, prompt_id: str | None) -> pd.DataFrame:
         """Return the table of messages."""
-        table = self._in_list_order(self._rows("messages", None, prompt_id), prompt_id)
+        table = self._in_list_order(self._rows("messages", None, prompt_id), prompt_id, "turn")
         return self._recorded(
             self._with_prompt(_or_empty(table), MESSAGES), "messages", {"prompt_id": prompt_id}
         )
@@ -107,6 +107,25 @@ class SnapshotTables:
             self._with_prompt(_or_empty(table), INSIGHTS), "insights", {"prompt_id": prompt_id}
         )
 
+    def verdicts(
+        self, judge_id: str, *, version: int | None, prompt_id: str | None, filters: dict[str, Any]
+    ) -> pd.DataFrame:
+        """Return the verdicts of a version of a judge of one's own; without one the newest of each conversation."""
+        table = _or_empty(self._in_list_order(self._rows("verdicts", None, prompt_id), prompt_id))
+        if table.column_names:
+            wanted = pc.equal(table["judge_id"], judge_id)
+            if version is not None:
+                wanted = pc.and_(wanted, pc.equal(table["judge_version"], version))
+            table = table.filter(wanted)
+            table = table.append_column("prompt", table["prompt_id"])
+        frame = self._named(frame_of(table, VERDICTS))
+        if version is None:
+            newest = frame[frame["verdict"].notna()].sort_values(
+                "judge_version", ascending=False, kind="stable"
+            )
+            frame = newest.drop_duplicates("conversation_id").sort_index().reset_index(drop=True)
+        return self._recorded(frame, "verdicts", filters)
+
     def _with_content(self, table: pa.Table, *prompt_ids: str | None) -> pa.Table:
         details = self._rows("details", ["conversation_id", "content"], *prompt_ids)
         if details is None:
@@ -114,14 +133,14 @@ class SnapshotTables:
         places = pc.index_in(table["conversation_id"], value_set=details["conversation_id"])
         return table.append_column("content", details["content"].take(places))
 
-    def _in_list_order(self, messages: pa.Table | None, prompt_id: str | None) -> pa.Table | None:
-        """Sort messages by the place of their conversation in the list."""
+    def _in_list_order(self, rows: pa.Table | None, prompt_id: str | None, *then: str) -> pa.Table | None:
+        """Sort rows by the place of their conversation in the list, and those of one conversation by further columns."""
         listed = self._rows("conversations", ["conversation_id", "position"], prompt_id)
-        if messages is None or listed is None:
-            return messages
-        places = pc.index_in(messages["conversation_id"], value_set=listed["conversation_id"])
-        messages = messages.append_column("position", listed["position"].take(places))
-        return messages.sort_by([("position", "descending"), ("turn", "ascending")])
+        if rows is None or listed is None:
+            return rows
+        places = pc.index_in(rows["conversation_id"], value_set=listed["conversation_id"])
+        rows = rows.append_column("position", listed["position"].take(places))
+        return rows.sort_by([("position", "descending"), *((name, "ascending") for name in then)])
 
     def _with_prompt(self, table: pa.Table, columns: Sequence[TableColumn]) -> pd.DataFrame:
         """Make a table whose column of prompts has names where they are known."""

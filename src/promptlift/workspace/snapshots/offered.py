@@ -1,0 +1,119 @@
+"""What a service may offer beyond the specification, brought into a snapshot: labels, judges of one's own, verdicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from promptlift.errors import NotFound, UnexpectedResponse
+from promptlift.schema import endpoints
+from promptlift.snapshot.manifest import SCHEMA_VERSION
+from promptlift.workspace.snapshots.labels import SnapshotLabels, read_labels, write_labels
+from promptlift.workspace.snapshots.verdicts import VerdictPull, read_apart
+
+if TYPE_CHECKING:
+    from promptlift.client.transport import Task, Transport
+    from promptlift.snapshot import Snapshot
+    from promptlift.snapshot.writing import NextState
+
+    Totals = dict[str, int]
+
+
+class OfferedPull:
+    """Ask for what not every service has, and remember which it has not.
+
+    Parameters
+    ----------
+    transport, task
+        Send and count the requests.
+    old
+        The present state of the snapshot.
+    noted
+        What the next pull needs to know; what is found out here is put there.
+    prompt_id
+        Only what is of this prompt.
+    everything
+        Whether to ask again for what was not there.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        task: Task,
+        *,
+        old: Snapshot | None,
+        noted: dict[str, Any],
+        prompt_id: str | None,
+        everything: bool,
+    ) -> None:
+        self._transport, self._task = transport, task
+        self._old = old
+        self._noted = noted
+        self._prompt_id = prompt_id
+        self._layout = SCHEMA_VERSION if old is None else old.manifest.schema_version
+        self._everything = everything
+
+    def write_labels(self, state: NextState, deleted: set[str]) -> Totals:
+        """Write the labels: all that the service keeps, because they can be changed and taken back, and those kept by hand.
+
+        Parameters
+        ----------
+        state
+            The next state of the snapshot.
+        deleted
+            Conversations that are gone: their labels go with them.
+
+        Returns
+        -------
+        dict
+            How many the service has, if it has any.
+        """
+        labels = SnapshotLabels() if self._old is None else read_labels(self._old)
+        totals: Totals = {}
+        if self._asks("labels"):
+            filters = {"prompt_id": self._prompt_id}
+            try:
+                read = read_apart(self._transport, endpoints.LABELS_LIST, filters=filters, task=self._task)
+            except (NotFound, UnexpectedResponse):
+                self._noted["keeps_labels"] = False
+            else:
+                self._noted["keeps_labels"] = True
+                totals["labels"] = read.total
+                labels = labels.with_service(read.rows)
+        write_labels(state, labels.without(deleted), layout=self._layout)
+        return totals
+
+    def write_verdicts(self, state: NextState, changed: set[str]) -> Totals:
+        """Write the judges of one's own and their verdicts.
+
+        Parameters
+        ----------
+        state
+            The next state of the snapshot.
+        changed
+            Conversations that the service has anew or no longer.
+
+        Returns
+        -------
+        dict
+            How many verdicts there are, if the service has judges.
+        """
+        if not self._asks("judges"):
+            return {}
+        before = {} if self._everything else self._noted.get("verdicts_counted") or {}
+        pull = VerdictPull(
+            self._transport, self._task, old=self._old, prompt_id=self._prompt_id, before=before
+        )
+        try:
+            count = pull.write(state, changed)
+        except (NotFound, UnexpectedResponse):
+            self._noted["keeps_judges"] = False
+            return {}
+        self._noted |= {"keeps_judges": True, "verdicts_counted": pull.counted}
+        return {"verdicts": count}
+
+    def _asks(self, what: str) -> bool:
+        """Whether the service is asked for labels or for judges."""
+        # unspecified: only a service that says what changed keeps any; one that was asked in vain is not asked again.
+        in_vain = self._noted.get(f"keeps_{what}") is False
+        again = self._everything or self._layout < SCHEMA_VERSION
+        return bool(self._noted.get("as_of")) and (again or not in_vain)
