@@ -97,7 +97,7 @@ def test_nothing_runs_and_nothing_moves_in_the_interactive_widget(lab):
         page.keyboard.press("ArrowDown")
         page.wait_for_function(
             "place => document.querySelector('.plw-row[aria-selected=true]')?.dataset.place === String(place)"
-            " && document.querySelectorAll('.plw-turn').length <= 2",
+            " && !document.querySelector('.plw-shown').classList.contains('plw-stale')",
             arg=place + 1,
         )
     assert max(heights) - min(heights) < 2

@@ -168,7 +168,13 @@ def test_stop_ends_model_calls_within_two_seconds_and_keeps_what_was_measured(be
     caller = begin(model, PROMPTLIFT_LLM_CONCURRENCY="1")
     made = caller.start(caller.prompt(), mode="exploratory", variantCount=1)
     assert hanging.wait(60)
-    before = caller.get(made["id"])
+
+    # The judge's last answer may still be on its way into the store when the call that hangs arrives.
+    def judged():
+        return caller.get(made["id"])["results"]["progress"]["conversationsDone"]
+
+    wait_until(lambda: judged() >= 40, what="forty judged conversations are kept")
+    before = judged()
     model.fault = None
     written = model.asked["variants"]
     caller.ask("POST", f"/optimizations/{made['id']}/stop", {"reason": "Enough seen"})
@@ -184,7 +190,7 @@ def test_stop_ends_model_calls_within_two_seconds_and_keeps_what_was_measured(be
     assert found["results"]["reason"] == "stopped"
     assert found["results"]["pairs"]["n"] == 15 * found["results"]["progress"]["passesDone"] >= 15
     kept = caller.simulations(made["id"])
-    assert len(kept) >= before["results"]["progress"]["conversationsDone"] >= 40
+    assert len(kept) >= before
     told = [data for kind, data in events(caller) if kind == "optimization.stopped"]
     assert [one["reason"] for one in told] == ["Enough seen", None]
     refused = caller.ask("POST", f"/optimizations/{made['id']}/stop", expect=409)
