@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.service.actions.conversation_facts import changed_columns
+from promptlift.service.actions.logging.facts import changed_columns
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import conversation_counts, conversation_updates, conversations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.actions.conversation_content import Shape
+    from promptlift.service.actions.logging.content import Shape
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.tables import AnyRow
 

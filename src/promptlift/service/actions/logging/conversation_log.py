@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.schema import limits
 from promptlift.service import clock
-from promptlift.service.actions.conversation_facts import facts_columns
-from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
 from promptlift.service.actions.failures import refusal_of
+from promptlift.service.actions.logging.facts import facts_columns
+from promptlift.service.actions.logging.updates import Update, Updated, apply_updates
 from promptlift.service.errors import ApiException, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_updates, conversations, events, prompts, usage
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.conversations import ConversationCreate
     from promptlift.schema.naming import Scheme
-    from promptlift.service.actions.conversation_content import Shape
+    from promptlift.service.actions.logging.content import Shape
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
