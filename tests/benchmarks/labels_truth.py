@@ -1,6 +1,6 @@
 """Whether corrected numbers are right whatever the judge, and what labels are worth: draws with a known truth.
 
-``python tests/benchmarks/labels_truth.py`` prints the tables in Markdown (2,000 draws a row, some minutes).
+``python tests/benchmarks/labels_truth.py`` prints the tables in Markdown (2,000 draws a row, some 20 minutes).
 """
 
 from __future__ import annotations
