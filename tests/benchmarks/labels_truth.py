@@ -98,9 +98,7 @@ def row_of(found: Sequence[Sequence[float]], draws: int, *, refusable: bool = Tr
     table = np.array(found, np.float64).reshape(-1, 8)
     refused = table[:, 0] == 1.0
     given = table[~refused, 1:]
-    if not len(given):
-        return Row(0.0, None, Coverage(*[np.nan] * 3), *[np.nan] * 4)
-    mean = given.mean(axis=0)
+    mean = given.mean(axis=0) if len(given) else np.full(7, np.nan)
     every = Coverage(*table[:, 1:4].mean(axis=0)) if refusable else None
     return Row(len(given) / draws, every, Coverage(*mean[:3]), *mean[3:])
 

@@ -399,6 +399,16 @@ def test_the_interval_holds_over_all_draws_and_the_refusal_selects():
     assert row.given.misses
 
 
+def test_where_every_draw_is_refused_the_interval_is_still_looked_at():
+    row = truth.one_rate(0.9, truth.FAIR, 30, draws=20)
+    assert row.answered == 0.0
+    assert row.every is not None
+    assert math.isnan(row.given.bias)
+    by_errors = truth.one_rate_by_errors(0.5, truth.FAIR, 60, draws=20)
+    assert by_errors.every is None
+    assert by_errors.answered > 0.9
+
+
 @pytest.mark.parametrize("kind", ["independent", "by verdict", "paired"])
 def test_errors_that_differ_by_arm_call_no_equal_arm_higher(kind):
     row = truth.two_rates((0.5, 0.5), (truth.STRICT, truth.LENIENT), 100, draws=300, kind=kind)
