@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import func, select
 
 import promptlift
 from benchmarks.prompt_world.model import PURPOSE, WorldModel
@@ -21,6 +21,7 @@ from promptlift.service.store.database import Database
 from promptlift.service.store.tables import conversations, events, insights, workers
 from support.answering_model import AnsweringModel, serving
 from support.conversation_recount import assert_counts_are_a_recount
+from support.databases import is_lock_awaited
 from support.optimizing_caller import Caller
 from support.searching import SMALL, world_prompt
 from support.service_process import clean_environment, wait_until
@@ -177,10 +178,6 @@ def test_a_stop_ends_the_calls_of_a_search_in_another_process(start_service, sta
 
 
 def test_a_stop_lets_a_worker_keep_what_it_is_keeping(start_service, postgres_url, database):
-    def somebody_waits():
-        with database.read() as connection:
-            return connection.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted"))
-
     with serving(AnsweringModel()) as env, ThreadPoolExecutor(1) as requests:
         caller = Caller(start_service(database=postgres_url, env=env, options=["--no-worker"]))
         optimization_id = optimize(caller)
@@ -190,7 +187,7 @@ def test_a_stop_lets_a_worker_keep_what_it_is_keeping(start_service, postgres_ur
         with database.write() as connection:
             optimizations.change(connection, optimization_id, {"model_calls": 1})
             stop = requests.submit(caller.ask, "POST", f"/optimizations/{optimization_id}/stop")
-            wait_until(somebody_waits, what="the stop waits for the row")
+            wait_until(lambda: is_lock_awaited(database), what="the stop waits for the row")
             usage.add(connection, account_id, "tokens", 15, now=clock.now())
         assert stop.result()["status"] == "stopped"
         found = caller.get(optimization_id)

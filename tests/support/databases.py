@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from sqlalchemy import text
+
 from promptlift.service.store.database import Database
 
 if TYPE_CHECKING:
@@ -47,3 +49,9 @@ def migrated(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterato
         yield opened
     finally:
         opened.close()
+
+
+def is_lock_awaited(database: Database) -> bool:
+    """Whether a transaction waits for a lock of another one; PostgreSQL only."""
+    with database.read() as connection:
+        return bool(connection.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted")))

@@ -5,12 +5,16 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 
 import pytest
+from sqlalchemy import func, insert, select, update
 
 from promptlift.service.store.database import Database
+from promptlift.service.store.tables import judge_runs, judge_verdicts
 from support.answering_model import serving
+from support.databases import is_lock_awaited
 from support.judging_model import QUESTION, SIGNS, JudgingModel, world
 from support.plain_client import PlainClient
 from support.service_process import ServiceProcess, free_port, wait_until
@@ -269,6 +273,37 @@ def test_a_worker_of_another_process_does_it_on_postgresql(tmp_path, postgres_ur
             for worker in workers:
                 worker.kill()
             service.stop()
+
+
+def test_a_judge_is_deleted_while_a_worker_keeps_its_verdicts(tmp_path, postgres_url):
+    """The worker has the row of its run, and adds rows of the judge that is being deleted."""
+    with (
+        judged_service(JudgingModel(), tmp_path / "data", database=postgres_url, options=["--no-worker"]) as (
+            _,
+            wire,
+        ),
+        ThreadPoolExecutor(1) as requests,
+        closing(Database(postgres_url)) as database,
+    ):
+        judge, truth = log(wire, 3)
+        run = begin(wire, f"/judges/{judge}/backfill")
+        verdict = {
+            "account_id": select(judge_runs.c.account_id).scalar_subquery(),
+            "judge_row_id": select(judge_runs.c.judge_row_id).scalar_subquery(),
+            "conversation_id": next(iter(truth)),
+            "run_id": run,
+            "verdict": True,
+            "analyser": "model:test",
+            "created_at": 1,
+        }
+        with database.write() as connection:
+            connection.execute(update(judge_runs).values(model_calls=1))
+            deletion = requests.submit(wire.send, "DELETE", f"/judges/{judge}")
+            wait_until(lambda: is_lock_awaited(database), what="the deletion waits for the worker")
+            connection.execute(insert(judge_verdicts).values(**verdict))
+        assert deletion.result()[0] == 200
+        with database.read() as connection:
+            assert connection.scalar(select(func.count()).select_from(judge_verdicts)) == 0
 
 
 def test_old_conversations_take_their_verdicts_with_them(tmp_path):

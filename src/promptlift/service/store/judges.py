@@ -84,10 +84,13 @@ def verdict_counts(connection: Connection, row_ids: Sequence[str]) -> dict[str, 
 def remove(connection: Connection, account_id: str, judge_id: str) -> bool:
     """Delete a judge with everything that belongs to it; says whether there was one."""
     mine = and_(judges.c.account_id == account_id, judges.c.judge_id == judge_id)
+    # The runs first: a worker that is about to keep verdicts waits for their rows, and then finds that they are gone. One that
+    # has such a row already adds verdicts, whose foreign key waits for the judge: so it is waited for before that is locked.
+    runs = select(judge_runs.c.id).where(judge_runs.c.judge_row_id.in_(select(judges.c.id).where(mine)))
+    connection.execute(runs.order_by(judge_runs.c.seq).with_for_update())
     ids = list(connection.scalars(select(judges.c.id).where(mine).order_by(judges.c.seq).with_for_update()))
     if not ids:
         return False
-    # The runs first: a worker that is about to keep verdicts waits for their rows, and then finds that they are gone.
     for table in (judge_runs, judge_verdicts):
         connection.execute(delete(table).where(table.c.judge_row_id.in_(ids)))
     connection.execute(delete(judges).where(mine))
