@@ -9,7 +9,7 @@ import orjson
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import LEXICON
 from promptlift.service.optimizations.generations.budget import budget_of, verification_of
-from promptlift.service.search.evidence import record_of, with_and_without
+from promptlift.service.search.evidence import record_of, with_and_without, worth
 from promptlift.service.search.headroom import Judged, headroom
 from promptlift.service.search.pool import Search
 from promptlift.service.store import optimizations
@@ -104,7 +104,8 @@ def candidates_of(row: AnyRow, ids: Sequence[str]) -> dict[int, dict[str, Any]]:
         return {}
     state = orjson.loads(row.search)
     search = Search.from_json(state["search"])
-    known = search.worth()
+    # In points of completion, also where a goal chooses.
+    known = worth(search.outcomes, search.edits_of)
     refused: dict[int, list[dict[str, Any]]] = {}
     for one in state["refused"]:
         refused.setdefault(one["candidate"], []).append(one)
