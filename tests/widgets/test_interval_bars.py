@@ -39,6 +39,13 @@ def test_an_end_without_a_bound_gets_an_arrow_at_the_edge():
     assert place(pieces, "line") == pytest.approx(10)
 
 
+def test_an_end_beyond_the_axis_gets_an_arrow_at_the_edge():
+    pieces = effect_pieces(20.0, -80.0, 300.0, axis=(-10.0, 40.0), interval=True)
+    assert kinds(pieces)[0] == "open-low"
+    assert kinds(pieces)[-1] == "open-high"
+    assert sum(piece.width for piece in pieces if piece.kind == "line") == pytest.approx(100)
+
+
 def test_nothing_measured_draws_nothing():
     assert effect_pieces(None, 1.0, 2.0, axis=(0.0, 5.0), interval=True) == []
     assert confidence_pieces(None, 0.9) == []

@@ -29,8 +29,8 @@ _STYLES: Final[dict[str, str]] = {
     "dot": "width:9px;height:9px;border-radius:50%;background:#2b83ba;margin:0 -4.5px",
     "hollow": "width:7px;height:7px;border-radius:50%;border:2px solid #2b83ba;margin:0 -5.5px",
     "expected": "width:6px;height:6px;border:1px solid #6b7683;margin:0 -4px",
-    "open-low": "width:0;height:0;border:5px solid transparent;border-right-color:#2b83ba;border-left-width:0",
-    "open-high": "width:0;height:0;border:5px solid transparent;border-left-color:#2b83ba;border-right-width:0",
+    "open-low": "width:0;height:0;border:5px solid transparent;border-right-color:#2b83ba;border-left-width:0;margin-right:-5px",
+    "open-high": "width:0;height:0;border:5px solid transparent;border-left-color:#2b83ba;border-right-width:0;margin-left:-5px",
 }
 _ORDER: Final = {"zero": 0, "tick": 0, "open-low": 1, "expected": 2, "dot": 3, "hollow": 3, "open-high": 4}
 _MARGIN: Final = 0.08
@@ -69,8 +69,8 @@ def effect_pieces(
     axis
         Its ends.
     interval
-        Whether the service reported an interval. Without one the dot is hollow and has no line; with one, a missing
-        end is unbounded and gets an arrow.
+        Whether the service reported an interval. Without one the dot is hollow and has no line; with one, an end that is
+        missing, and so unbounded, or beyond the axis gets an arrow.
     """
     if lift is None:
         return []
@@ -81,8 +81,8 @@ def effect_pieces(
     if expected is not None:
         markers.append((expected, "expected"))
     if interval:
-        markers += [(left, "open-low")] if low is None else []
-        markers += [(right, "open-high")] if high is None else []
+        markers += [(left, "open-low")] if low is None or low < start else []
+        markers += [(right, "open-high")] if high is None or high > end else []
     covered = (left, right) if interval else (math.inf, -math.inf)
     return _row(markers, covered, axis, ("gap", "line"))
 

@@ -140,10 +140,16 @@ def by_stage(cards: Sequence[Card]) -> list[tuple[Stage, list[Card]]]:
 
 
 def lift_axis(review: Review) -> tuple[float, float]:
-    """Return the ends of the lift axis that all variants of a review share."""
-    names = ("lift", "lift_low", "lift_high", "lift_expected")
+    """Return the ends of the lift axis that all variants of a review share.
+
+    It holds the whole interval of each confirmed variant. The intervals of screened ones, which are of few pairs, may reach
+    beyond it: they would leave no room for the ones that decide.
+    """
     shown = [headline_of(row) for row in review.variants if not row["is_original"]]
-    return common_axis([row[name] for row in shown for name in names])
+    confirmed = [row for row in shown if row["stage"] == "confirm"]
+    points = [row[name] for row in shown for name in ("lift", "lift_expected")]
+    ends = [row[name] for row in confirmed or shown for name in ("lift_low", "lift_high")]
+    return common_axis([*points, *ends])
 
 
 def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> Card:
