@@ -231,11 +231,9 @@ class Search:
                 self.scores.setdefault(cell, {}).update(found)
 
     def _gain(self, member: Member, record: Record) -> float:
-        """Return what a candidate gained beside the one that it was tested against; above 0 is better.
-
-        Where the judge left the goal open on all of its cells, completion tells.
-        """
+        """Return what a candidate gained beside the one that it was tested against; above 0 is better."""
         gain = mean_gain(self.scores, member.number, member.base)
+        # unspecified: what counts where the judge left the goal open on all cells. Completion, as without a goal.
         return float(record.won - record.lost) if gain is None else gain
 
     def _how(self, member: Member, record: Record) -> str:

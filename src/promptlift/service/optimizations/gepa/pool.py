@@ -17,7 +17,8 @@ __all__ = ["MINIBATCH", "REFUSED", "GepaPool"]
 
 # Conversations that one text is written from: GEPA's own default, named because budget and cells depend on it.
 MINIBATCH: Final = 3
-# A conversation that was lost, or whose judge left the goal open, says nothing for or against a candidate.
+# unspecified: what GEPA is told of a conversation that was lost, or whose judge left the goal open. It says nothing for or
+# against a candidate.
 LOST: Final = 0.5
 # Below every score, so that GEPA neither accepts a candidate nor writes others from it.
 REFUSED: Final = -1.0
