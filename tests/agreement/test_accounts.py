@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from promptlift.errors import ConfigError
 from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.naming import SCHEMES
-from promptlift.service import keys
+from promptlift.service.administration import keys
 from promptlift.service.settings import ServiceSettings
 from support.command_line import promptlift_command
 from support.optimizing import tiny

@@ -146,6 +146,9 @@ def test_the_verdict_counts_as_task_completed_does_elsewhere(use):
     assert "judge" not in same.attrs["promptlift"]
 
 
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning"
+)  # Ibis calls what its engines will not have any more
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("use", USES)
 def test_every_engine_reads_the_verdict_as_the_outcome(engines, engine, use):

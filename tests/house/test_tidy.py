@@ -50,6 +50,8 @@ SINGLE_MODULES = {
     "file_lock.py",
     "retry.py",
 }
+# Lists of things that are alike, one a module.
+LONG_ROOMS = {"analysis", "plots", "schema", "stats", "store", "transcripts"}
 CATCH_ALLS = {"base", "common", "helper", "helpers", "misc", "util", "utils"}
 TEXT = {
     ".py",
@@ -81,6 +83,14 @@ def test_no_module_is_too_long():
         if (lines := path.read_text(encoding="utf-8").count("\n")) > 600
     }
     assert not long
+
+
+def test_no_room_has_too_many_modules():
+    """A room of over 14 modules holds several things, unless it is a list of what is alike."""
+    sizes = Counter(path.parent for path in modules() if path.name != "__init__.py")
+    assert not {
+        shown(room): size for room, size in sizes.items() if size > 14 and room.name not in LONG_ROOMS
+    }
 
 
 def test_nothing_is_left_for_later():

@@ -151,6 +151,8 @@ def test_a_service_that_leaves_the_work_to_others_says_why_it_waits(
         return caller.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["reasons"]
 
     wait_until(lambda: [one for one in reasons() if one["count"] == 3], what="it says why all of them wait")
+    (reason,) = reasons()
+    assert "The language model did not answer" in reason["reason"]
     caller.close()
 
 

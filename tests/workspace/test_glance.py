@@ -13,6 +13,7 @@ from IPython.core.formatters import DisplayFormatter
 
 import promptlift
 from promptlift.local import wait_for_insights
+from promptlift.workspace import Comparison
 from support.foreign_service import KEY, ForeignService
 from support.hostile import PAYLOADS, name_of
 from support.report_page import Page
@@ -131,8 +132,11 @@ def test_a_filled_account_shows_prompts_rates_weeks_judge_and_three_calls(filled
 
 
 def test_the_calls_that_it_names_can_be_run(filled):
-    for call in named_calls(repr(filled)):
-        exec(call, {"lift": filled, "promptlift": promptlift})
+    names = {"lift": filled, "promptlift": promptlift}
+    found = [eval(call.removeprefix("df = "), names) for call in named_calls(repr(filled))]
+    conversations, *comparisons = found
+    assert set(conversations["prompt"]) == {"Support v1"}
+    assert [type(one) for one in comparisons] == [Comparison, Comparison]
 
 
 def test_a_cell_costs_three_requests_and_a_repr_soon_after_none(filled):

@@ -134,21 +134,7 @@ def label_plan(
     stratum = groups.codes * 2 + judged.verdict
     sizes = np.bincount(stratum, judged.weight, 2 * groups.count).astype(np.int64)
     drawn = neyman_allocation(sizes, _needs(sizes, tpr, tnr), n=n, least=_LEAST)
-    rng = np.random.default_rng(seed)
-    # Places in the order of the ids, because engines keep no order of rows: a seed draws the same from all of them.
-    places = pd.DataFrame(
-        {
-            "stratum": np.repeat(np.arange(len(sizes)), drawn),
-            _PLACE: np.concatenate(
-                [
-                    rng.choice(int(size), int(count), replace=False)
-                    for size, count in zip(sizes, drawn, strict=True)
-                ]
-            ),
-        }
-    )
-    # A part of the plan is a random draw only when its order is random too.
-    places = places.iloc[rng.permutation(len(places))].reset_index(drop=True)
+    places = _draw_places(sizes, drawn, seed)
     ids = (
         _ids_there(conversations, by, judged, stratum, places)
         if remote
@@ -161,19 +147,50 @@ def label_plan(
     plan["draw_id"] = draw_id(ids)
     if "content" in names_of(conversations):
         plan["content"] = _contents(conversations, ids)
-    names = [None] if groups.names is None else [None if is_missing(name) else name for name in groups.names]
-    strata = [
-        {"group": names[place // 2], "verdict": bool(place % 2), "n": int(size), "n_labels": int(count)}
-        for place, (size, count) in enumerate(zip(sizes, drawn, strict=True))
-    ]
-    stratum_of = dict(zip(ids, places["stratum"].tolist(), strict=True))
-    facts = {"strata": strata, "stratum_of": stratum_of, "seed": seed, "n_left_out": judged.n_left_out}
+    facts = {
+        "strata": _describe_strata(groups.names, sizes, drawn),
+        "stratum_of": dict(zip(ids, places["stratum"].tolist(), strict=True)),
+        "seed": seed,
+        "n_left_out": judged.n_left_out,
+    }
     return with_provenance(plan, conversations, "label_plan", by=by, **facts)
 
 
 def draw_id(ids: Iterable[str]) -> str:
     """Return the name of a draw: the same conversations in the same order have the same."""
     return f"draw_{hashlib.sha256(chr(10).join(ids).encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def _draw_places(sizes: NDArray[np.int64], drawn: NDArray[np.int64], seed: int) -> pd.DataFrame:
+    """Draw places in strata of given sizes, and return them in random order.
+
+    Places are those in the order of the ids, because engines keep no order of rows: a seed draws the same from all of them.
+    """
+    rng = np.random.default_rng(seed)
+    places = pd.DataFrame(
+        {
+            "stratum": np.repeat(np.arange(len(sizes)), drawn),
+            _PLACE: np.concatenate(
+                [
+                    rng.choice(int(size), int(count), replace=False)
+                    for size, count in zip(sizes, drawn, strict=True)
+                ]
+            ),
+        }
+    )
+    # A part of the plan is a random draw only when its order is random too.
+    return places.iloc[rng.permutation(len(places))].reset_index(drop=True)
+
+
+def _describe_strata(
+    groups: Iterable[Any] | None, sizes: NDArray[np.int64], drawn: NDArray[np.int64]
+) -> list[dict[str, Any]]:
+    """Return group, verdict, conversations and labels of each stratum."""
+    names = [None] if groups is None else [None if is_missing(name) else name for name in groups]
+    return [
+        {"group": names[place // 2], "verdict": bool(place % 2), "n": int(size), "n_labels": int(count)}
+        for place, (size, count) in enumerate(zip(sizes, drawn, strict=True))
+    ]
 
 
 def _contents(conversations: Any, ids: pd.Series[Any]) -> NDArray[np.object_]:

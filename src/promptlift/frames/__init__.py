@@ -10,11 +10,12 @@ from promptlift.frames.benchmarks import (
     scenarios_table,
 )
 from promptlift.frames.columns import Parts
-from promptlift.frames.conversations import (
+from promptlift.frames.conversations.tables import (
     ConversationParts,
     conversation_prompts,
     conversations_table,
     issues_table,
+    messages_table,
     topics_table,
 )
 from promptlift.frames.edits import edits_table
@@ -67,7 +68,6 @@ from promptlift.frames.tables import (
     fleet_table,
     insights_errors,
     insights_table,
-    messages_table,
     prompts_table,
     step_failures_table,
     top_issues_table,

@@ -1,4 +1,4 @@
-"""The tables of messages, insights, prompts and usage: rows as decoded JSON in, DataFrames out.
+"""The tables of insights, prompts and usage: rows as decoded JSON in, DataFrames out.
 
 No model object is made for a row, so that ten thousand rows are quick. Unknown fields are not in the tables; the
 client's models keep them.
@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from promptlift.frames.columns import InvalidCounts, build, read_table
-from promptlift.frames.contents import message_values
+from promptlift.frames.columns import read_table
 from promptlift.frames.layouts import (
     FLEET,
     INSIGHTS,
-    MESSAGES,
     PROMPTS,
     STEP_FAILURES,
     TOP_ISSUES,
@@ -24,7 +22,7 @@ from promptlift.frames.layouts import (
 from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 Row = dict[str, Any]
 
@@ -33,16 +31,6 @@ def insights_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
     """Make the table of insights, one row a conversation that has them."""
     judged = [row for row in rows if isinstance(row.get("insights"), dict)]
     return read_table(INSIGHTS, judged, prompt=[link_of(row) for row in judged])
-
-
-def messages_table(rows: Iterable[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of messages, one row each, from conversations with content.
-
-    Content that cannot be read gives no rows and is counted under ``unreadable_content``.
-    """
-    invalid = InvalidCounts()
-    values = message_values(rows, invalid)
-    return build(MESSAGES, values, invalid), invalid.as_dict()
 
 
 def prompts_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:

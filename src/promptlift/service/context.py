@@ -13,7 +13,7 @@ from promptlift.service.llm.catalogue import is_known, problem_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.service.actions.conversation_log import ConversationLog
+    from promptlift.service.actions.logging.conversation_log import ConversationLog
     from promptlift.service.background.kind import Kind
     from promptlift.service.benchmarks.worker import BenchmarkJobs
     from promptlift.service.insights.worker import InsightJobs

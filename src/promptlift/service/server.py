@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from promptlift.errors import ServiceStartError
-from promptlift.service.actions.conversation_log import ConversationLog
+from promptlift.service.actions.logging.conversation_log import ConversationLog
 from promptlift.service.app import create_app
 from promptlift.service.connections.acceptor import Acceptor
 from promptlift.service.connections.protocol import ClientConnection

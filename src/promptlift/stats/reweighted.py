@@ -122,15 +122,7 @@ def reweighted_lift(
     if not counted or sum(shares.values()) - seen > UNSEEN_MOST * sum(shares.values()):
         return None
     weight = {stratum: shares[stratum] / seen / number for stratum, number in drawn.items()}
-    table = {(won, lost): 0.0 for won in (True, False) for lost in (True, False)}
-    clusters: dict[Hashable, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-    for pair in counted:
-        mine = weight[pair.stratum]
-        table[pair.variant, pair.original] += mine
-        sums = clusters[pair.cluster]
-        sums[0] += mine
-        sums[1] += mine * pair.variant
-        sums[2] += mine * pair.original
+    table, clusters = _weighted_sums(counted, weight)
     # The weights sum up to 1, so this is Kish's number.
     effective = 1.0 / sum(number * weight[stratum] ** 2 for stratum, number in drawn.items())
     n11, n10, n01, n00 = (
@@ -144,7 +136,7 @@ def reweighted_lift(
         level=level,
         look=look,
         max_looks=max_looks,
-        clusters=[CompletedInCluster(*sums) for sums in clusters.values()],
+        clusters=clusters,
     )
     ends = (interval.points_low, interval.points_high, interval.standard_error_points)
     if None in ends:  # only an empty table has none
@@ -164,3 +156,19 @@ def reweighted_lift(
         points_high=float(ends[1] or 0.0),
         standard_error_points=float(ends[2] or 0.0),
     )
+
+
+def _weighted_sums(
+    pairs: Sequence[DrawnPair], weight: Mapping[Any, float]
+) -> tuple[dict[tuple[bool, bool], float], list[CompletedInCluster]]:
+    """Return the weights of the pairs by their outcomes (variant, original), and summed up in each cluster."""
+    table = {(variant, original): 0.0 for variant in (True, False) for original in (True, False)}
+    clusters: dict[Hashable, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for pair in pairs:
+        mine = weight[pair.stratum]
+        table[pair.variant, pair.original] += mine
+        sums = clusters[pair.cluster]
+        sums[0] += mine
+        sums[1] += mine * pair.variant
+        sums[2] += mine * pair.original
+    return table, [CompletedInCluster(*sums) for sums in clusters.values()]

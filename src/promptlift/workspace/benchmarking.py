@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -11,18 +10,13 @@ from promptlift.client.api.group import read_answer
 from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
-from promptlift.errors import (
-    ConfigError,
-    ConnectionFailed,
-    PromptliftError,
-    ServerError,
-    UnexpectedResponse,
-)
+from promptlift.errors import ConfigError, PromptliftError
 from promptlift.schema import benchmark_endpoints
 from promptlift.schema.benchmarks import Benchmark, ScenarioSet
 from promptlift.workspace.cheapest import CheapestChoice, choose
 from promptlift.workspace.session import Session, frames
-from promptlift.workspace.waiting import TimeIsOver, Wait
+from promptlift.workspace.unanswered import may_have_worked
+from promptlift.workspace.waiting import TimeIsOver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -161,7 +155,7 @@ class Benchmarking(Session):
         if not wanted:
             raise ConfigError('Name prompts to compare, such as lift.benchmark(["Support", "Support 2"]).')
         hint = "It may have been started all the same: see lift.benchmarks()."
-        with _unsure(hint):
+        with may_have_worked("the benchmark was started", hint):
             begun = self.client.benchmarks.create(
                 arms=wanted, **{key: value for key, value in fields.items() if value is not None}
             )
@@ -185,31 +179,20 @@ class Benchmarking(Session):
             When ``timeout`` is over. It goes on.
         """
         go_on = f"lift.wait_for_benchmark({benchmark_id!r}) waits for it, lift.client.benchmarks.stop({benchmark_id!r}) stops it."
-        with self._bar("simulated conversations", None) as move:
-
-            def look(state: Row) -> None:
-                progress = _read(state).progress
-                if progress is not None:
-                    move(progress.conversations_done, progress.conversations_total)
-
-            waiting = Wait(
-                self.client.transport,
+        try:
+            state = self._wait_with_bar(
+                "simulated conversations",
                 benchmark_endpoints.BENCHMARKS_GET,
                 benchmark_id,
                 noun="benchmark",
                 go_on=go_on,
                 timeout=timeout,
-                look=look,
+                counts=_counts,
             )
-            try:
-                found = _read(waiting.run())
-            except TimeIsOver as error:
-                last = (
-                    Benchmark(id=benchmark_id, status="running")
-                    if error.state is None
-                    else _read(error.state)
-                )
-                raise BenchmarkStillRunning(str(error), benchmark=last) from None
+        except TimeIsOver as error:
+            last = Benchmark(id=benchmark_id, status="running") if error.state is None else _read(error.state)
+            raise BenchmarkStillRunning(str(error), benchmark=last) from None
+        found = _read(state)
         resume = f"lift.client.benchmarks.resume({benchmark_id!r}) goes on with it"
         if found.status == "failed":
             raise BenchmarkFailed(f"The benchmark failed: {found.failure}. {resume}.", benchmark=found)
@@ -339,15 +322,13 @@ class Benchmarking(Session):
         filters = {"arm": arm, "include_content": content or None}
 
         def read(_: object) -> RowsRead:
-            with self._bar("simulated conversations read", None) as move:
-                return read_offered(
-                    self.client.transport,
-                    benchmark_endpoints.BENCHMARKS_CONVERSATIONS,
-                    identifier,
-                    filters=filters,
-                    task=Task(),
-                    progress=move,
-                )
+            return self._read_with_bar(
+                "simulated conversations read",
+                benchmark_endpoints.BENCHMARKS_CONVERSATIONS,
+                identifier,
+                filters=filters,
+                task=Task(),
+            )
 
         def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
             made: tuple[pd.DataFrame, dict[str, int]] = frames().benchmark_conversations_table(
@@ -414,7 +395,7 @@ class Benchmarking(Session):
         variants: Sequence[str] | None,
     ) -> list[Row]:
         given = [prompts] if isinstance(prompts, str) else [*(prompts or [])]
-        ids = [self._prompt_id(one) for one in given]
+        ids = [self._names.known_id(one) for one in given]
         if versions is not None and len(ids) != 1:
             raise ConfigError(
                 "Versions belong to one prompt: name it, such as lift.benchmark('Support', versions=[…])."
@@ -425,12 +406,6 @@ class Benchmarking(Session):
         if models is None:
             return texts
         return [{**text, "llm_model": model} for text in texts for model in models]
-
-    def _prompt_id(self, given: str) -> str:
-        found = self._names.find(given)
-        if found is None:
-            raise self._names.unknown(given)
-        return found
 
 
 def _scenario_set(given: str | ScenarioSet | Mapping[str, Any] | None, chosen: Row) -> Row | None:
@@ -447,16 +422,10 @@ def _scenario_set(given: str | ScenarioSet | Mapping[str, Any] | None, chosen: R
     return found or None
 
 
-@contextlib.contextmanager
-def _unsure(hint: str) -> Any:
-    """Add to the error of a request without an answer that it may have worked; it is never sent again."""
-    try:
-        yield
-    except (ConnectionFailed, ServerError, UnexpectedResponse) as error:
-        error.message = f"{error.message}. {hint}"
-        raise
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"Interrupted while the benchmark was started. {hint}") from None
+def _counts(state: Row) -> tuple[int, int | None] | None:
+    """Return how many conversations are done, and of how many."""
+    progress = _read(state).progress
+    return None if progress is None else (progress.conversations_done, progress.conversations_total)
 
 
 def _read(state: Row) -> Benchmark:

@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from promptlift.client import Client, ClientConfig
+from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.schema.account import account_rate
 from promptlift.workspace.prompts.names import PromptNames
+from promptlift.workspace.waiting import Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     import pandas as pd
+
+    from promptlift.client.transport import Task
+    from promptlift.schema.endpoint import Endpoint
 
 # A shorter read or run shows no progress bar.
 SILENT_SECONDS: Final = 1.0
@@ -137,6 +142,66 @@ class Session:
             for prompt_id in [given] if isinstance(given, str) else given:
                 self._names.check_empty(prompt_id)
         return frame
+
+    def _read_with_bar(
+        self,
+        unit: str,
+        endpoint: Endpoint[Any],
+        identifier: str,
+        *,
+        filters: dict[str, Any],
+        task: Task,
+    ) -> RowsRead:
+        """Read a list that the embedded service offers beyond the specification, with a progress bar."""
+        with self._bar(unit, None) as move:
+            return read_offered(
+                self.client.transport, endpoint, identifier, filters=filters, task=task, progress=move
+            )
+
+    def _wait_with_bar(
+        self,
+        unit: str,
+        endpoint: Endpoint[Any],
+        run_id: str,
+        *,
+        noun: str,
+        go_on: str,
+        timeout: float | None,
+        counts: Callable[[dict[str, Any]], tuple[int, int | None] | None],
+    ) -> dict[str, Any]:
+        """Wait for the end of a run with a progress bar, and return its last state.
+
+        Parameters
+        ----------
+        unit
+            What the bar counts.
+        endpoint, run_id, noun, go_on, timeout
+            As for :class:`~promptlift.workspace.waiting.Wait`.
+        counts
+            What a state says is done, and of how many; ``None`` where it does not say.
+
+        Raises
+        ------
+        TimeIsOver
+            When the time is over.
+        """
+        with self._bar(unit, None) as move:
+
+            def look(state: dict[str, Any]) -> None:
+                counted = counts(state)
+                if counted is not None:
+                    move(*counted)
+
+            waiting = Wait(
+                self.client.transport,
+                endpoint,
+                run_id,
+                noun=noun,
+                go_on=go_on,
+                timeout=timeout,
+                look=look,
+            )
+            return waiting.run()
 
     @contextlib.contextmanager
     def _bar(self, unit: str, total: int | None) -> Iterator[Callable[[int, int | None], None]]:

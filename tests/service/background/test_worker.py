@@ -260,6 +260,54 @@ def test_a_row_that_comes_back_while_it_is_worked_on_is_worked_on_again(world, r
     assert kind.worked == [[row_id]] * 2
 
 
+class Claiming:
+    """Leases that let something happen while rows are claimed."""
+
+    def __init__(self, leases, meanwhile) -> None:
+        self._leases, self._meanwhile = leases, meanwhile
+
+    def __getattr__(self, name):
+        return getattr(self._leases, name)
+
+    def claim(self, *args, **options):
+        ids = self._leases.claim(*args, **options)
+        self._meanwhile()
+        return ids
+
+
+def test_a_row_whose_work_ends_while_it_is_claimed_again_is_worked_on_again(world, runs):
+    """As a webhook that was released after a turn, and has the next event already."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Forgetful(Batches):
+        def work(self, ids):
+            self.worked.append(list(ids))
+            if len(self.worked) > 1:
+                end(world, ids[0])
+                return
+            begun.set()
+            assert go_on.wait(20)
+
+    def let_it_end():
+        if begun.is_set():
+            go_on.set()
+            wait_until(
+                lambda: not any(one.name.startswith(kind.name) for one in threading.enumerate()),
+                what="the first work ends",
+            )
+
+    row_id = running(world)
+    kind = Forgetful(world)
+    kind.leases = Claiming(kind.leases, let_it_end)
+    runs(kind)
+    assert begun.wait(20)
+    with world.database.write() as connection:
+        optimizations.change(connection, row_id, {"worker": None})
+    kind.look()
+    wait_until(lambda: lease(world, row_id).status == "stopped", what="it was worked on again")
+    assert kind.worked == [[row_id]] * 2
+
+
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_the_rows_of_a_dead_worker_are_taken_over_and_those_of_a_living_one_are_not(world, runs):
     dead, living = running(world), running(world)

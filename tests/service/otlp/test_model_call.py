@@ -129,6 +129,11 @@ def read(document) -> ModelCall | None:
     return read_call(one, now=0)
 
 
+def has_only_turns_with_text(call: ModelCall | None) -> bool:
+    """Whether no turn of a call is empty; a call without any content is none."""
+    return call is None or all(turn.text.strip() for turn in (*call.input, *call.output))
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_says_the_same(form):
     call = read(FORMS[form])
@@ -178,22 +183,30 @@ def test_the_conversation_is_what_the_application_says(known, conversation):
 
 
 @pytest.mark.parametrize(
-    "messages",
+    ("messages", "roles"),
     [
-        "plain words",
-        '{"role": "user"}',
-        "[1, null, true]",
-        '[{"role": 5, "parts": {"a": 1}}]',
-        '[{"role": "user", "parts": [{"type": "blob", "content": "aGk="}, 7, null, {"type": null}]}]',
-        '[{"role": "assistant", "tool_calls": "not json"}]',
-        '[{"role": "assistant", "tool_calls": {"a": 1}}]',
-        '[{"role": "assistant", "tool_calls": 5}]',
-        '[{"message": 5}, {"parts": [{"message_content": 5}]}, {"tool_calls": [{"tool_call": 5}]}]',
-        "[" * 60,
+        ("plain words", ["user"]),
+        ('{"role": "user"}', []),
+        ("[1, null, true]", []),
+        ('[{"role": 5, "parts": {"a": 1}}]', []),
+        (
+            '[{"role": "user", "parts": [{"type": "blob", "content": "aGk="}, 7, null, {"type": null}]}]',
+            ["user"],
+        ),
+        ('[{"role": "assistant", "tool_calls": "not json"}]', []),
+        ('[{"role": "assistant", "tool_calls": {"a": 1}}]', []),
+        ('[{"role": "assistant", "tool_calls": 5}]', []),
+        (
+            '[{"message": 5}, {"parts": [{"message_content": 5}]}, {"tool_calls": [{"tool_call": 5}]}]',
+            ["assistant"],
+        ),
+        ("[" * 60, ["user"]),
     ],
 )
-def test_odd_messages_do_no_harm(messages):
-    read(span(1, {**NEW, "gen_ai.input.messages": messages, "gen_ai.output.messages": messages}))
+def test_odd_messages_do_no_harm(messages, roles):
+    call = read(span(1, {**NEW, "gen_ai.input.messages": messages, "gen_ai.output.messages": messages}))
+    assert [turn.role for turn in (call.input if call else ())] == roles
+    assert has_only_turns_with_text(call)
 
 
 NAMES = st.sampled_from(
@@ -230,9 +243,8 @@ def test_whatever_is_in_messages_becomes_turns_of_text(asked, answered):
         ("gen_ai.user.message", {"content": asked}),
     ]
     for one in (span(1, {**NEW, **known}), span(1, {**NEW, **{k: json.loads(v) for k, v in known.items()}})):
-        call = read(one)
-        assert call is None or all(turn.text.strip() for turn in (*call.input, *call.output))
-    read(span(1, OLD, events=events))
+        assert has_only_turns_with_text(read(one))
+    assert has_only_turns_with_text(read(span(1, OLD, events=events)))
 
 
 @settings(deadline=None)
@@ -241,4 +253,5 @@ def test_whatever_is_in_messages_becomes_turns_of_text(asked, answered):
 )
 def test_whatever_attributes_are_called(known):
     numbered = {f"gen_ai.prompt.{name}": json.dumps(content) for name, content in known.items()}
-    read(span(1, {**OLD, **numbered, **{f"llm.input_messages.{name}": 1 for name in known}}))
+    call = read(span(1, {**OLD, **numbered, **{f"llm.input_messages.{name}": 1 for name in known}}))
+    assert has_only_turns_with_text(call)

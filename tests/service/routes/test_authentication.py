@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from promptlift.service import keys
 from promptlift.service.actions import access
+from promptlift.service.administration import keys
 from promptlift.service.errors import ApiException
 from promptlift.service.routes.http.authentication import KEY_MEMORY_SECONDS, KeyCache
 from promptlift.service.settings import ServiceSettings

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from promptlift.schema import limits
 from promptlift.schema.transcript import dump_content, parse_content
-from promptlift.service.actions.conversation_content import accept
+from promptlift.service.actions.logging.content import accept
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import data_block, plain_answer, storable_text
 from promptlift.service.simulations.conversation import PERSONA_TRIES, simulate

@@ -10,8 +10,8 @@ from sqlalchemy import event
 from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.limits import BULK_ROWS
 from promptlift.schema.naming import SCHEMES
-from promptlift.service.actions import conversation_content
-from promptlift.service.actions.conversation_log import Entry, Logged, log_entries
+from promptlift.service.actions.logging.content import accept
+from promptlift.service.actions.logging.conversation_log import Entry, Logged, log_entries
 from promptlift.service.store.accounts import Caller
 from service.store.conftest import NOW
 from service.store.test_partial_indexes import plans
@@ -25,7 +25,7 @@ def entries(filled, numbers):
             SCHEMES["prompt"],
             "prm_1",
             ConversationCreate(prompt_id="prm_1", content=text, idempotency_key=f"k{number}"),
-            conversation_content.accept(text),
+            accept(text),
         )
         for number in numbers
         for text in [f"User: question {number}\nAssistant: ☎ \x00"]

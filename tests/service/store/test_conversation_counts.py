@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import select, update
 
 from promptlift.service import clock
-from promptlift.service.actions import conversation_content
-from promptlift.service.actions.conversation_updates import Update, apply_updates
+from promptlift.service.actions.logging.content import accept
+from promptlift.service.actions.logging.updates import Update, apply_updates
 from promptlift.service.store import accounts, aggregates, conversation_counts, conversations, judging
 from promptlift.service.store.accounts import Caller
 from promptlift.service.store.tables import conversations as table
@@ -234,7 +234,7 @@ class History:
         updates = []
         for one in ids:
             text = self.content() if chance.random() < 0.5 else None
-            shape = None if text is None else conversation_content.accept(text)
+            shape = None if text is None else accept(text)
             status = chance.choice((*STATUSES, None))
             updates.append(Update(caller, one, text, shape, status, source_id=None, if_content_hash=None))
         with self.database.write() as connection:

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import insert, select
 
 from promptlift.schema.limits import PLANS
-from promptlift.service.actions import conversation_content
-from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
+from promptlift.service.actions.logging.content import accept
+from promptlift.service.actions.logging.updates import Update, Updated, apply_updates
 from promptlift.service.errors import ApiException
 from promptlift.service.store import accounts, conversation_updates, conversations, judging
 from promptlift.service.store.accounts import Caller
@@ -31,7 +31,7 @@ def looked_up(filled, *, prompt="prm_1", ids=(), source_ids=()):
 def update(filled, one, *, account=None, text=None, **fields):
     caller = Caller(account or filled.account, next(iter(PLANS)), "key_1")
     values = {"status": None, "source_id": None, "if_content_hash": None, **fields}
-    shape = None if text is None else conversation_content.accept(text)
+    shape = None if text is None else accept(text)
     with filled.database.write() as connection:
         return apply_updates(connection, [Update(caller, one, text, shape, **values)], now=LATER)[0]
 

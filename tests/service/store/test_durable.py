@@ -10,9 +10,9 @@ import pytest
 
 from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.naming import SCHEMES
-from promptlift.service.actions import conversation_content
-from promptlift.service.actions.conversation_log import ConversationLog, Entry
-from promptlift.service.actions.conversation_updates import Update
+from promptlift.service.actions.logging.content import accept
+from promptlift.service.actions.logging.conversation_log import ConversationLog, Entry
+from promptlift.service.actions.logging.updates import Update
 from promptlift.service.store.accounts import Caller
 
 FULL, NORMAL = 2, 1
@@ -46,14 +46,12 @@ def test_conversations_and_their_updates_are_logged_durably(filled):
     caller = Caller(filled.account, "enterprise", "key_1")
     text = "User: a"
     body = ConversationCreate(prompt_id="prm_1", content=text, idempotency_key="k1")
-    entry = Entry(caller, SCHEMES["prompt"], "prm_1", body, conversation_content.accept(text))
+    entry = Entry(caller, SCHEMES["prompt"], "prm_1", body, accept(text))
 
     async def run():
         logged = await log.log(entry)
         longer = "User: a\nAssistant: b"
-        return await log.update(
-            Update(caller, logged.id, longer, conversation_content.accept(longer), None, None, None)
-        )
+        return await log.update(Update(caller, logged.id, longer, accept(longer), None, None, None))
 
     try:
         updated = asyncio.run(run())

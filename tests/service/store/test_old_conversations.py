@@ -9,8 +9,9 @@ import pytest
 from sqlalchemy import func, select
 
 from promptlift.errors import ConfigError
-from promptlift.service import clock, retention
+from promptlift.service import clock
 from promptlift.service.actions.conversations import ask_again, get
+from promptlift.service.administration import retention
 from promptlift.service.store import accounts, changes, conversations, events, judging, optimizations
 from promptlift.service.store import tables as all_tables
 from service.store.test_changes import judged, updated

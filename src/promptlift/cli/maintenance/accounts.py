@@ -6,14 +6,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from promptlift.cli.maintenance.keys import minute, settings_of, write_table
-from promptlift.service import accounts
+from promptlift.service.administration import accounts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from promptlift.schema.limits import PlanName
-    from promptlift.service.accounts import AccountInfo
+    from promptlift.service.administration.accounts import AccountInfo
 
 
 def create(

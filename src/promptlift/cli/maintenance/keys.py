@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from promptlift.service import keys
+from promptlift.service.administration import keys
 from promptlift.service.settings import ServiceSettings
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptlift.cli.maintenance.keys import settings_of, write_table
 from promptlift.errors import ConfigError
-from promptlift.service import retention, transfer
+from promptlift.service.administration import retention, transfer
 
 if TYPE_CHECKING:
     from promptlift.service.store.transfer import TableContent

@@ -25,9 +25,9 @@ from promptlift.schema.queries import (
     VerdictsQuery,
     VersionsQuery,
 )
-from promptlift.service import accounts
 from promptlift.service.actions import account as account_actions
 from promptlift.service.actions import conversations, labels, prompts, versions
+from promptlift.service.administration import accounts
 from promptlift.service.errors import ApiException
 from promptlift.service.judges import versions as judge_versions
 from promptlift.service.optimizations import requests

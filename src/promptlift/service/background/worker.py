@@ -208,8 +208,8 @@ class Worker:
     def _claim(self, queue: _Queue) -> None:
         kind = queue.kind
         with self._lock:
-            held = queue.held()
-        places = kind.places(len(held))
+            count = len(queue.held())
+        places = kind.places(count)
         if places <= 0:
             return
         with self._database.read() as connection:
@@ -222,8 +222,10 @@ class Worker:
                     workers.renew(connection, self.id, seconds=self._lease_seconds, problem=kind.problem)
                 ids = kind.leases.claim(connection, self.id, limit=places, now=clock.now())
         kind.claimed(ids)
-        new = [row_id for row_id in ids if row_id not in held]
         with self._lock:
+            # Work that was under way before the claim may have come to its end since: then nobody else begins it again.
+            held = queue.held()
+            new = [row_id for row_id in ids if row_id not in held]
             queue.again.update(held.intersection(ids))
             queue.waiting.extend(new[at : at + kind.chunk] for at in range(0, len(new), kind.chunk))
 

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.service import clock
 from promptlift.service.deployments import current_version, transitions
-from promptlift.service.errors import not_found
-from promptlift.service.store import optimizations, prompts
 
 if TYPE_CHECKING:
     from promptlift.schema.naming import Scheme
@@ -44,13 +42,8 @@ def apply_text(
         ``NOT_FOUND``; ``INVALID_STATE`` when another version is live.
     """
     with database.write() as connection:
-        optimization = optimizations.find(connection, caller.account_id, optimization_id)
-        if optimization is None:
-            raise not_found("Optimization")
-        prompt = prompts.find(connection, caller.account_id, optimization.prompt_id, lock=True)
-        if prompt is None:
-            raise not_found(scheme.noun)
-        before = prompts.current_version(connection, caller.account_id, prompt.id)
+        optimization = transitions.find_optimization(connection, caller, optimization_id)
+        prompt, before = transitions.lock_prompt(connection, scheme, optimization)
         changed = prompt.content != content
         now, seq = clock.now(), int(before.seq)
         if changed:

@@ -95,9 +95,7 @@ def apply(
         version is live; ``VALIDATION_ERROR`` under ``variantId`` for a variant of another optimization.
     """
     with database.write() as connection:
-        optimization = optimizations.find(connection, caller.account_id, optimization_id)
-        if optimization is None:
-            raise not_found("Optimization")
+        optimization = find_optimization(connection, caller, optimization_id)
         if optimization.status != "completed":
             raise ApiException(
                 "INVALID_STATE",
@@ -105,10 +103,7 @@ def apply(
                 details={"status": optimization.status},
             )
         variant = _wanted(connection, optimization, variant_id)
-        prompt = prompts.find(connection, caller.account_id, optimization.prompt_id, lock=True)
-        if prompt is None:
-            raise not_found(scheme.noun)
-        before = prompts.current_version(connection, caller.account_id, prompt.id)
+        prompt, before = lock_prompt(connection, scheme, optimization)
         changed = prompt.content != variant.content
         if changed:
             check_version(before, if_version_id)
@@ -127,6 +122,34 @@ def apply(
             note=note,
             now=now,
         )
+
+
+def find_optimization(connection: Connection, caller: Caller, optimization_id: str) -> AnyRow:
+    """Return an optimization of the caller's account.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``.
+    """
+    found = optimizations.find(connection, caller.account_id, optimization_id)
+    if found is None:
+        raise not_found("Optimization")
+    return found
+
+
+def lock_prompt(connection: Connection, scheme: Scheme, optimization: AnyRow) -> tuple[AnyRow, AnyRow]:
+    """Lock the prompt of an optimization for this transaction; return it and its current version.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``.
+    """
+    prompt = prompts.find(connection, optimization.account_id, optimization.prompt_id, lock=True)
+    if prompt is None:
+        raise not_found(scheme.noun)
+    return prompt, prompts.current_version(connection, optimization.account_id, prompt.id)
 
 
 def record_apply(

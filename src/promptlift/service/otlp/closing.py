@@ -10,9 +10,9 @@ from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.spans.model_call import ModelCall
 from promptlift.service import clock
-from promptlift.service.actions import conversation_content
-from promptlift.service.actions.conversation_log import Entry, Logged, log_entries
-from promptlift.service.actions.conversation_updates import Update, apply_updates
+from promptlift.service.actions.logging.content import accept
+from promptlift.service.actions.logging.conversation_log import Entry, Logged, log_entries
+from promptlift.service.actions.logging.updates import Update, apply_updates
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import ApiException
 from promptlift.service.otlp.transcript import extend, read_messages, write_content
@@ -147,7 +147,7 @@ def _wanted(connection: Connection, row: AnyRow, calls: Sequence[ModelCall]) -> 
     messages, metadata = ([], {}) if before is None else read_messages(before.content)
     extend(messages, calls)
     content = write_content(messages, {**metadata, **_metadata(row, calls)})
-    shape = conversation_content.accept(content)
+    shape = accept(content)
     # unspecified: the status of a conversation whose last call brought no answer. Nobody helped the user, who has gone.
     status: ConversationStatus = "abandoned" if messages[-1]["role"] == "user" else "completed"
     if before is not None:

@@ -10,9 +10,10 @@ from promptlift.schema import endpoints, limits
 from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.naming import LINKS, SCHEMES
 from promptlift.service import clock
-from promptlift.service.actions import conversation_content, conversations
-from promptlift.service.actions.conversation_log import Entry
-from promptlift.service.actions.conversation_updates import Update
+from promptlift.service.actions import conversations
+from promptlift.service.actions.logging.content import Shape, accept
+from promptlift.service.actions.logging.conversation_log import Entry
+from promptlift.service.actions.logging.updates import Update
 from promptlift.service.errors import ApiException, invalid
 from promptlift.service.routes.http.messages import validated
 from promptlift.service.routes.http.serve import Reply
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
         ConversationsQuery,
         DeletedConversationsQuery,
     )
-    from promptlift.service.actions.conversation_log import Logged
+    from promptlift.service.actions.logging.conversation_log import Logged
     from promptlift.service.context import AppContext
     from promptlift.service.routes.http.serve import Actions, ApiRequest
     from promptlift.service.store.accounts import Caller
@@ -144,7 +145,7 @@ def _check(caller: Caller, document: Any) -> Entry | ApiException:
         missing = isinstance(document, dict) and not document.keys() & set(LINKS)
         body = validated(ConversationCreate, document, {"promptId": "Required field"} if missing else {})
         prompt_id, link = _link(body)
-        shape = conversation_content.accept(body.content)
+        shape = accept(body.content)
     except ApiException as refusal:
         return refusal
     return Entry(caller, _scheme_of(link), prompt_id, body, shape)
@@ -167,11 +168,11 @@ def _scheme_of(link: str) -> Scheme:
     return SCHEMES["agent" if link == "agentId" else "prompt"]
 
 
-async def _shape(text: str) -> conversation_content.Shape:
+async def _shape(text: str) -> Shape:
     """Check a transcript; a large one on a thread, so that the event loop stays free."""
     if len(text) > _LARGE:
-        return await run_in_threadpool(conversation_content.accept, text)
-    return conversation_content.accept(text)
+        return await run_in_threadpool(accept, text)
+    return accept(text)
 
 
 def _link(body: ConversationCreate) -> tuple[str, str]:

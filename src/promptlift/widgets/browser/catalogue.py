@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from promptlift.analysis.reading import collect, is_missing, names_of, require
 from promptlift.errors import TranscriptError
 from promptlift.frames import insights_errors
-from promptlift.frames.contents import messages_of
+from promptlift.frames.conversations.contents import messages_of
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.model import from_wire_time

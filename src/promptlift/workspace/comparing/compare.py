@@ -12,7 +12,9 @@ from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.optimizing.tables import OptimizationTables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
 
     from promptlift.workspace.conversations import Time
 
@@ -95,30 +97,40 @@ class Comparing(ConversationTables, OptimizationTables):
 
         read = partial(self.conversations, insights=True, since=since, until=until, where=where)
         columns = _columns(by)
-        names: tuple[Any, Any] = (first, second)
-        if columns:
-            table = read(prompt)
-            names, table = two_groups.of_columns(table, columns, *(_values(one, columns) for one in names))
-        elif two_groups.is_period(first) or two_groups.is_period(second):
-            if not (two_groups.is_period(first) and two_groups.is_period(second)):
-                raise ValueError(
-                    f"A period is compared with another one: {first!r} and {second!r} are not two."
-                )
-            table = read(prompt)
-            names, table = two_groups.of_periods(table, first, second)
-        elif prompt is None:
-            for name in names:
-                _check_prompt(name)
-            tables = [read(name) for name in names]
-            table = two_groups.of_prompts(tables, names)
-        else:
-            one = _one_prompt(prompt)
-            table = read(one)
-            names, table = two_groups.of_versions(table, self.versions(one), first, second)
+        names, table = self._two_groups(first, second, prompt, columns, read)
         parts = two_groups.answer(
             table, names, outcome=outcome, level=level, tz=tz, by=columns, labels=labels, rectifier=rectifier
         )
         return Comparison(*parts)
+
+    def _two_groups(
+        self,
+        first: Any,
+        second: Any,
+        prompt: str | Sequence[str] | None,
+        columns: Sequence[str],
+        read: Callable[[str | Sequence[str] | None], pd.DataFrame],
+    ) -> tuple[tuple[Any, Any], pd.DataFrame]:
+        """Read what is compared: segments, periods, prompts or versions; return the names of the two and their table."""
+        from promptlift.analysis import two_groups  # noqa: PLC0415  as above
+
+        if columns:
+            return two_groups.of_columns(
+                read(prompt), columns, _values(first, columns), _values(second, columns)
+            )
+        if two_groups.is_period(first) or two_groups.is_period(second):
+            if not (two_groups.is_period(first) and two_groups.is_period(second)):
+                raise ValueError(
+                    f"A period is compared with another one: {first!r} and {second!r} are not two."
+                )
+            return two_groups.of_periods(read(prompt), first, second)
+        if prompt is None:
+            names = (first, second)
+            for name in names:
+                _check_prompt(name)
+            return names, two_groups.of_prompts([read(name) for name in names], names)
+        one = _one_prompt(prompt)
+        return two_groups.of_versions(read(one), self.versions(one), first, second)
 
     def this_week(
         self,

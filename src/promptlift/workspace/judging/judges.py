@@ -21,7 +21,7 @@ from promptlift.workspace.judging.runs import (
     JudgeRunStopped,
 )
 from promptlift.workspace.session import frames
-from promptlift.workspace.waiting import TimeIsOver, Wait
+from promptlift.workspace.waiting import TimeIsOver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -377,27 +377,20 @@ class Judges:
             Seconds to wait at most.
         """
         go_on = f"lift.judges.wait({run_id!r}) waits for it, lift.judges.stop({run_id!r}) stops it."
-        with self._lift._bar("conversations judged", None) as move:  # noqa: SLF001 - as above
-
-            def look(state: Row) -> None:
-                progress = _read(state).progress
-                if progress is not None:
-                    move(progress.done + progress.failed, progress.total)
-
-            waiting = Wait(
-                self._lift.client.transport,
+        try:
+            state = self._lift._wait_with_bar(  # noqa: SLF001 - as above
+                "conversations judged",
                 judge_endpoints.JUDGE_RUNS_GET,
                 run_id,
                 noun="run",
                 go_on=go_on,
                 timeout=timeout,
-                look=look,
+                counts=_counts,
             )
-            try:
-                found = _read(waiting.run())
-            except TimeIsOver as error:
-                last = self._lift.client.judge_runs.get(run_id) if error.state is None else _read(error.state)
-                raise JudgeRunStillRunning(str(error), run=last) from None
+        except TimeIsOver as error:
+            last = self._lift.client.judge_runs.get(run_id) if error.state is None else _read(error.state)
+            raise JudgeRunStillRunning(str(error), run=last) from None
+        found = _read(state)
         resume = f"lift.judges.resume({run_id!r}) goes on with it"
         if found.status == "failed":
             raise JudgeRunFailed(f"The run failed: {found.failure}. {resume}.", run=found)
@@ -441,7 +434,7 @@ class Judges:
         fields = {name: value for name, value in asked.items() if name not in ("judge", "prompt")}
         prompt, price = asked["prompt"], asked["price"]
         return fields | {
-            "prompt_id": None if prompt is None else self._lift._judged_prompt(prompt),  # noqa: SLF001 - as above
+            "prompt_id": None if prompt is None else self._lift._names.known_id(prompt),  # noqa: SLF001 - as above
             "price": None if price is None else dict(price),
         }
 
@@ -468,6 +461,12 @@ def _answers(name: str, labels: Any) -> list[Row]:
 
     answers = labels_of(labels, name)
     return [{"conversation_id": str(one), "value": bool(value)} for one, value in zip(*answers, strict=True)]
+
+
+def _counts(state: Row) -> tuple[int, int | None] | None:
+    """Return how many conversations were tried, and of how many."""
+    progress = _read(state).progress
+    return None if progress is None else (progress.done + progress.failed, progress.total)
 
 
 def _read(state: Row) -> JudgeRun:

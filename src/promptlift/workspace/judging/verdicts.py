@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.transport import Task
 from promptlift.schema import judge_endpoints
 from promptlift.workspace.judging.judges import Judges
@@ -65,7 +64,7 @@ class Judging(Session):
             There is no such judge, or the service offers none.
         """
         judge_id = self.judges.id_of(judge)
-        prompt_id = None if prompt is None else self._judged_prompt(prompt)
+        prompt_id = None if prompt is None else self._names.known_id(prompt)
         filters: dict[str, Any] = {
             "version": version,
             "all_versions": all_versions or None,
@@ -77,20 +76,8 @@ class Judging(Session):
         """Read the verdicts of a judge; ``shown`` is what the table says that it was asked for."""
 
         def read(_: object) -> RowsRead:
-            with self._bar("verdicts read", None) as move:
-                return read_offered(
-                    self.client.transport,
-                    judge_endpoints.JUDGES_VERDICTS,
-                    judge_id,
-                    filters=filters,
-                    task=Task(),
-                    progress=move,
-                )
+            return self._read_with_bar(
+                "verdicts read", judge_endpoints.JUDGES_VERDICTS, judge_id, filters=filters, task=Task()
+            )
 
         return self._table("verdicts", shown, read, frames().verdicts_table)
-
-    def _judged_prompt(self, given: str) -> str:
-        found = self._names.find(given)
-        if found is None:
-            raise self._names.unknown(given)
-        return found

@@ -9,15 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.client.api.group import read_answer
 from promptlift.client.reads.optimizations import not_offered
-from promptlift.errors import (
-    ConfigError,
-    ConnectionFailed,
-    NotFound,
-    ServerError,
-    UnexpectedResponse,
-)
+from promptlift.errors import ConfigError, NotFound
 from promptlift.schema import endpoints
 from promptlift.workspace.session import Session
+from promptlift.workspace.unanswered import may_have_worked
 from promptlift.workspace.waiting import (
     OptimizationFailed,
     OptimizationStopped,
@@ -142,7 +137,8 @@ class Optimizing(Session):
         given = {name: value for name, value in fields.items() if value is not None}
 
         def trigger(found: str) -> Optimization:
-            with _unsure(found):
+            hint = f"It may have been triggered all the same: see lift.optimizations({found!r})."
+            with may_have_worked("the optimization was triggered", hint):
                 return self.client.optimizations.create(prompt_id=found, **given)
 
         begun = self._names.call(prompt_id, trigger)
@@ -311,16 +307,3 @@ def _candidates(given: Sequence[str] | Mapping[str, str]) -> list[dict[str, str]
 
 def _texts(given: Sequence[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
-
-
-@contextlib.contextmanager
-def _unsure(prompt_id: str) -> Iterator[None]:
-    """Add to the error of a trigger without an answer that it may have worked; it is never sent again."""
-    hint = f"It may have been triggered all the same: see lift.optimizations({prompt_id!r})."
-    try:
-        yield
-    except (ConnectionFailed, ServerError, UnexpectedResponse) as error:
-        error.message = f"{error.message}. {hint}"
-        raise
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"Interrupted while the optimization was triggered. {hint}") from None

@@ -72,11 +72,7 @@ class Planning(ConversationTables):
         mode = settings.optimization_strategy if mode is None else mode
         count = settings.variants_per_generation if variants is None else variants
         confidence = simulation.confidence_mode if confidence_mode is None else confidence_mode
-        # A service that names no such setting has no search.
-        usual = settings.search if "search" in settings.model_fields_set else "off"
-        chosen = usual if search is None else search
-        if chosen not in ("on", "off"):
-            raise ConfigError(f"search must be on or off, not {chosen!r}.")
+        chosen = _chosen_search(settings, search)
         conversations = self.conversations(prompt_id, insights=True, since=since, until=until)
         failed = bool(conversations["task_completed"].eq(False).any())
         searches = chosen == "on" and count >= _SEARCHES_FROM and failed
@@ -84,9 +80,8 @@ class Planning(ConversationTables):
         table = _headroom(conversations, spending, mode, confidence)
         whole = cast("dict[str, Any]", table.iloc[0].to_dict())
         judged = int(whole["total"])
-        gain = float(whole["points"]), float(whole["points_low"]), float(whole["points_high"])
-        known = gain if judged and not any(map(math.isnan, gain)) else None
-        points, low, high = known or (None, None, None)
+        gain = _known_gain(whole) if judged else None
+        points, low, high = gain or (None, None, None)
         findable = None if math.isnan(whole["points_findable"]) else float(whole["points_findable"])
         enough = whole["enough"]
         return OptimizationPlan(
@@ -105,12 +100,28 @@ class Planning(ConversationTables):
                 mode=mode,
                 search=searches,
                 findable=findable,
-                gain=known,
+                gain=gain,
                 judged=judged,
                 by_word_lists=_by_word_lists(table),
             ),
             table,
         )
+
+
+def _chosen_search(settings: OptimizationSettings, search: str | None) -> str:
+    """Return whether a search is wanted, ``on`` or ``off``."""
+    # A service that names no such setting has no search.
+    usual = settings.search if "search" in settings.model_fields_set else "off"
+    chosen = usual if search is None else search
+    if chosen not in ("on", "off"):
+        raise ConfigError(f"search must be on or off, not {chosen!r}.")
+    return chosen
+
+
+def _known_gain(headroom: dict[str, Any]) -> tuple[float, float, float] | None:
+    """Return what mending everything could give, in points with its ends; ``None`` where it is not known."""
+    points, low, high = (float(headroom[name]) for name in ("points", "points_low", "points_high"))
+    return None if any(map(math.isnan, (points, low, high))) else (points, low, high)
 
 
 def _spending(settings: OptimizationSettings, mode: Mode, variants: int, *, search: bool) -> PlannedSpending:

@@ -157,11 +157,7 @@ class OptimizationTables(Session):
         IncompleteError
             When reading ended early; ``.fetched`` is the table of what was read.
         """
-        read, filters = self._variants_read(optimization_id, prompt_id)
-        frame = self._whole_table("variants", filters, read, frames().variants_table)
-        if "completeness" in frame.attrs["promptlift"]:
-            warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
-        return frame
+        return self._table_of_variants("variants", optimization_id, prompt_id, frames().variants_table)
 
     def edits(
         self,
@@ -196,15 +192,25 @@ class OptimizationTables(Session):
         IncompleteError
             When reading ended early; ``.fetched`` is the table of what was read.
         """
-        read, filters = self._variants_read(optimization_id, prompt_id)
 
         def make(items: list[Row]) -> Made:
             frame, doubts = frames().edits_table(items)
             return frame, doubts, {"rehearsal": _any_rehearsal(items)}
 
-        frame = self._whole_table("edits", filters, read, make)
+        return self._table_of_variants("edits", optimization_id, prompt_id, make)
+
+    def _table_of_variants(
+        self,
+        name: str,
+        optimization_id: str | Optimization | Iterable[str] | None,
+        prompt_id: str | None,
+        make: Callable[[list[Row]], Made],
+    ) -> pd.DataFrame:
+        """Read the variants of optimizations and make a table of them; warn when some may be missing."""
+        read, filters = self._variants_read(optimization_id, prompt_id)
+        frame = self._whole_table(name, filters, read, make)
         if "completeness" in frame.attrs["promptlift"]:
-            warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
+            warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=3)
         return frame
 
     def _variants_read(
@@ -284,15 +290,13 @@ class OptimizationTables(Session):
                 task.count()
             facts = frames().facts_of(found.to_wire())
             about.update({name: facts[name] for name in ("prompt_id", "status", "rehearsal")})
-            with self._bar("simulated conversations read", None) as move:
-                return read_offered(
-                    self.client.transport,
-                    endpoints.OPTIMIZATIONS_SIMULATIONS,
-                    identifier,
-                    filters={"variant_id": variant_id, "include_content": content or None},
-                    task=task,
-                    progress=move,
-                )
+            return self._read_with_bar(
+                "simulated conversations read",
+                endpoints.OPTIMIZATIONS_SIMULATIONS,
+                identifier,
+                filters={"variant_id": variant_id, "include_content": content or None},
+                task=task,
+            )
 
         def make(rows: list[Row]) -> Made:
             return *frames().simulations_table(rows, content=content), about

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from promptlift import frames
-from promptlift.frames.conversations import with_content_facts
+from promptlift.frames.conversations.metadata_columns import MetadataColumns
+from promptlift.frames.conversations.tables import with_content_facts
 from promptlift.frames.layouts import ISSUES, TOPICS
-from promptlift.frames.metadata_columns import MetadataColumns
 from promptlift.snapshot.columns import arrow_table, to_json, with_metadata
 
 if TYPE_CHECKING:

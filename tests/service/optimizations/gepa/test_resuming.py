@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import threading
 from collections import Counter
 
 import pytest
 
-from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.world import draw_world
-from support.answering_model import serving
-from support.optimizing_caller import Caller
-from support.searching import SMALL, without_ids, world_prompt
-from support.service_process import ServiceProcess, wait_until
+from support.searching import SMALL, SlowModel, kill_at_random, search, world_prompt
+from support.service_process import wait_until
 
 pytest.importorskip("gepa", reason="needs the extra gepa")
 
@@ -22,10 +18,9 @@ AT_A_TIME = 4
 ENV = {"PROMPTLIFT_LEASE_SECONDS": "1.5", "PROMPTLIFT_LLM_CONCURRENCY": str(AT_A_TIME)}
 
 
-class SlowModel(WorldModel):
+class HoldingModel(SlowModel):
     """Answers after a delay, or not at all at one purpose, so that there is something to interrupt."""
 
-    delay = 0.0
     held = None
 
     def __init__(self, world):
@@ -35,7 +30,6 @@ class SlowModel(WorldModel):
 
     def __call__(self, asked):
         say = super().__call__(asked)
-        say.delay = self.delay
         purpose = asked.headers.get("x-promptlift-purpose")
         said = "\n".join(one["content"] for one in (asked.body or {"messages": []})["messages"])
         if purpose == "rewrite" or self.world.seed_prompt in said:
@@ -47,23 +41,12 @@ class SlowModel(WorldModel):
 
 def optimized(tmp_path, name, meanwhile):
     """Optimize with GEPA; gives what it leaves behind, and the model."""
-    world = draw_world("additive", 3)
-    model = SlowModel(world)
-    with serving(model) as env:
-        service = ServiceProcess(tmp_path / name, env={**env, **ENV}).start()
-        caller = Caller(service)
-        try:
-            caller.settings(**SMALL)
-            prompt_id = world_prompt(caller, world)
-            model.forget()
-            optimization_id = caller.start(prompt_id, engine="gepa", mode="exploratory")["id"]
-            meanwhile(model, service)
-            caller.ended(optimization_id, seconds=200)
-            state = without_ids(caller.final_state(optimization_id))
-            plan = caller.get(optimization_id)["searchPlan"]
-        finally:
-            caller.close()
-            service.stop()
+    model = HoldingModel(draw_world("additive", 3))
+
+    def act(service, _caller, _optimization_id):
+        meanwhile(model, service)
+
+    state, plan = search(tmp_path / name, model, act, env=ENV, engine="gepa")
     return state, plan, model
 
 
@@ -72,17 +55,9 @@ def optimized(tmp_path, name, meanwhile):
 @pytest.mark.timeout(600)
 def test_kills_leave_the_same_final_state_and_nothing_kept_is_done_again(tmp_path):
     expected, plan, calm = optimized(tmp_path, "calm", lambda *_: None)
-    chance = random.Random(20261122)
-    share = calm.asked.total() // (KILLS + 2)
 
     def kill(model, service):
-        model.delay = 0.05
-        for _ in range(KILLS):
-            enough = model.asked.total() + chance.randint(1, share)
-            wait_until(lambda enough=enough: model.asked.total() >= enough, what="it runs", seconds=100)
-            service.kill()
-            service.start()
-        model.delay = 0.0
+        kill_at_random(service, model, kills=KILLS, asked=calm.asked.total())
 
     state, spent, killed = optimized(tmp_path, "killed", kill)
     assert (state, spent) == (expected, plan)
@@ -95,7 +70,7 @@ def test_kills_leave_the_same_final_state_and_nothing_kept_is_done_again(tmp_pat
 @pytest.mark.parametrize("purpose", ["rewrite", "agent"])
 def test_after_a_stop_no_call_begins(begin, purpose):
     world = draw_world("additive", 3)
-    model = SlowModel(world)
+    model = HoldingModel(world)
     caller = begin(model, PROMPTLIFT_LLM_CONCURRENCY="1")
     caller.settings(**SMALL)
     prompt_id = world_prompt(caller, world)

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 
 import promptlift
 from promptlift.errors import ConfigError
-from promptlift.service import transfer
+from promptlift.service.administration import transfer
 from promptlift.service.store import transfer as copying
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import metadata, prompts

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.schema import limits
 from promptlift.service import clock
-from promptlift.service.actions.conversation_facts import facts_columns
-from promptlift.service.actions.conversation_updates import Update, Updated, apply_updates
 from promptlift.service.actions.failures import refusal_of
+from promptlift.service.actions.logging.facts import facts_columns
+from promptlift.service.actions.logging.updates import Update, Updated, apply_updates
 from promptlift.service.errors import ApiException, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_updates, conversations, events, prompts, usage
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.conversations import ConversationCreate
     from promptlift.schema.naming import Scheme
-    from promptlift.service.actions.conversation_content import Shape
+    from promptlift.service.actions.logging.content import Shape
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
@@ -297,7 +297,6 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
     body, shape = entry.body, entry.shape
     # unspecified: the status of a conversation that is logged without one. Logged conversations have usually ended.
     status = body.status or "completed"
-    started_at = now if shape.started_at is None else shape.started_at
     raw = body.content.encode()
     batch.rows.append(
         {
@@ -312,16 +311,8 @@ def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
             "content_hash": None if body.source_id is None else conversation_updates.content_hash(raw),
             **facts_columns({**shape.facts, **body.facts()}),
             "created_at": now,
-            "started_at": started_at,
-            "ended_at": started_at if shape.ended_at is None else shape.ended_at,
-            "message_count": shape.messages,
-            "user_turns": shape.user_turns,
-            "response_seconds": shape.response_seconds,
-            "has_insights": False,
-            "judging": "pending",
+            **shape.columns(began=now, now=now),
             "generation": 1,
-            "judge_after": now,
-            "judge_attempts": 0,
         }
     )
     batch.contents.append({"conversation_id": conversation_id, "content": raw})

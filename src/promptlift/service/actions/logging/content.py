@@ -40,6 +40,27 @@ class Shape:
     response_seconds: float | None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    def columns(self, *, began: int, now: int) -> dict[str, Any]:
+        """Return the columns that follow from new content: times, counts, and waiting for insights.
+
+        Parameters
+        ----------
+        began
+            When the conversation began, where its messages have no times.
+        """
+        started_at = began if self.started_at is None else self.started_at
+        return {
+            "started_at": started_at,
+            "ended_at": started_at if self.ended_at is None else self.ended_at,
+            "message_count": self.messages,
+            "user_turns": self.user_turns,
+            "response_seconds": self.response_seconds,
+            "has_insights": False,
+            "judging": "pending",
+            "judge_after": now,
+            "judge_attempts": 0,
+        }
+
 
 def accept(content: str) -> Shape:
     """Check content against the format and the limits of the specification.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from promptlift.errors import ConfigError
 from promptlift.service import clock
-from promptlift.service.accounts import opened
+from promptlift.service.administration.accounts import opened
 from promptlift.service.store import conversations, old_conversations
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.service.actions.conversation_facts import changed_columns
+from promptlift.service.actions.logging.facts import changed_columns
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import conversation_counts, conversation_updates, conversations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.actions.conversation_content import Shape
+    from promptlift.service.actions.logging.content import Shape
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.tables import AnyRow
 
@@ -84,7 +84,8 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
     if wanted.source_id is not None:
         values["source_id"] = wanted.source_id
     if raw is not None and wanted.shape is not None:
-        values |= _of_content(before, wanted.shape, now)
+        values |= wanted.shape.columns(began=before.created_at, now=now)
+        values |= {"worker": None, "generation": before.generation + 1, "judge_problem": None}
     values |= changed_columns(_facts(before, wanted, has_new_content=raw is not None))
     if (values.get("source_id") or before.source_id) is not None:
         known = _content_hash(before)
@@ -110,22 +111,3 @@ def _facts(before: AnyRow, wanted: Update, *, has_new_content: bool) -> dict[str
         if "metadata" in facts and before.metadata is not None:
             facts["metadata"] = {**orjson.loads(before.metadata), **facts["metadata"]}
     return {**facts, **wanted.facts}
-
-
-def _of_content(before: AnyRow, shape: Shape, now: int) -> dict[str, Any]:
-    """Return the columns that follow from new content: times, counts, and waiting for insights."""
-    started_at = before.created_at if shape.started_at is None else shape.started_at
-    return {
-        "started_at": started_at,
-        "ended_at": started_at if shape.ended_at is None else shape.ended_at,
-        "message_count": shape.messages,
-        "user_turns": shape.user_turns,
-        "response_seconds": shape.response_seconds,
-        "has_insights": False,
-        "judging": "pending",
-        "worker": None,
-        "generation": before.generation + 1,
-        "judge_after": now,
-        "judge_attempts": 0,
-        "judge_problem": None,
-    }

@@ -9,7 +9,7 @@ import pytest
 from promptlift.schema import limits
 from promptlift.schema.model import from_wire_time
 from promptlift.service import clock
-from promptlift.service.actions.conversation_content import accept
+from promptlift.service.actions.logging.content import accept
 from promptlift.service.errors import ApiException
 
 

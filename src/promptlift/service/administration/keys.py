@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptlift.errors import ConfigError
 from promptlift.service import clock
-from promptlift.service.accounts import find_account, opened
+from promptlift.service.administration.accounts import find_account, opened
 from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.routes.http.authentication import KEY_MEMORY_SECONDS
 from promptlift.service.server import first_account

@@ -1,4 +1,4 @@
-"""The table of conversations, and the long tables of what they mention."""
+"""The table of conversations, that of their messages, and the long tables of what they mention."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pandas as pd
 
 from promptlift.errors import TranscriptError
 from promptlift.frames.columns import InvalidCounts, Parts, build, series, values_of
-from promptlift.frames.contents import first_times, source_ids
-from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, ISSUES, TOPICS
-from promptlift.frames.metadata_columns import MetadataColumns
+from promptlift.frames.conversations.contents import first_times, message_values, source_ids
+from promptlift.frames.conversations.metadata_columns import MetadataColumns
+from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, ISSUES, MESSAGES, TOPICS
 from promptlift.frames.tables import prompt_names
 from promptlift.schema.columns import TableColumn
 from promptlift.schema.content_facts import answer_seconds, content_facts
@@ -19,7 +19,7 @@ from promptlift.schema.model import to_wire_time
 from promptlift.schema.transcript import parse_content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Row = dict[str, Any]
 
@@ -161,6 +161,16 @@ def conversation_prompts(frame: pd.DataFrame, prompts: Mapping[str, str]) -> pd.
     told = several & versions.notna()
     marked = named + " · " + versions.where(~versions.str.fullmatch(r"[0-9.]+").fillna(False), "v" + versions)
     return named.where(~told, marked)
+
+
+def messages_table(rows: Iterable[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Make the table of messages, one row each, from conversations with content.
+
+    Content that cannot be read gives no rows and is counted under ``unreadable_content``.
+    """
+    invalid = InvalidCounts()
+    values = message_values(rows, invalid)
+    return build(MESSAGES, values, invalid), invalid.as_dict()
 
 
 def issues_table(conversations: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,1 @@
+"""Tables of conversations, of their messages, and of what they mention."""
