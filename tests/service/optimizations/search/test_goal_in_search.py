@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from importlib.util import find_spec
 
@@ -11,7 +10,7 @@ import pytest
 
 from support.answering_model import PROMPT, AnsweringModel, serving, share
 from support.optimizing_caller import Caller
-from support.searching import SMALL, without_ids
+from support.searching import SMALL, kill_at_random, without_ids
 from support.service_process import ServiceProcess, wait_until
 
 TARGET = "Name the day of delivery"
@@ -135,7 +134,7 @@ def test_whoever_completes_less_is_not_accepted_though_the_goal_likes_it(begin, 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_kills_leave_the_same_final_state_with_a_goal_too(tmp_path, engine):
-    def final_state(name, kills):
+    def final_state(name, meanwhile):
         model = NamesTheDay()
         with serving(model) as env:
             env |= {"PROMPTLIFT_LEASE_SECONDS": "1.5"}
@@ -144,20 +143,15 @@ def test_kills_leave_the_same_final_state_with_a_goal_too(tmp_path, engine):
             try:
                 caller.settings(**SMALL)
                 optimization_id = optimized(caller, engine)
-                for enough in kills:
-                    model.delay = 0.05
-                    asked = model.asked.total() + enough
-                    wait_until(lambda asked=asked: model.asked.total() >= asked, what="it runs", seconds=100)
-                    service.kill()
-                    service.start()
-                model.delay = 0.0
+                meanwhile(service, model)
                 caller.ended(optimization_id, seconds=200)
                 return without_ids(caller.final_state(optimization_id)), model.asked.total()
             finally:
                 caller.close()
                 service.stop()
 
-    expected, asked = final_state("calm", ())
-    chance = random.Random(20261123)
-    killed, _ = final_state("killed", [chance.randint(1, asked // (KILLS + 2)) for _ in range(KILLS)])
+    expected, asked = final_state("calm", lambda *_: None)
+    killed, _ = final_state(
+        "killed", lambda service, model: kill_at_random(service, model, kills=KILLS, asked=asked)
+    )
     assert killed == expected
