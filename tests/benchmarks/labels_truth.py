@@ -1,6 +1,6 @@
 """Whether corrected numbers are right whatever the judge, and what labels are worth: draws with a known truth.
 
-``python tests/benchmarks/labels_truth.py`` prints the tables in Markdown (2,000 draws a row, some minutes).
+``python tests/benchmarks/labels_truth.py`` prints the tables in Markdown (2,000 draws a row, some 20 minutes).
 """
 
 from __future__ import annotations
@@ -17,13 +17,9 @@ import numpy as np
 from promptlift.stats.differences import newcombe
 from promptlift.stats.intervals import mean_interval, wilson
 from promptlift.stats.judge_errors import pooled_difference, rogan_gladen
+from promptlift.stats.label_estimates import estimate_of_difference, estimate_of_group, estimate_of_pairs
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
-from promptlift.stats.labels import (
-    LabelledGroup,
-    corrected_difference,
-    corrected_paired_difference,
-    corrected_rate,
-)
+from promptlift.stats.labels import LabelledGroup, too_few_labels, too_few_of_two
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +27,8 @@ if TYPE_CHECKING:
 DRAWS = 2_000
 JUDGED = 2_000
 SIZES = (30, 50, 100, 200, 400)
+# How far coverage and the corrected number may be off.
+MOST_OFF, MOST_BIAS = 0.02, 0.01
 
 
 class Judge(NamedTuple):
@@ -61,19 +59,48 @@ TWO_JUDGES = (
 )
 
 
+class Coverage(NamedTuple):
+    """How often intervals hold the truth, and how far the number is from it on average; fractions."""
+
+    at95: float
+    at90: float
+    bias: float
+
+    @property
+    def misses(self) -> bool:
+        """Whether coverage is more than two points off, or the number one."""
+        return max(abs(self.at95 - 0.95), abs(self.at90 - 0.90)) > MOST_OFF or abs(self.bias) > MOST_BIAS
+
+    def __str__(self) -> str:
+        return f"{self.at95:.1%} | {self.at90:.1%} | {100 * self.bias:+.1f}{' *' if self.misses else ''}"
+
+
 @dataclass(frozen=True)
 class Row:
-    """What many draws of one world say, rates as fractions."""
+    """What many draws of one world say, rates as fractions.
 
-    draws: int
+    ``every`` is of all draws, what the interval does with the refusal lifted; None where a number cannot be computed for each
+    draw. ``given`` and the rest are of the draws that are not refused, which are a selection: those whose labels happen to
+    have ten of either outcome.
+    """
+
     answered: float
-    cover95: float
-    cover90: float
-    bias: float
+    every: Coverage | None
+    given: Coverage
     raw_bias: float
     higher: float
     raw_higher: float
     width: float
+
+
+def row_of(found: Sequence[Sequence[float]], draws: int, *, refusable: bool = True) -> Row:
+    """Sum up draws, each of which says: refused, three of its coverage, and four others of `Row`."""
+    table = np.array(found, np.float64).reshape(-1, 8)
+    refused = table[:, 0] == 1.0
+    given = table[~refused, 1:]
+    mean = given.mean(axis=0) if len(given) else np.full(7, np.nan)
+    every = Coverage(*table[:, 1:4].mean(axis=0)) if refusable else None
+    return Row(len(given) / draws, every, Coverage(*mean[:3]), *mean[3:])
 
 
 def group(rate: float, judge: Judge, n: int, judged: int, rng: np.random.Generator) -> LabelledGroup:
@@ -122,32 +149,54 @@ def one_rate(
     draws: int,
     seed: int = 1,
     draw: Callable[..., LabelledGroup] = group,
-    correct: Callable[..., object] = corrected_rate,
     judged: int = JUDGED,
 ) -> Row:
     """Correct one rate in many draws. The width is against Wilson's interval from as many labels alone."""
     rng = np.random.default_rng(seed)
+    low, high = wilson(round(rate * n), n)
     found = []
     for _ in range(draws):
         sample = draw(rate, judge, n, judged, rng)
-        wide, narrow = correct(sample, level=0.95), correct(sample, level=0.90)
-        if wide.rate is None:
-            continue
-        low, high = wilson(round(rate * n), n)
-        raw = sample.judged_rate
+        estimate = estimate_of_group(sample)
+        wide, narrow = (np.clip(estimate.interval(level), 0.0, 1.0) for level in (0.95, 0.90))
         found.append(
             (
+                bool(too_few_labels(sample)),
+                wide[0] <= rate <= wide[1],
+                narrow[0] <= rate <= narrow[1],
+                estimate.value - rate,
+                sample.judged_rate - rate,
+                np.nan,
+                np.nan,
+                (wide[1] - wide[0]) / float(high - low),
+            )
+        )
+    return row_of(found, draws)
+
+
+def one_rate_by_errors(rate: float, judge: Judge, n: int, *, draws: int, seed: int = 1) -> Row:
+    """Correct one rate by Rogan and Gladen in many draws, which needs some of either outcome."""
+    rng = np.random.default_rng(seed)
+    low, high = wilson(round(rate * n), n)
+    found = []
+    for _ in range(draws):
+        sample = group(rate, judge, n, JUDGED, rng)
+        wide, narrow = (rogan_gladen(sample, level=level) for level in (0.95, 0.90))
+        if wide.rate is None:
+            continue
+        found.append(
+            (
+                False,
                 wide.low <= rate <= wide.high,
                 narrow.low <= rate <= narrow.high,
                 wide.rate - rate,
-                raw - rate,
-                (wide.high - wide.low) / (high - low),
+                sample.judged_rate - rate,
+                np.nan,
+                np.nan,
+                (wide.high - wide.low) / float(high - low),
             )
         )
-    if not found:
-        return Row(draws, 0.0, *[np.nan] * 7)
-    cover95, cover90, bias, raw, width = np.mean(found, axis=0)
-    return Row(draws, len(found) / draws, cover95, cover90, bias, raw, np.nan, np.nan, width)
+    return row_of(found, draws, refusable=False)
 
 
 def two_rates(
@@ -167,20 +216,19 @@ def two_rates(
     for _ in range(draws):
         if kind == "paired":
             variant, control = paired(rates, judges, n, judged, rng)
-            correct = corrected_paired_difference
         else:
             draw = by_verdict if kind == "by verdict" else group
             control, variant = (
                 draw(rate, judge, n, judged, rng) for rate, judge in zip(rates, judges, strict=True)
             )
-            correct = (
-                (lambda *pair, level: pooled_difference(*pair, level=level)[0])
-                if kind == "pooled"
-                else corrected_difference
-            )
-        wide, narrow = correct(variant, control, level=0.95), correct(variant, control, level=0.90)
-        if wide.difference is None:
-            continue
+        if kind == "pooled":
+            wide, narrow = (pooled_difference(variant, control, level=level)[0] for level in (0.95, 0.90))
+            if wide.difference is None:
+                continue
+            value, ends = wide.difference, ((wide.low, wide.high), (narrow.low, narrow.high))
+        else:
+            estimate = (estimate_of_pairs if kind == "paired" else estimate_of_difference)(variant, control)
+            value, ends = estimate.value, [np.clip(estimate.interval(one), -1.0, 1.0) for one in (0.95, 0.90)]
         counts = [(int(one.judged.sum() + one.unlabelled.sum()), judged) for one in (variant, control)]
         raw_low, _ = newcombe(*counts[0], *counts[1])
         low, high = newcombe(round(rates[1] * n), n, round(rates[0] * n), n)
@@ -189,29 +237,27 @@ def two_rates(
             low, high = mean_interval(0.0, float(within.std(ddof=1)), n)
         found.append(
             (
-                wide.low <= truth <= wide.high,
-                narrow.low <= truth <= narrow.high,
-                wide.difference - truth,
-                wide.judged_difference - truth,
-                wide.low > 0.0,
+                kind != "pooled" and bool(too_few_of_two(variant, control)),
+                *(low_end <= truth <= high_end for low_end, high_end in ends),
+                value - truth,
+                variant.judged_rate - control.judged_rate - truth,
+                ends[0][0] > 0.0,
                 float(raw_low) > 0.0,
-                (wide.high - wide.low) / float(high - low),
+                (ends[0][1] - ends[0][0]) / float(high - low),
             )
         )
-    if not found:
-        return Row(draws, 0.0, *[np.nan] * 7)
-    return Row(draws, len(found) / draws, *np.mean(found, axis=0))
+    return row_of(found, draws, refusable=kind != "pooled")
 
 
 # True rates that leave at most some draws of so few labels without ten of either outcome.
 RATES = {30: (0.5,), 50: (0.4, 0.6), 100: (0.3, 0.5, 0.8), 200: (0.2, 0.8), 400: (0.2, 0.8)}
 
 
-def rate_rows(draws: int, **how: object) -> Iterator[tuple[str, Row]]:
+def rate_rows(draws: int, correct: Callable[..., Row] = one_rate, **how: object) -> Iterator[tuple[str, Row]]:
     for n in SIZES:
         for rate in RATES[n]:
             for judge in JUDGES:
-                yield f"{n} | {rate:g} | {judge}", one_rate(rate, judge, n, draws=draws, **how)
+                yield f"{n} | {rate:g} | {judge}", correct(rate, judge, n, draws=draws, **how)
 
 
 def difference_rows(draws: int, kind: str) -> Iterator[tuple[str, Row]]:
@@ -225,6 +271,18 @@ def difference_rows(draws: int, kind: str) -> Iterator[tuple[str, Row]]:
                 yield name, two_rates(rates, judges, n, draws=draws, kind=kind)
 
 
+def drawn_rows(draws: int) -> Iterator[tuple[str, Row]]:
+    """Differences in worlds that nobody chose: rates, judges and labels drawn at random, half of them with equal errors."""
+    rng = np.random.default_rng(14)
+    for world in range(40):
+        n = int(rng.choice((30, 40, 50, 75, 100)))
+        rates = tuple(rng.uniform(0.25, 0.75, 2).round(2))
+        one, other = (Judge(*rng.uniform(0.6, 0.95, 2).round(2)) for _ in range(2))
+        judges = (one, one) if world % 2 else (one, other)
+        name = f"{n} | {rates[0]:g} → {rates[1]:g} | {judges[0]} → {judges[1]}"
+        yield name, two_rates(rates, judges, n, draws=draws, seed=100 + world)
+
+
 def worth_rows(draws: int) -> Iterator[tuple[str, Row]]:
     for n in (50, 100, 400):
         for judge in (Judge(0.95, 0.95), Judge(0.9, 0.9), FAIR, WEAK, USELESS):
@@ -233,16 +291,39 @@ def worth_rows(draws: int) -> Iterator[tuple[str, Row]]:
 
 def lines(rows: Iterator[tuple[str, Row]], head: Sequence[str]) -> Iterator[str]:
     columns = (
-        *head, "answered", "covers 95 %", "covers 90 %", "bias, points", "raw bias, points", "clearly higher",
+        *head, "answered", *(f"{which}: {what}" for which in ("all draws", "answered")
+        for what in ("covers 95 %", "covers 90 %", "bias, points")), "raw bias, points", "clearly higher",
         "raw says clearly higher", "width to labels alone",
     )  # fmt: skip
     yield "| " + " | ".join(columns) + " |"
     yield "|" + "---|" * len(columns)
+    seen = []
     for name, row in rows:
-        rates = [f"{value:.1%}" for value in (row.answered, row.cover95, row.cover90)]
-        biases = [f"{100 * value:+.1f}" for value in (row.bias, row.raw_bias)]
         verdicts = ["" if np.isnan(value) else f"{value:.1%}" for value in (row.higher, row.raw_higher)]
-        yield f"| {name} | {' | '.join([*rates, *biases, *verdicts, f'{row.width:.2f}'])} |"
+        cells = [
+            f"{row.answered:.1%}",
+            str(row.every or " | | "),
+            str(row.given),
+            f"{100 * row.raw_bias:+.1f}",
+        ]
+        yield f"| {name} | {' | '.join([*cells, *verdicts, f'{row.width:.2f}'])} |"
+        seen.append(row)
+    for which, found in (
+        ("all draws, the refusal lifted", [row.every for row in seen if row.every is not None]),
+        ("answered draws, a selection by the refusal", [row.given for row in seen if row.answered]),
+    ):
+        if found:
+            yield f"\n{range_of(found, which)}"
+
+
+def range_of(found: Sequence[Coverage], which: str) -> str:
+    """Return in words how far coverage and bias go in some rows, and in which share of them they miss."""
+    at95, at90, bias = (100.0 * np.array(column) for column in zip(*found, strict=True))
+    return (
+        f"{which.capitalize()}: 95 % intervals cover {at95.min():.1f} to {at95.max():.1f} %, 90 % intervals "
+        f"{at90.min():.1f} to {at90.max():.1f} %, bias at most {abs(bias).max():.1f} points; "
+        f"{sum(one.misses for one in found)} of {len(found)} rows miss (*)."
+    )
 
 
 def sections(draws: int) -> dict[str, tuple[str, Iterator[tuple[str, Row]], Sequence[str]]]:
@@ -256,18 +337,24 @@ def sections(draws: int) -> dict[str, tuple[str, Iterator[tuple[str, Row]], Sequ
             rate_rows(draws, draw=by_verdict),
             one,
         ),
-        "rogan-gladen": ("One rate, Rogan-Gladen", rate_rows(draws, correct=rogan_gladen), one),
+        "rogan-gladen": ("One rate, Rogan-Gladen", rate_rows(draws, correct=one_rate_by_errors), one),
         "worth": ("What labels and a judge of 4,000 conversations are worth", worth_rows(draws), one),
         **{
             kind.replace(" ", "-"): (f"Difference of two arms: {kind}", difference_rows(draws, kind), two)
             for kind in ("independent", "by verdict", "paired", "pooled")
         },
+        "drawn": ("Difference of two independent arms in worlds drawn at random", drawn_rows(draws), two),
     }
 
 
 def report(draws: int = DRAWS, names: Sequence[str] = ()) -> Iterator[str]:
     """Yield the lines of all tables, or of those that are named."""
-    yield f"{draws:,} draws a row, {JUDGED:,} judged conversations of each group."
+    yield (
+        f"{draws:,} draws a row, {JUDGED:,} judged conversations of each group. A row misses (*) where coverage is more than "
+        f"{100 * MOST_OFF:g} points off, or the bias is above {100 * MOST_BIAS:g} point. *All draws* are what the interval does: the "
+        "bound is one of these. *Answered* ones are those with ten labels of either outcome in each group: the refusal selects "
+        "them by their labels, which moves coverage and bias where it refuses many."
+    )
     tables = sections(draws)
     for name in names or tables:
         title, rows, head = tables[name]

@@ -5,17 +5,24 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 import promptlift
+from benchmarks.prompt_world.model import PURPOSE, WorldModel
+from benchmarks.prompt_world.world import draw_world
+from promptlift.service import clock
+from promptlift.service.store import optimizations, usage
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import conversations, events, insights, workers
 from support.answering_model import AnsweringModel, serving
 from support.conversation_recount import assert_counts_are_a_recount
 from support.optimizing_caller import Caller
+from support.searching import SMALL, world_prompt
 from support.service_process import clean_environment, wait_until
 from support.worker_process import WorkerProcess
 
@@ -134,6 +141,62 @@ def test_a_worker_that_ends_in_order_releases_its_work_at_once(
         start_worker(env)
         wait_until(lambda: judged(database) == 60, what="another one goes on")
     assert counts_of_events(database, "insights.generated") == (60, 60)
+
+
+class MuteAssistant(WorldModel):
+    """Plays no assistant: those calls hang."""
+
+    def __init__(self, world):
+        super().__init__(world)
+        self.gate = threading.Event()
+        self.held = []
+
+    def __call__(self, asked):
+        say = super().__call__(asked)
+        if asked.headers.get(PURPOSE) == "agent":
+            self.held.append(asked)
+            say.hang = self.gate
+        return say
+
+
+def test_a_stop_ends_the_calls_of_a_search_in_another_process(start_service, start_worker, postgres_url):
+    model = MuteAssistant(draw_world("additive", 3))
+    with serving(model) as env:
+        service = start_service(database=postgres_url, env=env, options=["--no-worker"])
+        start_worker(env)
+        caller = Caller(service)
+        caller.settings(**SMALL)
+        optimization_id = caller.start(world_prompt(caller, model.world), variantCount=3)["id"]
+        wait_until(lambda: model.held, what="a conversation is under way")
+        assert model.asked["reflection"] > 0
+        assert caller.ask("POST", f"/optimizations/{optimization_id}/stop")["status"] == "stopped"
+        # The endpoint itself would let go of them after thirty seconds only.
+        wait_until(lambda: all(one.ended for one in model.held), what="the calls that hang end", seconds=20)
+        assert not model.gate.is_set()
+        caller.close()
+
+
+def test_a_stop_lets_a_worker_keep_what_it_is_keeping(start_service, postgres_url, database):
+    def somebody_waits():
+        with database.read() as connection:
+            return connection.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted"))
+
+    with serving(AnsweringModel()) as env, ThreadPoolExecutor(1) as requests:
+        caller = Caller(start_service(database=postgres_url, env=env, options=["--no-worker"]))
+        optimization_id = optimize(caller)
+        with database.read() as connection:
+            account_id = optimizations.get(connection, optimization_id).account_id
+        # A worker has the row of the run, and adds rows of the account.
+        with database.write() as connection:
+            optimizations.change(connection, optimization_id, {"model_calls": 1})
+            stop = requests.submit(caller.ask, "POST", f"/optimizations/{optimization_id}/stop")
+            wait_until(somebody_waits, what="the stop waits for the row")
+            usage.add(connection, account_id, "tokens", 15, now=clock.now())
+        assert stop.result()["status"] == "stopped"
+        found = caller.get(optimization_id)
+        assert (found["status"], found["usage"]["modelCalls"]) == ("stopped", 1)
+        assert caller.usage()["tokens"]["used"] == 15
+        caller.close()
 
 
 def test_a_service_that_leaves_the_work_to_others_says_why_it_waits(

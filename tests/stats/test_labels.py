@@ -14,6 +14,7 @@ from scipy.stats import beta
 
 from promptlift.stats import labels_needed
 from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen
+from promptlift.stats.label_estimates import estimate_of_difference, estimate_of_group
 from promptlift.stats.label_intervals import quantile_of
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
 from promptlift.stats.labels import (
@@ -349,9 +350,9 @@ DRAWS = 600
 def test_a_corrected_rate_is_right_whatever_the_judge(rate, judge, n, draw):
     row = truth.one_rate(rate, judge, n, draws=DRAWS, draw=draw)
     # Two points, and what 600 draws leave to chance.
-    assert 0.92 <= row.cover95 <= 0.99
-    assert 0.86 <= row.cover90 <= 0.95
-    assert abs(row.bias) < 0.01
+    assert 0.92 <= row.given.at95 <= 0.99
+    assert 0.86 <= row.given.at90 <= 0.95
+    assert abs(row.given.bias) < 0.01
     assert judge is truth.FAIR or abs(row.raw_bias) > 0.1
 
 
@@ -367,9 +368,45 @@ def test_a_corrected_rate_is_right_whatever_the_judge(rate, judge, n, draw):
 def test_an_interval_of_few_labels_covers_what_it_says(rate, judge, n, draw):
     row = truth.one_rate(rate, judge, n, draws=1_000, draw=draw)
     # Two points, and twice the standard error of 1,000 draws.
-    assert 0.916 <= row.cover95 <= 0.984
-    assert 0.862 <= row.cover90 <= 0.939
+    assert 0.916 <= row.given.at95 <= 0.984
+    assert 0.862 <= row.given.at90 <= 0.939
     assert row.width <= 1.0
+
+
+def test_below_the_refusal_the_estimate_is_the_one_that_is_given_where_nothing_is_refused():
+    for level in (0.9, 0.95):
+        found, public = estimate_of_group(WORKED), corrected_rate(WORKED, level=level)
+        assert (found.value, *found.interval(level)) == (public.rate, public.low, public.high)
+        other = group(20, 6, 2, 22, 400, 600)
+        both, given = estimate_of_difference(WORKED, other), corrected_difference(WORKED, other, level=level)
+        assert (both.value, *both.interval(level)) == (given.difference, given.low, given.high)
+    few = group(12, 1, 1, 4, 60, 40)
+    assert corrected_rate(few).rate is None
+    low, high = estimate_of_group(few).interval(0.95)
+    # 73 of 118 are called completed, of which 12 of 13 labels are; of the other 45, 1 of 5.
+    assert estimate_of_group(few).value == pytest.approx((73 * 12 / 13 + 45 * 1 / 5) / 118)
+    assert 0.0 < low < 0.6 < high < 1.0
+
+
+def test_the_interval_holds_over_all_draws_and_the_refusal_selects():
+    row = truth.two_rates((0.45, 0.6), (truth.LENIENT, truth.STRICT), 30, draws=400, kind="by verdict")
+    assert 0.3 < row.answered < 0.6
+    # Two points, and twice the standard error of 400 draws.
+    assert 0.908 <= row.every.at95 <= 0.992
+    assert 0.85 <= row.every.at90 <= 0.95
+    assert abs(row.every.bias) < 0.02
+    assert row.given.bias < -0.06
+    assert row.given.misses
+
+
+def test_where_every_draw_is_refused_the_interval_is_still_looked_at():
+    row = truth.one_rate(0.9, truth.FAIR, 30, draws=20)
+    assert row.answered == 0.0
+    assert row.every is not None
+    assert math.isnan(row.given.bias)
+    by_errors = truth.one_rate_by_errors(0.5, truth.FAIR, 60, draws=20)
+    assert by_errors.every is None
+    assert by_errors.answered > 0.9
 
 
 @pytest.mark.parametrize("kind", ["independent", "by verdict", "paired"])
@@ -377,8 +414,8 @@ def test_errors_that_differ_by_arm_call_no_equal_arm_higher(kind):
     row = truth.two_rates((0.5, 0.5), (truth.STRICT, truth.LENIENT), 100, draws=300, kind=kind)
     assert row.raw_higher == 1.0
     assert row.higher <= 0.05
-    assert 0.92 <= row.cover95 <= 0.98
-    assert abs(row.bias) < 0.01
+    assert 0.92 <= row.given.at95 <= 0.98
+    assert abs(row.given.bias) < 0.01
     assert row.raw_bias > 0.3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 from dataclasses import dataclass, field
@@ -15,16 +16,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 KEY = "sk-test-0123456789abcdef"
+HANG_SECONDS = 30.0
+LOOK_SECONDS = 0.05
 
 
 @dataclass
 class Asked:
-    """One request as it came."""
+    """One request as it came.
+
+    Attributes
+    ----------
+    begun, ended
+        Times of ``time.monotonic``: when it came, and when it was answered or its client left; ``None`` until then.
+    """
 
     method: str
     path: str
     headers: dict[str, str]
     body: Any
+    begun: float = field(default_factory=time.monotonic)
+    ended: float | None = None
 
 
 @dataclass
@@ -124,12 +135,11 @@ class StubEndpoint:
                 say = self._answers(asked)
             else:
                 say = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-        if say.hang is not None:
-            say.hang.wait(30)
-        if say.delay:
-            time.sleep(say.delay)
-        body = json.dumps(say.document).encode() if say.raw is None else say.raw
         try:
+            if not _wait(handler.connection, say):
+                handler.close_connection = True
+                return
+            body = json.dumps(say.document).encode() if say.raw is None else say.raw
             handler.send_response(say.status)
             for name, value in say.headers.items():
                 handler.send_header(name, value)
@@ -140,6 +150,31 @@ class StubEndpoint:
                 handler.close_connection = True
         except OSError:  # the client left
             handler.close_connection = True
+        finally:
+            asked.ended = time.monotonic()
+
+
+def _wait(connection: socket.socket, say: Say) -> bool:
+    """Wait until an answer is due; says whether the client did, too."""
+    if say.hang is not None:
+        late = time.monotonic() + HANG_SECONDS
+        while not say.hang.is_set() and time.monotonic() < late:
+            if _leaves(connection, LOOK_SECONDS):
+                return False
+    return not (say.delay and _leaves(connection, say.delay))
+
+
+def _leaves(connection: socket.socket, seconds: float) -> bool:
+    """Wait for some seconds, or until the client closes its connection; says whether it did."""
+    connection.settimeout(seconds)
+    try:
+        connection.recv(1, socket.MSG_PEEK)
+    except TimeoutError:
+        return False
+    finally:
+        connection.settimeout(None)
+    # A client that waits says nothing.
+    return True
 
 
 def weather_answer(asked: Asked) -> Say:

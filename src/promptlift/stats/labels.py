@@ -19,16 +19,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from promptlift.stats.intervals import check_level
-from promptlift.stats.label_intervals import (
-    Difference,
-    Reach,
-    p_of_zero,
-    quantile_of,
-    reach_of,
-    strata_of,
-    symmetric_reach,
-    whole,
+from promptlift.stats.label_estimates import (
+    Estimate,
+    estimate_of_difference,
+    estimate_of_group,
+    estimate_of_pairs,
 )
+from promptlift.stats.label_intervals import p_of_zero
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -186,23 +183,6 @@ class CorrectedDifference:
     level: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Mean:
-    """A corrected mean: its value, its variance by the formula, what made it, and how far its interval reaches."""
-
-    value: float
-    variance: float
-    tuning: float
-    n: int
-    # Variance of one label.
-    spread: float
-    reach: Reach
-
-    @property
-    def n_effective(self) -> float:
-        return self.spread / self.variance if self.variance > 0.0 else math.inf
-
-
 def corrected_rate(group: LabelledGroup, *, level: float = 0.95) -> CorrectedRate:
     """Correct a judge's rate by labels on a random part: PPI++ for one rate.
 
@@ -247,12 +227,12 @@ def corrected_rate(group: LabelledGroup, *, level: float = 0.95) -> CorrectedRat
     refusal = too_few_labels(group)
     if refusal:
         return CorrectedRate(None, None, None, None, judged, None, n, unlabelled, None, refusal, level)
-    mean = _of_group(group)
-    below, above = mean.reach(quantile_of(math.inf, level))
+    mean = estimate_of_group(group)
+    low, high = mean.interval(level)
     return CorrectedRate(
         rate=min(max(mean.value, 0.0), 1.0),
-        low=max(mean.value - below, 0.0),
-        high=min(mean.value + above, 1.0),
+        low=max(low, 0.0),
+        high=min(high, 1.0),
         se=math.sqrt(mean.variance),
         judged_rate=judged,
         tuning=mean.tuning,
@@ -294,16 +274,8 @@ def corrected_difference(
     refusal = too_few_of_two(variant, control)
     if refusal:
         return CorrectedDifference(None, None, None, None, None, judged, None, refusal, level)
-    one, other = _of_group(variant), _of_group(control)
-    return _difference(
-        one.value - other.value,
-        one.variance + other.variance,
-        one.spread + other.spread,
-        Difference(one.reach, other.reach),
-        judged,
-        level=level,
-        most=float(min(one.n + len(variant.unlabelled), other.n + len(control.unlabelled))),
-    )
+    most = min(len(one.labels) + len(one.unlabelled) for one in (variant, control))
+    return _difference(estimate_of_difference(variant, control), judged, level=level, most=float(most))
 
 
 def corrected_paired_difference(
@@ -338,9 +310,8 @@ def corrected_paired_difference(
     refusal = too_few_of_two(variant, control)
     if refusal:
         return CorrectedDifference(None, None, None, None, None, judged, None, refusal, level)
-    mean = _of_pairs(variant, control)
-    pairs = float(mean.n + len(variant.unlabelled))
-    return _difference(mean.value, mean.variance, mean.spread, mean.reach, judged, level=level, most=pairs)
+    pairs = float(len(variant.labels) + len(variant.unlabelled))
+    return _difference(estimate_of_pairs(variant, control), judged, level=level, most=pairs)
 
 
 def too_few_labels(group: LabelledGroup, name: str = "") -> str:
@@ -375,111 +346,19 @@ def too_few_of_two(variant: LabelledGroup, control: LabelledGroup) -> str:
     return " ".join(filter(None, said))
 
 
-def _difference(
-    value: float,
-    variance: float,
-    spread: float,
-    reach: Reach,
-    judged: float | None,
-    *,
-    level: float,
-    most: float,
-) -> CorrectedDifference:
-    below, above = reach(quantile_of(math.inf, level))
+def _difference(found: Estimate, judged: float | None, *, level: float, most: float) -> CorrectedDifference:
+    low, high = found.interval(level)
     return CorrectedDifference(
-        difference=value,
-        low=max(value - below, -1.0),
-        high=min(value + above, 1.0),
-        se=math.sqrt(variance),
-        p=p_of_zero(value, reach),
+        difference=found.value,
+        low=max(low, -1.0),
+        high=min(high, 1.0),
+        se=math.sqrt(found.variance),
+        p=p_of_zero(found.value, found.reach),
         judged_difference=judged,
-        n_effective=min(spread / variance, most) if variance > 0.0 else most,
+        n_effective=min(found.n_effective, most),
         refusal="",
         level=level,
     )
-
-
-def _of_group(group: LabelledGroup) -> _Mean:
-    weights = None if _alike(group.chances) else group.weights
-    y, f, rest = group.labels, group.judged, group.unlabelled
-    value, variance, tuning = _estimate(y, f, rest, weights)
-    each = np.ones(len(y)) if weights is None else weights
-    strata = strata_of(y, f, rest, each)
-    reach: Reach
-    if tuning == 0.0:
-        reach = reach_of((whole(y, each),), len(y))
-    elif strata is None:
-        reach = symmetric_reach(y - tuning * f, each, variance, errors=(1.0, -tuning))
-    else:
-        # Of equal chances this is the same value.
-        value = sum(one.share * one.value for one in strata)
-        reach = reach_of(strata, len(y) + len(rest))
-    return _Mean(value, variance, tuning, len(y), _spread(y, each), reach)
-
-
-def _of_pairs(variant: LabelledGroup, control: LabelledGroup) -> _Mean:
-    weights = None if _alike(variant.chances) else variant.weights
-    y, f, rest = (
-        getattr(variant, name) - getattr(control, name) for name in ("labels", "judged", "unlabelled")
-    )
-    value, variance, tuning = _estimate(y, f, rest, weights)
-    each = np.ones(len(y)) if weights is None else weights
-    reach = symmetric_reach(y - tuning * f, each, variance, errors=(1.0, -1.0))
-    return _Mean(value, variance, tuning, len(y), _spread(y, each), reach)
-
-
-def _spread(y: Numbers, weights: Numbers) -> float:
-    mean = float(np.average(y, weights=weights))
-    return float(np.average((y - mean) ** 2, weights=weights)) * len(y) / (len(y) - 1)
-
-
-def _estimate(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers | None) -> tuple[float, float, float]:
-    """Compute value, variance and lambda."""
-    if weights is None:
-        return _equal_chances(y, f, rest)
-    return _unequal_chances(y, f, rest, weights)
-
-
-def _equal_chances(y: Numbers, f: Numbers, rest: Numbers) -> tuple[float, float, float]:
-    """Compute the three where all had the same chance.
-
-    Covariance and variance are of the same conversations, the labelled ones: with the variance of all, lambda and the mean
-    errors go together, and the rate is up to 1.5 points off from 30 to 50 labels.
-    """
-    n, rest_n = len(y), len(rest)
-    spread = float(f.var(ddof=1))
-    if rest_n < 2 or spread == 0.0:
-        return float(y.mean()), float(y.var(ddof=1)) / n, 0.0
-    tuning = _cut(float(np.cov(y, f)[0, 1]) / ((1.0 + n / rest_n) * spread))
-    residual = y - tuning * f
-    variance = float(residual.var(ddof=1)) / n + tuning**2 * float(rest.var(ddof=1)) / rest_n
-    return tuning * float(rest.mean()) + float(residual.mean()), variance, tuning
-
-
-def _unequal_chances(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers) -> tuple[float, float, float]:
-    """Compute the same with weights: the estimator's influence of each conversation, squared and summed.
-
-    Lambda is the value that makes this variance smallest; of equal weights it gives the same rate as `_equal_chances`.
-    """
-    n, total = len(y), len(y) + len(rest)
-    everything = float(np.concatenate([f, rest]).mean())
-    own = weights * (y - np.average(y, weights=weights)) / n
-    of_judge = (f - everything) / total - weights * (f - np.average(f, weights=weights)) / n
-    of_rest = (rest - everything) / total
-    squares = float((of_judge**2).sum() + (of_rest**2).sum())
-    tuning = _cut(-float((own * of_judge).sum()) / squares) if squares > 0.0 else 0.0
-    small = n / (n - 1)
-    variance = small * float(((own + tuning * of_judge) ** 2).sum()) + tuning**2 * float((of_rest**2).sum())
-    value = tuning * everything + float(np.average(y - tuning * f, weights=weights))
-    return value, variance, tuning
-
-
-def _cut(tuning: float) -> float:
-    return min(max(tuning, 0.0), 1.0)
-
-
-def _alike(chances: Numbers | None) -> bool:
-    return chances is None or bool(np.ptp(chances) <= 1e-12)
 
 
 def _judged_difference(variant: LabelledGroup, control: LabelledGroup) -> float | None:

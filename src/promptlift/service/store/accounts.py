@@ -195,11 +195,13 @@ def revoke(connection: Connection, key_id: str) -> None:
 
 
 def lock(connection: Connection, account_id: str) -> None:
-    """Lock the account row for this transaction.
+    """Lock the account row for this transaction, against others that lock it.
 
     SQLite has one writer at a time anyway.
     """
-    connection.execute(select(accounts.c.id).filter_by(id=account_id).with_for_update())
+    # FOR NO KEY UPDATE. The check of a foreign key to the account would wait for FOR UPDATE: a worker that has the row of
+    # its run and adds rows, and a request that has the account and waits for the run, would wait for each other.
+    connection.execute(select(accounts.c.id).filter_by(id=account_id).with_for_update(key_share=True))
 
 
 def settings(connection: Connection, account_id: str) -> dict[str, Any]:
