@@ -36,6 +36,7 @@ hypothesis.settings.load_profile("promptlift")
 _SLOW_FIXTURES = {
     "begin",
     "certificate",
+    "database_of_service",
     "lab",
     "lift",
     "migrated_postgres_url",
@@ -43,6 +44,7 @@ _SLOW_FIXTURES = {
     "postgres_url",
     "service",
     "start_service",
+    "tooled",
 }
 # Folders whose tests start processes themselves.
 _SLOW_FOLDERS = {"agreement", "benchmarks", "browser", "cli", "local", "notebooks", "truth"}

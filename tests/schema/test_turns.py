@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+import pytest
+
 from promptlift.schema.turns import Turn
 
 
@@ -27,3 +29,55 @@ def test_what_is_known_about_a_message_goes_with_it():
         "detail": "12 tokens",
         "at": None,
     }
+
+
+def of(role, content, **about):
+    turn = Turn.said(role, content, 400, **about)
+    return turn.role, turn.content, turn.detail
+
+
+def test_a_call_of_a_tool_is_its_name_and_its_arguments():
+    call = '[tool call] find_parcel({"id": 7, "places": ["Köln", "Lyon"], "again": null})'
+    lines = ["find_parcel", "  id: 7", '  places: ["Köln", "Lyon"]', "  again: null"]
+    assert of("assistant", call) == ("tool call", "\n".join(lines), "")
+    for text in ("{}", ""):
+        assert of("assistant", f"[tool call] now({text})") == ("tool call", "now()", "")
+    deep = f'{{"at": {"[" * 900}{"]" * 900}}}'
+    assert of("assistant", f"[tool call] find({deep})")[0] == "tool call"
+    # Arguments that are no object stay as they are written.
+    for text in ("[7]", "id=7", "[" * 100_000):
+        assert of("assistant", f"[tool call] find({text})")[:2] == (
+            "tool call",
+            Turn.shown("", f"find({text})", 400).content,
+        )
+
+
+@pytest.mark.parametrize(
+    ("how", "detail"),
+    [
+        ("replayed", "replayed from a logged conversation · 7 tokens"),
+        ("likeness", "played in the likeness of logged calls · 7 tokens"),
+        ("unknown", "the agent has no such tool · 7 tokens"),
+        (None, "7 tokens"),
+        ("<b>evil</b>", "7 tokens"),
+        (["replayed"], "7 tokens"),
+    ],
+)
+def test_a_result_of_a_tool_says_how_it_came_about(how, detail):
+    found = of("system", '[tool result] {"status": "Lyon"}', how=how, detail="7 tokens")
+    assert found == ("tool result", '{"status": "Lyon"}', detail)
+
+
+@pytest.mark.parametrize(
+    ("role", "content"),
+    [
+        ("user", "[tool call] find({})"),
+        ("user", "[tool result] Lyon"),
+        ("assistant", "[tool result] Lyon"),
+        ("assistant", "I use [tool call] find({})"),
+        ("assistant", "[tool call] and nothing more"),
+        ("system", "[tool call] find({})"),
+    ],
+)
+def test_what_only_looks_like_a_call_stays_what_it_is(role, content):
+    assert of(role, content, how="replayed") == (role, content, "")

@@ -70,8 +70,22 @@ class ReviewedWorld(World):
                     .values(name=name)
                 )
 
-    def talk(self, optimization_id: str, texts: Sequence[str], *, arm: int = 1, first: int = 0) -> None:
-        """Let the original fail and a variant succeed in a cell for each text, which stands wherever a text can."""
+    def talk(
+        self,
+        optimization_id: str,
+        texts: Sequence[str],
+        *,
+        arm: int = 1,
+        first: int = 0,
+        after: Sequence[dict[str, str]] = (),
+    ) -> None:
+        """Let the original fail and a variant succeed in a cell for each text, which stands wherever a text can.
+
+        Parameters
+        ----------
+        after
+            Messages of each conversation after the first.
+        """
         now = clock.now()
         cells, talks = [], []
         for number, text in enumerate(texts, first):
@@ -85,7 +99,7 @@ class ReviewedWorld(World):
                     "scenario": json.dumps({"title": text, "opening": text, "goal": text, "source": "model"}),
                 }
             )
-            content: Any = {"messages": [{"role": "user", "content": text or "-"}]}
+            content: Any = {"messages": [{"role": "user", "content": text or "-"}, *after]}
             talks += [
                 {
                     **shared,

@@ -82,6 +82,21 @@ def test_messages_carry_roles_times_and_tokens():
     ]
 
 
+def test_calls_of_tools_are_shown_as_calls_also_blind():
+    table = browsable(1)
+    messages = [
+        {"role": "assistant", "content": '[tool call] find({"id": 7})', "tokens": 9},
+        {"role": "system", "content": "[tool result] Lyon", "toolResult": "likeness"},
+    ]
+    table["content"] = pd.Series([json.dumps({"messages": messages})], dtype="object")
+    for blind in (False, True):
+        turns, _ = Catalogue(table, blind=blind).turns(0)
+        assert [(turn.role, turn.content, turn.detail) for turn in turns] == [
+            ("tool call", "find\n  id: 7", "9 tokens"),
+            ("tool result", "Lyon", "played in the likeness of logged calls"),
+        ]
+
+
 @pytest.mark.parametrize("tokens", [float("inf"), -1e300, True, "12", None, {}, 2**70])
 def test_odd_tokens_are_left_out(tokens):
     table = browsable(1)

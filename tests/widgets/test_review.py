@@ -237,6 +237,42 @@ def test_examples_are_listed_filtered_and_opened(there, done, world):
     assert there.examples["found"] == 1
 
 
+def test_calls_of_tools_are_shown_with_what_they_gave_and_how(lift, world):
+    made = world.optimization()
+    world.talk(
+        made,
+        ["Where is it?"],
+        after=[
+            {"role": "assistant", "content": '[tool call] find_parcel({"id": 7})'},
+            {
+                "role": "system",
+                "content": '[tool result] {"status": "<b>Lyon</b>"}',
+                "toolResult": "replayed",
+            },
+            {"role": "assistant", "content": "[tool call] call_me({})"},
+            {"role": "system", "content": "[tool result] Error: no", "toolResult": "likeness"},
+        ],
+    )
+    there = CommandFrontEnd(VariantReview(lift, made))
+    there.click("pair", "confirm:0")
+    for side in there.examples["opened"]["sides"]:
+        assert [(turn["role"], turn["content"], turn["detail"]) for turn in side["turns"][1:]] == [
+            ("tool call", "find_parcel\n  id: 7", ""),
+            ("tool result", '{"status": "<b>Lyon</b>"}', "replayed from a logged conversation"),
+            ("tool call", "call_me()", ""),
+            ("tool result", "Error: no", "played in the likeness of logged calls"),
+        ]
+    page = there.widget._repr_html_()
+    for words in (
+        "tool call",
+        "replayed from a logged conversation",
+        "played in the likeness of logged calls",
+    ):
+        assert words in page
+    assert "<b>Lyon" not in page
+    assert "[tool" not in page
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -5,8 +5,8 @@ import pytest
 
 from promptlift import analysis
 from promptlift.errors import ConfigError, NotFound
+from promptlift.schema.search import CIRCULAR
 from promptlift.schema.settings import Settings
-from promptlift.workspace.optimizing.plan import CIRCULAR
 from support.request_log import requests_of
 
 PROMPT = {"name": "Planned", "content": "You help customers.", "llm_model": "gpt-4o"}
@@ -85,6 +85,14 @@ def test_the_headroom_is_that_of_the_analysis_and_no_model_is_called(lift, plann
     assert "By 24 judged conversations" in plan.sentence
     assert plan.sentence.endswith(CIRCULAR)
     assert not lift.optimizations(planned.id)["optimization_id"].tolist()
+
+
+@pytest.mark.slow
+def test_the_service_says_so_too_when_an_optimization_is_asked_for(lift, planned):
+    judged(lift, planned, 12, 12)
+    made = lift.optimize(planned.id, mode="exploratory", wait=False)
+    lift.client.optimizations.stop(made.id)
+    assert made.headroom.text.endswith(CIRCULAR)
 
 
 def test_what_cannot_be_planned_is_refused(lift, planned):

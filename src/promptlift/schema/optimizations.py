@@ -185,8 +185,9 @@ class OptimizationCreate(RequestModel):
     simulate_tools: bool | None = None
     """Ours: whether the tools of an agent are played; the account's setting when it is left out."""
     goal: Annotated[list[WeightedMeasure], Field(min_length=1, max_length=GOAL_PARTS_MAX)] | None = None
-    """Ours: what finalists are chosen by: ``taskCompletion`` and target improvements of ``intent``, each with a weight. Task
-    completion alone when it is left out. Whatever the goal, only a variant that completes more tasks is named the winner."""
+    """Ours: what candidates of a search and finalists are chosen by: ``taskCompletion`` and target improvements of ``intent``,
+    each with a weight. Task completion alone when it is left out. Whatever the goal, only a variant that completes more tasks
+    is named the winner."""
     engine: SearchEngine | None = None
     """Ours: who searches. ``gepa`` is the public package, if it is installed where the service runs: a search whatever the
     account's setting, within the same budget and with the same confirmation. Not with ``search: "off"`` or ``candidates``."""

@@ -22,6 +22,12 @@ SearchEngine = Literal["promptlift", "gepa"]
 # Stands in evidence in the place of the id of a conversation whose words are deleted.
 DELETED: Final = "deleted"
 
+# Measured on agents whose outcome is known: 14 to 48 points by the built-in analyser, none by the truth.
+CIRCULAR: Final = (
+    "The built-in analyser names issues and failures by the same words, so with its verdicts this is usually far too much: "
+    "judge with a language model, or label some conversations, before you trust it."
+)
+
 
 class EditEvidence(ApiModel):
     """A place in a conversation that shows why an edit was written."""
@@ -123,7 +129,7 @@ class Headroom(ApiModel):
     enough: bool | None = None
     """Whether the gain may be that large; ``None`` where too little is known to say so."""
     text: str | None = None
-    """The same in words."""
+    """The same in words, with a warning where the built-in analyser judged some of them."""
     issues: list[HeadroomIssue] = Field(default_factory=list)
     """The most frequent ones."""
 

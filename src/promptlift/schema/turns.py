@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.inert import shorten, visible
+from promptlift.schema.tool_calls import call_in_words, result_of, split_call
 
 if TYPE_CHECKING:
     from datetime import datetime
 
 __all__ = ["Turn"]
+
+# How the result of a tool came about in a simulated conversation, by its ``toolResult``.
+_HOW: Final = {
+    "replayed": "replayed from a logged conversation",
+    "likeness": "played in the likeness of logged calls",
+    "unknown": "the agent has no such tool",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +28,7 @@ class Turn:
     Attributes
     ----------
     role
-        Who wrote it.
+        Who wrote it; ``tool call`` and ``tool result`` for what the format has no role for.
     content
         Its text.
     cut
@@ -42,3 +50,20 @@ class Turn:
         """Return a message from outside without control characters, cut to ``limit`` characters."""
         kept, cut = shorten(visible(content), limit)
         return cls(role, kept, cut, **about)
+
+    @classmethod
+    def said(cls, role: str, content: str, limit: int, *, how: Any = None, detail: str = "") -> Turn:
+        """Return a message of a transcript as ``shown``, with a call of a tool or its result as what it is.
+
+        Parameters
+        ----------
+        how
+            ``toolResult`` of the message, which comes from outside: anything.
+        """
+        if role == "assistant" and (call := split_call(content)) is not None:
+            return cls.shown("tool call", call_in_words(call), limit, detail=detail)
+        if role == "system" and (result := result_of(content)) is not None:
+            words = _HOW.get(how, "") if isinstance(how, str) else ""
+            about = " · ".join(part for part in (words, detail) if part)
+            return cls.shown("tool result", result, limit, detail=about)
+        return cls.shown(role, content, limit, detail=detail)

@@ -21,11 +21,17 @@ def begin(tmp_path: Path) -> Iterator[Callable[..., Caller]]:
     """Start a service over a model; ``model=None`` starts it without one."""
     with ExitStack() as stack:
 
-        def start(model: AnsweringModel | None, *, plan: str = "enterprise", **env: str) -> Caller:
+        def start(
+            model: AnsweringModel | None,
+            *,
+            plan: str = "enterprise",
+            database: str | None = None,
+            **env: str,
+        ) -> Caller:
             variables = {"PROMPTLIFT_LLM_PATIENCE": "0", **env}
             if model is not None:
                 variables |= stack.enter_context(serving(model))
-            service = ServiceProcess(tmp_path / "data", plan=plan, env=variables).start()
+            service = ServiceProcess(tmp_path / "data", plan=plan, env=variables, database=database).start()
             stack.callback(service.stop)
             caller = Caller(service)
             stack.callback(caller.close)

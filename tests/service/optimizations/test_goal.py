@@ -9,11 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 import promptlift
-from promptlift.service.optimizations.goal import Goal, best_by_goal
-from promptlift.service.search.pool import Member, Search
+from promptlift.service.optimizations.goal import Goal
 from promptlift.stats.experiment import Experiment
 from promptlift.stats.passes import Outcome
-from promptlift.stats.tally import Measured, PairTally
 from promptlift.widgets.review.cards import headline, make_cards
 from promptlift.widgets.review.reading import read_review
 from support.answering_model import AnsweringModel, share
@@ -121,30 +119,6 @@ def test_a_screening_with_a_goal_resumes_as_it_would_go_on():
     assert whole.verdict().finalist == 2
 
 
-def tally(pairs):
-    """A tally of completion and goal: variant and original of each pair."""
-    found = PairTally()
-    for at, ((won, wanted), (lost, before)) in enumerate(pairs):
-        found.add(at, Measured(won, goal=wanted), Measured(lost, goal=before))
-    return found
-
-
-def test_of_a_searchs_pool_the_goal_chooses_whom_to_confirm():
-    search = Search(conversations=200, generations_max=3, first=2, each=2, seed=1)
-    states = ("pool", "pool", "rejected", "pool")
-    search.members += [Member(at, 1, 0, None, (), state=state) for at, state in enumerate(states, 1)]
-    even = ((True, 0.5), (True, 0.5))
-    better, best = ((True, 0.9), (True, 0.5)), ((True, 1.0), (True, 0.5))
-    tallies = {1: tally([even] * 16), 2: tally([better] * 16), 3: tally([best] * 16), 4: PairTally()}
-    # The best one was rejected, because it lost completion.
-    assert best_by_goal(search, tallies).number == 2
-    # A difference on two cells is worth less than nearly the same on sixteen.
-    tallies[4] = tally([best] * 2)
-    assert best_by_goal(search, tallies).number == 2
-    # Without a goal the search chooses by itself.
-    assert best_by_goal(search, {at: PairTally() for at in range(1, 5)}) is None
-
-
 @pytest.mark.parametrize(
     ("completed", "criteria", "expected"),
     [
@@ -164,6 +138,9 @@ def test_a_conversation_meets_a_goal_by_its_weights(completed, criteria, expecte
         task_completed=completed,
         criteria=criteria,
     )
-    assert Goal.of(row, (TARGET,)).score(row) == expected
+    goal = Goal.of(row, (TARGET,))
+    assert goal.score(row) == expected
+    assert goal.unmet(row, (TARGET,)) == ((TARGET,) if expected == 0.25 else ())
     row.settings = "{}"
-    assert Goal.of(row, (TARGET,)).score(row) is None
+    without = Goal.of(row, (TARGET,))
+    assert (without.score(row), without.unmet(row, (TARGET,))) == (None, ())

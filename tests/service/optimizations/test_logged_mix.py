@@ -68,9 +68,9 @@ def by_hand(simulations, stage, arm, **looks):
     return reweighted_lift(drawn, {3.0: FAILED, 1.0: OTHERS}, **looks)
 
 
-@pytest.fixture
-def won(begin):
-    caller = begin(HelpsWithFailures())
+def won(begin, **options):
+    """Optimize on scenarios from the log; gives the caller and the ended optimization."""
+    caller = begin(HelpsWithFailures(), **options)
     caller.settings(maxTurns=1, confidenceMode="low")
     prompt_id = caller.prompt()
     log(caller, prompt_id)
@@ -78,8 +78,8 @@ def won(begin):
     return caller, caller.ended(made["id"])
 
 
-def test_both_lifts_are_reported_and_the_one_on_the_logged_mix_comes_first(won):
-    caller, found = won
+def test_both_lifts_are_reported_and_the_one_on_the_logged_mix_comes_first(begin, database_of_service):
+    caller, found = won(begin, database=database_of_service)
     results = found["results"]
     assert results["winnerSelected"] is True
     held = caller.simulations(found["id"])
@@ -103,8 +103,8 @@ def test_both_lifts_are_reported_and_the_one_on_the_logged_mix_comes_first(won):
     assert variant["loggedMix"] == mix
 
 
-def test_tables_plots_the_review_and_the_report_show_both(won, tmp_path):
-    caller, found = won
+def test_tables_plots_the_review_and_the_report_show_both(begin, tmp_path):
+    caller, found = won(begin)
     mix, results = found["results"]["loggedMix"], found["results"]
     logged, tested = (f"{value:+.1f}" for value in (mix["lift"], results["lift"]))
     with promptlift.connect(base_url=caller.service.base_url, api_key=caller.service.key) as lift:

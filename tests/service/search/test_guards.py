@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from promptlift.schema.search import CIRCULAR
 from promptlift.service.search.choice import CHARS_MOST, FAILED_SHOWN, Seen, bounded_turns, choose
 from promptlift.service.search.edits import Edit
 from promptlift.service.search.guards import existing_evidence, new_addresses, says_what_was_said
@@ -92,4 +93,15 @@ def test_headroom_by_hand():
     found = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
     assert found["enough"] is False
     assert "below" in found["text"]
+    assert CIRCULAR not in found["text"]
     assert headroom([], pairs=120, mode="exploratory", confidence_mode="moderate")["enough"] is None
+
+
+@pytest.mark.parametrize("failed", [40, 2])
+def test_headroom_by_word_lists_is_said_to_go_round_in_a_circle(failed):
+    judged = [Judged(False, ("late",))] * failed + [Judged(True, ())] * 110
+    options = {"pairs": 120, "mode": "exploratory", "confidence_mode": "moderate"}
+    plain = headroom(judged, **options)
+    # One of them is enough.
+    mixed = headroom([judged[0]._replace(by_word_lists=True), *judged[1:]], **options)
+    assert mixed == plain | {"text": f"{plain['text']} {CIRCULAR}"}

@@ -17,8 +17,11 @@ def edit(number):
     return Edit(f"e{number}", "add", "", f"Rule {number}.", "It fails.", "Nothing is said of it.")
 
 
-def course(search, *, good=(), bad=(), base=0.4, seed=1, interrupt=False, steps=None):
-    """Run a search whose edits with a number in ``good`` help; gives the finished search."""
+def course(search, *, good=(), bad=(), base=0.4, seed=1, interrupt=False, steps=None, wanted=None):
+    """Run a search whose edits with a number in ``good`` help; gives the finished search.
+
+    With a goal it is met, in half, by the candidates with an edit of which the number is in ``wanted``.
+    """
     rng = random.Random(seed)
     written = 0
     while (step := search.step()) is not None:
@@ -28,15 +31,17 @@ def course(search, *, good=(), bad=(), base=0.4, seed=1, interrupt=False, steps=
             search = Search.from_json(json.loads(json.dumps(search.to_json())))
             assert search.step() == step
         if isinstance(step, Talk):
-            outcomes = {}
+            outcomes, scores = {}, {}
             for cell in range(step.first_cell, step.first_cell + step.cells):
                 luck = rng.random()
-                outcomes[cell] = {}
+                outcomes[cell], scores[cell] = {}, {}
                 for arm in step.arms:
                     edits = {int(name[1:]) for name in search.members[arm].edits}
                     rate = base + 0.2 * len(edits & set(good)) - 0.2 * len(edits & set(bad))
                     outcomes[cell][arm] = luck < rate
-            search.talked(outcomes)
+                    if wanted is not None:
+                        scores[cell][arm] = 0.5 * (luck < rate) + 0.5 * bool(edits & set(wanted))
+            search.talked(outcomes, scores)
             continue
         children, edits = list(step.given), {}
         held = search.members[step.parent].edits
@@ -196,3 +201,115 @@ def test_where_each_is_dominated_by_another_one_all_are_in_front():
     outcomes = {0: {1: True, 2: False}, 1: {2: True, 3: False}, 2: {3: True, 1: False}}
     assert set(front(outcomes, [1, 2, 3])) == {1, 2, 3}
     assert draw_parent(outcomes, [1, 2, 3], random.Random(1)) in (1, 2, 3)
+
+
+# With a goal
+
+
+def talked_by_one(*, completed, scores, looks=2):
+    """A search of which one candidate has talked: whether it and the original completed, and how they met the goal."""
+    search = new()
+    search.step()
+    search.wrote([Child(0, ("e1",))], {"e1": edit(1)})
+    for _ in range(looks):
+        step = search.step()
+        cells = range(step.first_cell, step.first_cell + step.cells)
+        search.talked(
+            {cell: dict(enumerate(completed(cell))) for cell in cells},
+            {cell: dict(enumerate(scores(cell))) for cell in cells},
+        )
+    return search
+
+
+def alike(_cell):
+    return True, True
+
+
+def nothing(_cell):
+    return ()
+
+
+def test_where_completion_is_equal_only_the_goal_takes_a_candidate_into_the_pool():
+    without = talked_by_one(completed=alike, scores=nothing)
+    assert without.members[1].state == "rejected"
+    assert "goal" not in without.members[1].reason
+    search = talked_by_one(completed=alike, scores=lambda _: (0.25, 1.0))
+    assert search.members[1].state == "pool"
+    assert search.members[1].reason == "It won 0 and lost 0 of 16 cells. By the goal that is +75.0 points."
+    assert (search.best().number, search.finalist().number) == (1, 1)
+
+
+def test_whoever_completes_less_is_refused_whatever_the_goal_says():
+    def loses_one(cell):
+        return True, cell != 3
+
+    search = talked_by_one(completed=loses_one, scores=lambda _: (0.0, 1.0), looks=1)
+    assert search.members[1].state == "rejected"
+    assert "lost 1 of 8 cells" in search.members[1].reason
+    assert search.best().number == 0
+
+
+def test_whoever_completes_more_is_refused_where_the_goal_is_met_less():
+    search = talked_by_one(completed=lambda cell: (cell != 3, True), scores=lambda _: (1.0, 0.0), looks=1)
+    assert search.members[1].state == "rejected"
+
+
+def test_a_goal_that_the_judge_left_open_decides_nothing():
+    search = talked_by_one(completed=lambda cell: (cell != 3, True), scores=nothing)
+    assert search.members[1].state == "pool"
+    # One of the two was judged: there is no pair.
+    assert talked_by_one(completed=alike, scores=lambda _: (1.0,)).members[1].state == "rejected"
+
+
+def test_weights_that_do_not_add_up_exactly_are_no_difference():
+    def thirds(cell):
+        return ((0.1 + 0.2, 0.3), (0.6, 0.3 + 0.3))[cell % 2]
+
+    assert sum(a - b for a, b in map(thirds, range(2))) != 0
+    assert talked_by_one(completed=alike, scores=thirds).members[1].state == "rejected"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_a_goal_too_a_search_goes_the_same_way_taken_up_at_every_step(seed):
+    calm = course(new(seed=seed), good={1}, wanted={2, 5}, seed=seed)
+    again = course(new(seed=seed), good={1}, wanted={2, 5}, seed=seed, interrupt=True)
+    assert again.to_json() == calm.to_json()
+    assert "e2" in calm.finalist().edits
+    assert "scores" not in course(new(seed=seed), good={1}, seed=seed).to_json()
+
+
+def test_of_the_pool_the_goal_chooses_whom_to_confirm():
+    search = new()
+    states = ("pool", "pool", "rejected", "pool")
+    search.members += [
+        Member(at, 1, 0, None, (f"e{at}",), state=state, spent=1) for at, state in enumerate(states, 1)
+    ]
+    search.edits = {f"e{at}": edit(at) for at in range(1, 5)}
+    met = {1: (0.5, 16), 2: (0.9, 16), 3: (1.0, 16), 4: (1.0, 2)}
+    cells = [(arm, score) for arm, (score, count) in met.items() for _ in range(count)]
+    search.outcomes = {cell: {0: True, arm: True} for cell, (arm, _) in enumerate(cells)}
+    search.scores = {cell: {0: 0.5, arm: score} for cell, (arm, score) in enumerate(cells)}
+    # The best one was rejected, because it lost completion; and two cells say less than sixteen.
+    assert search.finalist().number == 2
+    # Without anybody in the pool completion chooses.
+    for one in search.members[1:]:
+        one.state = "rejected"
+    search.outcomes = {cell: {0: arm != 1, arm: True} for cell, (arm, _) in enumerate(cells)}
+    assert search.finalist().number == 1
+
+
+def test_whoever_never_talked_beside_the_original_can_be_confirmed():
+    search = new()
+    search.members += [
+        Member(1, 1, 0, None, ("e1",), state="pool", spent=1),
+        Member(2, 2, 1, None, ("e1", "e2"), base=1, state="pool", spent=2),
+    ]
+    search.edits = {"e1": edit(1), "e2": edit(2)}
+    search.outcomes = {cell: {cell // 16: True, cell // 16 + 1: True} for cell in range(32)}
+    search.scores = {cell: {cell // 16: 0.0, cell // 16 + 1: 0.5} for cell in range(32)}
+    assert search.finalist().number == 2
+
+
+def test_the_front_is_of_those_who_meet_the_goal_best():
+    scores = {0: {1: 0.5, 2: 0.75, 3: 0.25}, 1: {1: 1.0, 2: 0.25, 3: 0.25}, 2: {1: 0.5, 2: 0.5, 3: 0.5}}
+    assert front(scores, [1, 2, 3]) == {1: 2, 2: 2}

@@ -1,12 +1,11 @@
-"""What finalists are chosen by: task completion and the owner's targets, weighted.
+"""What candidates are chosen by: task completion and the owner's targets, weighted.
 
-The goal chooses, and never names: the confirmation asks for task completion alone, so a variant that loses completion is not
-named a winner, however well it meets the rest.
+The goal chooses, and never names: a search rejects a candidate that loses completion, and the confirmation asks for task
+completion alone, so such a variant is not named a winner, however well it meets the rest.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -16,18 +15,14 @@ from promptlift.service.errors import invalid
 from promptlift.service.optimizations.targets import targets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from promptlift.schema.optimizations import OptimizationCreate
-    from promptlift.service.search.pool import Member, Search
     from promptlift.service.store.tables import AnyRow
-    from promptlift.stats.tally import PairTally
 
-__all__ = ["COMPLETION", "Goal", "best_by_goal", "goal_of"]
+__all__ = ["COMPLETION", "Goal", "goal_of"]
 
 COMPLETION: Final = "taskCompletion"
-# As of the search: the best mean less this many standard errors, so that a few lucky cells do not decide.
-CAUTION: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +64,13 @@ class Goal:
         )
         return reached / sum(self.weights)
 
+    def unmet(self, row: AnyRow, targets: Sequence[str]) -> tuple[str, ...]:
+        """Return the targets of the goal that one conversation did not meet; none where ``score`` returns ``None``."""
+        if self.score(row) is None or not targets:
+            return ()
+        asked = zip(targets, self.weights[1:], orjson.loads(row.criteria), strict=True)
+        return tuple(target for target, weight, met in asked if weight and not met)
+
 
 def goal_of(body: OptimizationCreate) -> dict[str, Any]:
     """Return what a request says of its goal, as it is kept with the settings of the run.
@@ -95,19 +97,3 @@ def goal_of(body: OptimizationCreate) -> dict[str, Any]:
     if problems:
         raise invalid(problems)
     return {"goal": parts}
-
-
-def best_by_goal(search: Search, tallies: Mapping[int, PairTally]) -> Member | None:
-    """Return the member of a search's pool that met the goal best beside the original; ``None`` without a goal.
-
-    Who is in the pool has completed more tasks than the candidate that it was tested against: the goal chooses among those.
-    """
-
-    def bound(member: Member) -> float:
-        tally = tallies[member.number]
-        difference = tally.goal_difference
-        return -math.inf if difference is None else difference - CAUTION / math.sqrt(tally.goal.n)
-
-    pool = [one for one in search.members[1:] if one.state == "pool" and tallies.get(one.number)]
-    known = [one for one in pool if tallies[one.number].goal_difference is not None]
-    return max(known, key=bound) if known else None

@@ -128,6 +128,8 @@ class ShownConversation:
         Role and text of each turn.
     cut
         Characters that are left out for want of room.
+    unmet
+        What its owner wants and it did not meet, in the owner's words.
     """
 
     id: str
@@ -135,6 +137,7 @@ class ShownConversation:
     issues: Sequence[str]
     turns: Sequence[tuple[str, str]]
     cut: int = 0
+    unmet: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

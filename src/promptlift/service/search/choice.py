@@ -40,12 +40,15 @@ class Seen:
         Titles of what went wrong, worst first.
     candidate
         Who answered in a simulated conversation; ``None`` for a logged one.
+    unmet
+        Targets of the goal that it did not meet.
     """
 
     id: str
     completed: bool
     issues: tuple[str, ...] = ()
     candidate: int | None = None
+    unmet: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

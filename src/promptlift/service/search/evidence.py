@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Outcomes", "Record", "Worth", "record_of", "with_and_without", "worth"]
+__all__ = ["Outcomes", "Record", "Worth", "mean_gain", "record_of", "with_and_without", "worth"]
 
-Outcomes: TypeAlias = "Mapping[int, Mapping[int, bool | None]]"
-"""By cell and candidate whether the task was completed; ``None`` where the conversation was lost."""
+Outcomes: TypeAlias = "Mapping[int, Mapping[int, bool | float | None]]"
+"""By cell and candidate whether the task was completed, or how far the goal was met; ``None`` where that is not known."""
 
 # Spread of what an edit is worth, before anything is measured, and of one conversation within its cell.
 EDIT_SD: Final = 0.08
 NOISE_SD: Final = 0.40
 # An edit with evidence is a little more likely to help than to harm.
 EDIT_MEAN: Final = 0.01
+# Scores are sums of weights, so a difference of nothing may come out as a little more.
+NOTHING: Final = 1e-9
 
 
 class Record(NamedTuple):
@@ -48,6 +50,15 @@ def record_of(outcomes: Outcomes, one: int, other: int) -> Record:
     return _record(pairs)
 
 
+def mean_gain(scores: Mapping[int, Mapping[int, float]], one: int, other: int) -> float | None:
+    """Return the mean difference of the scores of two candidates on the cells that both have; ``None`` without any."""
+    gains = [found[one] - found[other] for found in scores.values() if one in found and other in found]
+    if not gains:
+        return None
+    mean = math.fsum(gains) / len(gains)
+    return mean if abs(mean) > NOTHING else 0.0
+
+
 def with_and_without(outcomes: Outcomes, edits_of: Mapping[int, Collection[str]], edit: str) -> Record:
     """Compare candidates with an edit and those without it.
 
@@ -67,7 +78,7 @@ def with_and_without(outcomes: Outcomes, edits_of: Mapping[int, Collection[str]]
     return _record(pairs)
 
 
-def _record(pairs: Sequence[tuple[bool | None, bool | None]]) -> Record:
+def _record(pairs: Sequence[tuple[bool | float | None, bool | float | None]]) -> Record:
     won = sum(bool(one) and not other for one, other in pairs)
     lost = sum(bool(other) and not one for one, other in pairs)
     return Record(won, lost, len(pairs) - won - lost)

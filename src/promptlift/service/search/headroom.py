@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from promptlift.schema.search import CIRCULAR
 from promptlift.stats.design import theta_of
 from promptlift.stats.evidence import e_threshold
 from promptlift.stats.headroom import points_to_gain
@@ -24,10 +25,21 @@ ISSUES_SHOWN: Final = 10
 
 
 class Judged(NamedTuple):
-    """A logged conversation as it was judged: whether it was completed, and what went wrong."""
+    """A logged conversation as it was judged.
+
+    Attributes
+    ----------
+    completed
+        Whether the task was completed.
+    issues
+        What went wrong.
+    by_word_lists
+        Whether the built-in analyser said so.
+    """
 
     completed: bool
     issues: Sequence[str]
+    by_word_lists: bool = False
 
 
 def headroom(
@@ -69,7 +81,7 @@ def headroom(
         "level": LEVEL,
         "pointsFindable": findable,
         "enough": enough,
-        "text": _words(high, findable, enough=enough),
+        "text": _words(high, findable, enough=enough, circular=any(one.by_word_lists for one in judged)),
         "issues": issues,
     }
 
@@ -83,10 +95,13 @@ def _gain(
     return points, low, high
 
 
-def _words(high: float | None, findable: float | None, *, enough: bool | None) -> str | None:
+def _words(high: float | None, findable: float | None, *, enough: bool | None, circular: bool) -> str | None:
     if enough is None or high is None or findable is None:
         return None
     most = f"Mending everything that goes wrong in the logged conversations would give at most {high:.0f} points."
-    if enough:
-        return f"{most} This budget finds {findable:.0f} points or more."
-    return f"{most} That is below the {findable:.0f} points that this budget can find, so a run will hardly name a winner."
+    finds = (
+        f"This budget finds {findable:.0f} points or more."
+        if enough
+        else f"That is below the {findable:.0f} points that this budget can find, so a run will hardly name a winner."
+    )
+    return " ".join([most, finds, *([CIRCULAR] if circular else [])])

@@ -21,10 +21,10 @@ def front(outcomes: Outcomes, members: Collection[int]) -> dict[int, int]:
     """
     best: dict[int, int] = dict.fromkeys(sorted(members), 0)
     for found in outcomes.values():
-        there = {one: completed for one, completed in found.items() if one in best and completed is not None}
-        if len(there) > 1 and any(there.values()):
-            for one, completed in there.items():
-                best[one] += bool(completed)
+        there = {one: reached for one, reached in found.items() if one in best and reached is not None}
+        if len(there) > 1 and (most := max(there.values())):
+            for one, reached in there.items():
+                best[one] += reached == most
     ahead = {
         one: cells
         for one, cells in best.items()
@@ -42,8 +42,8 @@ def draw_parent(outcomes: Outcomes, members: Collection[int], rng: random.Random
 
 def _dominates(outcomes: Outcomes, one: int, other: int) -> bool:
     pairs = [
-        (found[one], found[other])
+        (mine, its)
         for found in outcomes.values()
-        if found.get(one) is not None and found.get(other) is not None
+        if (mine := found.get(one)) is not None and (its := found.get(other)) is not None
     ]
-    return any(mine and not its for mine, its in pairs) and not any(its and not mine for mine, its in pairs)
+    return any(mine > its for mine, its in pairs) and not any(its > mine for mine, its in pairs)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from promptlift.service.search.edits import Edit
-from promptlift.service.search.evidence import Worth, record_of, worth
+from promptlift.service.search.evidence import Outcomes, Record, Worth, mean_gain, record_of, worth
 from promptlift.service.search.pareto import draw_parent
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ class Search:
         The most generations.
     first, each
         Candidates of the first generation and of every later one.
+    scores
+        By cell and candidate how far the goal was met, 0 to 1, where one is given and the judge said so.
     """
 
     conversations: int
@@ -98,6 +100,7 @@ class Search:
     members: list[Member] = field(default_factory=lambda: [Member(0, 0, None, None, (), state="pool")])
     edits: dict[str, Edit] = field(default_factory=dict)
     outcomes: dict[int, dict[int, bool | None]] = field(default_factory=dict)
+    scores: dict[int, dict[int, float]] = field(default_factory=dict)
     generation: int = 0
     looks: int = 0
     spent: int = 0
@@ -113,6 +116,11 @@ class Search:
     def testing(self) -> list[Member]:
         """Candidates of which not all is known yet."""
         return [one for one in self.members if one.state == "testing"]
+
+    @property
+    def wanted(self) -> Outcomes:
+        """What candidates are compared by: how far they met the goal, or without one whether they completed the task."""
+        return self.scores or self.outcomes
 
     @property
     def edits_of(self) -> dict[int, tuple[str, ...]]:
@@ -133,7 +141,7 @@ class Search:
             return None if shorter is None else Write(best.number, 0, (shorter,))
         rng = random.Random(f"{self.seed} parent {self.generation}")
         pool = [one.number for one in self.members if one.state == "pool"]
-        parent = draw_parent(self.outcomes, pool, rng) if rng.random() < FROM_FRONT else best.number
+        parent = draw_parent(self.wanted, pool, rng) if rng.random() < FROM_FRONT else best.number
         merge = self._merge(best.number)
         return Write(parent, count, ()) if merge is None else Write(parent, count - 1, (merge,))
 
@@ -186,52 +194,73 @@ class Search:
         for one in self.testing[fits:]:
             one.state, one.reason = "rejected", "The budget had no conversations for it."
 
-    def talked(self, outcomes: Mapping[int, Mapping[int, bool | None]]) -> None:
-        """Take what a batch of conversations came to, and decide who gets another one."""
+    def talked(
+        self,
+        outcomes: Mapping[int, Mapping[int, bool | None]],
+        scores: Mapping[int, Mapping[int, float]] | None = None,
+    ) -> None:
+        """Take what a batch of conversations came to, and decide who gets another one.
+
+        Parameters
+        ----------
+        scores
+            See ``Search``. Whoever loses completion is rejected, however well the goal is met.
+        """
         for cell, found in outcomes.items():
             self.outcomes[cell] = dict(found)
             self.spent += len(found)
+        self._score(scores or {})
         self.looks += 1
         testing = self.testing
         for one in testing:
             one.spent = self.spent
             record = record_of(self.outcomes, one.number, one.base)
-            if record.won < record.lost:
-                one.state, one.reason = (
-                    "rejected",
-                    f"It won {record.won} and lost {record.lost} of {record.n} cells.",
-                )
+            gain = self._gain(one, record)
+            if record.won < record.lost or gain < 0:
+                one.state, one.reason = "rejected", self._how(one, record)
             elif self.looks >= LOOKS or self.left // BATCH_LEAST < 2:
                 # A shorter one need only be as good.
                 shorter = set(one.edits) < set(self.members[one.base].edits)
-                better = record.won > record.lost or (shorter and record.won == record.lost)
+                better = gain > 0 or (shorter and gain == 0)
                 one.state = "pool" if better else "rejected"
-                one.reason = f"It won {record.won} and lost {record.lost} of {record.n} cells."
+                one.reason = self._how(one, record)
+
+    def _score(self, scores: Mapping[int, Mapping[int, float]]) -> None:
+        for cell, found in scores.items():
+            if found:
+                self.scores.setdefault(cell, {}).update(found)
+
+    def _gain(self, member: Member, record: Record) -> float:
+        """Return what a candidate gained beside the one that it was tested against; above 0 is better."""
+        gain = mean_gain(self.scores, member.number, member.base)
+        # unspecified: what counts where the judge left the goal open on all cells. Completion, as without a goal.
+        return float(record.won - record.lost) if gain is None else gain
+
+    def _how(self, member: Member, record: Record) -> str:
+        """Return how the test of a candidate ended, in words."""
+        told = f"It won {record.won} and lost {record.lost} of {record.n} cells."
+        gain = mean_gain(self.scores, member.number, member.base)
+        return told if gain is None else f"{told} By the goal that is {100 * gain:+.1f} points."
 
     # Who is best
 
     def worth(self) -> Worth:
-        """Return what each edit is worth by now."""
-        return worth(self.outcomes, self.edits_of)
+        """Return what each edit is worth by now, in points of the goal where one is given."""
+        return worth(self.wanted, self.edits_of)
 
     def best(self) -> Member:
         """Return the member of the pool with the best lower bound of what its edits are worth together."""
-        return self._best_of([one for one in self.members if one.state == "pool"])
+        return _best_of([one for one in self.members if one.state == "pool"], self.worth())
 
     def finalist(self) -> Member | None:
-        """Return whom to confirm: the best one of the pool, else the best one that was rejected; ``None`` without any."""
+        """Return whom to confirm: the best one of the pool, else the best one that was rejected; ``None`` without any.
+
+        Of those that were rejected completion chooses, also where a goal is given: some were rejected for losing it.
+        """
         tested = [one for one in self.members[1:] if one.spent]
-        of = [one for one in tested if one.state == "pool"] or tested
-        return self._best_of(of) if of else None
-
-    def _best_of(self, members: Sequence[Member]) -> Member:
-        known = self.worth()
-
-        def bound(member: Member) -> tuple[float, int]:
-            mean, sd = known.of(member.edits)
-            return mean - CAUTION * sd, member.number
-
-        return max(members, key=bound)
+        if pool := [one for one in tested if one.state == "pool"]:
+            return _best_of(pool, self.worth())
+        return _best_of(tested, worth(self.outcomes, self.edits_of)) if tested else None
 
     def _shared(self, number: int, child: Child) -> int:
         return len(set(self.members[number].edits) & set(child.edits))
@@ -254,7 +283,9 @@ class Search:
             **{name: getattr(self, name) for name in names},
             "members": [asdict(one) for one in self.members],
             "edits": [one.to_json() for one in self.edits.values()],
-            "outcomes": [[cell, sorted(found.items())] for cell, found in self.outcomes.items()],
+            "outcomes": _listed(self.outcomes),
+            # Only with a goal, so that the state of a search without one is what it always was.
+            **({"scores": _listed(self.scores)} if self.scores else {}),
         }
 
     @classmethod
@@ -266,6 +297,24 @@ class Search:
                 **found,
                 "members": [Member(**{**one, "edits": tuple(one["edits"])}) for one in found["members"]],
                 "edits": {one.id: one for one in edits},
-                "outcomes": {cell: dict(map(tuple, ended)) for cell, ended in found["outcomes"]},
+                "outcomes": _unlisted(found["outcomes"]),
+                "scores": _unlisted(found.get("scores", ())),
             }
         )
+
+
+def _best_of(members: Sequence[Member], known: Worth) -> Member:
+    def bound(member: Member) -> tuple[float, int]:
+        mean, sd = known.of(member.edits)
+        return mean - CAUTION * sd, member.number
+
+    return max(members, key=bound)
+
+
+def _listed(of_cells: Mapping[int, Mapping[int, Any]]) -> list[Any]:
+    """Return what is known by cell and candidate as lists: JSON would turn the numbers into text."""
+    return [[cell, sorted(found.items())] for cell, found in of_cells.items()]
+
+
+def _unlisted(found: Sequence[Any]) -> dict[int, dict[int, Any]]:
+    return {cell: dict(map(tuple, ended)) for cell, ended in found}

@@ -60,10 +60,12 @@ def of_cells(connection: Connection, optimization_id: str, first: int, last: int
 
 
 def of_stage(connection: Connection, optimization_id: str, stage: str) -> Sequence[AnyRow]:
-    """Return the conversations of a stage by cell and arm: how they ended, and what went wrong."""
+    """Return the conversations of a stage by cell and arm: how they ended, what went wrong, and the targets that they met."""
     table = simulations
     return connection.execute(
-        select(table.c.id, table.c.cell, table.c.arm, table.c.task_completed, table.c.issues)
+        select(
+            table.c.id, table.c.cell, table.c.arm, table.c.task_completed, table.c.issues, table.c.criteria
+        )
         .filter_by(optimization_id=optimization_id, stage=stage)
         .order_by(table.c.cell, table.c.arm)
     ).all()

@@ -373,7 +373,8 @@ def _turn(message: dict[str, Any]) -> Turn:
     length = f"{int(tokens):,} tokens" if counts else ""
     about = (_time_of(message.get("timestamp")), length, one_line(_string(message.get("model")), 60))
     role, detail = one_line(message["role"], 30), " · ".join(filter(None, about))
-    return Turn.shown(role, message["content"], _MESSAGE_CHARS, detail=detail)
+    how = message.get("toolResult")
+    return Turn.said(role, message["content"], _MESSAGE_CHARS, how=how, detail=detail)
 
 
 def _time_of(value: Any) -> str:

@@ -88,9 +88,10 @@ class Optimizing(Session):
             Whole texts to test in place of written variants: a list, or a dict from names to texts. Offered by the embedded
             service.
         goal
-            What finalists are chosen by: a weight for each of ``taskCompletion`` and the target improvements of ``intent``.
-            Default: task completion alone. Whatever the goal, only a variant that completes more tasks is named the winner.
-            Offered by the embedded service.
+            What candidates of a search and finalists are chosen by: a weight for each of ``taskCompletion`` and the target
+            improvements of ``intent``. Default: task completion alone. Whatever the goal, a search accepts no candidate that
+            completes fewer tasks than the one that it is tested against, and only a variant that completes more tasks than
+            the original is named the winner. Offered by the embedded service.
         simulate_tools
             Whether the tools of an agent are played, from what they gave in its logged conversations. Default: the
             account's setting. Offered by the embedded service.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from promptlift.schema.inert import one_line
+from promptlift.schema.search import CIRCULAR
 from promptlift.schema.static_html import element, facts, paragraph, root
 
 if TYPE_CHECKING:
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CIRCULAR", "OptimizationPlan", "sentence_of"]
 
-# Measured on agents whose outcome is known: 14 to 48 points by the built-in analyser, none by the truth.
-CIRCULAR: Final = (
-    "The built-in analyser names issues and failures by the same words, so with its verdicts this is usually far too much: "
-    "judge with a language model, or label some conversations, before you trust it."
-)
 _FEW: Final = 20
 
 

@@ -53,3 +53,38 @@ def test_a_candidate_is_the_original_with_all_of_it_replaced():
     read = Search.from_json(pool.to_json())
     assert assemble("Old.", [read.edits[name] for name in read.members[1].edits]) == "New 1."
     assert read.worth().of(read.members[1].edits)[0] > 0
+
+
+def pool_with_a_goal(*candidates):
+    """Make a pool: each candidate with whether it completed, and how far it met the goal, on the first cells."""
+    pool = GepaPool(100, 10, 1, 1, 7, validated=VALIDATED, goal=True)
+    for number, found in enumerate(candidates):
+        if number:
+            pool.add(Edit(f"e{number}", "replace", "Old.", f"New {number}.", "", ""), 0)
+        scores = {cell: {number: score} for cell, (_, score) in enumerate(found) if score is not None}
+        pool.played(number, {cell: completed for cell, (completed, _) in enumerate(found)}, scores)
+    return pool
+
+
+def test_with_a_goal_gepa_is_told_how_far_it_was_met():
+    pool = pool_with_a_goal([(True, 0.25), (False, 0.75), (True, None), (None, None)])
+    assert [pool.score(0, cell) for cell in range(4)] == [0.25, 0.75, 0.5, 0.5]
+    plain = pool_of([True, False, None, True])
+    assert [plain.score(0, cell) for cell in range(4)] == [1.0, 0.0, 0.5, 1.0]
+
+
+def test_with_a_goal_the_finalist_meets_it_best_and_loses_no_completion():
+    pool = pool_with_a_goal(
+        [(True, 0.25)] * 4, [(True, 0.25)] * 4, [(True, 0.75)] * 4, [(True, 1.0)] * 3 + [(False, 0.5)]
+    )
+    losing = [pool.loses_completion(one) for one in pool.members]
+    assert losing == [False, False, False, True]
+    for one, loses in zip(pool.members[1:], losing[1:], strict=True):
+        pool.settle(one, "rejected" if loses else "pool")
+    assert pool.finalist().number == 2
+    assert pool.members[2].reason == "It won 0 and lost 0 of 4 cells. By the goal that is +50.0 points."
+
+
+def test_without_a_goal_gepas_own_rules_are_all_that_there_is():
+    pool = pool_of([True] * 4, [True, True, True, False])
+    assert not pool.loses_completion(pool.members[1])

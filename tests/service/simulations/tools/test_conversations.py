@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from contextlib import contextmanager
 
 import pytest
 
@@ -53,17 +54,25 @@ class Tooled(AnsweringModel):
         return {"result": '{"status": "Lyon, played"}'}
 
 
-@pytest.fixture
-def tooled(tmp_path):
+@contextmanager
+def tooled_service(folder, database=None):
+    """Serve a model with tools; gives it with who asks the service over it."""
     model = Tooled()
     with serving(model) as env:
-        service = ServiceProcess(tmp_path / "data", env={"PROMPTLIFT_LLM_PATIENCE": "0", **env}).start()
+        env |= {"PROMPTLIFT_LLM_PATIENCE": "0"}
+        service = ServiceProcess(folder / "data", env=env, database=database).start()
         caller = Caller(service)
         try:
             yield model, caller
         finally:
             caller.close()
             service.stop()
+
+
+@pytest.fixture
+def tooled(tmp_path):
+    with tooled_service(tmp_path) as both:
+        yield both
 
 
 def log(caller, prompt_id, count=40):
@@ -96,8 +105,12 @@ def log(caller, prompt_id, count=40):
 SMALL = {"maxTurns": 1, "personaCount": 5, "scenariosPerSimulation": 7, "maxIterations": 2}
 
 
-def test_logged_results_are_replayed_and_others_are_made_in_their_likeness(tooled):
-    model, caller = tooled
+def test_logged_results_are_replayed_and_others_are_made_in_their_likeness(tmp_path, database_of_service):
+    with tooled_service(tmp_path, database_of_service) as (model, caller):
+        check_what_tools_give(model, caller)
+
+
+def check_what_tools_give(model, caller):
     caller.settings(**SMALL)
     prompt_id = caller.prompt()
     log(caller, prompt_id)

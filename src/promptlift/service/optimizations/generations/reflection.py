@@ -295,7 +295,9 @@ class Reflection:
                 continue
             name = f"c{number}"
             turns, cut = bounded_turns(said, chars=share)
-            shown.conversations.append(ShownConversation(name, one.completed, one.issues, turns, cut))
+            shown.conversations.append(
+                ShownConversation(name, one.completed, one.issues, turns, cut, one.unmet)
+            )
             shown.seen[name] = one
             shown.texts[name] = "\n".join(text for _, text in turns)
             shown.strangers += readings([text for role, text in turns if role != "assistant"])

@@ -13,7 +13,6 @@ from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.experiment import experiment_of
 from promptlift.service.optimizations.generations.budget import budget_of, personas_of
 from promptlift.service.optimizations.generations.reflection import Reflection, Written
-from promptlift.service.optimizations.goal import best_by_goal
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.pool import Search, Talk, Write
 from promptlift.service.simulations.run import SimulatedConversation
@@ -23,7 +22,7 @@ from promptlift.stats.searched import Searched
 from promptlift.stats.tally import Measured, PairTally
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -181,12 +180,21 @@ class Searching:
         outcomes: dict[int, dict[int, bool | None]] = {planned.number: {} for planned in batch.cells}
         with self._run.database.read() as connection:
             last = step.first_cell + step.cells - 1
-            for row in simulations.of_cells(connection, self._row.id, step.first_cell, last):
-                outcomes[row.cell][row.arm] = row.task_completed
-        self._search.talked(outcomes)
+            held = simulations.of_cells(connection, self._row.id, step.first_cell, last)
+        for row in held:
+            outcomes[row.cell][row.arm] = row.task_completed
+        self._search.talked(outcomes, self._scores(held))
         self._batches += 1
         with self._run.transaction() as connection:
             self._keep(connection, notes)
+
+    def _scores(self, held: Iterable[AnyRow]) -> dict[int, dict[int, float]]:
+        """Return by cell and candidate how far conversations met the goal; nothing without one."""
+        scores: dict[int, dict[int, float]] = {}
+        for row in held:
+            if (score := self._run.goal.score(row)) is not None:
+                scores.setdefault(row.cell, {})[row.arm] = score
+        return scores
 
     def _pass(self, step: Talk) -> Pass:
         """Return the next batch as a pass; in a panel its personas come in turn."""
@@ -204,7 +212,7 @@ class Searching:
     def _keep(self, connection: Connection, notes: Sequence[str], *, ended: bool = False) -> None:
         finalist = None
         tallies = self._tallies(connection)
-        if ended and (found := best_by_goal(self._search, tallies) or self._search.finalist()) is not None:
+        if ended and (found := self._search.finalist()) is not None:
             finalist = found.number
             found.state = "finalist"
         experiment = self._experiment(finalist, tallies)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.judge import LEXICON
 from promptlift.service.optimizations.generations.budget import budget_of, verification_of
-from promptlift.service.search.evidence import record_of, with_and_without
+from promptlift.service.search.evidence import record_of, with_and_without, worth
 from promptlift.service.search.headroom import Judged, headroom
 from promptlift.service.search.pool import Search
 from promptlift.service.store import optimizations
@@ -33,13 +34,12 @@ PRUNED: Final = "Without it the prompt did at least as well."
 
 def judged_of(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> list[Judged]:
     """Return how the logged conversations of a prompt were judged."""
-    return [
-        Judged(
-            bool(one.task_completed),
-            tuple(issue["title"] for issue in orjson.loads(one.document).get("issues") or []),
-        )
-        for one in optimizations.judged(connection, account_id, prompt_id, before=before)
-    ]
+    found = []
+    for one in optimizations.judged(connection, account_id, prompt_id, before=before):
+        document = orjson.loads(one.document)
+        issues = tuple(issue["title"] for issue in document.get("issues") or [])
+        found.append(Judged(bool(one.task_completed), issues, document.get("analyser") == LEXICON))
+    return found
 
 
 def headroom_of(
@@ -104,7 +104,8 @@ def candidates_of(row: AnyRow, ids: Sequence[str]) -> dict[int, dict[str, Any]]:
         return {}
     state = orjson.loads(row.search)
     search = Search.from_json(state["search"])
-    known = search.worth()
+    # In points of completion, also where a goal chooses.
+    known = worth(search.outcomes, search.edits_of)
     refused: dict[int, list[dict[str, Any]]] = {}
     for one in state["refused"]:
         refused.setdefault(one["candidate"], []).append(one)

@@ -9,7 +9,7 @@ from gepa.api import optimize as gepa_optimize
 from gepa.core.adapter import EvaluationBatch
 from gepa.strategies.instruction_proposal import InstructionProposalSignature
 
-from promptlift.service.optimizations.gepa.pool import MINIBATCH, score_of
+from promptlift.service.optimizations.gepa.pool import MINIBATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +22,7 @@ __all__ = ["Halted", "optimize"]
 COMPONENT: Final = "prompt"
 SETTLED: Final = "The assistant did what the person came for."
 OPEN: Final = "The assistant did not do what the person came for."
+UNMET: Final = "Its owner wants this too, and it is not there: {target}"
 
 
 class Halted(BaseException):
@@ -105,8 +106,7 @@ class _Adapter:
         """Hold the conversations of a batch, as far as they were not held before."""
         with _halting():
             held = self._search.play(candidate[COMPONENT], batch)
-        # A text that may not be tested is the worst of all.
-        scores = [0.0] * len(batch) if held is None else [score_of(one) for one in held]
+            scores = self._search.scores(candidate[COMPONENT], batch)
         return EvaluationBatch(
             outputs=held or [None for _ in batch],
             scores=scores,
@@ -128,6 +128,7 @@ class _Adapter:
 def _example(shown: ShownConversation) -> dict[str, str]:
     (_, opening), *others = shown.turns
     judged = SETTLED if shown.completed else " ".join([OPEN, *(f"{title}." for title in shown.issues)])
+    judged = " ".join([judged, *(UNMET.format(target=target) for target in shown.unmet)])
     said = "\n".join(f"{role}: {text}" for role, text in others)
     return {"Inputs": opening, "Generated Outputs": said, "Feedback": judged}
 

@@ -15,7 +15,7 @@ import orjson
 from promptlift.errors import PromptliftError
 from promptlift.service.optimizations.generations.run import Searching
 from promptlift.service.optimizations.gepa.asking import check_installed
-from promptlift.service.optimizations.gepa.pool import MINIBATCH, GepaPool
+from promptlift.service.optimizations.gepa.pool import MINIBATCH, REFUSED, GepaPool
 from promptlift.service.optimizations.gepa.rewriting import Lesson, Rewriting
 from promptlift.service.search.choice import Seen
 from promptlift.service.search.edits import Edit
@@ -58,6 +58,7 @@ class GepaSearching(Searching):
             each=1,
             seed=self._row.seed,
             validated=validated,
+            goal=bool(run.goal.weights),
         )
         self._rewriting = Rewriting(run, said)
         self._notes: Sequence[str] = ()
@@ -154,6 +155,17 @@ class GepaSearching(Searching):
             self._hold(arm, text, sorted(self._cells(arm, todo)))
         return [held[self._cell_of[one]][arm] for one in places]
 
+    def scores(self, text: str, places: Sequence[int]) -> list[float]:
+        """Return what GEPA is told of the conversations of a text on some cells, after ``play``."""
+        arm = self._arms.get(text)
+        if arm is None:
+            # A text that may not be tested is the worst of all.
+            return [0.0] * len(places)
+        member = self._search.members[arm]
+        if member.state == "testing" and self._search.loses_completion(member):
+            return [REFUSED] * len(places)
+        return [self._search.score(arm, self._cell_of[one]) for one in places]
+
     def learn_from(self, text: str, places: Sequence[int]) -> Sequence[Any]:
         """Return the conversations of a text on some cells as they may be shown; the next text is written from them."""
         arm = self._arms[text]
@@ -161,7 +173,13 @@ class GepaSearching(Searching):
         with self._run.database.read() as connection:
             found = simulations.of_stage(connection, self._row.id, "screen")
         simulated = [
-            Seen(one.id, bool(one.task_completed), tuple(orjson.loads(one.issues or "[]")), arm)
+            Seen(
+                one.id,
+                bool(one.task_completed),
+                tuple(orjson.loads(one.issues or "[]")),
+                arm,
+                self._run.goal.unmet(one, self._run.targets),
+            )
             for one in found
             if one.arm == arm and one.cell in cells and one.task_completed is not None
         ]
@@ -194,7 +212,8 @@ class GepaSearching(Searching):
     def accepted(self, text: str) -> None:
         """Note that GEPA took a candidate into its pool."""
         if number := self._arms[text]:
-            self._search.settle(self._search.members[number], "pool")
+            member = self._search.members[number]
+            self._search.settle(member, "rejected" if self._search.loses_completion(member) else "pool")
 
     def rejected(self) -> None:
         """Note that GEPA did not take the candidate that it tried last."""
@@ -236,9 +255,8 @@ class GepaSearching(Searching):
         wanted = set(numbers)
         with self._run.database.read() as connection:
             rows = simulations.of_cells(connection, self._row.id, numbers[0], numbers[-1])
-        self._search.played(
-            arm, {row.cell: row.task_completed for row in rows if row.arm == arm and row.cell in wanted}
-        )
+        mine = [row for row in rows if row.arm == arm and row.cell in wanted]
+        self._search.played(arm, {row.cell: row.task_completed for row in mine}, self._scores(mine))
         if any((number, arm) not in kept for number in numbers):
             with self._run.transaction() as connection:
                 self._keep(connection, self._notes)

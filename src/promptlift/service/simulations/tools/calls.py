@@ -7,21 +7,18 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.transcript import CALL, RESULT, parse_content
+from promptlift.schema.tool_calls import result_of, split_call
+from promptlift.schema.transcript import CALL, parse_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["LoggedCall", "ToolCall", "calls_in", "logged_calls", "read_call"]
 
-NAME_CHARS: Final = 100
 # Longer results are read to the models in part anyway.
 RESULT_CHARS: Final = 8_000
 ARGUMENTS_CHARS: Final = 8_000
 
-_CALL: Final = re.compile(
-    rf"\A{re.escape(CALL.strip())}[ \t]*([\w./:-]{{1,{NAME_CHARS}}})[ \t]*\((.*)\)\s*\Z", re.DOTALL
-)
 _ERROR: Final = re.compile(
     r"\s*(?:\{\s*\"(?:error|exception)\"|(?:\w+ )?(?:error|exception|failed)\b)", re.IGNORECASE
 )
@@ -53,10 +50,10 @@ class LoggedCall(NamedTuple):
 
 def read_call(text: str) -> ToolCall | None:
     """Read a call as a transcript writes it; ``None`` for anything else."""
-    found = _CALL.match(text.strip())
-    if found is None or len(found[2]) > ARGUMENTS_CHARS:
+    found = split_call(text)
+    if found is None or len(found.arguments) > ARGUMENTS_CHARS:
         return None
-    return ToolCall(found[1], _canonical(found[2]))
+    return ToolCall(found.name, _canonical(found.arguments))
 
 
 def calls_in(answer: str) -> tuple[str, list[ToolCall]]:
@@ -88,9 +85,9 @@ def logged_calls(content: str) -> Iterator[LoggedCall]:
         if message.role == "assistant" and (call := read_call(text)) is not None:
             waiting = [call] if answered else [*waiting, call]
             answered = False
-        elif message.role == "system" and text.startswith(RESULT.strip()) and waiting:
+        elif message.role == "system" and waiting and (result := result_of(text)) is not None:
             answered = True
-            yield LoggedCall(waiting.pop(0), text.removeprefix(RESULT.strip()).strip()[:RESULT_CHARS])
+            yield LoggedCall(waiting.pop(0), result[:RESULT_CHARS])
         else:
             waiting, answered = [], False
 

@@ -1,0 +1,157 @@
+"""A weighted goal in a search, by both engines: it decides who is accepted, and makes up for no loss of completion."""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.util import find_spec
+
+import pytest
+
+from support.answering_model import PROMPT, AnsweringModel, serving, share
+from support.optimizing_caller import Caller
+from support.searching import SMALL, kill_at_random, without_ids
+from support.service_process import ServiceProcess, wait_until
+
+TARGET = "Name the day of delivery"
+INTENT = {"targetImprovements": [TARGET]}
+GOAL = [{"measure": "taskCompletion", "weight": 1}, {"measure": TARGET, "weight": 3}]
+LOGGED = 8
+NEW_MANNER = "\nManner 1: name the day."
+KILLS = 3
+
+engines = pytest.mark.parametrize(
+    "engine",
+    [
+        None,
+        pytest.param(
+            "gepa", marks=pytest.mark.skipif(find_spec("gepa") is None, reason="needs the extra gepa")
+        ),
+    ],
+)
+
+
+class NamesTheDay(AnsweringModel):
+    """Every text completes the same tasks, but for ``worse`` with the new manner, which alone names the day."""
+
+    def __init__(self, *, worse=0.0, **options):
+        super().__init__(**options)
+        self.worse = worse
+        self.told = []
+
+    def _agent(self, messages):
+        text, opening = messages[0]["content"], messages[1]["content"]
+        rate = 0.7 - (self.worse if "Manner 1:" in text else 0.0)
+        solved = "It is solved." if share(opening) < rate else "I cannot say."
+        return f"{solved} On Tuesday." if "Manner 1:" in text else solved
+
+    def _persona(self, _messages):
+        return "Thank you. [END]"
+
+    def _judge(self, messages):
+        found = super()._judge(messages)
+        for one in found.get("criteria", []):
+            one["met"] = "On Tuesday" in json.dumps(messages)
+        return found
+
+    def _rewrite(self, messages):
+        self.told.append(messages[-1]["content"])
+        (content,) = set(re.findall(re.escape(PROMPT) + r"(?:\nManner \d: [^\n]+)*", messages[-1]["content"]))
+        number = 1 + content.count("Manner")
+        return f"```\n{content}\nManner {number}: name the day{' again' * (number - 1)}.\n```"
+
+
+def optimized(caller, engine, *, goal=True):
+    """Log failures, optimize, and give the ended optimization with its candidates."""
+    prompt_id = caller.prompt()
+    for at in range(LOGGED):
+        turns = [("user", f"My parcel {at} is late."), ("assistant", "I cannot say.")]
+        content = json.dumps({"messages": [{"role": role, "content": text} for role, text in turns]})
+        caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": content}, expect=201)
+    wait_until(
+        lambda: caller.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["ready"] == LOGGED,
+        what="all conversations have insights",
+    )
+    body = {"intent": INTENT, "mode": "exploratory", "variantCount": 2}
+    if goal:
+        body["goal"] = GOAL
+    return caller.start(prompt_id, **body, **({} if engine is None else {"engine": engine}))["id"]
+
+
+def states(caller, optimization_id):
+    """What became of the candidates that talked."""
+    found = caller.ended(optimization_id, seconds=120)
+    assert found["status"] == "completed", found["failure"]
+    candidates = [one for one in caller.variants(optimization_id)[1:] if one["search"]["pairs"]]
+    assert candidates
+    return {one["number"]: one["search"] for one in candidates}
+
+
+@engines
+def test_only_with_a_goal_is_accepted_who_completes_as_much_and_meets_a_target(
+    begin, engine, database_of_service
+):
+    model = NamesTheDay()
+    caller = begin(model, database=database_of_service)
+    caller.settings(**SMALL)
+    without = states(caller, optimized(caller, engine, goal=False))
+    assert {(one["won"], one["lost"]) for one in without.values()} == {(0, 0)}
+    assert "pool" not in {one["state"] for one in without.values()}
+    # It is confirmed as the best of those that were rejected.
+    assert all("goal" not in one["reason"] for one in without.values())
+    assert not [text for text in model.told if "Its owner wants" in text]
+
+    optimization_id = optimized(caller, engine)
+    found = states(caller, optimization_id)
+    assert found[1]["reason"].endswith("By the goal that is +75.0 points.")
+    (finalist,) = [one for one in caller.variants(optimization_id) if one.get("isFinalist")]
+    assert "Manner 1:" in finalist["content"]
+    # GEPA's writer reads why the score is low.
+    wanted = f"Its owner wants this too, and it is not there: {TARGET}"
+    assert bool(engine) is any(wanted in text for text in model.told)
+    # Points of completion, as ever.
+    assert abs(found[finalist["number"]]["points"]) < 5
+    assert finalist["goalPoints"] == pytest.approx(75, abs=1)
+    assert caller.get(optimization_id)["results"]["winnerSelected"] is False
+
+
+@engines
+def test_whoever_completes_less_is_not_accepted_though_the_goal_likes_it(begin, engine):
+    caller = begin(NamesTheDay(worse=0.6))
+    caller.settings(**SMALL)
+    optimization_id = optimized(caller, engine)
+    found = states(caller, optimization_id)
+    loser = found[1]
+    assert loser["lost"] > loser["won"]
+    assert re.search(r"By the goal that is \+\d", loser["reason"])
+    assert loser["state"] in ("rejected", "finalist")
+    assert "pool" not in {one["state"] for one in found.values()}
+    assert caller.get(optimization_id)["results"]["winnerSelected"] is False
+
+
+@engines
+@pytest.mark.crash
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_kills_leave_the_same_final_state_with_a_goal_too(tmp_path, engine):
+    def final_state(name, meanwhile):
+        model = NamesTheDay()
+        with serving(model) as env:
+            env |= {"PROMPTLIFT_LEASE_SECONDS": "1.5"}
+            service = ServiceProcess(tmp_path / name, env=env).start()
+            caller = Caller(service)
+            try:
+                caller.settings(**SMALL)
+                optimization_id = optimized(caller, engine)
+                meanwhile(service, model)
+                caller.ended(optimization_id, seconds=200)
+                return without_ids(caller.final_state(optimization_id)), model.asked.total()
+            finally:
+                caller.close()
+                service.stop()
+
+    expected, asked = final_state("calm", lambda *_: None)
+    killed, _ = final_state(
+        "killed", lambda service, model: kill_at_random(service, model, kills=KILLS, asked=asked)
+    )
+    assert killed == expected
