@@ -55,6 +55,16 @@ def search(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, s
     return _service(world, model, endpoint, mode, seed, search="on")
 
 
+def search_low(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
+    """Search in an account that asks for little confidence."""
+    return _service(world, model, endpoint, mode, seed, search="on", confidence="low")
+
+
+def search_high(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
+    """Search in an account that asks for much confidence."""
+    return _service(world, model, endpoint, mode, seed, search="on", confidence="high")
+
+
 def gepa_here(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
     """Optimize with the real service and GEPA as its engine."""
     named = _service(world, model, endpoint, mode, seed, search="on", engine="gepa")
@@ -71,6 +81,7 @@ def _service(
     *,
     search: str,
     engine: str | None = None,
+    confidence: str = "moderate",
 ) -> Named:
     """Do as users of the service do: logged conversations first, then ``lift.optimize``."""
     settings = endpoint.settings
@@ -102,7 +113,8 @@ def _service(
             if logged.logged != len(records):
                 raise RuntimeError(f"Not all conversations could be logged: {logged}")
             wait_for_insights(lift, [prompt.id], progress=False)
-            lift.client.settings.update(optimization={"search": search})
+            wanted = {"search": search, "simulation": {"confidenceMode": confidence}}
+            lift.client.settings.update(optimization=wanted)
             model.forget()
             done = lift.optimize(prompt.id, mode=mode, seed=seed, engine=engine, timeout=DEADLINE_SECONDS)
             found = lift.client.optimizations.variants(done.id).data
@@ -156,6 +168,8 @@ def gepa_confirmed(world: World, model: WorldModel, endpoint: StubEndpoint, mode
 ENGINES: Final[dict[str, Callable[..., Named]]] = {
     "today": today,
     "search": search,
+    "search-low": search_low,
+    "search-high": search_high,
     "gepa": gepa,
     "gepa-confirmed": gepa_confirmed,
     "gepa-here": gepa_here,
