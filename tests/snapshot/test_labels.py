@@ -12,12 +12,14 @@ import pytest
 import promptlift
 from promptlift import analysis, widgets
 from promptlift.analysis.reading import collect, names_of
-from promptlift.errors import ConfigError, FrameError, SnapshotError
+from promptlift.errors import ConfigError, FrameError, SnapshotError, UnexpectedResponse
 from promptlift.snapshot import Snapshot
 from promptlift.snapshot.manifest import save_manifest
 from promptlift.snapshot.part_files import partition_folder, write_part
+from promptlift.workspace.snapshots import offered, verdicts
 from promptlift.workspace.snapshots.known import KnownConversations
 from promptlift.workspace.snapshots.labels import read_labels
+from promptlift.workspace.snapshots.verdicts import read_apart
 from support.foreign_service import ForeignService
 from support.pulled import LISTED, workspace
 
@@ -162,6 +164,28 @@ def test_labels_kept_by_hand_correct_rates(labelled):
     opened.keep_labels(plan.assign(value="yes"), labeller="ben")
     row = analysis.completion(table, labels=opened.labels(labeller="ben")).iloc[0]
     assert row["n_labels"] == 6
+
+
+@pytest.mark.parametrize("kept", ["labels", "judges"])
+def test_an_odd_answer_of_a_service_that_has_some_is_an_error_and_no_end_of_pulling_them(
+    lift, labelled, monkeypatch, kept
+):
+    prompt, ids, folder = labelled
+
+    def odd(_transport, endpoint, *args, **options):
+        if endpoint.path.startswith(f"/{kept}"):
+            raise UnexpectedResponse("The answer is a page of a proxy.")
+        return read_apart(_transport, endpoint, *args, **options)
+
+    lift.add_labels(pd.DataFrame({"conversation_id": ids[3:4], "task_completed": [True]}), labeller="ann")
+    with monkeypatch.context() as patch:
+        for module in (offered, verdicts):
+            patch.setattr(module, "read_apart", odd)
+        with pytest.raises(UnexpectedResponse, match="proxy"):
+            lift.pull(folder, prompt_id=prompt)
+    assert len(promptlift.open_snapshot(folder).labels()) == 3
+    lift.pull(folder, prompt_id=prompt)
+    assert len(promptlift.open_snapshot(folder).labels()) == 4
 
 
 def as_an_older_promptlift_wrote_it(folder, wide):

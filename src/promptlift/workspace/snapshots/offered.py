@@ -66,6 +66,11 @@ class OfferedPull:
         -------
         dict
             How many the service has, if it has any.
+
+        Raises
+        ------
+        UnexpectedResponse
+            When a service that has labels gives something else.
         """
         labels = SnapshotLabels() if self._old is None else read_labels(self._old)
         totals: Totals = {}
@@ -73,8 +78,9 @@ class OfferedPull:
             filters = {"prompt_id": self._prompt_id}
             try:
                 read = read_apart(self._transport, endpoints.LABELS_LIST, filters=filters, task=self._task)
-            except (NotFound, UnexpectedResponse):
-                self._noted["keeps_labels"] = False
+            except (NotFound, UnexpectedResponse) as error:
+                if not self._shows_none("labels", error):
+                    raise
             else:
                 self._noted["keeps_labels"] = True
                 totals["labels"] = read.total
@@ -96,6 +102,11 @@ class OfferedPull:
         -------
         dict
             How many verdicts there are, if the service has judges.
+
+        Raises
+        ------
+        UnexpectedResponse
+            When a service that has judges gives something else.
         """
         if not self._asks("judges"):
             return {}
@@ -105,11 +116,22 @@ class OfferedPull:
         )
         try:
             count = pull.write(state, changed)
-        except (NotFound, UnexpectedResponse):
-            self._noted["keeps_judges"] = False
+        except (NotFound, UnexpectedResponse) as error:
+            if not self._shows_none("judges", error):
+                raise
             return {}
         self._noted |= {"keeps_judges": True, "verdicts_counted": pull.counted}
         return {"verdicts": count}
+
+    def _shows_none(self, what: str, error: Exception) -> bool:
+        """Whether an answer shows that the service has no labels or no judges, so that it is not asked again.
+
+        An odd answer of one that has some shows nothing: the pull fails rather than never bring what changes there.
+        """
+        if isinstance(error, UnexpectedResponse) and self._noted.get(f"keeps_{what}"):
+            return False
+        self._noted[f"keeps_{what}"] = False
+        return True
 
     def _asks(self, what: str) -> bool:
         """Whether the service is asked for labels or for judges."""
