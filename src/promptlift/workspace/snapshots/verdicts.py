@@ -117,9 +117,7 @@ class VerdictPull:
             )
             try:
                 counts = self._count(row)
-                if self._before.get(key) != counts or not changed.isdisjoint(
-                    known["conversation_id"].to_pylist()
-                ):
+                if self._before.get(key) != counts or _has_any(known, changed):
                     known, again = self._read(row), True
             except NotFound:
                 continue  # the judge was deleted meanwhile
@@ -180,6 +178,13 @@ class VerdictPull:
         self, endpoint: Endpoint[Any], judge_id: str | None = None, filters: Row | None = None
     ) -> list[Row]:
         return read_apart(self._transport, endpoint, judge_id, filters=filters, task=self._task).rows
+
+
+def _has_any(rows: pa.Table, conversation_ids: set[str]) -> bool:
+    if not conversation_ids:
+        return False
+    wanted = pa.array(list(conversation_ids), pa.string())
+    return bool(pc.any(pc.is_in(rows["conversation_id"], value_set=wanted)).as_py())
 
 
 def _table(judge_id: str, rows: list[Row]) -> pa.Table:
