@@ -72,10 +72,7 @@ def _insights(insights: Insights) -> list[Markup]:
 
 def _said(content: str | None) -> Markup:
     messages, problem = _messages(content)
-    turns = (
-        Turn.said(one.role, one.content, _TURN_CHARS, how=(one.model_extra or {}).get("toolResult"))
-        for one in messages[:_TURNS]
-    )
+    turns = (Turn.of(one, _TURN_CHARS) for one in messages[:_TURNS])
     shown = transcript(turns, limit=_TURN_CHARS)
     return shown + paragraph(problem, soft=True) if problem else shown
 

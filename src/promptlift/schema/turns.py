@@ -11,6 +11,8 @@ from promptlift.schema.tool_calls import call_in_words, result_of, split_call
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from promptlift.schema.transcript import Message
+
 __all__ = ["Turn"]
 
 # How the result of a tool came about in a simulated conversation, by its ``toolResult``.
@@ -50,6 +52,12 @@ class Turn:
         """Return a message from outside without control characters, cut to ``limit`` characters."""
         kept, cut = shorten(visible(content), limit)
         return cls(role, kept, cut, **about)
+
+    @classmethod
+    def of(cls, message: Message, limit: int) -> Turn:
+        """Return a message of a transcript as `said` does."""
+        how = (message.model_extra or {}).get("toolResult")
+        return cls.said(message.role, message.content, limit, how=how)
 
     @classmethod
     def said(cls, role: str, content: str, limit: int, *, how: Any = None, detail: str = "") -> Turn:

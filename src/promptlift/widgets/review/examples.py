@@ -182,15 +182,7 @@ class Examples:
             messages = parse_content(content).messages
         except TranscriptError as error:
             return [], one_line(f"The transcript cannot be read: {error}", 400)
-        turns = [
-            Turn.said(
-                message.role,
-                message.content,
-                _TURN_CHARS,
-                how=(message.model_extra or {}).get("toolResult"),
-            )
-            for message in messages[:_TURNS]
-        ]
+        turns = [Turn.of(message, _TURN_CHARS) for message in messages[:_TURNS]]
         left = len(messages) - len(turns)
         return turns, f"… {left:,} more messages" if left else ""
 
