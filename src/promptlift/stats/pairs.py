@@ -131,22 +131,17 @@ def analyse_pairs(
     >>> result.lift, round(result.confidence, 6)
     (0.0, 0.385206)
     """
-    n11, n10, n01, n00 = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
-    n = n11 + n10 + n01 + n00
-    interval = lift_interval(
-        n11, n10, n01, n00, level=level, look=look, max_looks=max_looks, clusters=clusters
-    )
+    counts = n11, n10, n01, n00 = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
+    n = sum(counts)
+    interval = lift_interval(*counts, level=level, look=look, max_looks=max_looks, clusters=clusters)
     expected = expected_lift(
-        n11,
-        n10,
-        n01,
-        n00,
+        *counts,
         prior_sd_points=prior_sd_points,
         standard_error_points=interval.standard_error_points,
         verified_points=verified_points,
     )
     log_e = mcnemar_log_e_value(n10, n01, theta=theta)
-    relative = lift(n11, n10, n01, n00)
+    relative = lift(*counts)
     return PairAnalysis(
         n11=n11,
         n10=n10,
@@ -160,7 +155,7 @@ def analyse_pairs(
         lift_low=interval.low if relative is not None else None,
         lift_high=interval.high if relative is not None else None,
         lift_expected=expected.percent,
-        lift_points=lift_points(n11, n10, n01, n00),
+        lift_points=lift_points(*counts),
         lift_points_low=interval.points_low,
         lift_points_high=interval.points_high,
         lift_points_expected=expected.points,

@@ -81,7 +81,6 @@ class Planning(ConversationTables):
         whole = cast("dict[str, Any]", table.iloc[0].to_dict())
         judged = int(whole["total"])
         gain = _known_gain(whole) if judged else None
-        points, low, high = gain or (None, None, None)
         findable = None if math.isnan(whole["points_findable"]) else float(whole["points_findable"])
         enough = whole["enough"]
         return OptimizationPlan(
@@ -91,9 +90,7 @@ class Planning(ConversationTables):
             "on" if searches else "off",
             spending,
             findable,
-            points,
-            low,
-            high,
+            *(gain or (None, None, None)),
             enough if isinstance(enough, bool) else None,
             sentence_of(
                 spending,
