@@ -15,7 +15,7 @@ from support.foreign_service import ForeignService
 
 @dataclass
 class FixedMinutes:
-    """So many requests a minute; the first minute has ``left`` seconds to go, and begins with the first request without."""
+    """A number of requests a minute; the first minute has ``left`` seconds to go, or begins with the first request."""
 
     limit: int = 300
     tells: bool = True

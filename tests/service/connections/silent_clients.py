@@ -164,7 +164,7 @@ class Crowd:
 
     @contextlib.contextmanager
     def around(self, count: int) -> Iterator[None]:
-        """Let `count` clients of all kinds at the service, in a thread of their own."""
+        """Connect `count` clients of all kinds to the service, in a thread of their own."""
         loop = asyncio.new_event_loop()
         ended = asyncio.Event()
         thread = threading.Thread(target=lambda: loop.run_until_complete(self._all(count, ended)))

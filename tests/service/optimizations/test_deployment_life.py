@@ -60,7 +60,7 @@ def log(caller, prompt_id, count, *, solved, at):
 
 @contextmanager
 def one_look(caller):
-    """Have the watcher look at what is logged here once it is all there: as if it had seen that many already."""
+    """Make the watcher wait until all that is logged here is there: as if it had seen that many already."""
 
     def change(statement):
         with (

@@ -378,7 +378,7 @@ def plan_of(database, statement, values):
 
 
 def fill_and_analyze(filled):
-    """So many conversations that PostgreSQL finds an index worth while, most of them alike."""
+    """Enough conversations, most of them alike, for PostgreSQL to use an index."""
     filled.add_prompt("prm_2")
     filled.add_conversations("a")
     given = {

@@ -108,7 +108,7 @@ class KeptLabels(Labels):
             raise ConfigError(f"Not kept yet: {one_line(error, 300)}") from error
 
     def save(self) -> None:
-        """Have the workspace keep what it could not keep before.
+        """Try again to keep what the workspace could not keep.
 
         Raises
         ------

@@ -147,12 +147,12 @@ class Labels:
         self._write()
 
     def save(self) -> None:
-        """Have kept what could not be kept before.
+        """Try again to write what could not be written.
 
         Raises
         ------
         PromptliftError
-            When it still cannot be kept.
+            When it still cannot be written.
         """
         self._write()
 
