@@ -233,29 +233,34 @@ def test_a_defect_of_one_chunk_does_not_end_the_worker(world, runs, monkeypatch)
     assert kind.worked == [[row_id]] * 3
 
 
+class Forgetful(Batches):
+    """Work that comes to its end the second time only; the first time it waits until it may go on."""
+
+    def __init__(self, world) -> None:
+        super().__init__(world)
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def work(self, ids):
+        self.worked.append(list(ids))
+        if len(self.worked) > 1:
+            end(self.world, ids[0])
+            return
+        self.begun.set()
+        assert self.go_on.wait(20)
+
+
 def test_a_row_that_comes_back_while_it_is_worked_on_is_worked_on_again(world, runs):
     """As a conversation for which insights are asked again while it is judged."""
-    begun, go_on = threading.Event(), threading.Event()
-
-    class Forgetful(Batches):
-        def work(self, ids):
-            self.worked.append(list(ids))
-            if len(self.worked) > 1:
-                end(world, ids[0])
-                return
-            begun.set()
-            assert go_on.wait(20)
-
     row_id = running(world)
     kind = Forgetful(world)
     worker = runs(kind)
-    assert begun.wait(20)
+    assert kind.begun.wait(20)
     with world.database.write() as connection:
         optimizations.change(connection, row_id, {"worker": None})
     kind.look()
     wait_until(lambda: lease(world, row_id).worker == worker.id, what="it was claimed again")
     assert kind.worked == [[row_id]]  # not twice at the same time
-    go_on.set()
+    kind.go_on.set()
     wait_until(lambda: lease(world, row_id).status == "stopped", what="it was worked on again")
     assert kind.worked == [[row_id]] * 2
 
@@ -277,20 +282,10 @@ class Claiming:
 
 def test_a_row_whose_work_ends_while_it_is_claimed_again_is_worked_on_again(world, runs):
     """As a webhook that was released after a turn, and has the next event already."""
-    begun, go_on = threading.Event(), threading.Event()
-
-    class Forgetful(Batches):
-        def work(self, ids):
-            self.worked.append(list(ids))
-            if len(self.worked) > 1:
-                end(world, ids[0])
-                return
-            begun.set()
-            assert go_on.wait(20)
 
     def let_it_end():
-        if begun.is_set():
-            go_on.set()
+        if kind.begun.is_set():
+            kind.go_on.set()
             wait_until(
                 lambda: not any(one.name.startswith(kind.name) for one in threading.enumerate()),
                 what="the first work ends",
@@ -300,7 +295,7 @@ def test_a_row_whose_work_ends_while_it_is_claimed_again_is_worked_on_again(worl
     kind = Forgetful(world)
     kind.leases = Claiming(kind.leases, let_it_end)
     runs(kind)
-    assert begun.wait(20)
+    assert kind.begun.wait(20)
     with world.database.write() as connection:
         optimizations.change(connection, row_id, {"worker": None})
     kind.look()
