@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -130,13 +131,12 @@ def test_the_kind_can_be_said():
 def test_every_engine_gives_what_pandas_gives(outcome, pair, n):
     if outcome == "sentiment" and pair:
         return
-    polars = pytest.importorskip("polars")
     table = several() if n else several().head(0)
     expected = analysis.compare(table, by="run", pair=pair, outcome=outcome, control="a" if n else None)
     arrow = pa.Table.from_pandas(table, preserve_index=False)
     engines = [
-        polars.from_pandas(table),
-        polars.from_pandas(table).lazy(),
+        pl.from_pandas(table),
+        pl.from_pandas(table).lazy(),
         arrow,
         arrow.to_pandas(types_mapper=pd.ArrowDtype),
     ]

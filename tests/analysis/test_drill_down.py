@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from promptlift import analysis
@@ -139,7 +140,6 @@ def test_rows_without_a_value_are_a_group_that_can_be_named():
 
 @pytest.mark.parametrize("engine", ["polars", "lazy", "pyarrow"])
 def test_any_engine_gives_its_own_rows(engine):
-    pl = pytest.importorskip("polars")
     native = pl.from_pandas(DATA.drop(columns="topics"))
     native = {"polars": native, "lazy": native.lazy(), "pyarrow": native.to_arrow()}[engine]
     for result, mark in (
@@ -173,7 +173,7 @@ def test_a_mark_that_matches_nothing_is_refused_with_near_names():
         analysis.conversations_of(DATA, DATA, "Long wait")
     with pytest.raises(ValueError, match="no segment of llm_model 'gpt-5'"):
         analysis.conversations_of(analysis.segments(DATA), DATA, "llm_model", "gpt-5")
-    bare = pytest.importorskip("polars").from_pandas(DATA[["status", "task_completed"]])
+    bare = pl.from_pandas(DATA[["status", "task_completed"]])
     result = analysis.completion(bare)
     with pytest.raises(FrameError, match="conversation_id"):
         analysis.conversations_of(result, bare)

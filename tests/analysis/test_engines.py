@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -12,7 +13,7 @@ from support.synthetic_tables import conversations
 
 
 def as_polars(table):
-    return pytest.importorskip("polars").from_pandas(table)
+    return pl.from_pandas(table)
 
 
 def as_lazy_polars(table):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import polars as pl
 import pytest
 
 from promptlift import analysis
@@ -73,7 +74,6 @@ def test_an_empty_table_says_zero_pairs():
 
 
 def test_polars_gives_the_same():
-    pl = pytest.importorskip("polars")
     table = simulations(40)
     pd.testing.assert_frame_equal(
         analysis.persona_scenario_heatmap(pl.from_pandas(table)), analysis.persona_scenario_heatmap(table)

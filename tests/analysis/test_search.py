@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import polars as pl
 import pytest
 
 from promptlift import analysis
@@ -66,6 +67,5 @@ def test_several_searches_are_refused():
 
 def test_other_engines_give_the_same():
     made = table()
-    polars = pytest.importorskip("polars")
-    other = analysis.search(polars.from_pandas(made[[name for name in made if made[name].dtype != object]]))
+    other = analysis.search(pl.from_pandas(made[[name for name in made if made[name].dtype != object]]))
     pd.testing.assert_frame_equal(other, analysis.search(made), check_dtype=False, check_categorical=False)

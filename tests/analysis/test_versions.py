@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from promptlift import analysis
@@ -56,7 +57,6 @@ def test_conversations_of_other_prompts_are_left_out_or_asked_about():
     by_attribute = TEXTS.copy()
     by_attribute.attrs["promptlift"] = {"filters": {"prompt_id": "a"}}
     assert analysis.prompt_timeline(table, versions=by_attribute)["n"].sum() == 150
-    pl = pytest.importorskip("polars")
     assert (
         analysis.prompt_timeline(pl.from_pandas(table), versions=TEXTS.assign(prompt_id="b"))["n"].sum()
         == 150

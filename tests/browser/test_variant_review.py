@@ -184,8 +184,6 @@ def test_running_everything_twice_applies_nothing(lab):
 
 @pytest.mark.parametrize("program", ["papermill", "nbconvert"])
 def test_a_program_that_runs_the_notebook_applies_nothing(lab, program):
-    if program == "papermill":
-        pytest.importorskip("papermill")
     source, target = lab.folder / f"in-{program}.ipynb", lab.folder / f"out-{program}.ipynb"
     shutil.copy(BOOK, source)
     commands = {

@@ -6,6 +6,7 @@ import re
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
+import polars as pl
 import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
@@ -98,7 +99,6 @@ def test_a_table_is_cut_to_the_prompt():
     table = conversations(200)
     expected = (table["prompt_id"] == "a").sum()
     assert f"{expected:,}" in words(plots.prompt_overview(table, "a"))
-    pl = pytest.importorskip("polars")
     assert f"{expected:,}" in words(plots.prompt_overview(pl.from_pandas(table), "a"))
 
 

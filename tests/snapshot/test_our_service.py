@@ -7,6 +7,7 @@ import socket
 from contextlib import ExitStack
 
 import pandas as pd
+import polars as pl
 import pytest
 
 import promptlift
@@ -211,16 +212,17 @@ def said(value):
 
 
 def test_an_engine_reads_what_the_manifest_lists(opened):
-    polars = pytest.importorskip("polars")
     lazy = opened.snapshot.scan("conversations", engine="polars")
-    assert lazy.select(polars.len()).collect().item() == len(opened.conversations())
-    counted = lazy.group_by("prompt_id").agg(polars.len().alias("n")).collect()
+    assert lazy.select(pl.len()).collect().item() == len(opened.conversations())
+    counted = lazy.group_by("prompt_id").agg(pl.len().alias("n")).collect()
     assert dict(counted.iter_rows()) == opened.conversations().groupby("prompt_id").size().to_dict()
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars", pytest.param("spark", marks=pytest.mark.slow)])
 def test_a_scan_names_the_prompts_and_leaves_out_what_is_for_pulls_alone(opened, engine):
-    pytest.importorskip({"spark": "pyspark"}.get(engine, engine))
+    pytest.importorskip(
+        {"spark": "pyspark"}.get(engine, engine), reason=f"the extra {engine} is not installed"
+    )
     table = opened.conversations()
     scanned = opened.snapshot.scan("conversations", engine=engine)
     assert not {"position", "list_hash"} & set(names_of(scanned))

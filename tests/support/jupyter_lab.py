@@ -265,7 +265,7 @@ def lab_server(
     chromium: Browser, service: ServiceProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Lab]:
     """JupyterLab over a temporary folder, for all tests of a module."""
-    pytest.importorskip("jupyterlab")
+    pytest.importorskip("jupyterlab", reason="the extra lab is not installed")
     home = tmp_path_factory.mktemp("lab")
     folder = home / "notebooks"
     folder.mkdir()

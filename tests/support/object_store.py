@@ -47,8 +47,8 @@ class ObjectStore:
 @contextmanager
 def running_object_store() -> Iterator[ObjectStore]:
     """Run a store; the test is skipped where moto or s3fs is not installed."""
-    pytest.importorskip("s3fs")
-    server = pytest.importorskip("moto.server")
+    pytest.importorskip("s3fs", reason="the extra s3 is not installed")
+    server = pytest.importorskip("moto.server", reason="moto, which the extra test brings, is not installed")
     # It would print a line for each request.
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     running = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)

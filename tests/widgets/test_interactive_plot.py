@@ -8,6 +8,7 @@ import json
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import polars as pl
 import pytest
 
 from promptlift import analysis, plots
@@ -120,7 +121,7 @@ def test_a_mark_without_conversations_opens_an_empty_browser():
 
 
 def test_rows_of_another_engine_are_opened_too():
-    native = pytest.importorskip("polars").from_pandas(DATA)
+    native = pl.from_pandas(DATA)
     plot = InteractivePlot(plots.issues(native))
     assert click(plot, 1, 0)["words"].startswith(f"{len(plot.browser._catalogue.ids)} conversations · ")
 
