@@ -79,8 +79,8 @@ class Planning(ConversationTables):
         spending = _spending(settings, mode, count, search=searches)
         table = _headroom(conversations, spending, mode, confidence)
         whole = cast("dict[str, Any]", table.iloc[0].to_dict())
-        judged = int(whole["total"])
-        gain = _known_gain(whole) if judged else None
+        gain = _known_gain(whole) if whole["total"] else None
+        points, low, high = gain or (None, None, None)
         findable = None if math.isnan(whole["points_findable"]) else float(whole["points_findable"])
         enough = whole["enough"]
         return OptimizationPlan(
@@ -90,7 +90,9 @@ class Planning(ConversationTables):
             "on" if searches else "off",
             spending,
             findable,
-            *(gain or (None, None, None)),
+            points,
+            low,
+            high,
             enough if isinstance(enough, bool) else None,
             sentence_of(
                 spending,
@@ -98,7 +100,7 @@ class Planning(ConversationTables):
                 search=searches,
                 findable=findable,
                 gain=gain,
-                judged=judged,
+                judged=int(whole["total"]),
                 by_word_lists=_by_word_lists(table),
             ),
             table,
