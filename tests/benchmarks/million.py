@@ -3,8 +3,8 @@
     python tests/benchmarks/million.py [--rows 1000000] [--database sqlite|postgresql] [--judge]
 
 One file is imported by one command into a service of its own. Reported are rows a second for every 50,000, with the
-processor time of both processes a row (which other work on the machine does not change), their peak memory, and the median times of the first page, of a page in the middle, of the last one, of what is new (nothing), and of the
-aggregates of the prompt. Without ``--judge`` the service judges none meanwhile (PostgreSQL only).
+processor time of both processes a row and what each reads and writes a row (which other work on the machine does not change), their peak memory, and the median times of the first page, of a page in the middle, of the last one, of what is new (nothing), and of the
+aggregates of the prompt. Without ``--judge`` the service judges none meanwhile (PostgreSQL only); SQLite always judges some, and the rest afterwards.
 """
 
 from __future__ import annotations
@@ -73,8 +73,14 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def count(client: httpx.Client) -> int:
-    return int(client.get("/conversations?limit=1").json()["pagination"]["total"])
+def moved_bytes(pid: int) -> dict[str, int]:
+    """Return what a process has read and written, of files and connections, whether or not it reached the disk."""
+    fields = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+    return {"read": int(fields["rchar"]), "written": int(fields["wchar"])}
+
+
+def count(client: httpx.Client, which: str = "") -> int:
+    return int(client.get(f"/conversations?limit=1{which}").json()["pagination"]["total"])
 
 
 def median_ms(client: httpx.Client, path: str) -> float:
@@ -121,7 +127,8 @@ def measure(rows: int, database: str, *, judge: bool) -> None:
             httpx.Client(base_url=service.base_url, headers=headers, timeout=120) as client,
         ):
             mark, began, marked_at = 0, time.perf_counter(), time.perf_counter()
-            importer_seconds, worked_at = 0.0, 0.0
+            importer_seconds, worked_at, judged = 0.0, 0.0, 0
+            moved = {name: {"read": 0, "written": 0} for name in ("service", "import")}
             while importing.poll() is None:
                 with suppress(StopIteration):  # it has just ended
                     importer_mb = max(importer_mb, peak_mb(importing.pid))
@@ -132,8 +139,19 @@ def measure(rows: int, database: str, *, judge: bool) -> None:
                     service_mb = peak_mb(service.process.pid)
                     worked = importer_seconds + processor_seconds(service.process.pid)
                     per_row = 1e6 * (worked - worked_at) / (total - mark)
+                    judged_before, judged = judged, count(client, "&hasInsights=true")
+                    moves = []
+                    for name, pid in (("service", service.process.pid), ("import", importing.pid)):
+                        with suppress(OSError):  # it has just ended
+                            before, moved[name] = moved[name], moved_bytes(pid)
+                            kilobytes = {
+                                way: (moved[name][way] - before[way]) / (total - mark) / 1000
+                                for way in before
+                            }
+                            moves.append(f"{name} {kilobytes['read']:.0f} and {kilobytes['written']:.0f}")
                     print(
-                        f"{total:>9,}: {rate:.0f} rows/s, processor {per_row:.0f} µs a row, load {os.getloadavg()[0]:.1f}; "
+                        f"{total:>9,}: {rate:.0f} rows/s, {judged - judged_before:,} judged meanwhile, processor {per_row:.0f} µs a row, load {os.getloadavg()[0]:.1f}; "
+                        f"KB read and written a row: {', '.join(moves)}; "
                         f"service {service_mb:.0f} MB, import {importer_mb:.0f} MB",
                         flush=True,
                     )

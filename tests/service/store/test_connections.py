@@ -51,3 +51,13 @@ def test_one_reader_after_the_other_shares_one_connection_and_its_cache(impatien
         with impatient.read() as connection:
             used.add(id(connection.connection.dbapi_connection))
     assert len(used) == 1
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_who_writes_holds_more_pages_than_who_reads(impatient, durable):
+    with impatient.write(durable=durable) as connection:
+        writer = connection.exec_driver_sql("PRAGMA cache_size").scalar_one()
+    with impatient.read() as connection:
+        reader = connection.exec_driver_sql("PRAGMA cache_size").scalar_one()
+    # Below zero it is kilobytes.
+    assert (writer, reader) == (-32_768, -2_000)

@@ -44,6 +44,10 @@ _PRAGMAS = (
     # again the next time.
     "PRAGMA wal_autocheckpoint=8192",
 )
+# KB of pages that a connection holds. A batch of conversations changes pages all over some indexes, and a writer with little
+# room reads each of them again.
+_READER_CACHE = 2_000
+_WRITER_CACHE = 32_768
 
 
 def _work_alone(connection: Any, _record: Any) -> None:
@@ -96,7 +100,8 @@ class Database:
             @event.listens_for(engine, "connect")
             def prepare(connection: Any, _record: Any) -> None:
                 connection.isolation_level = None  # transactions are begun below, not by the driver's guess
-                for pragma in (*_PRAGMAS, f"PRAGMA synchronous={synchronous}"):
+                cache = _WRITER_CACHE if isolation == "IMMEDIATE" else _READER_CACHE
+                for pragma in (*_PRAGMAS, f"PRAGMA synchronous={synchronous}", f"PRAGMA cache_size=-{cache}"):
                     connection.execute(pragma)
 
             @event.listens_for(engine, "begin")
@@ -110,7 +115,7 @@ class Database:
     def _options(self) -> dict[str, Any]:
         options: dict[str, Any] = {"pool_size": 16, "max_overflow": 48, "pool_timeout": 60}
         if self.is_sqlite:
-            # Each connection caches up to 2 MB of pages: the one that was used last is taken first, so that a few of them
+            # Each connection caches pages: the one that was used last is taken first, so that a few of them
             # have warm caches, instead of all of them one after the other.
             connect_args = {"check_same_thread": False, "timeout": 30}
             return {**options, "connect_args": connect_args, "pool_use_lifo": True}
