@@ -51,9 +51,15 @@ def test_the_gain_is_compared_with_what_the_pairs_can_find():
     result = analysis.headroom(shop())
     found = smallest_findable_points(120, e_threshold=9.0, theta=0.67)
     assert result["points_findable"].tolist() == [found] * 3
+    # The upper bound of 90 % is 13.8 points, and 13.7 are found.
     assert result["enough"].tolist() == [True, True, False]
-    assert not analysis.headroom(shop(), pairs=40)["enough"].any()
-    assert analysis.headroom(shop(), pairs=2_000)["enough"].all()
+    # That of 95 % on both sides reaches 15.8: what is only just possible is no reason to spend.
+    fewer = analysis.headroom(shop(), pairs=110)
+    assert fewer["points_findable"][0] < fewer["points_high"][0]
+    assert not fewer["enough"].any()
+    assert not analysis.headroom(shop(), pairs=1)["enough"].any()
+    assert analysis.headroom(shop(), level=0.5)["enough"].tolist() == result["enough"].tolist()
+    assert analysis.headroom(shop(), pairs=8_000)["enough"].all()
 
 
 def test_a_longer_test_finds_less_and_more_certainty_needs_more():

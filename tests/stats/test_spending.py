@@ -31,6 +31,13 @@ def test_one_variant_is_never_searched_for():
     assert planned_spending(1, "exploratory", search=True) == planned_spending(1, "exploratory")
 
 
+def test_where_the_budget_is_too_small_there_is_no_search():
+    plan = planned_spending(3, "exploratory", iterations=1, search=True)
+    assert plan == planned_spending(3, "exploratory", iterations=1)
+    assert not plan.searches
+    assert planned_spending(3, "exploratory", search=True).searches
+
+
 def test_numbers_out_of_range_are_refused():
     with pytest.raises(ValueError, match="variant_count"):
         planned_spending(9, "exploratory")

@@ -64,6 +64,19 @@ def test_the_mode_and_the_search_change_the_cost(lift, planned):
     assert lift.plan_optimization("Planned", variants=1, search="on").search == "off"
 
 
+def test_a_budget_too_small_for_a_search_is_planned_without_one(lift, planned):
+    judged(lift, planned, 2, 1)
+    optimization = lift.client.settings.get().optimization
+    lift.client.settings.update(optimization={"maxIterations": 1})
+    try:
+        plan = lift.plan_optimization("Planned", mode="exploratory", search="on")
+    finally:
+        lift.client.settings.update(optimization={"maxIterations": optimization.max_iterations})
+    assert plan.search == "off"
+    assert plan.spending.pairs > 0
+    assert "search" not in plan.sentence
+
+
 def test_a_service_that_knows_no_such_setting_has_no_search(lift, planned, monkeypatch):
     judged(lift, planned, 2, 1)
     monkeypatch.setattr(lift.client.settings, "get", lambda: Settings.from_wire({"optimization": {}}))
@@ -90,9 +103,18 @@ def test_the_headroom_is_that_of_the_analysis_and_no_model_is_called(lift, plann
 @pytest.mark.slow
 def test_the_service_says_so_too_when_an_optimization_is_asked_for(lift, planned):
     judged(lift, planned, 12, 12)
+    plan = lift.plan_optimization(planned.id, mode="exploratory")
     made = lift.optimize(planned.id, mode="exploratory", wait=False)
     lift.client.optimizations.stop(made.id)
     assert made.headroom.text.endswith(CIRCULAR)
+    assert plan.search == "on"
+    told = made.headroom
+    assert (told.points_findable, told.enough) == (plan.points_findable, plan.enough)
+    assert (told.points, told.points_low, told.points_high) == (
+        plan.points,
+        plan.points_low,
+        plan.points_high,
+    )
 
 
 def test_what_cannot_be_planned_is_refused(lift, planned):
@@ -109,11 +131,14 @@ def test_a_gain_below_what_the_budget_finds_is_said():
 
     spending = planned_spending(3, "exploratory")
     said = sentence_of(
-        spending, mode="exploratory", search=False, findable=12.0, gain=(1.5, -0.5, 3.5), judged=200
+        spending, mode="exploratory", findable=12.0, gain=(1.5, -0.5, 3.5), enough=False, judged=200
     )
-    assert "would give 1.5 points (−0.5 to 3.5) at most: below what this budget can find" in said
+    assert (
+        "would give 1.5 points (−0.5 to 3.5) at most: most likely below what this budget can find, so a run will hardly"
+        in said
+    )
     enough = sentence_of(
-        spending, mode="exploratory", search=False, findable=12.0, gain=(21.0, 10.0, 32.0), judged=200
+        spending, mode="exploratory", findable=12.0, gain=(21.0, 10.0, 32.0), enough=True, judged=200
     )
     assert "below what this budget can find" not in enough
     assert CIRCULAR not in enough

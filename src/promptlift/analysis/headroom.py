@@ -22,7 +22,7 @@ from promptlift.analysis.reading import (
 from promptlift.stats.budget import confirm_passes
 from promptlift.stats.design import theta_of
 from promptlift.stats.evidence import e_threshold
-from promptlift.stats.headroom import points_to_gain
+from promptlift.stats.headroom import is_worth_a_test, points_to_gain
 from promptlift.stats.intervals import check_level, rate_and_interval
 from promptlift.stats.planning import smallest_findable_points
 
@@ -85,8 +85,8 @@ def headroom(
         most frequent first. Columns: ``issue``, ``n``, ``total``, ``share`` and of ended conversations with it ``n_rated``, ``completed``,
         ``rate``, of those without it the same ending in ``_without``, with intervals as of ``issues``; ``points``,
         ``points_low``, ``points_high``, what is gained if it vanished; ``points_findable``, the smallest gain that the
-        pairs find with 80 % (NaN where they find none); ``enough``, whether the gain may be that large: missing where
-        nothing was counted.
+        pairs find with 80 % (NaN where they find none); ``enough``, whether the gain may be that large (its one-sided
+        upper bound of 90 %, whatever ``level`` is): missing where nothing was counted.
 
     Raises
     ------
@@ -109,8 +109,10 @@ def headroom(
         table[name] = np.array([points[at] for points in gained], dtype=float)
     findable = smallest_findable_points(pairs, e_threshold=e_threshold(confidence_mode), theta=theta)
     table["points_findable"] = np.nan if findable is None else findable
-    enough = (table["points_high"] >= table["points_findable"]).astype("boolean")
-    table["enough"] = enough.mask(table["points_high"].isna())
+    table["enough"] = pd.array(
+        [is_worth_a_test(*map(int, row), findable=findable) for row in counts.itertuples(index=False)],
+        dtype="boolean",
+    )
     return with_provenance(
         table, conversations, "headroom", level=level, pairs=pairs, e_threshold=e_threshold
     )

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import Final
 
-__all__ = ["points_to_gain"]
+__all__ = ["is_worth_a_test", "points_to_gain"]
+
+# An interval of 80 % leaves out 10 % at each end.
+_LEVEL_OF_ENDS: Final = 0.80
 
 
 def points_to_gain(
@@ -49,3 +53,33 @@ def points_to_gain(
     middle = shares[2] / without - shares[0] - shares[2]
     width = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt((squares - mean**2) / total)
     return points, 100.0 * (middle - width), 100.0 * (middle + width)
+
+
+def is_worth_a_test(
+    completed: int, n: int, completed_without: int, n_without: int, *, findable: float | None
+) -> bool | None:
+    """Say whether the gain of `points_to_gain` may be as large as a test can find.
+
+    It may not where its one-sided upper bound of 90 % is below.
+
+    Parameters
+    ----------
+    completed, n, completed_without, n_without
+        As for `points_to_gain`.
+    findable
+        The smallest gain in points that the test finds with 80 %; ``None`` where it finds none, and no gain is enough.
+
+    Returns
+    -------
+    bool or None
+        ``None`` where the gain is not known.
+
+    Examples
+    --------
+    >>> is_worth_a_test(5, 40, 60, 80, findable=15.0), is_worth_a_test(5, 40, 60, 80, findable=25.0)
+    (True, False)
+    """
+    _, _, high = points_to_gain(completed, n, completed_without, n_without, level=_LEVEL_OF_ENDS)
+    if math.isnan(high):
+        return None
+    return findable is not None and high >= findable

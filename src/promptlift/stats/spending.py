@@ -34,12 +34,15 @@ class PlannedSpending(NamedTuple):
         On top, after a win.
     pairs
         Pairs of that confirmation.
+    searches
+        Whether there is a search.
     """
 
     search: int
     confirmation: int
     verification: int
     pairs: int
+    searches: bool
 
     @property
     def most(self) -> int:
@@ -100,6 +103,11 @@ class SearchBudget:
         affordable = (self.conversations - spent) // (_ARMS * self.pass_pairs)
         return max(0, min(CONFIRM_PASSES_MAX, affordable, self.iterations - generations))
 
+    @property
+    def fewest_passes(self) -> int:
+        """Passes of the confirmation when the search spends all it may; 0 where the budget is too small for a search."""
+        return self.confirm_passes(spent=self.search, generations=1)
+
     def to_json(self) -> dict[str, Any]:
         """Return the budget as plain JSON."""
         return {name: getattr(self, name) for name in self.__slots__}
@@ -118,7 +126,7 @@ def planned_spending(
     """Return the most that an optimization may spend.
 
     A search and its confirmation have together what screening and confirmation have without a search, and the search
-    half of it at most.
+    half of it at most. Where that is too little for a search there is none.
 
     Raises
     ------
@@ -130,19 +138,21 @@ def planned_spending(
     >>> planned_spending(3, "exploratory").most, planned_spending(3, "validation").most
     (345, 690)
     >>> planned_spending(3, "exploratory", search=True)
-    PlannedSpending(search=172, confirmation=150, verification=120, pairs=75)
+    PlannedSpending(search=172, confirmation=150, verification=120, pairs=75, searches=True)
     """
     cells = personas * scenarios
     active, screening = variants, 0
     for keep in screening_plan(variants, mode, iterations):
         screening += (1 + active) * cells
         active = keep
-    passes = confirm_passes(variants, mode, iterations)
+    passes, searches = confirm_passes(variants, mode, iterations), False
     if search and variants > 1:
         budget = SearchBudget.of(
             variants=variants, mode=mode, personas=personas, scenarios=scenarios, iterations=iterations
         )
-        screening = budget.search
-        passes = budget.confirm_passes(spent=budget.search, generations=1)
+        if budget.fewest_passes:
+            screening, passes, searches = budget.search, budget.fewest_passes, True
     pairs = cells * passes
-    return PlannedSpending(screening, _ARMS * pairs, _ARMS * cells * verification_passes, pairs)
+    return PlannedSpending(
+        screening, _ARMS * pairs, _ARMS * cells * verification_passes, pairs, searches=searches
+    )

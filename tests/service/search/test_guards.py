@@ -92,9 +92,16 @@ def test_headroom_by_hand():
     judged = [Judged(False, ("late",))] * 2 + [Judged(True, ())] * 148
     found = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
     assert found["enough"] is False
-    assert "below" in found["text"]
+    assert (
+        "would give 1.3 points (−0.4 to 3.7) at most. That is most likely below the 13.7 points"
+        in found["text"]
+    )
     assert CIRCULAR not in found["text"]
-    assert headroom([], pairs=120, mode="exploratory", confidence_mode="moderate")["enough"] is None
+    too_small = headroom(judged, pairs=1, mode="exploratory", confidence_mode="moderate")
+    assert (too_small["pointsFindable"], too_small["enough"]) == (None, False)
+    assert "too small to find any gain" in too_small["text"]
+    nothing = headroom([], pairs=120, mode="exploratory", confidence_mode="moderate")
+    assert (nothing["enough"], nothing["text"]) == (None, None)
 
 
 @pytest.mark.parametrize("failed", [40, 2])

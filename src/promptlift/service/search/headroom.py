@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from promptlift.schema.search import CIRCULAR
 from promptlift.stats.design import theta_of
 from promptlift.stats.evidence import e_threshold
-from promptlift.stats.headroom import points_to_gain
+from promptlift.stats.headroom import is_worth_a_test, points_to_gain
 from promptlift.stats.planning import smallest_findable_points
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def headroom(
                 **dict(zip(("points", "pointsLow", "pointsHigh"), gained, strict=True)),
             }
         )
-    enough = None if high is None or findable is None else high >= findable
+    enough = is_worth_a_test(*_counts(any_issue, len(judged), completed), findable=findable)
     return {
         "conversations": len(judged),
         "completed": completed,
@@ -81,7 +81,9 @@ def headroom(
         "level": LEVEL,
         "pointsFindable": findable,
         "enough": enough,
-        "text": _words(high, findable, enough=enough, circular=any(one.by_word_lists for one in judged)),
+        "text": _words(
+            points, low, high, findable, enough=enough, circular=any(one.by_word_lists for one in judged)
+        ),
         "issues": issues,
     }
 
@@ -89,19 +91,39 @@ def headroom(
 def _gain(
     having: Sequence[Judged], total: int, completed: int
 ) -> tuple[float | None, float | None, float | None]:
-    done = sum(one.completed for one in having)
-    found = points_to_gain(done, len(having), completed - done, total - len(having), level=LEVEL)
+    found = points_to_gain(*_counts(having, total, completed), level=LEVEL)
     points, low, high = (None if math.isnan(value) else value for value in found)
     return points, low, high
 
 
-def _words(high: float | None, findable: float | None, *, enough: bool | None, circular: bool) -> str | None:
-    if enough is None or high is None or findable is None:
+def _counts(having: Sequence[Judged], total: int, completed: int) -> tuple[int, int, int, int]:
+    """Return what completed of those that have an issue, how many they are, and the same of the others."""
+    done = sum(one.completed for one in having)
+    return done, len(having), completed - done, total - len(having)
+
+
+def _words(
+    points: float | None,
+    low: float | None,
+    high: float | None,
+    findable: float | None,
+    *,
+    enough: bool | None,
+    circular: bool,
+) -> str | None:
+    if enough is None or points is None:
         return None
-    most = f"Mending everything that goes wrong in the logged conversations would give at most {high:.0f} points."
-    finds = (
-        f"This budget finds {findable:.0f} points or more."
-        if enough
-        else f"That is below the {findable:.0f} points that this budget can find, so a run will hardly name a winner."
-    )
+    most = (
+        "Mending everything that goes wrong in the logged conversations would give "
+        f"{points:.1f} points ({low:.1f} to {high:.1f}) at most."
+    ).replace("-", "−")
+    if findable is None:
+        finds = "This budget is too small to find any gain."
+    elif enough:
+        finds = f"This budget finds {findable:.1f} points or more."
+    else:
+        finds = (
+            f"That is most likely below the {findable:.1f} points that this budget can find, "
+            "so a run will hardly name a winner."
+        )
     return " ".join([most, finds, *([CIRCULAR] if circular else [])])

@@ -36,7 +36,8 @@ class OptimizationPlan:
         Points of completion that mending everything that goes wrong could give, with their interval; ``None`` without judged
         conversations.
     enough
-        Whether the gain may be as large as what can be found; ``None`` where too little is known.
+        Whether the gain may be as large as what can be found: whether its one-sided upper bound of 90 % is. ``None`` where too
+        little is known.
     sentence
         The same in words.
     headroom
@@ -73,9 +74,9 @@ def sentence_of(
     spending: PlannedSpending,
     *,
     mode: str,
-    search: bool,
     findable: float | None,
     gain: tuple[float, float, float] | None,
+    enough: bool | None,
     judged: int,
     by_word_lists: bool = False,
 ) -> str:
@@ -87,12 +88,18 @@ def sentence_of(
         The smallest gain that it finds with 80 %, in points.
     gain
         Points that mending everything could give, with their interval; ``None`` where nothing was counted.
+    enough
+        Whether that may be as large as what is found.
     judged
         Logged conversations that this rests on.
     by_word_lists
         Whether the built-in analyser judged some of them.
     """
-    parts = [f"{spending.search:,} for the {'search' if search else 'screening'}"] if spending.search else []
+    parts = (
+        [f"{spending.search:,} for the {'search' if spending.searches else 'screening'}"]
+        if spending.search
+        else []
+    )
     parts.append(f"{spending.confirmation:,} for the confirmation")
     cost = f"{mode.capitalize()}: at most {spending.most:,} conversations ({' and '.join(parts)})"
     if spending.verification:
@@ -103,10 +110,10 @@ def sentence_of(
         else f"A gain of {_points(findable)} or more is found with 80 %"
     )
     circular = f" {CIRCULAR}" if by_word_lists and gain is not None else ""
-    return f"{cost}. {finds}. {_headroom(findable, gain, judged)}{circular}"
+    return f"{cost}. {finds}. {_headroom(gain, judged, enough=enough)}{circular}"
 
 
-def _headroom(findable: float | None, gain: tuple[float, float, float] | None, judged: int) -> str:
+def _headroom(gain: tuple[float, float, float] | None, judged: int, *, enough: bool | None) -> str:
     if gain is None:
         return "No logged conversations were judged, so what could be gained is not known."
     points, low, high = gain
@@ -114,8 +121,10 @@ def _headroom(findable: float | None, gain: tuple[float, float, float] | None, j
     most = f"mending everything that goes wrong would give {points:.1f} points ({low:.1f} to {high:.1f}) at most".replace(
         "-", "−"
     )
-    if findable is not None and high < findable:
-        return f"{of}, {most}: below what this budget can find, so a run will hardly name a winner."
+    if enough is False:
+        return (
+            f"{of}, {most}: most likely below what this budget can find, so a run will hardly name a winner."
+        )
     few = "; these are few, so it says little" if judged < _FEW else ""
     return f"{of}, {most}{few}."
 

@@ -75,31 +75,31 @@ class Planning(ConversationTables):
         chosen = _chosen_search(settings, search)
         conversations = self.conversations(prompt_id, insights=True, since=since, until=until)
         failed = bool(conversations["task_completed"].eq(False).any())
-        searches = chosen == "on" and count >= _SEARCHES_FROM and failed
-        spending = _spending(settings, mode, count, search=searches)
+        wanted = chosen == "on" and count >= _SEARCHES_FROM and failed
+        spending = _spending(settings, mode, count, search=wanted)
         table = _headroom(conversations, spending, mode, confidence)
         whole = cast("dict[str, Any]", table.iloc[0].to_dict())
         gain = _known_gain(whole) if whole["total"] else None
         points, low, high = gain or (None, None, None)
         findable = None if math.isnan(whole["points_findable"]) else float(whole["points_findable"])
-        enough = whole["enough"]
+        enough = whole["enough"] if isinstance(whole["enough"], bool) else None
         return OptimizationPlan(
             mode,
             confidence,
             count,
-            "on" if searches else "off",
+            "on" if spending.searches else "off",
             spending,
             findable,
             points,
             low,
             high,
-            enough if isinstance(enough, bool) else None,
+            enough,
             sentence_of(
                 spending,
                 mode=mode,
-                search=searches,
                 findable=findable,
                 gain=gain,
+                enough=enough,
                 judged=int(whole["total"]),
                 by_word_lists=_by_word_lists(table),
             ),

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.prompt_world.model import PURPOSE, WorldModel
 from benchmarks.prompt_world.world import draw_world
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
+from promptlift.stats import smallest_findable_points
 from support.answering_model import AnsweringModel
 from support.searching import SMALL, world_prompt
 from support.stub_endpoint import Say
@@ -112,6 +113,30 @@ def test_headroom_is_said_before_anything_is_spent(begin):
     assert made["headroom"]["conversations"] == 40
     assert made["headroom"]["issues"]
     assert caller.get(made["id"])["headroom"] == made["headroom"]
+
+
+@pytest.mark.parametrize(
+    ("body", "pairs"),
+    [
+        ({}, 75),
+        ({"search": "off"}, 120),
+        ({"mode": "validation"}, 165),
+        ({"mode": "validation", "search": "off"}, 240),
+        # Two personas with three scenarios each in the place of five: 48 pairs without a search, 30 with it.
+        ({"personas": 2}, 30),
+        ({"personas": 2, "search": "off"}, 48),
+    ],
+)
+def test_what_can_be_found_is_that_of_the_pairs_that_a_search_leaves(begin, body, pairs):
+    world = draw_world("additive", 3)
+    caller = begin(WorldModel(world))
+    prompt_id = world_prompt(caller, world)
+    body = dict(body)
+    if (personas := body.pop("personas", None)) is not None:
+        body["personaIds"] = [one["id"] for one in caller.ask("GET", "/personas")["data"][:personas]]
+    made = caller.start(prompt_id, **body)
+    theta = 0.65 if body.get("mode") == "validation" else 0.67
+    assert made["headroom"]["pointsFindable"] == smallest_findable_points(pairs, e_threshold=9.0, theta=theta)
 
 
 @pytest.mark.parametrize("how", ["off in the request", "off in the settings", "one variant", "no failures"])

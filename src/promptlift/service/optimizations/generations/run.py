@@ -86,9 +86,7 @@ class Searching:
             Why there is no search: the budget pays for none, or the model writes no edits that fit. Nothing is kept then.
         """
         step = self._search.step()
-        if not isinstance(step, Write) or not self._budget.confirm_passes(
-            spent=self._budget.search, generations=1
-        ):
+        if not isinstance(step, Write) or not self._budget.fewest_passes:
             return TOO_SMALL
         written = self._reflection.write(self._search, step, {})
         if not written.children:

@@ -13,7 +13,7 @@ from promptlift.service.search.evidence import record_of, with_and_without, wort
 from promptlift.service.search.headroom import Judged, headroom
 from promptlift.service.search.pool import Search
 from promptlift.service.store import optimizations
-from promptlift.stats.budget import confirm_passes
+from promptlift.stats.spending import planned_spending
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,10 +57,18 @@ def headroom_of(
     if not judged:
         return None
     settings = orjson.loads(row["settings"])
-    pairs = settings["personaCount"] * settings["scenariosPerSimulation"]
-    passes = confirm_passes(row["variant_count"], row["mode"], settings["maxIterations"])
+    personas = row["persona_ids"]
+    spending = planned_spending(
+        row["variant_count"],
+        row["mode"],
+        personas=settings["personaCount"] if personas is None else len(orjson.loads(personas)),
+        scenarios=settings["scenariosPerSimulation"],
+        iterations=settings["maxIterations"],
+        search=settings.get("engine") == "gepa"
+        or (settings.get("search") == "on" and any(not one.completed for one in judged)),
+    )
     found = headroom(
-        judged, pairs=pairs * passes, mode=row["mode"], confidence_mode=settings["confidenceMode"]
+        judged, pairs=spending.pairs, mode=row["mode"], confidence_mode=settings["confidenceMode"]
     )
     hidden = read_exclusions(exclusions)
     found["issues"] = [one for one in found["issues"] if not hidden.found_in(one["title"])]
