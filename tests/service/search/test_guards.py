@@ -72,6 +72,23 @@ def test_what_was_answered_comes_last_until_it_is_seen_again_with_the_edit_in_pl
     assert first.key == "guess"
 
 
+def test_what_missed_a_target_has_failed_too_and_counts_by_what_it_missed():
+    seen = [Seen(f"m{at}", True, ("slow",), 0, ("kind",), 0.75) for at in range(10)]
+    seen += [Seen(f"f{at}", False, ("late",), 0, (), 0.25) for at in range(10)]
+    seen += [Seen(f"s{at}", True, (), 0, (), 0.0) for at in range(10)]
+    chosen = choose(seen, edits=[], edits_of={}, shown={}, seed=1)
+    assert {one.key for one in chosen} == {"kind", "late"}
+    # Three times as much is lost by it.
+    assert chosen[0].key == "kind"
+    assert all(one.failed for one in chosen)
+    # Both are failures of a task; the target is not what they are told apart by.
+    both = Seen("b", False, ("late",), 0, ("kind",), 1.0)
+    assert (both.failed, both.key) == (True, "late")
+    # A failed task that the goal does not count is shown still.
+    (only,) = choose([Seen("f", False, ("late",), missed=0.0)], edits=[], edits_of={}, shown={}, seed=1)
+    assert only.key == "late"
+
+
 def test_a_long_conversation_is_cut_in_the_middle_and_says_how_much():
     turns = [("user", "first " * 10), *[("assistant", "x" * 4_000)] * 30, ("user", "last")]
     kept, cut = bounded_turns(turns, chars=10_000)

@@ -64,6 +64,11 @@ class Goal:
         )
         return reached / sum(self.weights)
 
+    @property
+    def of_completion(self) -> float:
+        """Share of task completion; 1 without a goal."""
+        return self.weights[0] / sum(self.weights) if self.weights else 1.0
+
     def unmet(self, row: AnyRow, targets: Sequence[str]) -> tuple[str, ...]:
         """Return the targets of the goal that one conversation did not meet; none where ``score`` returns ``None``."""
         if self.score(row) is None or not targets:

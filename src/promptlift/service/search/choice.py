@@ -24,6 +24,8 @@ SEEN_AGAIN: Final = 0.5
 # What happened under the text to be edited says more than what happened under the original.
 PRESENT: Final = 2.0
 SAME_ISSUE: Final = 15.0
+# What costs the goal next to nothing is shown last, but it is shown: a candidate may not complete fewer tasks whatever the goal.
+LEAST_MISSED: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Seen:
         Who answered in a simulated conversation; ``None`` for a logged one.
     unmet
         Targets of the goal that it did not meet.
+    missed
+        Share of the goal that it missed; 1 without a goal.
     """
 
     id: str
@@ -49,11 +53,22 @@ class Seen:
     issues: tuple[str, ...] = ()
     candidate: int | None = None
     unmet: tuple[str, ...] = ()
+    missed: float = 1.0
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is something to learn: a task that was not completed, or a target that was not met."""
+        return not self.completed or bool(self.unmet)
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """What went wrong: issues, worst first, or the targets that were missed where the task was completed."""
+        return self.unmet if self.completed and self.unmet else self.issues
 
     @property
     def key(self) -> str:
         """What went wrong most; its own id where nothing was named."""
-        return self.issues[0] if self.issues else self.id
+        return self.wrong[0] if self.wrong else self.id
 
 
 def choose(
@@ -65,6 +80,8 @@ def choose(
     seed: object,
 ) -> list[Seen]:
     """Choose failed conversations by how frequent and how open their issue is, and two that succeeded.
+
+    With a goal those that missed a target have failed too, and each counts by what it missed.
 
     Parameters
     ----------
@@ -81,7 +98,7 @@ def choose(
     failed = [
         one
         for one in seen
-        if not one.completed and (one.candidate in (None, 0) or present & set(edits_of[one.candidate]))
+        if one.failed and (one.candidate in (None, 0) or present & set(edits_of[one.candidate]))
     ]
     rng.shuffle(failed)
     frequency = Counter(one.key for one in failed)
@@ -100,7 +117,7 @@ def choose(
         openness = 1.0 if key not in answered else ANSWERED + SEEN_AGAIN * again[key]
         mine = bool(one.candidate) and bool(present) and present <= set(edits_of[one.candidate or 0])
         times = (1 + shown.get(key, 0)) * (1.0 + SAME_ISSUE * of_key[key])
-        return frequency[key] * openness * (PRESENT if mine else 1.0) / times
+        return frequency[key] * openness * (PRESENT if mine else 1.0) * max(one.missed, LEAST_MISSED) / times
 
     while failed and len(chosen) < FAILED_SHOWN:
         best = max(failed, key=weight)

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 from support.answering_model import PROMPT, AnsweringModel, serving, share
+from support.data_blocks import read_records
 from support.optimizing_caller import Caller
 from support.searching import SMALL, kill_at_random, without_ids
 from support.service_process import ServiceProcess, wait_until
@@ -59,6 +60,27 @@ class NamesTheDay(AnsweringModel):
         (content,) = set(re.findall(re.escape(PROMPT) + r"(?:\nManner \d: [^\n]+)*", messages[-1]["content"]))
         number = 1 + content.count("Manner")
         return f"```\n{content}\nManner {number}: name the day{' again' * (number - 1)}.\n```"
+
+
+class LearnsFromWhatWasMissed(NamesTheDay):
+    """Writes that the day is to be named only where a conversation is shown that missed it, though its task was completed."""
+
+    def __init__(self):
+        super().__init__()
+        self.missed = []
+
+    def _reflection(self, messages):
+        found = super()._reflection(messages)
+        records = read_records(messages)
+        missed = [one for one in records if one.get("outcome") == "succeeded" and one.get("missed")]
+        self.missed += [one["missed"] for one in records if "missed" in one]
+        (edit,) = found["edits"]
+        if not missed:
+            edit["text"] = edit["text"].replace("Manner ", "Habit ")
+            return found
+        edit["evidence"] = [{"conversation": missed[0]["id"], "quote": missed[0]["turns"][0]["content"]}]
+        edit["text"] = NEW_MANNER.strip()
+        return found
 
 
 def optimized(caller, engine, *, goal=True):
@@ -113,6 +135,22 @@ def test_only_with_a_goal_is_accepted_who_completes_as_much_and_meets_a_target(
     assert abs(found[finalist["number"]]["points"]) < 5
     assert finalist["goalPoints"] == pytest.approx(75, abs=1)
     assert caller.get(optimization_id)["results"]["winnerSelected"] is False
+
+
+def test_with_a_goal_the_writer_learns_from_targets_that_were_missed(begin):
+    model = LearnsFromWhatWasMissed()
+    caller = begin(model)
+    # A second generation, after conversations that were judged by the targets.
+    caller.settings(**SMALL | {"personaCount": 4})
+    states(caller, optimized(caller, None, goal=False))
+    assert model.missed == []
+
+    optimization_id = optimized(caller, None)
+    states(caller, optimization_id)
+    assert model.missed
+    assert all(one == [TARGET] for one in model.missed)
+    (finalist,) = [one for one in caller.variants(optimization_id) if one.get("isFinalist")]
+    assert NEW_MANNER.strip() in finalist["content"]
 
 
 @engines

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.run import OptimizationRun
     from promptlift.service.optimizations.tasks import EditDraft
     from promptlift.service.search.pool import Search, Write
+    from promptlift.service.store.tables import AnyRow
 
 __all__ = ["Reflection", "Written"]
 
@@ -145,9 +146,9 @@ class Reflection:
         seed = f"{self._row.seed} reflection {search.generation} {sum(written.shown.values())}"
         chosen = choose(seen, edits=edits, edits_of=search.edits_of, shown=written.shown, seed=seed)
         shown = self._shown(chosen)
-        if not any(not one.completed for one in shown.conversations):
+        if not any(one.failed for one in shown.seen.values()):
             return edits
-        written.shown.update(one.key for one in chosen if not one.completed)
+        written.shown.update(one.key for one in chosen if one.failed)
         written.conversations.update(one.id for one in chosen if one.candidate is None)
         request = EditsRequest(
             prompt=replace(self._run.prompt, content=assemble(self._run.prompt.content, edits)),
@@ -175,7 +176,7 @@ class Reflection:
 
     def _edit(self, name: str, draft: EditDraft, shown: _Shown, said: Sequence[LoggedWords]) -> Edit:
         evidence = guards.existing_evidence(draft.evidence, shown.texts)
-        issues = [title for one, _ in evidence for title in shown.seen[one].issues[:1]]
+        issues = [title for one, _ in evidence for title in shown.seen[one].wrong[:1]]
 
         def line(text: str) -> str:
             for words in said:
@@ -240,8 +241,11 @@ class Reflection:
             row = self._row
             with self._run.database.read() as connection:
                 found = optimizations.judged(connection, row.account_id, row.prompt_id, before=row.created_at)
+                # Whether they met targets was not asked.
+                missed = self._run.goal.of_completion
                 self._logged = [
-                    Seen(one.id, bool(one.task_completed), self._titles(one.document)) for one in found
+                    Seen(one.id, bool(one.task_completed), self._titles(one.document), missed=missed)
+                    for one in found
                 ]
         return self._logged
 
@@ -252,11 +256,20 @@ class Reflection:
     def _simulated(self) -> list[Seen]:
         with self._run.database.read() as connection:
             found = simulations.of_stage(connection, self._row.id, "screen")
-        return [
-            Seen(one.id, bool(one.task_completed), tuple(orjson.loads(one.issues or "[]")), one.arm)
-            for one in found
-            if one.task_completed is not None
-        ]
+        return [self._seen_of(one) for one in found if one.task_completed is not None]
+
+    def _seen_of(self, row: AnyRow) -> Seen:
+        """Return a simulated conversation as it may be shown."""
+        goal = self._run.goal
+        reached = goal.score(row)
+        return Seen(
+            row.id,
+            bool(row.task_completed),
+            tuple(orjson.loads(row.issues or "[]")),
+            row.arm,
+            goal.unmet(row, self._run.targets),
+            goal.of_completion if reached is None else 1.0 - reached,
+        )
 
     def _logged_words(self) -> LoggedWords:
         if self._words is None:

@@ -93,6 +93,11 @@ def edits_messages(request: EditsRequest) -> tuple[list[dict[str, str]], str]:
     records += [_conversation(one) for one in request.conversations]
     failed = sum(not one.completed for one in request.conversations)
     ask = f"Write edits against what goes wrong in the {failed} failed conversations."
+    if missed := sum(bool(one.unmet) for one in request.conversations):
+        ask += (
+            f" Its owner wants more than that tasks are completed: in {missed} conversations a target was missed, and they say "
+            "which (missed). That goes wrong too: write edits against it in the same way."
+        )
     if request.problems:
         ask += " Earlier edits were rejected for the reasons in the data. Avoid them this time."
     return data_messages(
@@ -113,6 +118,8 @@ def _conversation(shown: ShownConversation) -> dict[str, Any]:
     }
     if shown.issues:
         record["issues"] = [storable_line(title, EDIT_CHARS) for title in shown.issues]
+    if shown.unmet:
+        record["missed"] = [storable_line(target, EDIT_CHARS) for target in shown.unmet]
     record["turns"] = [{"role": role, "content": storable_text(text)} for role, text in shown.turns]
     if shown.cut:
         record["leftOut"] = f"{shown.cut} characters"
