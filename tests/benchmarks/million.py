@@ -21,6 +21,7 @@ import time
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 
@@ -28,6 +29,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.postgres_cluster import cluster, new_postgres_database
 from support.service_process import ServiceProcess, clean_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 A_MARK = 50_000
 WORDS = [
@@ -92,6 +96,61 @@ def median_ms(client: httpx.Client, path: str) -> float:
     return statistics.median(times)
 
 
+class Watch:
+    """Prints what the import of a part took: its pace, and what both processes did for each of its rows.
+
+    Parameters
+    ----------
+    service, importing
+        Process ids of the service and of the import.
+
+    Attributes
+    ----------
+    rows, marked_at
+        How many rows there were at the end of the last part, and when that was.
+    importer_seconds, importer_mb
+        Processor time and peak memory of the import.
+    """
+
+    def __init__(self, service: int, importing: int) -> None:
+        self._pids = {"service": service, "import": importing}
+        self._moved = {name: {"read": 0, "written": 0} for name in self._pids}
+        self.rows, self._judged, self._worked = 0, 0, 0.0
+        self.began = self.marked_at = time.perf_counter()
+        self.importer_seconds, self.importer_mb = 0.0, 0.0
+
+    def look(self) -> None:
+        """Note the memory and processor time of the import, which takes them with it when it ends."""
+        pid = self._pids["import"]
+        with suppress(StopIteration):  # it has just ended
+            self.importer_mb = max(self.importer_mb, peak_mb(pid))
+        self.importer_seconds = max(self.importer_seconds, processor_seconds(pid))
+
+    def is_due(self, total: int, rows: int) -> bool:
+        """Whether so many rows more are there that a part has ended."""
+        return total >= self.rows + min(A_MARK, rows // 4) or total == rows > self.rows
+
+    def mark(self, total: int, judged: int) -> None:
+        """Print the part that ends with so many rows, of which so many are judged."""
+        now, rows = time.perf_counter(), total - self.rows
+        worked = self.importer_seconds + processor_seconds(self._pids["service"])
+        print(
+            f"{total:>9,}: {rows / (now - self.marked_at):.0f} rows/s, {judged - self._judged:,} judged meanwhile, "
+            f"processor {1e6 * (worked - self._worked) / rows:.0f} µs a row, load {os.getloadavg()[0]:.1f}; "
+            f"KB read and written a row: {', '.join(self._moves(rows))}; "
+            f"service {peak_mb(self._pids['service']):.0f} MB, import {self.importer_mb:.0f} MB",
+            flush=True,
+        )
+        self.rows, self._judged, self._worked, self.marked_at = total, judged, worked, now
+
+    def _moves(self, rows: int) -> Iterator[str]:
+        for name, pid in self._pids.items():
+            with suppress(OSError):  # it has just ended
+                before, self._moved[name] = self._moved[name], moved_bytes(pid)
+                read, written = ((self._moved[name][way] - before[way]) / rows / 1000 for way in before)
+                yield f"{name} {read:.0f} and {written:.0f}"
+
+
 def measure(rows: int, database: str, *, judge: bool) -> None:
     with ExitStack() as ends:
         folder = Path(ends.enter_context(tempfile.TemporaryDirectory()))
@@ -103,80 +162,62 @@ def measure(rows: int, database: str, *, judge: bool) -> None:
         options = () if judge or url is None else ("--no-worker",)
         service = ServiceProcess(folder / "data", database=url, options=options).start()
         ends.callback(lambda: service.process and service.kill())
-        environment = clean_environment(
-            {
-                "PROMPTLIFT_API_KEY": service.key,
-                "PROMPTLIFT_DATA": str(folder / "user"),
-                "PYTHONUNBUFFERED": "1",
-            }
-        )
-        headers = {"Authorization": f"Bearer {service.key}"}
-        command = [sys.executable, "-m", "promptlift", "import", str(file), "--prompt", "million"]
-        command += ["--no-wait", "--base-url", service.base_url]
-        assert service.process is not None
         size = file.stat().st_size / rows
         print(
             f"{database}, {rows:,} conversations of {size:.0f} bytes, judged meanwhile: {not options}",
             flush=True,
         )
-        importer_mb = 0.0
-        with (
-            subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
-            ) as importing,
-            httpx.Client(base_url=service.base_url, headers=headers, timeout=120) as client,
-        ):
-            mark, began, marked_at = 0, time.perf_counter(), time.perf_counter()
-            importer_seconds, worked_at, judged = 0.0, 0.0, 0
-            moved = {name: {"read": 0, "written": 0} for name in ("service", "import")}
-            while importing.poll() is None:
-                with suppress(StopIteration):  # it has just ended
-                    importer_mb = max(importer_mb, peak_mb(importing.pid))
-                importer_seconds = max(importer_seconds, processor_seconds(importing.pid))
-                total, now = count(client), time.perf_counter()
-                if total >= mark + min(A_MARK, rows // 4) or total == rows > mark:
-                    rate = (total - mark) / (now - marked_at)
-                    service_mb = peak_mb(service.process.pid)
-                    worked = importer_seconds + processor_seconds(service.process.pid)
-                    per_row = 1e6 * (worked - worked_at) / (total - mark)
-                    judged_before, judged = judged, count(client, "&hasInsights=true")
-                    moves = []
-                    for name, pid in (("service", service.process.pid), ("import", importing.pid)):
-                        with suppress(OSError):  # it has just ended
-                            before, moved[name] = moved[name], moved_bytes(pid)
-                            kilobytes = {
-                                way: (moved[name][way] - before[way]) / (total - mark) / 1000
-                                for way in before
-                            }
-                            moves.append(f"{name} {kilobytes['read']:.0f} and {kilobytes['written']:.0f}")
-                    print(
-                        f"{total:>9,}: {rate:.0f} rows/s, {judged - judged_before:,} judged meanwhile, processor {per_row:.0f} µs a row, load {os.getloadavg()[0]:.1f}; "
-                        f"KB read and written a row: {', '.join(moves)}; "
-                        f"service {service_mb:.0f} MB, import {importer_mb:.0f} MB",
-                        flush=True,
-                    )
-                    mark, marked_at, worked_at = total, now, worked
-                time.sleep(0.5)
-        assert importing.returncode == 0
-        print(f"all: {rows / (marked_at - began):.0f} rows/s")
-        service_seconds = processor_seconds(service.process.pid)
-        print(f"processor time: service {service_seconds:.0f} s, import {importer_seconds:.0f} s")
-        assert service.process is not None
-        print(f"peak memory: service {peak_mb(service.process.pid):.0f} MB, import {importer_mb:.0f} MB")
+        headers = {"Authorization": f"Bearer {service.key}"}
         with httpx.Client(base_url=service.base_url, headers=headers, timeout=120) as client:
-            prompt = client.get("/prompts").json()["data"][0]["id"]
-            page = client.get("/conversations", params={"updatedSince": "1970-01-01T00:00:00Z"}).json()
-            total = page["pagination"]["total"]
-            assert total == rows, total
-            for name, path in {
-                "first page": "/conversations?limit=100",
-                "middle page": f"/conversations?limit=100&offset={rows // 2}",
-                "last page": f"/conversations?limit=100&offset={rows - 100}",
-                "last page of the prompt with a filter": f"/conversations?promptId={prompt}&status=completed&limit=100&offset={rows - 100}",
-                "what is new": f"/conversations?limit=100&updatedSince={page['asOf']}",
-                "aggregates of the prompt": f"/prompts/{prompt}/insights?days=all",
-            }.items():
-                print(f"{name}: {median_ms(client, path):.1f} ms")
+            import_file(file, rows, service, client, folder)
+            print_reads(rows, client)
+
+
+def import_file(file: Path, rows: int, service: ServiceProcess, client: httpx.Client, folder: Path) -> None:
+    """Import the file with the command, and print each part and the whole."""
+    environment = clean_environment(
+        {
+            "PROMPTLIFT_API_KEY": service.key,
+            "PROMPTLIFT_DATA": str(folder / "user"),
+            "PYTHONUNBUFFERED": "1",
+        }
+    )
+    command = [sys.executable, "-m", "promptlift", "import", str(file), "--prompt", "million"]
+    command += ["--no-wait", "--base-url", service.base_url]
+    assert service.process is not None
+    pid = service.process.pid
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+    ) as importing:
+        watch = Watch(pid, importing.pid)
+        while importing.poll() is None:
+            watch.look()
+            total = count(client)
+            if watch.is_due(total, rows):
+                watch.mark(total, count(client, "&hasInsights=true"))
+            time.sleep(0.5)
+    assert importing.returncode == 0
+    # The import may end before its last part was seen.
+    print(f"all: {watch.rows / (watch.marked_at - watch.began):.0f} rows/s, of {watch.rows:,}")
+    print(f"processor time: service {processor_seconds(pid):.0f} s, import {watch.importer_seconds:.0f} s")
+    print(f"peak memory: service {peak_mb(pid):.0f} MB, import {watch.importer_mb:.0f} MB")
+
+
+def print_reads(rows: int, client: httpx.Client) -> None:
+    """Print the median times of pages and of the aggregates."""
+    prompt = client.get("/prompts").json()["data"][0]["id"]
+    page = client.get("/conversations", params={"updatedSince": "1970-01-01T00:00:00Z"}).json()
+    total = page["pagination"]["total"]
+    assert total == rows, total
+    for name, path in {
+        "first page": "/conversations?limit=100",
+        "middle page": f"/conversations?limit=100&offset={rows // 2}",
+        "last page": f"/conversations?limit=100&offset={rows - 100}",
+        "last page of the prompt with a filter": f"/conversations?promptId={prompt}&status=completed&limit=100&offset={rows - 100}",
+        "what is new": f"/conversations?limit=100&updatedSince={page['asOf']}",
+        "aggregates of the prompt": f"/prompts/{prompt}/insights?days=all",
+    }.items():
+        print(f"{name}: {median_ms(client, path):.1f} ms")
 
 
 if __name__ == "__main__":
