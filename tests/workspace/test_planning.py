@@ -142,6 +142,11 @@ def test_a_gain_below_what_the_budget_finds_is_said():
     )
     assert "below what this budget can find" not in enough
     assert CIRCULAR not in enough
+    nothing = sentence_of(
+        spending, mode="exploratory", findable=None, gain=(21.0, 10.0, 32.0), enough=False, judged=200
+    )
+    assert "Whatever the gain, this is too little to find it" in nothing
+    assert nothing.endswith("would give 21.0 points (10.0 to 32.0) at most.")
 
 
 @pytest.mark.parametrize(

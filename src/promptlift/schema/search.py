@@ -127,7 +127,7 @@ class Headroom(ApiModel):
     points_findable: float | None = None
     """The smallest gain that the confirmation finds with 80 % probability; ``None`` where it finds none."""
     enough: bool | None = None
-    """Whether the gain may be that large: ``False`` where it is less with a probability of 90 %; ``None`` where too little is known."""
+    """Whether the gain may be that large: ``False`` where its one-sided upper bound of 90 % is less; ``None`` where too little is known."""
     text: str | None = None
     """The same in words, with a warning where the built-in analyser judged some of them."""
     issues: list[HeadroomIssue] = Field(default_factory=list)

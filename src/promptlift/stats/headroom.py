@@ -58,7 +58,7 @@ def points_to_gain(
 def is_worth_a_test(
     completed: int, n: int, completed_without: int, n_without: int, *, findable: float | None
 ) -> bool | None:
-    """Say whether the gain of `points_to_gain` may be as large as a test can find.
+    """Return whether the gain of `points_to_gain` may be as large as a test can find.
 
     It may not where its one-sided upper bound of 90 % is below.
 

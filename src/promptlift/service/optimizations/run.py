@@ -18,6 +18,7 @@ from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.cells import RunCells
 from promptlift.service.optimizations.experiment import experiment_of
+from promptlift.service.optimizations.generations.budget import wants_search
 from promptlift.service.optimizations.generations.run import Searching
 from promptlift.service.optimizations.gepa.run import GepaSearching
 from promptlift.service.optimizations.goal import Goal
@@ -161,7 +162,7 @@ class OptimizationRun(Run):
         weights = dict(candidates)
         order = weighted_order(candidates, random.Random(f"{row.seed} pool"))
         pool = [(one, weights[one]) for one in order]
-        if self._is_gepa or (failures and self._may_search()):
+        if wants_search(self._settings, variants=row.variant_count, failed=bool(failures)):
             searching = self._searcher(prior_sd_points=_prior_sd(history), said=said)
             reason = searching.begin(pool, self._notes)
             if reason is None:
@@ -213,9 +214,6 @@ class OptimizationRun(Run):
             pool_text = orjson.dumps(pool).decode()
             optimizations.change(connection, row.id, {**columns, "pool": pool_text})
             return optimizations.variants(connection, row.id)
-
-    def _may_search(self) -> bool:
-        return self.optimization.variant_count > 1 and bool(self._settings.get("search", "off") == "on")
 
     @property
     def _is_gepa(self) -> bool:

@@ -110,10 +110,11 @@ def sentence_of(
         else f"A gain of {_points(findable)} or more is found with 80 %"
     )
     circular = f" {CIRCULAR}" if by_word_lists and gain is not None else ""
-    return f"{cost}. {finds}. {_headroom(gain, judged, enough=enough)}{circular}"
+    too_little = findable is not None and enough is False
+    return f"{cost}. {finds}. {_headroom(gain, judged, too_little=too_little)}{circular}"
 
 
-def _headroom(gain: tuple[float, float, float] | None, judged: int, *, enough: bool | None) -> str:
+def _headroom(gain: tuple[float, float, float] | None, judged: int, *, too_little: bool) -> str:
     if gain is None:
         return "No logged conversations were judged, so what could be gained is not known."
     points, low, high = gain
@@ -121,7 +122,7 @@ def _headroom(gain: tuple[float, float, float] | None, judged: int, *, enough: b
     most = f"mending everything that goes wrong would give {points:.1f} points ({low:.1f} to {high:.1f}) at most".replace(
         "-", "−"
     )
-    if enough is False:
+    if too_little:
         return (
             f"{of}, {most}: most likely below what this budget can find, so a run will hardly name a winner."
         )

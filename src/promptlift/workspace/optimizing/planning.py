@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from promptlift.stats.spending import PlannedSpending
     from promptlift.workspace.conversations import Time
 
-_SEARCHES_FROM = 2
-
 
 class Planning(ConversationTables):
     """Plans of optimizations."""
@@ -75,8 +73,7 @@ class Planning(ConversationTables):
         chosen = _chosen_search(settings, search)
         conversations = self.conversations(prompt_id, insights=True, since=since, until=until)
         failed = bool(conversations["task_completed"].eq(False).any())
-        wanted = chosen == "on" and count >= _SEARCHES_FROM and failed
-        spending = _spending(settings, mode, count, search=wanted)
+        spending = _spending(settings, mode, count, search=chosen == "on" and failed)
         table = _headroom(conversations, spending, mode, confidence)
         whole = cast("dict[str, Any]", table.iloc[0].to_dict())
         gain = _known_gain(whole) if whole["total"] else None

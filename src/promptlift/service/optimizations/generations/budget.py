@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -11,9 +11,28 @@ from promptlift.service.deployments.plan import tests_before_deploying
 from promptlift.stats.spending import SearchBudget
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from promptlift.service.store.tables import AnyRow
 
-__all__ = ["budget_of", "personas_of", "verification_of"]
+__all__ = ["budget_of", "personas_of", "verification_of", "wants_search"]
+
+
+def wants_search(settings: Mapping[str, Any], *, variants: int, failed: bool) -> bool:
+    """Return whether an optimization is to search; its budget may still be too small for that.
+
+    Parameters
+    ----------
+    settings
+        Of the run.
+    variants
+        Candidates of the first generation.
+    failed
+        Whether a logged conversation failed. GEPA needs none.
+    """
+    if settings.get("engine") == "gepa":
+        return True
+    return failed and variants > 1 and settings.get("search", "off") == "on"
 
 
 def budget_of(row: AnyRow) -> SearchBudget:

@@ -8,7 +8,7 @@ import orjson
 
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import LEXICON
-from promptlift.service.optimizations.generations.budget import budget_of, verification_of
+from promptlift.service.optimizations.generations.budget import budget_of, verification_of, wants_search
 from promptlift.service.search.evidence import record_of, with_and_without, worth
 from promptlift.service.search.headroom import Judged, headroom
 from promptlift.service.search.pool import Search
@@ -64,8 +64,9 @@ def headroom_of(
         personas=settings["personaCount"] if personas is None else len(orjson.loads(personas)),
         scenarios=settings["scenariosPerSimulation"],
         iterations=settings["maxIterations"],
-        search=settings.get("engine") == "gepa"
-        or (settings.get("search") == "on" and any(not one.completed for one in judged)),
+        search=wants_search(
+            settings, variants=row["variant_count"], failed=not all(one.completed for one in judged)
+        ),
     )
     found = headroom(
         judged, pairs=spending.pairs, mode=row["mode"], confidence_mode=settings["confidenceMode"]
