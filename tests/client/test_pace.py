@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -69,16 +70,98 @@ def bucket(limit):
 
 @pytest.mark.parametrize("kind", [fixed_window, moving_window, bucket])
 @pytest.mark.parametrize("limit", [60, 300])
-def test_a_known_rate_never_earns_a_429(kind, limit):
+def test_a_known_rate_earns_no_429_but_that_of_the_probe(kind, limit):
     seconds, refused = run(Pace(limit), 4 * limit, kind(limit))
-    assert refused == 0
+    assert refused == (0 if kind is bucket else 1)
     assert seconds <= 3 * 60 * 1.02
 
 
+@pytest.mark.parametrize("retry_after", [True, False])
 @pytest.mark.parametrize("aligned", [0.0, 17.0, 43.5])
-def test_windows_that_began_before_are_kept_too(aligned):
-    _, refused = run(Pace(60), 300, fixed_window(60, aligned=aligned))
-    assert refused == 0
+def test_windows_that_began_before_are_kept_too(aligned, retry_after):
+    _, refused = run(Pace(60), 300, fixed_window(60, aligned=aligned, retry_after=retry_after))
+    assert refused == 1
+
+
+@pytest.mark.parametrize("retry_after", [True, False])
+def test_a_minute_that_ends_during_the_burst_is_not_taken_for_a_bucket_for_long(retry_after):
+    # The second minute, with 180 of its 300 used, lets the probe through.
+    pace = Pace(300)
+    _, refused = run(pace, 2000, fixed_window(300, aligned=59.88, retry_after=retry_after))
+    assert refused == 1
+    assert pace.per_minute == 300
+    assert pace._even_from is None
+
+
+def test_a_bucket_that_others_use_too_is_used_with_less():
+    pace, fills, counted = Pace(300), bucket(300), itertools.count()
+
+    def serve(now):
+        if now > 20 and next(counted) % 5 == 0:
+            fills(now)  # somebody else
+        return fills(now) or 0.2
+
+    _, refused = run(pace, 1500, serve)
+    assert pace._even_from is not None
+    assert 200 < pace.per_minute < 300
+    assert refused < 30
+
+
+@pytest.mark.parametrize("told", [{"limit": 300}, {"remaining": 5, "reset": 60.0}])
+def test_who_is_told_what_is_left_need_not_probe(told):
+    serve = fixed_window(300)
+    pace = Pace(300)
+    pace.ask(0.0)
+    pace.answered(0.0, **told)
+    assert run(pace, 700, serve)[1] == 0
+
+
+def test_what_was_sent_slowly_is_not_followed_by_a_probe():
+    pace, now = Pace(300), 0.0
+    for _ in range(300):
+        assert pace.ask(now) == 0
+        pace.answered(now)
+        now += 0.15
+    assert pace.ask(now) == pytest.approx(WINDOW_SECONDS - now)
+
+
+@pytest.mark.parametrize("delay", [0.0, 3.0])
+def test_what_flows_into_a_full_bucket_is_not_counted_on(delay):
+    # Pages, read one after the other, leave the bucket full; the last of them is on its way for a while. Then comes the burst.
+    pace, fills, now = Pace(300), bucket(300), 0.0
+    for number in range(20):
+        assert pace.ask(now) == 0
+        now += 0.25 if number < 19 else 0.25 + delay
+        assert fills(now)
+        pace.answered(now)
+    for _ in range(280):
+        assert pace.ask(now) == 0
+        now += 0.002
+        assert fills(now)
+        pace.answered(now)
+    began = now
+    for _ in range(100):
+        while (wait := pace.ask(now)) > 0:
+            now += wait
+        assert fills(now)
+        pace.answered(now)
+    assert now - began <= 100 * 0.2 * 1.05
+
+
+def test_the_probe_goes_alone():
+    pace = Pace(60)
+    for _ in range(60):
+        assert pace.ask(0.0) == 0
+    for _ in range(59):
+        pace.answered(1.0)
+    assert 0 < pace.ask(5.0) <= 2
+    pace.answered(5.0)
+    assert pace.ask(5.0) == 0
+    assert pace.ask(5.0) > 0
+    pace.answered(5.2)
+    # What flowed in since the first was answered is used at once.
+    assert [pace.ask(5.2) for _ in range(2)] == [0, 0]
+    assert pace.ask(5.2) > 0
 
 
 def test_404_requests_at_300_a_minute_with_bare_429s_take_hardly_longer_than_they_must():
@@ -191,16 +274,39 @@ def test_an_untold_rate_is_found_out_and_used_up(kind, tells, seconds, senders, 
     assert took <= 1.05 * least(limiter, requests, seconds / senders) + 4
 
 
-@pytest.mark.parametrize("senders", [1, 16])
+@pytest.mark.parametrize("senders", [1, 4, 16])
+@pytest.mark.parametrize("seconds", [0.005, 0.03])
 @pytest.mark.parametrize("tells", [True, False], ids=["Retry-After", "bare"])
 @pytest.mark.parametrize("kind", LIMITERS)
-@pytest.mark.parametrize("requests", [600, 1000, 2400])
-def test_a_told_rate_is_kept_without_a_refusal_and_used_up(kind, tells, senders, requests):
+@pytest.mark.parametrize("requests", [320, 450, 600, 700, 1000, 2400])
+def test_how_a_told_rate_is_counted_is_found_out_and_used_up(kind, tells, seconds, senders, requests):
     limiter = LIMITERS[kind](tells=tells)
-    took = send(Pace(300), limiter, requests, senders=senders, seconds=0.03)
-    assert limiter.refused == 0
-    # Nobody who may not be refused can know that it is a bucket.
-    assert took <= 1.05 * least(FixedMinutes(), requests, 0.03 / senders) + 1
+    took = send(Pace(300), limiter, requests, senders=senders, seconds=seconds)
+    assert limiter.refused == (0 if kind == "token bucket" else 1)
+    assert took <= 1.05 * least(limiter, requests, seconds / senders) + 0.3
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("tells", [True, False], ids=["Retry-After", "bare"])
+def test_the_probe_costs_no_time_whenever_the_minute_began(seed, tells):
+    chance = random.Random(seed)
+    limiter = FixedMinutes(tells=tells, left=chance.uniform(0.1, 60))
+    requests, senders = chance.choice([301, 404, 900, 1500]), chance.choice([1, 4, 16])
+    took = send(Pace(300), limiter, requests, senders=senders)
+    assert limiter.refused <= 3
+    assert took <= WINDOW_SECONDS * ((requests - 1) // 300) + ((requests - 1) % 300 + 1) * 0.03 / senders + 1
+
+
+@pytest.mark.parametrize("told", [None, 300])
+@pytest.mark.parametrize("slow", [1, 7, 20, 60])
+@pytest.mark.parametrize("fast", [300, 430, 600])
+def test_what_a_slow_start_leaves_in_a_bucket_is_known(told, slow, fast):
+    # Pages, read one after the other, and then the burst; no refusal says more than that it is one.
+    pace, fills = Pace(told), bucket(300)
+    start, _ = run(pace, slow, fills, step=0.25)
+    took, refused = run(pace, fast, fills, start=start, step=0.002)
+    assert took <= 1.05 * max(0, fast - 300) / 5 + 2
+    assert refused <= (0 if told else 3)
 
 
 @pytest.mark.parametrize("left", [3.0, 17.0, 43.5])

@@ -7,12 +7,18 @@ the service counts with, and uses a whole minute's budget at once where it is fr
 A refusal says more. A service that counts by the minute refuses until the minute ends. One with a bucket that fills all the
 time refuses for a moment only, and has let through what flowed in meanwhile; from then on requests go at even distances,
 because waiting for the minute would waste what flows in.
+
+Where the account tells the rate and no header says what is left, one request is let go when the first minute's budget is used
+up: only its answer tells a bucket from a minute. It costs one refusal where the service counts by the minute.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 WINDOW_SECONDS: Final = 60.5
 # A rate is learned from refusals only after this many successes; otherwise someone else is using the key.
@@ -61,6 +67,9 @@ class Pace:
     _trying = False
     # What was accepted before the first refusal.
     _whole_minute = 0
+    # Whether one request may still find out how the service counts, and whether one did.
+    _may_probe = True
+    _probed = False
 
     def __init__(self, per_minute: int | None = None) -> None:
         self.per_minute = per_minute
@@ -100,12 +109,22 @@ class Pace:
             if not self._even_proven and self._in_flight:
                 return self._interval  # one request tries whether it is as it seems
             return self._even_from - now
-        sent = self._sent
-        if self.per_minute is not None and len(sent) >= self.per_minute:
-            return sent[len(sent) - self.per_minute] + WINDOW_SECONDS - now
+        if self.per_minute is not None and len(self._sent) >= self.per_minute:
+            return self._wait_for_a_minute(self.per_minute, now)
         if not self.known and self._in_flight >= _FEW_IN_FLIGHT and self._near_a_likely_rate(now):
             return _SHORTEST_WAIT
         return 0.0
+
+    def _wait_for_a_minute(self, rate: int, now: float) -> float:
+        """Return the seconds until a request leaves the minute that is used up, unless one shall find out whether there is one."""
+        first = self._sent[len(self._sent) - rate]
+        if not self._may_probe or now - first > _BURST_SECONDS:
+            return first + WINDOW_SECONDS - now
+        if self._in_flight:
+            return self._interval
+        self._may_probe, self._probed = False, True
+        self._go_evenly(now - _left_in_a_bucket(rate, self._accepted, now) * self._interval)
+        return self._wait(now)
 
     @property
     def _interval(self) -> float:
@@ -167,6 +186,8 @@ class Pace:
             self._accepted.append(now)
         if self._trying:
             self._trying, self._even_proven = False, True
+        if limit is not None or remaining is not None:
+            self._may_probe = False
         if limit is not None and limit > 0:
             self.per_minute = limit
             self.known = True
@@ -185,6 +206,7 @@ class Pace:
         Without ``Retry-After`` the window is taken to have begun with the oldest request that still counts.
         """
         self._in_flight = max(0, self._in_flight - 1)
+        self._may_probe = False
         if now < self._hold_until:  # one of several that were under way together
             if retry_after is not None:
                 self._hold(now + retry_after + 0.05)
@@ -192,7 +214,7 @@ class Pace:
         if not self.known and len(self._accepted) >= _LEARN_FROM:
             self._learn(now, retry_after)
         elif self._even_from is not None:
-            self._correct()
+            self._correct(retry_after)
         elif self.per_minute is not None and self._soon(retry_after, self.per_minute):
             self._go_evenly(now)
         if retry_after is not None:
@@ -213,19 +235,22 @@ class Pace:
         """Learn the rate, and how the service counts, from what was accepted before a refusal."""
         count, elapsed = len(self._accepted), now - (self._sent[0] if self._sent else now)
         self.known, self.per_minute, self._whole_minute = True, count, count
-        # What a bucket that held as much as flows in within a minute had let through by now.
+        # The least that flows within a minute into a bucket that let so much through.
         flowing = count / (1 + elapsed / 60)
-        likely = round(flowing / _ROUND) * _ROUND
         # Some that were accepted may not have been answered yet; with many in flight nobody knows how many.
         unanswered = self._in_flight if self._in_flight < _FEW_IN_FLIGHT else 0
-        missing = likely * (1 + elapsed / 60) - count
-        fits = likely > 0 and -1.5 <= missing <= 1.5 + unanswered
-        unclear = retry_after is None and count - flowing < 1
+        left = {
+            rate: _left_in_a_bucket(rate, self._accepted, now)
+            for rate in range(max(1, int(flowing / _ROUND)) * _ROUND, count + _ROUND, _ROUND)
+        }
+        fitting = [rate for rate in left if -1.5 <= left[rate] <= 1.5 + unanswered]
+        likely = min(fitting, key=lambda rate: (rate not in _LIKELY_RATES, abs(left[rate])), default=0)
+        unclear = count + left.get(likely, 0) - likely < 1  # hardly anything has flowed in
         seems_even = self._soon(retry_after, flowing) or (
-            retry_after is None and fits and (unclear or count % _ROUND)
+            retry_after is None and likely and (unclear or count % _ROUND)
         )
         if seems_even and elapsed <= _BURST_SECONDS:
-            self.per_minute = likely if fits else max(1, int(flowing))
+            self.per_minute = likely or max(1, int(flowing))
             self._go_evenly(now)
 
     @staticmethod
@@ -233,16 +258,29 @@ class Pace:
         """Whether a request is welcome again before a minute can have ended."""
         return retry_after is not None and retry_after <= 1 + 2 * 60 / rate
 
-    def _go_evenly(self, now: float) -> None:
-        self._even_from, self._even_proven, self._trying = now + 1.5 * self._interval, False, False
+    def _go_evenly(self, since: float) -> None:
+        """Let requests go at even distances from a time on; what has flowed in since then goes at once."""
+        self._even_from, self._even_proven, self._trying = since + 1.5 * self._interval, False, False
 
-    def _correct(self) -> None:
+    def _correct(self, retry_after: float | None) -> None:
         """Correct what was learned: it is a minute after all, or the rate is lower, or shared with others."""
-        if self._even_proven:
-            self.per_minute = max(1, int((self.per_minute or 1) * _LOWER))
+        rate = self.per_minute or 1
+        # A minute that ended between the burst and the probe lets the probe through as well.
+        if self._even_proven and (not self._probed or self._soon(retry_after, rate)):
+            self.per_minute = max(1, int(rate * _LOWER))
         else:
             self._even_from, self._trying = None, False
             self.per_minute = self._whole_minute or self.per_minute
 
     def _hold(self, until: float) -> None:
         self._hold_until = max(self._hold_until, until)
+
+
+def _left_in_a_bucket(rate: int, times: Sequence[float], now: float) -> float:
+    """Return what is left in a bucket that holds a minute's requests after requests at these times."""
+    size = level = float(rate)
+    before = times[0] if times else now
+    for at in times:
+        level = min(size, level + (at - before) * rate / 60) - 1
+        before = at
+    return min(size, level + (now - before) * rate / 60)
