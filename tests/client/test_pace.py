@@ -274,6 +274,20 @@ def test_an_untold_rate_is_found_out_and_used_up(kind, tells, seconds, senders, 
     assert took <= 1.05 * least(limiter, requests, seconds / senders) + 4
 
 
+@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("tells", [True, False], ids=["Retry-After", "bare"])
+@pytest.mark.parametrize("kind", LIMITERS)
+@pytest.mark.parametrize("limit", [60, 300])
+def test_an_untold_rate_of_a_plan_is_found_out_at_any_speed(kind, tells, limit, seed):
+    chance = random.Random(seed)
+    limiter = LIMITERS[kind](limit, tells)
+    senders, seconds = chance.choice([1, 2, 4, 8, 16]), chance.uniform(0.003, 0.2)
+    requests = int(limit * chance.uniform(1.05, 4))
+    took = send(Pace(), limiter, requests, senders=senders, seconds=seconds)
+    assert limiter.refused <= 3
+    assert took <= 1.05 * least(limiter, requests, seconds / senders) + 4
+
+
 @pytest.mark.parametrize("senders", [1, 4, 16])
 @pytest.mark.parametrize("seconds", [0.005, 0.03])
 @pytest.mark.parametrize("tells", [True, False], ids=["Retry-After", "bare"])
@@ -359,6 +373,6 @@ def test_where_nothing_is_limited_nothing_is_held_up():
         def allows(self, _now):
             return True, None
 
-    for seconds in (0.005, 0.03, 0.3, 2.0):
+    for seconds in (0.005, 0.03, 0.3, 1.0, 2.0):
         took = send(Pace(), Free(), 4000, seconds=seconds)
         assert took <= 4000 * seconds / 16 * 1.02 + 6

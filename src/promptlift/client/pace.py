@@ -30,10 +30,12 @@ _SHORTEST_WAIT: Final = 0.001
 # be used up, so that not all are refused together.
 _LIKELY_RATES: Final = (60, 300)
 _LIKELY_NEAR: Final = 16
-_LIKELY_OVER: Final = 8
+_LIKELY_OVER: Final = 5
 _FEW_IN_FLIGHT: Final = 3
-_CAREFUL_SECONDS: Final = 6.0
-# From a slower burst nothing can be told of what flows in meanwhile.
+_CAREFUL_SECONDS: Final = 4.0
+# Answers from which a rate is learned, at most; a bucket of 300 that is hardly asked too much takes this long to be empty.
+_REMEMBERED: Final = 5000
+# A slower burst may end with the minute, and by chance fit a rate that no plan has.
 _BURST_SECONDS: Final = 30.0
 # Rates are round numbers.
 _ROUND: Final = 10
@@ -77,9 +79,11 @@ class Pace:
         self.asked = False
         self._sent: deque[float] = deque()
         self._accepted: deque[float] = deque()
+        self._before_learning: deque[float] = deque(maxlen=_REMEMBERED)
         # The plan rates that were exceeded without a refusal.
         self._passed = 0
-        self._careful_since: float | None = None
+        # When requests began to go carefully: near the end of a minute, or of a bucket, of a rate.
+        self._careful_since: dict[tuple[int, int], float] = {}
         self._hold_until = float("-inf")
         self._in_flight = 0
         self._refusals = 0
@@ -132,16 +136,19 @@ class Pace:
         return 60.0 / (self.per_minute or 1) * _EVEN_SLACK
 
     def _near_a_likely_rate(self, now: float) -> bool:
+        """Return whether a minute or a bucket of a plan's rate may be used up by now, unless that has lasted for too long."""
         sent, began = len(self._sent), self._sent[0] if self._sent else now
         for rate in _LIKELY_RATES:
-            if rate <= self._passed or sent < rate - _LIKELY_NEAR:
+            used_up_at = (rate, rate * (1 + (now - began) / 60))
+            if rate <= self._passed:
                 continue
-            self._careful_since = self._careful_since or now
-            flowed_in = rate * (now - began) / 60
-            if sent <= rate + flowed_in + _LIKELY_OVER and now - self._careful_since < _CAREFUL_SECONDS:
-                return True
-            self._passed = rate
-        self._careful_since = None
+            if sent > used_up_at[1] + _LIKELY_OVER:
+                self._passed = rate
+                continue
+            for kind, used_up in enumerate(used_up_at):
+                if used_up - _LIKELY_NEAR <= sent <= used_up + _LIKELY_OVER:
+                    since = self._careful_since.setdefault((rate, kind), now)
+                    return now - since < _CAREFUL_SECONDS
         return False
 
     def minutes(self, requests: int, now: float) -> float:
@@ -184,6 +191,8 @@ class Pace:
         self._refusals = 0
         if counted:
             self._accepted.append(now)
+            if not self.known:
+                self._before_learning.append(now)
         if self._trying:
             self._trying, self._even_proven = False, True
         if limit is not None or remaining is not None:
@@ -235,23 +244,23 @@ class Pace:
         """Learn the rate, and how the service counts, from what was accepted before a refusal."""
         count, elapsed = len(self._accepted), now - (self._sent[0] if self._sent else now)
         self.known, self.per_minute, self._whole_minute = True, count, count
-        # The least that flows within a minute into a bucket that let so much through.
-        flowing = count / (1 + elapsed / 60)
         # Some that were accepted may not have been answered yet; with many in flight nobody knows how many.
         unanswered = self._in_flight if self._in_flight < _FEW_IN_FLIGHT else 0
-        left = {
-            rate: _left_in_a_bucket(rate, self._accepted, now)
-            for rate in range(max(1, int(flowing / _ROUND)) * _ROUND, count + _ROUND, _ROUND)
-        }
-        fitting = [rate for rate in left if -1.5 <= left[rate] <= 1.5 + unanswered]
-        likely = min(fitting, key=lambda rate: (rate not in _LIKELY_RATES, abs(left[rate])), default=0)
-        unclear = count + left.get(likely, 0) - likely < 1  # hardly anything has flowed in
-        seems_even = self._soon(retry_after, flowing) or (
-            retry_after is None and likely and (unclear or count % _ROUND)
-        )
-        if seems_even and elapsed <= _BURST_SECONDS:
+        likely, flowed_in = _bucket_that_is_empty(self._before_learning, now, unanswered)
+        # The least that flows within a minute into a bucket that let so much through.
+        flowing = count / (1 + elapsed / 60)
+        is_burst = elapsed <= _BURST_SECONDS
+        is_no_minute = likely in _LIKELY_RATES or (likely > 0 and count % _ROUND > 0)
+        if retry_after is not None:
+            seems_even = self._soon(retry_after, flowing) and (is_burst or likely in _LIKELY_RATES)
+        elif is_burst:
+            seems_even = is_no_minute or (likely > 0 and flowed_in < 1)
+        else:
+            seems_even = likely in _LIKELY_RATES
+        if seems_even:
             self.per_minute = likely or max(1, int(flowing))
             self._go_evenly(now)
+        self._before_learning.clear()
 
     @staticmethod
     def _soon(retry_after: float | None, rate: float) -> bool:
@@ -284,3 +293,16 @@ def _left_in_a_bucket(rate: int, times: Sequence[float], now: float) -> float:
         level = min(size, level + (at - before) * rate / 60) - 1
         before = at
     return min(size, level + (now - before) * rate / 60)
+
+
+def _bucket_that_is_empty(times: Sequence[float], now: float, unanswered: int) -> tuple[int, float]:
+    """Return the rate of a bucket that requests at these times have emptied by now, and what flowed in; a rate of 0 if none fits."""
+    found: dict[int, float] = {}
+    lowest = len(times) / (1 + (now - times[0]) / 60)
+    rate = max(1, int(lowest / _ROUND)) * _ROUND
+    while (left := _left_in_a_bucket(rate, times, now)) <= 1.25 + unanswered:
+        if left >= -1.5:
+            found[rate] = left
+        rate += _ROUND
+    likely = min(found, key=lambda fits: (fits not in _LIKELY_RATES, abs(found[fits])), default=0)
+    return likely, len(times) + found.get(likely, 0.0) - likely
