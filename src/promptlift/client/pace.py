@@ -15,10 +15,9 @@ up: only its answer tells a bucket from a minute. It costs one refusal where the
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from promptlift.client.rates import BURST_SECONDS, Care, is_soon, learned_rate, left_in_a_bucket
 
 WINDOW_SECONDS: Final = 60.5
 # A rate is learned from refusals only after this many successes; otherwise someone else is using the key.
@@ -26,19 +25,10 @@ _LEARN_FROM: Final = 20
 _LONGEST_HOLD: Final = 120.0
 _EPOCH_FROM: Final = 1_000_000_000
 _SHORTEST_WAIT: Final = 0.001
-# Rates of the specification's plans. Where nobody says what holds, only a few requests are in flight when one of them may
-# be used up, so that not all are refused together.
-_LIKELY_RATES: Final = (60, 300)
-_LIKELY_NEAR: Final = 16
-_LIKELY_OVER: Final = 5
+# Requests in flight, at most, where one of them may be the last that is accepted.
 _FEW_IN_FLIGHT: Final = 3
-_CAREFUL_SECONDS: Final = 4.0
 # Answers from which a rate is learned, at most; a bucket of 300 that is hardly asked too much takes this long to be empty.
 _REMEMBERED: Final = 5000
-# A slower burst may end with the minute, and by chance fit a rate that no plan has.
-_BURST_SECONDS: Final = 30.0
-# Rates are round numbers.
-_ROUND: Final = 10
 # Requests at even distances go a little slower than the bucket fills, and may catch up what half a minute brought.
 _EVEN_SLACK: Final = 1.01
 _EVEN_BEHIND: Final = 30.0
@@ -80,10 +70,7 @@ class Pace:
         self._sent: deque[float] = deque()
         self._accepted: deque[float] = deque()
         self._before_learning: deque[float] = deque(maxlen=_REMEMBERED)
-        # The plan rates that were exceeded without a refusal.
-        self._passed = 0
-        # When requests began to go carefully: near the end of a minute, or of a bucket, of a rate.
-        self._careful_since: dict[tuple[int, int], float] = {}
+        self._care = Care()
         self._hold_until = float("-inf")
         self._in_flight = 0
         self._refusals = 0
@@ -115,41 +102,30 @@ class Pace:
             return self._even_from - now
         if self.per_minute is not None and len(self._sent) >= self.per_minute:
             return self._wait_for_a_minute(self.per_minute, now)
-        if not self.known and self._in_flight >= _FEW_IN_FLIGHT and self._near_a_likely_rate(now):
+        is_crowded = not self.known and self._in_flight >= _FEW_IN_FLIGHT
+        if is_crowded and self._care.is_due(len(self._sent), self._began(now), now):
             return _SHORTEST_WAIT
         return 0.0
 
     def _wait_for_a_minute(self, rate: int, now: float) -> float:
         """Return the seconds until a request leaves the minute that is used up, unless one shall find out whether there is one."""
         first = self._sent[len(self._sent) - rate]
-        if not self._may_probe or now - first > _BURST_SECONDS:
+        if not self._may_probe or now - first > BURST_SECONDS:
             return first + WINDOW_SECONDS - now
         if self._in_flight:
             return self._interval
         self._may_probe, self._probed = False, True
-        self._go_evenly(now - _left_in_a_bucket(rate, self._accepted, now) * self._interval)
+        self._go_evenly(now - left_in_a_bucket(rate, self._accepted, now) * self._interval)
         return self._wait(now)
+
+    def _began(self, now: float) -> float:
+        """Return when the first request of the last minute was sent."""
+        return self._sent[0] if self._sent else now
 
     @property
     def _interval(self) -> float:
         """Seconds between two requests at even distances."""
         return 60.0 / (self.per_minute or 1) * _EVEN_SLACK
-
-    def _near_a_likely_rate(self, now: float) -> bool:
-        """Return whether a minute or a bucket of a plan's rate may be used up by now, unless that has lasted for too long."""
-        sent, began = len(self._sent), self._sent[0] if self._sent else now
-        for rate in _LIKELY_RATES:
-            used_up_at = (rate, rate * (1 + (now - began) / 60))
-            if rate <= self._passed:
-                continue
-            if sent > used_up_at[1] + _LIKELY_OVER:
-                self._passed = rate
-                continue
-            for kind, used_up in enumerate(used_up_at):
-                if used_up - _LIKELY_NEAR <= sent <= used_up + _LIKELY_OVER:
-                    since = self._careful_since.setdefault((rate, kind), now)
-                    return now - since < _CAREFUL_SECONDS
-        return False
 
     def minutes(self, requests: int, now: float) -> float:
         """Estimate the minutes that further requests take at this rate."""
@@ -224,7 +200,7 @@ class Pace:
             self._learn(now, retry_after)
         elif self._even_from is not None:
             self._correct(retry_after)
-        elif self.per_minute is not None and self._soon(retry_after, self.per_minute):
+        elif self.per_minute is not None and is_soon(retry_after, self.per_minute):
             self._go_evenly(now)
         if retry_after is not None:
             if self._even_from is None and self.known:
@@ -242,30 +218,20 @@ class Pace:
 
     def _learn(self, now: float, retry_after: float | None) -> None:
         """Learn the rate, and how the service counts, from what was accepted before a refusal."""
-        count, elapsed = len(self._accepted), now - (self._sent[0] if self._sent else now)
-        self.known, self.per_minute, self._whole_minute = True, count, count
-        # Some that were accepted may not have been answered yet; with many in flight nobody knows how many.
-        unanswered = self._in_flight if self._in_flight < _FEW_IN_FLIGHT else 0
-        likely, flowed_in = _bucket_that_is_empty(self._before_learning, now, unanswered)
-        # The least that flows within a minute into a bucket that let so much through.
-        flowing = count / (1 + elapsed / 60)
-        is_burst = elapsed <= _BURST_SECONDS
-        is_no_minute = likely in _LIKELY_RATES or (likely > 0 and count % _ROUND > 0)
-        if retry_after is not None:
-            seems_even = self._soon(retry_after, flowing) and (is_burst or likely in _LIKELY_RATES)
-        elif is_burst:
-            seems_even = is_no_minute or (likely > 0 and flowed_in < 1)
-        else:
-            seems_even = likely in _LIKELY_RATES
-        if seems_even:
-            self.per_minute = likely or max(1, int(flowing))
-            self._go_evenly(now)
+        count = len(self._accepted)
+        learned = learned_rate(
+            self._before_learning,
+            now,
+            count=count,
+            elapsed=now - self._began(now),
+            retry_after=retry_after,
+            # With many in flight nobody knows how many of them were accepted.
+            unanswered=self._in_flight if self._in_flight < _FEW_IN_FLIGHT else 0,
+        )
+        self.known, self.per_minute, self._whole_minute = True, learned.per_minute, count
         self._before_learning.clear()
-
-    @staticmethod
-    def _soon(retry_after: float | None, rate: float) -> bool:
-        """Whether a request is welcome again before a minute can have ended."""
-        return retry_after is not None and retry_after <= 1 + 2 * 60 / rate
+        if learned.is_bucket:
+            self._go_evenly(now)
 
     def _go_evenly(self, since: float) -> None:
         """Let requests go at even distances from a time on; what has flowed in since then goes at once."""
@@ -275,7 +241,7 @@ class Pace:
         """Correct what was learned: it is a minute after all, or the rate is lower, or shared with others."""
         rate = self.per_minute or 1
         # A minute that ended between the burst and the probe lets the probe through as well.
-        if self._even_proven and (not self._probed or self._soon(retry_after, rate)):
+        if self._even_proven and (not self._probed or is_soon(retry_after, rate)):
             self.per_minute = max(1, int(rate * _LOWER))
         else:
             self._even_from, self._trying = None, False
@@ -283,26 +249,3 @@ class Pace:
 
     def _hold(self, until: float) -> None:
         self._hold_until = max(self._hold_until, until)
-
-
-def _left_in_a_bucket(rate: int, times: Sequence[float], now: float) -> float:
-    """Return what is left in a bucket that holds a minute's requests after requests at these times."""
-    size = level = float(rate)
-    before = times[0] if times else now
-    for at in times:
-        level = min(size, level + (at - before) * rate / 60) - 1
-        before = at
-    return min(size, level + (now - before) * rate / 60)
-
-
-def _bucket_that_is_empty(times: Sequence[float], now: float, unanswered: int) -> tuple[int, float]:
-    """Return the rate of a bucket that requests at these times have emptied by now, and what flowed in; a rate of 0 if none fits."""
-    found: dict[int, float] = {}
-    lowest = len(times) / (1 + (now - times[0]) / 60)
-    rate = max(1, int(lowest / _ROUND)) * _ROUND
-    while (left := _left_in_a_bucket(rate, times, now)) <= 1.25 + unanswered:
-        if left >= -1.5:
-            found[rate] = left
-        rate += _ROUND
-    likely = min(found, key=lambda fits: (fits not in _LIKELY_RATES, abs(found[fits])), default=0)
-    return likely, len(times) + found.get(likely, 0.0) - likely
