@@ -62,6 +62,8 @@ def test_the_mode_and_the_search_change_the_cost(lift, planned):
     assert halved.points_findable > whole.points_findable
     assert "for the search" in halved.sentence
     assert lift.plan_optimization("Planned", variants=1, search="on").search == "off"
+    assert lift.plan_optimization("Planned", variants=1, engine="promptlift").search == "off"
+    assert lift.plan_optimization("Planned", variants=1, engine="gepa").search == "on"
 
 
 def test_a_budget_too_small_for_a_search_is_planned_without_one(lift, planned):
@@ -101,10 +103,11 @@ def test_the_headroom_is_that_of_the_analysis_and_no_model_is_called(lift, plann
 
 
 @pytest.mark.slow
-def test_the_service_says_so_too_when_an_optimization_is_asked_for(lift, planned):
+@pytest.mark.parametrize("wanted", [{}, {"variants": 1, "engine": "gepa"}], ids=["usual", "gepa"])
+def test_the_service_says_so_too_when_an_optimization_is_asked_for(lift, planned, wanted):
     judged(lift, planned, 12, 12)
-    plan = lift.plan_optimization(planned.id, mode="exploratory")
-    made = lift.optimize(planned.id, mode="exploratory", wait=False)
+    plan = lift.plan_optimization(planned.id, mode="exploratory", **wanted)
+    made = lift.optimize(planned.id, mode="exploratory", wait=False, **wanted)
     lift.client.optimizations.stop(made.id)
     assert made.headroom.text.endswith(CIRCULAR)
     assert plan.search == "on"
@@ -118,7 +121,8 @@ def test_the_service_says_so_too_when_an_optimization_is_asked_for(lift, planned
 
 
 def test_what_cannot_be_planned_is_refused(lift, planned):
-    for arguments in ({"variants": 9}, {"search": "maybe"}, {"mode": "fast"}):
+    refused = ({"variants": 9}, {"search": "maybe"}, {"mode": "fast"}, {"engine": "other"})
+    for arguments in (*refused, {"engine": "gepa", "search": "off"}):
         with pytest.raises(ConfigError):
             lift.plan_optimization(planned.id, **arguments)
     with pytest.raises(NotFound):

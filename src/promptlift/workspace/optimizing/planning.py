@@ -30,6 +30,7 @@ class Planning(ConversationTables):
         variants: int | None = None,
         confidence_mode: ConfidenceMode | None = None,
         search: Literal["on", "off"] | None = None,
+        engine: Literal["promptlift", "gepa"] | None = None,
         since: Time | None = None,
         until: Time | None = None,
     ) -> OptimizationPlan:
@@ -42,7 +43,10 @@ class Planning(ConversationTables):
         prompt_id
             A prompt's name or id.
         mode, variants, search
-            As for :meth:`optimize`. Default: the account's settings. Without a conversation that failed there is no search.
+            As for :meth:`optimize`. Default: the account's settings. Without a conversation that failed, or with a single
+            variant, there is no search.
+        engine
+            As for :meth:`optimize`. GEPA always searches.
         confidence_mode
             ``low``, ``moderate`` or ``high``. Default: the account's setting.
         since, until
@@ -70,10 +74,12 @@ class Planning(ConversationTables):
         mode = settings.optimization_strategy if mode is None else mode
         count = settings.variants_per_generation if variants is None else variants
         confidence = simulation.confidence_mode if confidence_mode is None else confidence_mode
-        chosen = _chosen_search(settings, search)
+        is_gepa = _is_gepa(engine, search)
+        chosen = "on" if is_gepa else _chosen_search(settings, search)
         conversations = self.conversations(prompt_id, insights=True, since=since, until=until)
         failed = bool(conversations["task_completed"].eq(False).any())
-        spending = _spending(settings, mode, count, search=chosen == "on" and failed)
+        searches = is_gepa or (chosen == "on" and failed)
+        spending = _spending(settings, mode, count, search=searches, engine=engine)
         table = _headroom(conversations, spending, mode, confidence)
         whole = cast("dict[str, Any]", table.iloc[0].to_dict())
         gain = _known_gain(whole) if whole["total"] else None
@@ -114,13 +120,24 @@ def _chosen_search(settings: OptimizationSettings, search: str | None) -> str:
     return chosen
 
 
+def _is_gepa(engine: str | None, search: str | None) -> bool:
+    """Whether GEPA is to search."""
+    if engine not in (None, "promptlift", "gepa"):
+        raise ConfigError(f"engine must be promptlift or gepa, not {engine!r}.")
+    if engine == "gepa" and search == "off":
+        raise ConfigError("search must be left out: the engine gepa is a search.")
+    return engine == "gepa"
+
+
 def _known_gain(headroom: dict[str, Any]) -> tuple[float, float, float] | None:
     """Return what mending everything could give, in points with its ends; ``None`` where it is not known."""
     points, low, high = (float(headroom[name]) for name in ("points", "points_low", "points_high"))
     return None if any(map(math.isnan, (points, low, high))) else (points, low, high)
 
 
-def _spending(settings: OptimizationSettings, mode: Mode, variants: int, *, search: bool) -> PlannedSpending:
+def _spending(
+    settings: OptimizationSettings, mode: Mode, variants: int, *, search: bool, engine: str | None
+) -> PlannedSpending:
     from promptlift.stats.spending import planned_spending  # noqa: PLC0415 - the statistics load when they are used
 
     simulation = settings.simulation
@@ -133,6 +150,7 @@ def _spending(settings: OptimizationSettings, mode: Mode, variants: int, *, sear
             iterations=settings.max_iterations,
             verification_passes=settings.verification_passes,
             search=search,
+            engine=engine,
         )
     except ValueError as error:
         raise ConfigError(str(error)) from None
