@@ -56,7 +56,7 @@ def test_a_change_holds_at_once_and_a_restart_keeps_it(tmp_path):
         first = wire.get("/account")["id"]
         run(running, "accounts", "rename", first, "New name", "--email", "new@acme.test", "--plan", "free")
         # The next look of the service is at most a quarter of a second away.
-        wait_until(lambda: wire.get("/account")["plan"]["name"] == "free", what="the plan is new", seconds=5)
+        wait_until(lambda: wire.get("/account")["plan"]["name"] == "free", what="the plan is new")
         found = wire.get("/account")
         assert (found["name"], found["email"]) == ("New name", "new@acme.test")
         assert wire.get("/settings")["general"]["name"] == "New name"
@@ -93,7 +93,7 @@ def test_limits_of_an_enterprise_account_are_enforced(running):
     usage = wire.get("/usage")
     assert [usage[kind]["limit"] for kind in ("prompts", "optimizations", "conversations")] == [1, 0, 2]
     run(running, "accounts", "rename", wire.account, "--prompts", "plan")
-    wait_until(lambda: wire.ask("POST", "/prompts", body).status == 201, what="no limit", seconds=5)
+    wait_until(lambda: wire.ask("POST", "/prompts", body).status == 201, what="no limit")
 
 
 def test_active_prompts_are_what_is_used(running):
