@@ -323,6 +323,18 @@ def test_what_a_slow_start_leaves_in_a_bucket_is_known(told, slow, fast):
     assert refused <= (0 if told else 3)
 
 
+@pytest.mark.parametrize("seconds", [0.01, 0.03, 0.1])
+@pytest.mark.parametrize("slow", [2, 7, 20])
+@pytest.mark.parametrize("tells", [True, False], ids=["Retry-After", "bare"])
+@pytest.mark.parametrize("kind", LIMITERS)
+def test_a_slow_start_costs_no_more_than_three_refusals(kind, tells, slow, seconds):
+    pace, limiter = Pace(), LIMITERS[kind](tells=tells)
+    start = send(pace, limiter, slow, senders=1, seconds=0.25)
+    took = send(pace, limiter, 600, seconds=seconds, start=start)
+    assert limiter.refused <= 3
+    assert took <= 1.05 * least(limiter, 600 + slow, seconds / 16) + start + 2
+
+
 @pytest.mark.parametrize("left", [3.0, 17.0, 43.5])
 def test_a_minute_that_had_begun_before_is_learned_from_retry_after(left):
     limiter = FixedMinutes(left=left)

@@ -71,17 +71,17 @@ LIMITERS = {
 }
 
 
-def send(pace, limiter, requests, *, senders=16, seconds=0.03):
+def send(pace, limiter, requests, *, senders=16, seconds=0.03, start=0.0):
     """Send requests from many senders, each of which waits for its answers; return the time at the end."""
     events: list[tuple[float, int, str, tuple[bool, float | None]]] = []
     order = itertools.count()
-    todo, now = requests, 0.0
+    todo, now = requests, start
 
     def at(time, kind, outcome=(True, None)):
         heapq.heappush(events, (time, next(order), kind, outcome))
 
     for _ in range(senders):
-        at(0.0, "asks")
+        at(start, "asks")
     done = 0
     while done < requests:
         now, _, kind, (ok, retry_after) = heapq.heappop(events)

@@ -17,7 +17,14 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from promptlift.client.rates import BURST_SECONDS, Care, is_soon, learned_rate, left_in_a_bucket
+from promptlift.client.rates import (
+    BURST_SECONDS,
+    FEW_IN_FLIGHT,
+    Care,
+    is_soon,
+    learned_rate,
+    left_in_a_bucket,
+)
 
 WINDOW_SECONDS: Final = 60.5
 # A rate is learned from refusals only after this many successes; otherwise someone else is using the key.
@@ -25,8 +32,6 @@ _LEARN_FROM: Final = 20
 _LONGEST_HOLD: Final = 120.0
 _EPOCH_FROM: Final = 1_000_000_000
 _SHORTEST_WAIT: Final = 0.001
-# Requests in flight, at most, where one of them may be the last that is accepted.
-_FEW_IN_FLIGHT: Final = 3
 # Answers from which a rate is learned, at most; a bucket of 300 that is hardly asked too much takes this long to be empty.
 _REMEMBERED: Final = 5000
 # Requests at even distances go a little slower than the bucket fills, and may catch up what half a minute brought.
@@ -102,9 +107,10 @@ class Pace:
             return self._even_from - now
         if self.per_minute is not None and len(self._sent) >= self.per_minute:
             return self._wait_for_a_minute(self.per_minute, now)
-        is_crowded = not self.known and self._in_flight >= _FEW_IN_FLIGHT
-        if is_crowded and self._care.is_due(len(self._sent), self._began(now), now):
-            return _SHORTEST_WAIT
+        if not self.known and self._in_flight > 1:
+            allowed = self._care.in_flight(len(self._sent), self._began(now), now)
+            if allowed is not None and self._in_flight >= allowed:
+                return _SHORTEST_WAIT
         return 0.0
 
     def _wait_for_a_minute(self, rate: int, now: float) -> float:
@@ -226,7 +232,7 @@ class Pace:
             elapsed=now - self._began(now),
             retry_after=retry_after,
             # With many in flight nobody knows how many of them were accepted.
-            unanswered=self._in_flight if self._in_flight < _FEW_IN_FLIGHT else 0,
+            unanswered=self._in_flight if self._in_flight < FEW_IN_FLIGHT else 0,
         )
         self.known, self.per_minute, self._whole_minute = True, learned.per_minute, count
         self._before_learning.clear()

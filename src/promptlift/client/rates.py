@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BURST_SECONDS", "Care", "Learned", "is_soon", "learned_rate", "left_in_a_bucket"]
+__all__ = ["BURST_SECONDS", "FEW_IN_FLIGHT", "Care", "Learned", "is_soon", "learned_rate", "left_in_a_bucket"]
 
 # A slower burst may end with the minute, and by chance fit a rate that no plan has.
 BURST_SECONDS: Final = 30.0
+# Requests in flight, at most, where a plan's rate is nearly used up, and where one of them may be the last that is accepted.
+FEW_IN_FLIGHT: Final = 3
+_FEWEST_IN_FLIGHT: Final = 2
 # Rates of the specification's plans.
 _LIKELY_RATES: Final = (60, 300)
 _LIKELY_NEAR: Final = 16
 _LIKELY_OVER: Final = 5
-_CAREFUL_SECONDS: Final = 4.0
+_CAREFUL_SECONDS: Final = 3.0
 # Rates are round numbers.
 _ROUND: Final = 10
 # What may be left in a bucket that refuses: requests do not all travel equally fast.
@@ -113,8 +116,8 @@ class Care:
         # Since when requests go carefully: near the end of a minute, or of a bucket, of a rate.
         self._since: dict[tuple[int, str], float] = {}
 
-    def is_due(self, sent: int, began: float, now: float) -> bool:
-        """Whether a minute or a bucket of a plan's rate may be used up by now, unless that has lasted for too long.
+    def in_flight(self, sent: int, began: float, now: float) -> int | None:
+        """Return how many requests may be in flight; ``None`` where no plan's rate is nearly used up, or that has lasted too long.
 
         Parameters
         ----------
@@ -131,5 +134,7 @@ class Care:
                 continue
             for kind, used_up in used_up_at.items():
                 if used_up - _LIKELY_NEAR <= sent <= used_up + _LIKELY_OVER:
-                    return now - self._since.setdefault((rate, kind), now) < _CAREFUL_SECONDS
-        return False
+                    if now - self._since.setdefault((rate, kind), now) >= _CAREFUL_SECONDS:
+                        return None
+                    return FEW_IN_FLIGHT if sent < used_up - FEW_IN_FLIGHT else _FEWEST_IN_FLIGHT
+        return None
