@@ -5,19 +5,20 @@ from __future__ import annotations
 import itertools
 import signal
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
+from support import fork_server
 from support.object_store import running_object_store
 from support.postgres_cluster import cluster, new_postgres_database, reason_to_skip
 from support.service_process import ServiceProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from promptlift.workspace import Workspace
     from support.object_store import ObjectStore
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine takes its time; tests say nothing about speed.
-hypothesis.settings.register_profile("promptlift", deadline=None)
-hypothesis.settings.load_profile("promptlift")
+# A busy machine takes its time; tests say nothing about speed. More examples: --hypothesis-profile=thorough.
+for profile, examples in (("quick", 20), ("complete", 50), ("thorough", 1000)):
+    hypothesis.settings.register_profile(profile, deadline=None, max_examples=examples)
+
+fork_server.install()
 
 
 # Fixtures that start a process, a browser or PostgreSQL: tests that use one are slow.
@@ -46,28 +49,77 @@ _SLOW_FIXTURES = {
     "start_service",
     "tooled",
 }
+# Engines that prove again what DuckDB proves.
+_SLOW_ENGINES = {
+    "arrow", "as_arrow", "as_arrow_backed_pandas", "as_lazy_polars", "as_polars", "ibis on duckdb", "ibis on sqlite",
+    "lazy", "lazy polars", "polars", "pyarrow", "spark",
+}  # fmt: skip
 # Folders whose tests start processes themselves.
 _SLOW_FOLDERS = {"agreement", "benchmarks", "browser", "cli", "local", "notebooks", "truth"}
 
 
+@contextmanager
+def _rules_of(item: pytest.Item) -> Iterator[None]:
+    """Refuse to start a process in a test that is not marked slow."""
+    with ExitStack() as rules:
+        if item.get_closest_marker("slow") is None:
+            rules.enter_context(fork_server.no_starts())
+        if item.get_closest_marker("cold") is not None:
+            rules.enter_context(fork_server.cold_starts())
+        yield
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Keep the rules in what a test needs; what others needed before may end after it, with processes of its own."""
+    with _rules_of(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Keep the rules in the test itself."""
+    with _rules_of(item):
+        return (yield)
+
+
+def pytest_unconfigure() -> None:
+    """Leave no process behind."""
+    fork_server.end()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give property tests few examples where slow tests are left out."""
+    if not config.getoption("--hypothesis-profile"):
+        left_out = config.getoption("markexpr") == "not slow"
+        hypothesis.settings.load_profile("quick" if left_out else "complete")
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import the slow folders when slow tests are left out."""
-    left_out = config.getoption("markexpr") == "not slow"
-    return True if left_out and collection_path.name in _SLOW_FOLDERS else None
+    """Do not even import benchmarks that nobody names, nor the slow folders when slow tests are left out."""
+    expression = config.getoption("markexpr")
+    if collection_path == Path(__file__).with_name("benchmarks"):
+        named = any("benchmarks" in argument for argument in config.args)
+        return None if named or expression == "benchmark" else True
+    return True if expression == "not slow" and collection_path.name in _SLOW_FOLDERS else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what starts a process, a browser or PostgreSQL; what else takes over a second says so itself."""
+    """Mark as slow what needs a process, a browser, PostgreSQL or another engine than DuckDB."""
     for item in items:
         parameters = getattr(item, "callspec", None)
         starts = (
             _SLOW_FIXTURES & set(getattr(item, "fixturenames", ())) or item.path.parent.name in _SLOW_FOLDERS
         )
         values = () if parameters is None else parameters.params.values()
-        on_postgresql = any(isinstance(value, str) and value == "postgresql" for value in values)
+        names = {value if isinstance(value, str) else getattr(value, "__name__", "") for value in values}
+        elsewhere = "postgresql" in names or _SLOW_ENGINES & names
         measures = item.get_closest_marker("benchmark") is not None
-        if starts or on_postgresql or measures or item.path.suffix == ".ipynb":
+        if starts or elsewhere or measures or item.path.suffix == ".ipynb":
             item.add_marker("slow")
+    # The longest files first, so that no processor waits for one of them at the end.
+    longest = {item.path for item in items if item.get_closest_marker("crash") is not None}
+    items.sort(key=lambda item: item.path not in longest)
 
 
 @pytest.fixture(scope="session")

@@ -13,10 +13,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from promptlift import events
-from promptlift.errors import EventError, InvalidSignature, ReplayedEvent
+from promptlift.errors import ConfigError, EventError, InvalidSignature, ReplayedEvent
 from promptlift.frames.events import events_table
 from promptlift.schema.event_samples import SAMPLES
-from promptlift.schema.signature import sign
+from promptlift.schema.signature import sign, verify
 from support.source_tree import ROOT
 
 SECRET = "whsec_0123456789"
@@ -148,6 +148,7 @@ def test_a_signed_body_that_is_no_event_is_refused(body):
 
 
 @pytest.mark.parametrize("vector", events.VECTORS, ids=lambda one: one.shows[:20])
+@pytest.mark.slow
 def test_the_test_vectors_are_signed_as_another_implementation_signs(vector):
     key = f"hexkey:{vector.secret.encode().hex()}"
     command = ["openssl", "dgst", "-sha256", "-mac", "HMAC", "-macopt", key, "-hex"]
@@ -237,7 +238,21 @@ def test_threads_share_a_memory_and_one_of_them_has_the_event():
     assert [sum(column) for column in zip(*taken, strict=True)] == [1] * 500
 
 
-@pytest.mark.parametrize("signature", [None, "", "x", "0" * 64])
+@pytest.mark.parametrize("secret", ["", " \t\n", None, SECRET.encode()])
+def test_a_secret_that_anybody_could_have_is_refused(secret):
+    body = delivery("prompt.deleted")
+    forged = hmac.new(b"", body, "sha256").hexdigest()
+    for call in (
+        lambda: sign(body, secret),
+        lambda: verify(body, forged, secret),
+        lambda: events.parse(body, forged, secret),
+        lambda: events.parse(body, None, secret),
+    ):
+        with pytest.raises(ConfigError, match="secret is empty or not text: pass the one"):
+            call()
+
+
+@pytest.mark.parametrize("signature", [None, "", "x", "0" * 64, sign(b"x", SECRET).encode(), 7])
 def test_a_missing_or_wrong_signature_is_told_apart_from_a_bad_body(signature):
     with pytest.raises(InvalidSignature):
         events.parse(delivery("prompt.deleted"), signature, SECRET)

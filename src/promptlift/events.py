@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import EventError, InvalidSignature, ReplayedEvent
 from promptlift.schema.events import EVENT_KINDS, read
-from promptlift.schema.signature import HEADER, sign, verify
+from promptlift.schema.signature import HEADER, check_secret, sign, verify
 
 if TYPE_CHECKING:
     from promptlift.schema.events import Event
@@ -107,6 +107,8 @@ def parse(
 
     Raises
     ------
+    ConfigError
+        The secret is empty or not text, as where the variable with it is not set. Answer 500.
     InvalidSignature
         The signature does not belong to the body and secret. Answer 401 or 400.
     ReplayedEvent
@@ -124,8 +126,11 @@ def parse(
     if not isinstance(body, bytes | bytearray | memoryview):
         raise EventError("Pass the raw body of the request as bytes, before anything has decoded it")
     raw = bytes(body)
+    check_secret(secret)
     if not signature:
         raise InvalidSignature(f"The request has no signature: a delivery has the header {HEADER}")
+    if not isinstance(signature, str):
+        raise InvalidSignature("The signature is not text: decode the value of the header")
     if not verify(raw, signature, secret):
         raise InvalidSignature(
             "The signature does not match the body: check the secret, and pass the raw body"
@@ -174,8 +179,8 @@ VECTORS: Final = (
     Vector(
         "compact JSON, as the embedded service sends it",
         "whsec_0123456789abcdef0123456789abcdef",
-        '{"id":"evt_1","type":"conversation.created","timestamp":"2026-01-31T09:30:00.000Z","data":{"conversationId":"cnv_1","promptId":"prm_1","status":"completed","createdAt":"2026-01-31T09:30:00.000Z"}}',
-        "54658894fe2a7a98271df1e81e181562472e53389a282183dff7c9d3d27c30f0",
+        '{"id":"evt_1","type":"conversation.created","timestamp":"2026-01-31T09:30:00.000Z","data":{"conversationId":"cnv_1","promptId":"prm_1","status":"completed","createdAt":"2026-01-31T09:30:00.000Z"},"sequence":1}',
+        "4d21f33acd9c28e8fa979b26d81adce2a594b3957abb9e6322439e40469824b5",
     ),
     Vector(
         "spaces, another order of fields and a field that nobody knows: the raw bytes count, not what they mean",

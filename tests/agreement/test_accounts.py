@@ -205,7 +205,8 @@ def theirs_of(wire, prompt_id, conversation):
     persona = wire.ask("POST", "/personas", {"name": "p", "description": "d"}).body["id"]
     optimization = tiny(wire, prompt_id)["id"]
     variant = wire.get(f"/optimizations/{optimization}/variants")["data"][1]["id"]
-    applied = wire.ask("POST", f"/optimizations/{optimization}/apply", {"variantId": variant})
+    apply = {"variantId": variant, "acceptRehearsal": True}
+    applied = wire.ask("POST", f"/optimizations/{optimization}/apply", apply)
     benchmark = {"arms": [{"promptId": prompt_id}], "scenarioSet": {"count": 1}, "maxTurns": 1}
     made = wire.ask("POST", "/benchmarks", benchmark).body
     # What it has measured is compared below, so it has to be all there.

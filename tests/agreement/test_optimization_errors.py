@@ -165,13 +165,21 @@ def test_without_a_winner_nothing_is_chosen_in_somebodys_name(wire, client):
         client.optimizations.apply(found["id"])
     assert same(caught.value, answer)
     named = wire.get(f"{path}/variants")["data"][1]
-    assert client.optimizations.apply(found["id"], variant_id=named["id"]).applied_variant_id == named["id"]
+    body = {"variantId": named["id"]}
+    answer = wire.ask("POST", f"{path}/apply", body)
+    assert (answer.status, answer.error["code"]) == (409, "INVALID_STATE")
+    assert answer.error["details"] == {"acceptRehearsal": "needed, because the optimization was a rehearsal"}
+    with pytest.raises(errors.InvalidState) as caught:
+        client.optimizations.apply(found["id"], variant_id=named["id"])
+    assert same(caught.value, answer)
+    applied = client.optimizations.apply(found["id"], variant_id=named["id"], accept_rehearsal=True)
+    assert applied.applied_variant_id == named["id"]
 
 
 def test_a_variant_of_another_optimization_is_refused(won, connect):
     wire = won.wire
     make_tiny(wire)
-    other = ended(wire, start(wire, won.prompt_id, variantCount=1)["id"])
+    other = ended(wire, start(wire, won.prompt_id, variantCount=2)["id"])
     foreign = wire.get(f"/optimizations/{other['id']}/variants")["data"][1]["id"]
     content = wire.get(f"/prompts/{won.prompt_id}")["content"]
     for variant_id in (foreign, "var_none", "", " ", "' OR 1=1 --", "☃"):

@@ -7,12 +7,13 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2_contingency, fisher_exact, mannwhitneyu, norm, ttest_ind, ttest_rel, wilcoxon
+from scipy.stats import chi2_contingency, mannwhitneyu, norm, ttest_ind, ttest_rel, wilcoxon
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+from statsmodels.stats.proportion import proportion_confint
 
 from promptlift import analysis
+from promptlift.stats.differences import score_interval, score_test_p
 from support.synthetic_tables import conversations
 from support.trials import groups, only, pairs, several
 
@@ -118,8 +119,8 @@ def test_every_figure_of_independent_groups_has_an_oracle():
         )
         x1, n1, x0, n0 = int(one.sum()), len(one), int(other.sum()), len(other)
         assert (row["completed"], row["n"], row["completed_control"], row["n_control"]) == (x1, n1, x0, n0)
-        assert row["p"] == pytest.approx(fisher_exact([[x1, n1 - x1], [x0, n0 - x0]]).pvalue, abs=1e-9)
-        low, high = confint_proportions_2indep(x1, n1, x0, n0, method="newcomb", compare="diff")
+        assert row["p"] == pytest.approx(score_test_p(x1, n1, x0, n0), abs=1e-9)
+        low, high = score_interval(x1, n1, x0, n0)
         assert (row["difference_points_low"], row["difference_points_high"]) == pytest.approx(
             (100 * low, 100 * high), abs=1e-9
         )
@@ -286,3 +287,40 @@ def test_a_column_of_ones_own_was_judged_by_no_analyser():
     assert analyser(by="prompt_id", outcome="solved") is None
     assert analyser(by="prompt_id", outcome="sentiment_score") == "lexicon"
     assert analyser(by="sentiment", outcome="seconds") == "lexicon"
+
+
+def test_few_conversations_have_numbers_but_no_verdict():
+    done = [True] * 24 + [False] * 173
+    table = pd.DataFrame({"prompt": ["v2"] * 197 + ["v1"] * 5, "task_completed": [*done, *[True] * 5]})
+    result = analysis.compare(table, by="prompt", control="v1")
+    assert result[["verdict", "warnings"]].iloc[0].tolist() == [
+        "no winner",
+        "Fewer than 10 in a group are too few for a verdict.",
+    ]
+    (said,) = result.attrs["promptlift"]["sentences"]
+    assert said == (
+        "v2 completes 88 points less than v1 (46 to 92); perhaps lower, but not clearly: fewer than 10 in a group are too few "
+        "for a verdict."
+    )
+    assert "score test" in result.attrs["promptlift"]["rule"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_sentence_says_what_the_interval_shows(seed):
+    """With one variant p decides alone, and so does the interval: what it leaves out is clear, or too few."""
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        done = [rng.random(rng.integers(1, 60)) < rng.random() for _ in range(2)]
+        named = np.repeat(["v1", "v2"], [len(one) for one in done])
+        table = pd.DataFrame({"prompt": named, "task_completed": np.concatenate(done)})
+        result = analysis.compare(table, by="prompt", control="v1")
+        row, (said,) = result.iloc[0], result.attrs["promptlift"]["sentences"]
+        holds_zero = row["difference_points_low"] <= 0 <= row["difference_points_high"]
+        assert ("unclear" in said) == holds_zero
+        assert ("clearly higher." in said or "clearly lower." in said) == (row["verdict"] != "no winner")
+        if not holds_zero:
+            assert (
+                (row["verdict"] == "no winner")
+                == ("too few" in said)
+                == (min(row["n"], row["n_control"]) < 10)
+            )

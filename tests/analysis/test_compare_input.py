@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
@@ -170,7 +170,9 @@ def test_rows_without_a_variant_or_an_item_are_left_out_and_counted():
 def test_the_answer_says_its_rule_its_control_and_who_judged():
     facts = analysis.compare(conversations(300), by="llm_model").attrs["promptlift"]
     assert (facts["analyser"], facts["paired"], facts["unit"]) == ("lexicon", False, "points")
-    assert facts["rule"].endswith("p below 0.05.")
+    assert facts["rule"].startswith(
+        "Winner or worse: p of the score test below 0.05, with at least 10 in each group;"
+    )
     facts = analysis.compare(several(), by="run", pair="task", confidence_mode="high").attrs["promptlift"]
     assert (
         facts["rule"]
@@ -187,7 +189,6 @@ def test_the_confidence_of_a_comparison_is_the_mixture_because_no_theta_was_fixe
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
 @given(st.tuples(*[st.integers(0, 40)] * 4).filter(lambda counts: sum(counts) > 0))
 def test_swapping_variant_and_control_turns_the_verdict_round(counts):
     table = pairs(*counts)
@@ -202,7 +203,6 @@ def test_swapping_variant_and_control_turns_the_verdict_round(counts):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.booleans()), min_size=2, max_size=60), st.randoms())
 def test_the_order_of_rows_does_not_matter(rows, random):
     if len({run for run, _ in rows}) < 2:

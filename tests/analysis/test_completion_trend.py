@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlift import analysis
@@ -197,7 +197,6 @@ def test_times_without_a_zone_are_utc():
     )
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.datetimes(pd.Timestamp("1990-01-01"), pd.Timestamp("2040-01-01")), min_size=1, max_size=30),
     st.sampled_from(ZONES),

@@ -77,6 +77,7 @@ def test_a_true_winner_is_confirmed():
     )
 
 
+@pytest.mark.slow
 def test_in_many_draws_the_corrected_interval_holds_the_truth():
     """A judge that is lenient with the variant: the corrected 90 % interval covers, the judge's lift is off by 20 points."""
     covered, called = 0, 0

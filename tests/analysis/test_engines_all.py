@@ -365,6 +365,7 @@ def test_a_draw_is_the_same_in_any_order_of_rows_and_refuses_a_conversation_twic
     ids=["random", "numbered", "long", "one in the other"],
 )
 @pytest.mark.parametrize("engine", REMOTE)
+@pytest.mark.slow
 def test_ids_that_are_many_are_drawn_as_few_are(engines, engine, name, monkeypatch):
     # The package has the function under the name of its module.
     monkeypatch.setattr(sys.modules["promptlift.analysis.label_plan"], "_FEW_IDS", 3)

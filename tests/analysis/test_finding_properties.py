@@ -7,12 +7,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptlift import analysis
 from promptlift.analysis.findings import finding
 from promptlift.analysis.sentences import other_difference_sentence
+from promptlift.stats.differences import FEWEST
 from support.segmented import segmented
 from support.synthetic_tables import small
 from support.synthetic_versions import simulations, variants, versions
@@ -46,7 +47,6 @@ def done(spans):
     )
 
 
-@settings(max_examples=40, deadline=None)
 @given(COUNTS)
 def test_shares_of_sentiments_are_those_of_the_table(counts):
     table = told({"a": counts})
@@ -67,7 +67,6 @@ def test_shares_of_sentiments_are_those_of_the_table(counts):
     agrees(mean[1], table["sentiment_score"].mean())
 
 
-@settings(max_examples=40, deadline=None)
 @given(COUNTS.filter(any), COUNTS.filter(any))
 def test_two_groups_differ_in_sentiment_only_where_their_comparison_says_so(first, second):
     table = told({"a": first, "b": second})
@@ -81,7 +80,6 @@ def test_two_groups_differ_in_sentiment_only_where_their_comparison_says_so(firs
         check_finding(said, *(row[f"difference_points{end}"] for end in ("", "_low", "_high")), decided=row["verdict"] != "no winner")  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(COUNTS.filter(any), min_size=3, max_size=4))
 def test_of_more_groups_the_lowest_and_the_highest_are_said(groups):
     table = analysis.sentiment_distribution(told(dict(zip("abcd", groups, strict=False))), by="prompt_id")
@@ -92,7 +90,6 @@ def test_of_more_groups_the_lowest_and_the_highest_are_said(groups):
     assert not claims(finding(table))
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.sets(st.sampled_from("ABC")), min_size=1, max_size=40), st.sampled_from(["issues", "topics"])
 )
@@ -124,7 +121,6 @@ def test_what_is_called_most_frequent_is_it(found, kind):
         agrees(text, 100 * row[f"share{end}"])
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.integers(1, 80),
     st.integers(1, 80),
@@ -159,7 +155,6 @@ def test_a_change_is_said_only_where_the_table_has_it(before, after, shares):
         assert int(more[1] if more else 0) == changed.sum() - 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(OUTCOMES, min_size=2, max_size=4))
 def test_a_version_is_compared_with_the_one_before_as_the_table_does(counts):
     days = [f"2026-01-{10 * place + 1:02}" for place in range(len(counts))]
@@ -175,7 +170,7 @@ def test_a_version_is_compared_with_the_one_before_as_the_table_does(counts):
     place = compared.index[-1]
     row, n = table.loc[place], table.loc[place - 1 : place, "n"]
     assert f"version {place + 1}" in said.lower()
-    if n.min() < 5:
+    if n.min() < FEWEST:
         assert said.startswith("Too few conversations")
         assert said.endswith(f": {n.iloc[1]} and {n.iloc[0]}")
     else:
@@ -185,7 +180,6 @@ def test_a_version_is_compared_with_the_one_before_as_the_table_does(counts):
         )
 
 
-@settings(max_examples=40, deadline=None)
 @given(OUTCOMES, OUTCOMES, st.floats(-40, 40))
 def test_what_happened_after_an_apply_is_said_as_the_table_has_it(before, after, lift):
     applied = variants([{"optimization_id": "o", "variant_id": "v", "name": "Short", "lift_points": lift, "n_pairs": 90,
@@ -199,13 +193,12 @@ def test_what_happened_after_an_apply_is_said_as_the_table_has_it(before, after,
     assert "“Short”" in said
     if not (sum(before) and sum(after)):
         assert said.startswith("Production cannot be compared yet")
-    elif min(sum(before), sum(after)) < 5:
+    elif min(sum(before), sum(after)) < FEWEST:
         assert said == f"Too few conversations to see a change: {sum(before)} before and {sum(after)} after “Short” was applied"  # fmt: skip
     else:
         check_finding(said, *(row[f"difference{end}"] for end in ("", "_low", "_high")))
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.tuples(*[st.integers(0, 40)] * 4).filter(any))
 def test_pairs_are_said_as_the_table_has_them(cells):
     pairs = [pair for pair, n in zip(((1, 1), (0, 1), (1, 0), (0, 0)), cells, strict=True) for _ in range(n)]
@@ -218,7 +211,6 @@ def test_pairs_are_said_as_the_table_has_them(cells):
     check_finding(said, *(row[f"difference{end}"] for end in ("", "_low", "_high")))
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.lists(st.floats(-0.03, 0.03), min_size=1, max_size=3))
 def test_a_trend_is_said_as_its_test_found_it(seed, slopes):
     rng = np.random.default_rng(seed)
@@ -248,7 +240,6 @@ def test_a_trend_is_said_as_its_test_found_it(seed, slopes):
             agrees(text, number)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000), st.floats(0.3, 1), st.sampled_from([120, 600]))
 def test_a_segment_is_said_to_differ_only_where_the_table_says_so(seed, low, n):
     data = segmented(np.random.default_rng(seed), n, planted="metadata.returning", low=low)
@@ -278,9 +269,9 @@ def test_what_else_differs_is_said_as_the_table_has_it(kind, difference, one, ot
     assume(low <= difference <= high)
     row = {
         "kind": kind, "name": "Delay", "difference": difference, "difference_low": low, "difference_high": high,
-        "value": 4.0, "value_control": 4.0 - difference, "verdict": verdict,
+        "value": 4.0, "value_control": 4.0 - difference, "verdict": verdict, "p_holm": 0.2,
     }  # fmt: skip
-    said = other_difference_sentence(row, {"variant": "b", "control": "a"})
+    said = other_difference_sentence(row, {"variant": "b", "control": "a", "level": 0.95, "n_tests": 7})
     clear = not low <= 0 <= high
     if verdict == "unclear" and kind != "measure":
         assert said.startswith("No clear difference")

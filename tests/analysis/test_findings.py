@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlift import analysis
@@ -34,7 +34,6 @@ def outcomes(**counts):
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.tuples(st.integers(0, 40), st.integers(1, 40)),
     st.tuples(st.integers(0, 400), st.integers(1, 400)),
@@ -53,12 +52,13 @@ def test_a_comparison_agrees_with_its_row(one, other):
         assert shown == pytest.approx(sorted(map(abs, (low, value, high)), key=lambda end: end != abs(value))[:1] + sorted(map(abs, (low, high))), abs=0.5)  # fmt: skip
         assert min(shown) > 0
     elif row["verdict"] == "no winner":
-        assert said.startswith("No difference was found: v2 ")
+        assert said.startswith("No difference was found")
+        # What contradicts its interval says why: too few.
+        assert ("too few" in said) == (not low <= 0 <= high)
         assert ("higher" in said) <= (value > 0)
         assert ("lower" in said) <= (value < 0)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.integers(1, 60)).map(sorted).map(tuple), min_size=1, max_size=4)
 )

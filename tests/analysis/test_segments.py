@@ -92,6 +92,11 @@ def test_no_verdict_where_the_interval_holds_0_and_sentences_agree():
         for row, sentence in zip(result.to_dict("records"), about["sentences"], strict=True):
             holds = row["difference_points_low"] <= 0 <= row["difference_points_high"]
             assert not (holds and row["verdict"] != "unclear")
+            if not holds and row["verdict"] == "unclear":
+                assert (
+                    f"but not clearly: p is {row['p_holm']:.2g} among {about['n_tests']} comparisons."
+                    in sentence
+                )
             assert ("clearly higher." in sentence) == (row["verdict"] == "higher")
             assert ("clearly lower." in sentence) == (row["verdict"] == "lower")
             assert (row["verdict"] != "unclear") == (row["p_holm"] < 0.05 and not holds)

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pandas as pd
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptlift import analysis
@@ -32,7 +32,6 @@ def table_of(**counts):
     )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(COUNTS, min_size=2, max_size=4), st.sampled_from([0.8, 0.95, 0.99]))
 def test_a_sentence_on_groups_agrees_with_its_table(groups, level):
     if sum(map(bool, map(sum, groups))) < 2:
@@ -43,7 +42,6 @@ def test_a_sentence_on_groups_agrees_with_its_table(groups, level):
         check(sentence, row)
 
 
-@settings(max_examples=60, deadline=None)
 @example((112, 23), (139, 14))
 @example((139, 14), (112, 23))
 @example((308, 141), (48, 28))
@@ -64,7 +62,6 @@ def test_one_point_is_one_point():
     assert ": +1 point measured (" in result.attrs["promptlift"]["sentences"][0]
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.tuples(*[st.integers(0, 90)] * 4),
     st.sampled_from([0.8, 0.95]),
@@ -83,7 +80,6 @@ def test_a_sentence_on_pairs_agrees_with_its_table(cells, level, mode):
     check(result.attrs["promptlift"]["sentences"][0], result.to_dict("records")[0])
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.floats(-1e4, 1e4, width=32), min_size=1, max_size=40),
     st.lists(st.floats(-1e4, 1e4, width=32), min_size=1, max_size=40),

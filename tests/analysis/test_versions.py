@@ -10,7 +10,7 @@ import pytest
 from promptlift import analysis
 from promptlift.errors import FrameError
 from promptlift.stats import analyse_pairs
-from promptlift.stats.differences import newcombe
+from promptlift.stats.differences import score_interval
 from support.synthetic_tables import small
 from support.synthetic_versions import variants, versions
 
@@ -31,7 +31,7 @@ def test_each_text_has_the_conversations_that_began_while_it_was_live():
     assert found["number"].tolist() == [1, 2, 3]
     assert found["n"].tolist() == [100, 100, 100]
     assert found["rate"].tolist() == pytest.approx([0.5, 0.8, 0.6])
-    low, high = newcombe(80, 100, 50, 100)
+    low, high = score_interval(80, 100, 50, 100)
     assert found.loc[1, ["difference", "difference_low", "difference_high"]].tolist() == pytest.approx(
         [30.0, 100 * float(low), 100 * float(high)]
     )
@@ -115,7 +115,7 @@ def test_a_promise_stands_beside_what_happened():
     )
     assert (row["n_before"], row["n_after"], row["cut_by"]) == (100, 100, 3)
     assert row["difference"] == pytest.approx(30.0)
-    assert row["difference_low"] == pytest.approx(100 * float(newcombe(80, 100, 50, 100)[0]))
+    assert row["difference_low"] == pytest.approx(100 * float(score_interval(80, 100, 50, 100)[0]))
     assert not row["inside"]
     assert (row["after_until"], row["applied_at"]) == (pd.Timestamp("2026-01-21", tz="UTC"), pd.Timestamp("2026-01-11", tz="UTC"))  # fmt: skip
 

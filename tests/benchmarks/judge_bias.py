@@ -23,7 +23,7 @@ import pandas as pd
 
 from promptlift import analysis
 from promptlift.stats import compare_paired, pairs_needed, wilson
-from promptlift.stats.differences import newcombe
+from promptlift.stats.differences import score_interval
 from promptlift.stats.evidence import e_threshold
 from support.shared_data import load
 
@@ -77,8 +77,8 @@ class Judge:
         return self.tpr + self.tnr - 1.0
 
     def attenuation_interval(self) -> tuple[float, float]:
-        """Newcombe's: it is the difference of the pass rates of completed and other conversations."""
-        low, high = newcombe(self.true_pass, self.completed, self.false_pass, self.n - self.completed)
+        """Miettinen and Nurminen's: it is the difference of the pass rates of completed and other conversations."""
+        low, high = score_interval(self.true_pass, self.completed, self.false_pass, self.n - self.completed)
         return float(low), float(high)
 
     def reported(self, rate: float) -> float:

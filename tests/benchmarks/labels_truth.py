@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
-from promptlift.stats.differences import newcombe
+from promptlift.stats.differences import score_interval
 from promptlift.stats.intervals import mean_interval, wilson
 from promptlift.stats.judge_errors import pooled_difference, rogan_gladen
 from promptlift.stats.label_estimates import estimate_of_difference, estimate_of_group, estimate_of_pairs
@@ -230,8 +230,8 @@ def two_rates(
             estimate = (estimate_of_pairs if kind == "paired" else estimate_of_difference)(variant, control)
             value, ends = estimate.value, [np.clip(estimate.interval(one), -1.0, 1.0) for one in (0.95, 0.90)]
         counts = [(int(one.judged.sum() + one.unlabelled.sum()), judged) for one in (variant, control)]
-        raw_low, _ = newcombe(*counts[0], *counts[1])
-        low, high = newcombe(round(rates[1] * n), n, round(rates[0] * n), n)
+        raw_low, _ = score_interval(*counts[0], *counts[1])
+        low, high = score_interval(round(rates[1] * n), n, round(rates[0] * n), n)
         if kind == "paired":
             within = variant.labels - control.labels
             low, high = mean_interval(0.0, float(within.std(ddof=1)), n)

@@ -135,7 +135,7 @@ def test_the_live_version_is_checked_against_an_earlier_one_end_to_end(versions)
     code, line = check(versions, "Bot", "--against", 1)
     assert code == FAILS
     assert line == (
-        "FAILED Bot: v2 completes 60 points less than v1 (40 to 73); clearly lower. "
+        "FAILED Bot: v2 completes 60 points less than v1 (41 to 75); clearly lower. "
         "60 fewer of 100 users get their task done.\n"
     )
     # The same by its name, as a command of its own; the rate is that of the live version alone.

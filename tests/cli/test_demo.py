@@ -159,10 +159,12 @@ def test_the_lab_serves_the_notebooks_and_ends_with_its_service(tmp_path):
         wait_until(
             lambda: re.search(address, log.read_text()) and "/lab" in log.read_text(), what=log.read_text()
         )
+        runtime = tmp_path / "JUPYTER_RUNTIME_DIR"
         wait_until(
-            lambda: list((tmp_path / "JUPYTER_RUNTIME_DIR").glob("jpserver-*.json")), what="JupyterLab starts"
+            lambda: any(path.stat().st_size for path in runtime.glob("jpserver-*.json")),
+            what="JupyterLab starts",
         )
-        server = json.loads(next((tmp_path / "JUPYTER_RUNTIME_DIR").glob("jpserver-*.json")).read_text())
+        server = json.loads(next(runtime.glob("jpserver-*.json")).read_text())
         found = []
 
         def is_listed():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import ssl
 import subprocess
@@ -13,9 +14,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from promptlift.cli import commands
+from promptlift.errors import ConfigError
 from promptlift.events import HEADER, VECTORS, sign
 from promptlift.service.store.database import Database
-from support.service_process import clean_environment, wait_until
+from support.service_process import clean_environment, free_port, wait_until
 from support.tls_receiver import make_certificate, receiving
 from support.wire import Wire
 
@@ -88,20 +91,11 @@ def test_deliveries_are_verified_and_printed(listen):
         ]
 
 
-def test_without_a_secret_it_says_that_nothing_is_checked(listen):
-    with listen() as listening:
-        assert listening.post(VECTOR.body) == 200
-        assert listening.lines[1] == (
-            "Signatures are not checked: set PROMPTLIFT_WEBHOOK_SECRET, or give --secret-file."
-        )
-        assert listening.lines[2].endswith("evt_1  signature not checked")
-
-
 def test_a_body_moves_no_cursor_of_the_terminal(listen):
-    body = json.loads(VECTOR.text) | {"id": "evt\x1b[2J\r\nforged"}
-    with listen() as listening:
-        assert listening.post(json.dumps(body).encode()) == 200
-        assert listening.lines[-1].endswith("evt�[2J��forged  signature not checked")
+    body = json.dumps(json.loads(VECTOR.text) | {"id": "evt\x1b[2J\r\nforged"}).encode()
+    with listen(PROMPTLIFT_WEBHOOK_SECRET=VECTOR.secret) as listening:
+        assert listening.post(body, {HEADER: sign(body, VECTOR.secret)}) == 200
+        assert listening.lines[-1].endswith("evt�[2J��forged  signature right")
 
 
 def test_old_events_are_refused_and_not_sent_again(listen, tmp_path):
@@ -127,8 +121,8 @@ def test_deliveries_are_forwarded_byte_for_byte_with_the_answer(listen):
 
 
 def test_a_target_that_is_not_there_has_the_delivery_sent_again(listen):
-    with listen("--forward", "http://127.0.0.1:1/") as listening:
-        assert listening.post(VECTOR.body) == 502
+    with listen("--forward", "http://127.0.0.1:1/", PROMPTLIFT_WEBHOOK_SECRET=VECTOR.secret) as listening:
+        assert listening.post(VECTOR.body, {HEADER: VECTOR.signature}) == 502
         assert "could not be forwarded" in listening.lines[-1]
 
 
@@ -136,13 +130,15 @@ def test_it_receives_from_the_service_over_tls(listen, start_service, tmp_path):
     certificate = make_certificate(tmp_path)
     running = start_service(env=certificate.trusted)
     wire = Wire(running.base_url, running.key)
-    with listen("--certificate", certificate.file) as listening:
-        url = listening.address.geturl()
-        assert url.startswith("https://127.0.0.1:")
-        webhook = wire.ask("POST", "/webhooks", {"url": url, "events": ["conversation.created"]}).body
+    port = free_port()
+    body = {"url": f"https://127.0.0.1:{port}/", "events": ["conversation.created"]}
+    webhook = wire.ask("POST", "/webhooks", body).body
+    options = ("--port", port, "--certificate", certificate.file)
+    with listen(*options, PROMPTLIFT_WEBHOOK_SECRET=webhook["secret"]) as listening:
+        assert listening.address.geturl() == body["url"]
         assert wire.ask("POST", f"/webhooks/{webhook['id']}/test").body["success"] is True
         context = ssl.create_default_context(cafile=certificate.file)
-        assert listening.post(VECTOR.body, tls=context) == 200
+        assert listening.post(VECTOR.body, {HEADER: VECTOR.signature}, tls=context) == 401
 
 
 @pytest.mark.parametrize(
@@ -151,6 +147,8 @@ def test_it_receives_from_the_service_over_tls(listen, start_service, tmp_path):
         (["--forward", "ftp://x/"], "--forward must be an http:// or https:// address"),
         (["--certificate", __file__], "cannot be used"),
         (["--secret-file", "/nothing/here"], "No such file"),
+        (["--secret-file", os.devnull], "secret is empty"),
+        (["--secret-file", sys.executable], "is not UTF-8 text"),
     ],
 )
 def test_what_cannot_work_is_said_in_one_line(options, message):
@@ -160,11 +158,20 @@ def test_what_cannot_work_is_said_in_one_line(options, message):
         text=True,
         check=False,
         timeout=60,
-        env=clean_environment(),
+        env=clean_environment({"PROMPTLIFT_WEBHOOK_SECRET": VECTOR.secret}),
     )
     assert done.returncode == 1
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("secret", [None, "", " \t"])
+def test_without_a_secret_it_does_not_listen(secret, monkeypatch):
+    monkeypatch.setattr("promptlift.cli.listening.EventServer", None)
+    if secret is not None:
+        monkeypatch.setenv("PROMPTLIFT_WEBHOOK_SECRET", secret)
+    with pytest.raises(ConfigError, match=r"secret is empty .* PROMPTLIFT_WEBHOOK_SECRET, or --secret-file"):
+        commands.listen()
 
 
 def test_a_failing_webhook_is_listed_and_resumed(start_service, tmp_path):

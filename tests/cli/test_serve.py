@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +22,7 @@ from support.service_process import READY, ServiceProcess, clean_environment
 def first_start(data):
     """Start a service with no key given; gives the process and its first lines up to the ready line."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "promptlift", "serve", "--port", "0", "--data", str(data)],
+        [Path(sys.executable).with_name("promptlift"), "serve", "--port", "0", "--data", data],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -70,6 +73,23 @@ def test_a_taken_port_is_a_clear_error(tmp_path):
     line = failed_in_one_line(done)
     assert str(port) in line
     assert "--port" in line
+
+
+def test_a_start_that_the_database_refuses_late_is_one_sentence(start_service, tmp_path):
+    start_service(data=tmp_path).stop()
+    # As on a disk that is full by then, the database opens, and what begins the background work fails.
+    with sqlite3.connect(tmp_path / "promptlift.db") as database:
+        database.execute("DROP TABLE workers")
+    database.close()
+    done = promptlift_command("serve", "--port", 0, "--data", tmp_path)
+    assert "cannot be used: no such table: workers. Another program" in failed_in_one_line(done)
+
+
+def test_a_start_that_fails_when_all_but_the_last_is_done_is_one_sentence_and_has_shown_its_key(tmp_path):
+    (tmp_path / "service.json").mkdir()
+    done = promptlift_command("serve", "--port", 0, "--data", tmp_path)
+    assert "service.json" in failed_in_one_line(done)
+    assert "API key" in done.stdout
 
 
 def test_a_service_starts_again_after_it_was_killed(start_service):
@@ -147,9 +167,12 @@ def test_at_most_eight_characters_of_a_key_are_kept_in_the_clear(tmp_path):
     made = promptlift_command("keys", "create", "--data", tmp_path)
     key = made.stdout.strip()
     assert keys_of(tmp_path)[0][0] == key[:8]
-    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-    assert key[:8].encode() in kept
-    assert key[:9].encode() not in kept
+    # A file has one value right after the other, and the next one may begin as the key goes on.
+    with closing(sqlite3.connect(tmp_path / "promptlift.db")) as database:
+        kept = "\n".join(database.iterdump())
+    assert key[:8] in kept
+    assert key[:9] not in kept
+    assert not any(key.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def test_a_prefix_that_two_keys_share_revokes_neither(start_service):

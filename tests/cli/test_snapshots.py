@@ -46,7 +46,11 @@ def test_pull_then_verify_then_harm(env, tmp_path):
     assert env["PROMPTLIFT_API_KEY"] not in (tmp_path / "january" / "manifest.json").read_text()
     proven = promptlift_command("verify", tmp_path / "january")
     assert proven.returncode == 0
-    assert "40 of the 40 conversations" in proven.stdout
+    assert "the 40 conversations that the service had" in proven.stdout
+    assert proven.stdout.endswith("signed; not checked, no key.\n")
+    assert promptlift_command("verify", tmp_path / "january", env=env).stdout.endswith(
+        "signed with this key.\n"
+    )
     harmed = next((tmp_path / "january").rglob("part-*.parquet"))
     harmed.write_bytes(harmed.read_bytes()[:100])
     found = promptlift_command("verify", tmp_path / "january")

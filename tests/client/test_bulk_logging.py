@@ -19,12 +19,12 @@ from promptlift.client.retry import RetryPolicy
 from promptlift.client.transport import Transport
 from promptlift.transcripts import Reading
 from support.foreign_service import KEY, ForeignService
+from support.kills import KILLS
 from support.service_process import clean_environment, free_port, wait_until
 
 COUNT = 700
 PATH = "/conversations/bulk"
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, timeout=0.5, first_timeout=0.2)
-KILLS = int(os.environ.get("KILLS", "8"))
 
 
 def records(count=COUNT):

@@ -6,6 +6,8 @@ import importlib.util
 import re
 import subprocess
 
+import pytest
+
 from support.source_tree import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -21,6 +23,7 @@ def two_commands() -> list[str]:
     return module.commands(README)
 
 
+@pytest.mark.slow
 def test_there_are_two_commands_and_a_shell_can_read_them():
     """One sets up and runs the main job, one sets up and passes the tests; each is one line."""
     commands = two_commands()

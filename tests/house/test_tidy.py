@@ -7,6 +7,8 @@ import tomllib
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import pytest
+
 from support.source_tree import PACKAGE, ROOT, modules, shown, tracked_files
 
 if TYPE_CHECKING:
@@ -93,6 +95,7 @@ def test_no_room_has_too_many_modules():
     }
 
 
+@pytest.mark.slow
 def test_nothing_is_left_for_later():
     """No file marks work as undone."""
     # Put together here, so that this file does not find itself.
@@ -107,6 +110,7 @@ def test_nothing_is_left_for_later():
     assert not found
 
 
+@pytest.mark.slow
 def test_no_file_knows_a_machine():
     """No file has a path of the machine it was written on, or the host of a package registry."""
     places = re.compile(
@@ -132,6 +136,7 @@ def test_no_file_knows_a_machine():
     assert not found
 
 
+@pytest.mark.slow
 def test_the_top_of_the_project_has_only_known_names():
     """A new file at the top needs a reason, and a place in this list."""
     found = {path.relative_to(ROOT).parts[0] for path in tracked_files()}

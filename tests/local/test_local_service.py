@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import stat
@@ -44,6 +45,7 @@ class Notebook:
             [sys.executable, "-c", NOTEBOOK, str(data)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             env=clean_environment(),
         )
@@ -52,8 +54,9 @@ class Notebook:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
-    def end(self) -> None:
-        self.process.communicate(timeout=60)
+    def end(self) -> str:
+        """End it as a kernel ends, and return what it complained of."""
+        return self.process.communicate(timeout=60)[1]
 
     def kill(self) -> None:
         self.process.kill()
@@ -76,6 +79,7 @@ def pid_of(data: Path) -> int:
     return record.pid
 
 
+@pytest.mark.cold
 def test_a_workspace_works_and_its_end_ends_the_service(data):
     with promptlift.local(data, progress=False) as lift:
         pid = pid_of(data)
@@ -119,6 +123,28 @@ def test_two_notebooks_share_one_service(data):
     assert is_running(pid)
     notebooks[2].end()
     wait_until(lambda: not is_running(pid), what="the service ends with its last user", seconds=30)
+
+
+def test_workspaces_of_a_folder_that_was_removed_close_quietly(data):
+    """Twice, as a context manager, in two notebooks, and at the end of the interpreter."""
+    notebook = Notebook(data)
+    assert notebook.base_url()
+    with promptlift.local(data, progress=False) as lift:
+        pid = pid_of(data)
+        shutil.rmtree(data)
+        lift.close()
+    lift.close()
+    wait_until(lambda: not is_running(pid), what="the service ends with its folder", seconds=30)
+    assert notebook.end() == ""
+    assert not data.exists()
+
+
+def test_a_key_that_could_not_be_written_is_made_at_the_next_start(data):
+    key = DataFolder(data).path / "local.key"
+    key.touch()
+    with promptlift.local(data, progress=False) as lift:
+        assert len(lift.prompts()) == 0
+    assert key.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_killed_notebook_leaves_no_service(data):
@@ -181,6 +207,7 @@ def test_threads_that_start_at_once_share_one_service(data):
     assert not is_running(pid)
 
 
+@pytest.mark.cold
 def test_the_key_is_readable_by_its_owner_only_and_never_shown(data, capfd):
     with promptlift.local(data, progress=False) as lift:
         path = data / "local.key"
@@ -290,9 +317,7 @@ def test_what_the_service_said_is_passed_on_whatever_it_is(data):
     with sqlite3.connect(data / "promptlift.db") as database:
         database.execute("UPDATE alembic_version SET version_num = '0009'")
     database.close()
-    with pytest.raises(
-        ServiceStartError, match=r"before the first release .*import your conversations again"
-    ):
+    with pytest.raises(ServiceStartError, match=r"another version of promptlift: .* version 0009"):
         promptlift.local(data)
 
 

@@ -56,6 +56,7 @@ def test_a_name_keeps_its_colour_in_another_plot_and_beside_another_name():
     assert clash or alone == pair
 
 
+@pytest.mark.slow
 def test_the_colours_are_the_same_in_another_process():
     said = {
         subprocess.run([sys.executable, "-c", DRAW], capture_output=True, text=True, check=True).stdout

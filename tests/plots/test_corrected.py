@@ -78,7 +78,7 @@ def test_without_labels_a_plot_is_what_it_was(world):
     table, _ = world
     ax = plots.compare(table, by="prompt", control="old")
     assert points(ax)[0] == []
-    assert "corrected" not in words(ax)
+    assert "labels" not in words(ax)
 
 
 def test_titles_say_what_labels_say_or_that_it_is_uncorrected(world):

@@ -29,6 +29,7 @@ def _closed():
 
 @pytest.mark.parametrize("name", ["issues", "topics", "sentiment_distribution"])
 @pytest.mark.parametrize("names", [HOSTILE, LONG, ("v1", "v2")], ids=["hostile", "long", "short"])
+@pytest.mark.slow
 def test_a_legend_stands_above_everything_that_is_drawn(name, names):
     ax = getattr(plots, name)(table(100, names, HOSTILE[:4]), by="prompt_id", title="auto")
     ax.figure.canvas.draw()

@@ -24,7 +24,7 @@ def prompt_id(service):
         done = lift.optimize(prompt.id, mode="exploratory", variants=2, seed=3, timeout=200)
         variants = lift.variants(done.id)
         tested = variants.loc[~variants["is_original"], "variant_id"]
-        lift.apply(done.id, variant_id=tested.iloc[0])
+        lift.apply(done.id, variant_id=tested.iloc[0], rehearsal=True)
         log(6, "tomorrow")
     return prompt.id
 

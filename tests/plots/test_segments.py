@@ -40,7 +40,9 @@ def test_points_and_whiskers_are_those_of_the_analysis_the_surest_on_top(table):
 def test_it_says_the_verdict_the_rule_and_what_may_be_missed(table):
     said = words(plots.segments(table))
     assert "metadata.returning: yes · lower" in said
-    assert "2 of 39 segments clearly differ: p below 0.05, adjusted for 37 comparisons" in said
+    assert (
+        "2 of 39 segments clearly differ: p of the score test below 0.05, adjusted for 37 comparisons" in said
+    )
     assert "not a cause" in said
     assert "Drops of less than 13 points may be missed." in said
     assert "Only the 12 surest are shown." in said

@@ -190,6 +190,9 @@ def test_without_an_interval_dots_are_hollow_and_have_no_whiskers():
     assert text.count("sample size not reported") == 3
     assert PLOTS["no sample size"] in text.replace("\n", " ")
     assert "best of 3 variants" in text.replace("\n", " ")
+    rehearsed = FOREIGN.copy()
+    rehearsed.attrs = {"promptlift": {**FOREIGN.attrs.get("promptlift", {}), "rehearsal": True}}
+    assert "production" not in words(plots.variant_lift(rehearsed))
 
 
 def test_a_size_without_an_interval_is_told():

@@ -39,6 +39,7 @@ def written(world, path, *, prompts=("old", "new"), labels=None, **options):
     return report.write(table, prompts, path, labels=known if labels is None else labels, **options)
 
 
+@pytest.mark.slow
 def test_the_corrected_rates_are_the_same_in_every_format(world, tmp_path):
     table, labels = world
     expected = analysis.completion(table, by="prompt_id", labels=labels).set_index("prompt_id")
@@ -89,6 +90,7 @@ def test_a_report_without_labels_has_no_word_of_them(world, tmp_path):
     assert "orrected by" not in text
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_corrected_table_is_the_same_in_every_format(world, tmp_path):
     """Cell by cell: Parquet and CSV have the exact numbers, Excel too; HTML, Markdown and PDF print these."""
     paths = {
@@ -126,6 +128,7 @@ def test_every_figure_of_the_corrected_table_is_the_same_in_every_format(world, 
                 assert squeezed(shown[place]) in printed_pdf
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_corrected_comparison_is_the_same_in_every_format(world, tmp_path):
     table, labels = world
     one = analysis.compare(table, by="prompt_id", control="old", labels=labels).iloc[0]

@@ -14,7 +14,6 @@ from promptlift.schema.optimizations import (
     Variant,
 )
 from promptlift.schema.personas import Persona, PersonaCreate, PersonaUpdate
-from promptlift.schema.results import OptimizationResults
 from promptlift.schema.simulations import Simulation
 from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
 
@@ -188,10 +187,3 @@ def test_a_persona_has_a_name_and_a_description_in_bounds(name, value):
 def test_a_restore_names_a_version():
     assert problems(RestoreRequest, {}) == {"versionId"}
     assert problems(RestoreRequest, {"versionId": ""}) == {"versionId"}
-
-
-def test_the_mixture_is_read_by_the_name_that_earlier_releases_gave_it():
-    read = OptimizationResults.from_wire({**RESULTS, "confidenceMethod": "sequential-mcnemar-e-value"})
-    assert (read.confidence_method, read.theta) == ("sequential-mixture", None)
-    foreign = OptimizationResults.from_wire({**RESULTS, "confidenceMethod": "of another service"})
-    assert foreign.confidence_method == "of another service"

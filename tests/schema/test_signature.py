@@ -33,7 +33,8 @@ def test_the_right_signature_fits():
         (BODY, "é" * 64, SECRET),
         (BODY, "\ud800" * 64, SECRET),
         (b"", SIGNATURE, SECRET),
-        (BODY, SIGNATURE, ""),
+        (BODY, SIGNATURE.encode(), SECRET),
+        (BODY, None, SECRET),
     ],
 )
 def test_another_body_secret_or_signature_does_not_fit(body, signature, secret):

@@ -49,7 +49,7 @@ SAID = [
     (
         {
             "status": "stopped",
-            "results": {**WON, "lift": 30, "liftLow": 9, "liftHigh": 50},
+            "results": {**WON, "lift": 30, "liftLow": 9, "liftHigh": 50, "liftExpected": 20},
             "rehearsal": True,
         },
         (

@@ -26,6 +26,7 @@ from promptlift.service.store.database import Database
 from support.answering_model import AnsweringModel, serving
 from support.conversation_recount import assert_counts_are_a_recount
 from support.crash_load import SCENARIOS, Acknowledged, Load, Refusals
+from support.kills import KILLS
 from support.plain_client import PlainClient
 from support.service_process import ServiceProcess, free_port, wait_until
 from support.tls_receiver import make_certificate, receiving
@@ -34,7 +35,6 @@ from support.worker_process import WorkerProcess
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-KILLS = int(os.environ.get("KILLS", "12"))
 WRITES_A_KILL = 24
 SEED = int(os.environ.get("SEED", "20261122"))
 # From the last kill to the end of all work.

@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 
+from promptlift.cli.serving import run_service
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.service.server import serve
 from promptlift.service.settings import ServiceSettings
@@ -38,17 +39,15 @@ def test_an_address_that_is_not_of_this_machine_is_told(tmp_path):
 def test_a_data_folder_that_is_a_file_is_told(tmp_path, inside):
     file = tmp_path / "file"
     file.write_text("not a folder")
-    with pytest.raises(
-        ServiceStartError, match=r"The data folder .* cannot be used \(.*\); choose another with --data"
-    ):
-        serve(ServiceSettings(port=0, data=file / inside), on_ready=never)
+    with pytest.raises(ServiceStartError, match=r"cannot start with .*/file.*, or name another folder with"):
+        run_service(host="127.0.0.1", port=0, data=file / inside, database=None, plan=None, while_used=False)
     assert file.read_text() == "not a folder"
 
 
 def test_a_file_that_is_no_database_is_told_and_kept(tmp_path):
     file = tmp_path / "promptlift.db"
     file.write_bytes(b"my diary " * 500)
-    with pytest.raises(ServiceStartError, match=r"promptlift\.db cannot be opened: file is not a database"):
+    with pytest.raises(ServiceStartError, match=r"promptlift\.db cannot be used: file is not a database"):
         serve(ServiceSettings(port=0, data=tmp_path), on_ready=never)
     assert file.read_bytes() == b"my diary " * 500
 
@@ -58,8 +57,17 @@ def test_a_database_of_a_newer_version_is_told(tmp_path):
         newer.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
         newer.execute("INSERT INTO alembic_version VALUES ('9999')")
     newer.close()
-    with pytest.raises(ServiceStartError, match=r"newer promptlift .*: update promptlift"):
+    with pytest.raises(ServiceStartError, match=r"another version of promptlift"):
         serve(ServiceSettings(port=0, data=tmp_path), on_ready=never)
+
+
+def test_a_database_of_another_program_is_told_and_left_alone(tmp_path):
+    with sqlite3.connect(tmp_path / "promptlift.db") as theirs:
+        theirs.execute("CREATE TABLE accounts (balance)")
+    with pytest.raises(ServiceStartError, match=r"accounts already exists\. Another program made the file"):
+        serve(ServiceSettings(port=0, data=tmp_path), on_ready=never)
+    assert [name for (name,) in theirs.execute("SELECT name FROM sqlite_master")] == ["accounts"]
+    theirs.close()
 
 
 def test_a_data_folder_that_another_service_uses_is_told(start_service):

@@ -124,8 +124,12 @@ def test_every_object_that_is_harmed_is_named_and_cannot_be_read(address, servic
         assert set(verify(place, storage_options=options)) == {part.path}
         with pytest.raises(SnapshotDamaged, match=part.path.rpartition("/")[2]):
             Snapshot(place, storage_options=options).read(part.table, ["prompt_id"])
+        with pytest.raises(SnapshotDamaged, match=part.path.rpartition("/")[2]):
+            promptlift.open_snapshot(place, storage_options=options).scan(part.table)
         system.pipe_file(path, data)
     assert verify(place, storage_options=options) == {}
+    found = promptlift.open_snapshot(place, storage_options=options).scan("issues")
+    assert found.count("*").fetchall() == [(snapshot.manifest.rows()["issues"],)]
 
 
 def test_one_writer_at_a_time_and_a_claim_that_is_not_renewed_is_void(address, service):

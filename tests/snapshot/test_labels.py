@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 import promptlift
 from promptlift import analysis, widgets
 from promptlift.analysis.reading import collect, names_of
-from promptlift.errors import ConfigError, FrameError, SnapshotError, UnexpectedResponse
-from promptlift.snapshot import Snapshot
-from promptlift.snapshot.manifest import save_manifest
-from promptlift.snapshot.part_files import partition_folder, write_part
+from promptlift.errors import ConfigError, FrameError, UnexpectedResponse
 from promptlift.workspace.snapshots import offered, verdicts
-from promptlift.workspace.snapshots.known import KnownConversations
-from promptlift.workspace.snapshots.labels import read_labels
 from promptlift.workspace.snapshots.verdicts import read_apart
 from support.foreign_service import ForeignService
 from support.pulled import LISTED, workspace
@@ -186,92 +177,3 @@ def test_an_odd_answer_of_a_service_that_has_some_is_an_error_and_no_end_of_pull
     assert len(promptlift.open_snapshot(folder).labels()) == 3
     lift.pull(folder, prompt_id=prompt)
     assert len(promptlift.open_snapshot(folder).labels()) == 4
-
-
-def as_an_older_promptlift_wrote_it(folder, wide):
-    """Write the labels of a snapshot as layout 1 had them: kept by hand by conversation, and the service's apart."""
-    snapshot = Snapshot(folder)
-    location, known = snapshot.location, KnownConversations(snapshot)
-    labels = snapshot.read("labels")
-    of_service = labels.filter(pc.equal(labels["kept"], "service")).drop_columns("kept")
-    files = [one for one in snapshot.manifest.files if one.table != "labels"]
-    files.append(write_part(location, "answers", 1, of_service))
-    for number, row in enumerate(wide):
-        place = known.place_of(row["conversation_id"])
-        # Each file had the columns that its labels had, always of the same types.
-        types = {"task_completed": pa.bool_(), "labelled_at": pa.timestamp("us", "UTC")}
-        named = row | {"prompt_id": place[0]}
-        table = pa.table(
-            {name: pa.array([cell], types.get(name, pa.string())) for name, cell in named.items()}
-        )
-        files.append(write_part(location, partition_folder("labels", *place), number, table))
-    older = replace(
-        snapshot.manifest,
-        schema_version=1,
-        files=tuple(sorted(files, key=lambda one: one.path)),
-        state=snapshot.manifest.state | {"keeps_labels": False},
-    )
-    save_manifest(location, older)
-
-
-@pytest.fixture
-def older(labelled):
-    _, ids, folder = labelled
-    at = pd.Timestamp("2026-10-01", tz="UTC").to_pydatetime()
-    wide = [
-        {"conversation_id": ids[0], "task_completed": False, "sentiment": "negative", "labelled_at": at},
-        {"conversation_id": ids[5], "task_completed": True, "mood": "calm", "labelled_at": None},
-    ]
-    as_an_older_promptlift_wrote_it(folder, wide)
-    return labelled
-
-
-def test_a_snapshot_of_an_older_promptlift_is_read_as_it_is(older):
-    _, ids, folder = older
-    opened = promptlift.open_snapshot(folder)
-    assert opened.snapshot.manifest.schema_version == 1
-    before = {(one, "task_completed", "ann"): "yes" for one in ids[:3]} | {
-        (ids[0], "task_completed", "unnamed"): "no", (ids[0], "sentiment", "unnamed"): "negative",
-        (ids[5], "task_completed", "unnamed"): "yes", (ids[5], "mood", "unnamed"): "calm",
-    }  # fmt: skip
-    assert answers(opened.labels()) == before
-    kept = opened.kept_labels().set_index("conversation_id")
-    assert (kept.loc[ids[0], "sentiment"], kept.loc[ids[5], "mood"]) == ("negative", "calm")
-    assert list(kept["task_completed"]) == [False, True]
-    assert kept["labelled_at"].notna().tolist() == [True, False]
-    for read in (lambda: opened.snapshot.scan("labels"), lambda: opened.snapshot.files("labels")):
-        with pytest.raises(SnapshotError, match=r"older promptlift.*lift\.pull"):
-            read()
-    assert opened.snapshot.verify() == {}
-
-
-@pytest.mark.parametrize("how", ["pull", "keep_labels"])
-def test_a_snapshot_of_an_older_promptlift_is_written_anew_with_the_next_change(lift, older, how):
-    prompt, ids, folder = older
-    opened, reader = promptlift.open_snapshot(folder), Snapshot(folder)
-    before = answers(opened.labels())
-    count = len(before)
-    if how == "pull":
-        lift.add_labels(pd.DataFrame({"conversation_id": ids[4:5], "task_completed": [True]}), labeller="ann")
-        lift.pull(folder, prompt_id=prompt)
-        # The older one had noted that the service keeps no labels, as an export did; it is asked again.
-        before[(ids[4], "task_completed", "ann")] = "yes"
-    else:
-        # Whoever answers replaces what was said by nobody knows whom.
-        opened.keep_labels(
-            pd.DataFrame({"conversation_id": ids[:1], "task_completed": [True]}), labeller="ben"
-        )
-        del before[(ids[0], "task_completed", "unnamed")]
-        before[(ids[0], "task_completed", "ben")] = "yes"
-    again = promptlift.open_snapshot(folder)
-    manifest = again.snapshot.manifest
-    assert (manifest.schema_version, "answers" in manifest.rows()) == (2, False)
-    assert {one.partition for one in manifest.of_table("labels")} == {"labels"}
-    assert answers(again.labels()) == before
-    assert again.snapshot.verify() == {}
-    # The files of the older layout stay for those who still read them, until the next change.
-    assert len(read_labels(reader).rows) == count
-    assert reader.manifest.schema_version == 1
-    again.keep_labels(pd.DataFrame({"conversation_id": ids[3:4], "task_completed": [True]}), labeller="ben")
-    assert not (folder / "answers").exists()
-    assert [one.name for one in (folder / "labels").iterdir() if one.is_dir()] == []

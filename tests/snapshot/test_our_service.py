@@ -16,6 +16,8 @@ from promptlift.errors import ConfigError, NotFound
 from promptlift.local import wait_for_insights
 from support.service_process import ServiceProcess, wait_until
 
+pytestmark = pytest.mark.slow  # a service holds what they read
+
 MODEL = "gpt-4o"
 BAD = "User: Cancel my order.\nAssistant: I cannot do that.\nUser: That did not help, forget it."
 
@@ -114,6 +116,26 @@ def test_a_table_is_the_same_from_either_source(ours, opened, call):
     given, told = (table.attrs["promptlift"] for table in (there, here))
     for name in ("table", "rows", "filters", "complete", "analyser", "warnings"):
         assert told[name] == given[name]
+
+
+def test_a_pull_makes_the_requests_that_the_documentation_says(start_service, tmp_path):
+    service = start_service()
+    with promptlift.connect(service.base_url, service.key, progress=False) as lift:
+        lift.create_prompt("Sales", "You sell.", llm_model=MODEL)
+
+        def grow_to(count):
+            so_far = len(lift.conversations())
+            lift.log([{"content": timed(number)} for number in range(so_far, count)], prompt_id="Sales")
+            wait_for_insights(lift, [lift.prompt_id("Sales")])
+
+        for count in (0, 100, 600):
+            grow_to(count)
+            manifest = pulled(lift, tmp_path / str(count)).manifest
+            assert (manifest.totals["conversations"], manifest.insights_listed) == (count, count > 0)
+            assert manifest.requests <= count / 97 + 6
+        assert pulled(lift, tmp_path / "600").manifest.requests <= 10
+        grow_to(700)
+        assert pulled(lift, tmp_path / "600").manifest.requests <= 20
 
 
 def test_a_second_pull_brings_what_is_new_and_asks_for_little_else(ours, tmp_path):

@@ -1,16 +1,16 @@
-"""Reading part files again: only what is asked for, has a value, and was not read a moment ago."""
+"""Reading part files again: those that changed meanwhile are noticed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from promptlift.errors import SnapshotDamaged
+from promptlift.snapshot.columns import joined
 from promptlift.snapshot.location import LocalFolder
-from promptlift.snapshot.part_files import Wanted, read_table, write_part
+from promptlift.snapshot.part_files import Wanted, read_parts, write_part
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ def _rows(table: pa.Table) -> list[dict[str, object]]:
 
 def test_a_second_read_is_the_first(parts: tuple[LocalFolder, list[FilePart]]) -> None:
     wanted = Wanted(frozenset(_COLUMNS), metadata=True)
-    first, second = (read_table(*parts, wanted) for _ in range(2))
+    first, second = (joined(read_parts(*parts, wanted)) for _ in range(2))
     assert _rows(first) == _rows(second)
     assert _rows(second)[1:] == [
         {"conversation_id": "b", "cost": None, "title": None, "topics": None, "metadata.plan": None},
@@ -57,62 +57,28 @@ def test_a_second_read_is_the_first(parts: tuple[LocalFolder, list[FilePart]]) -
     assert second.schema.field("title").type == pa.string()
 
 
-def test_columns_without_a_value_are_not_read_again(
-    parts: tuple[LocalFolder, list[FilePart]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    wanted = Wanted(frozenset(_COLUMNS), metadata=True)
-    read_table(*parts, wanted)
-    asked: list[list[str]] = []
-    read = pq.ParquetFile.read
-
-    def noted(file: pq.ParquetFile, columns: list[str], **options: object) -> pa.Table:
-        asked.append(columns)
-        return read(file, columns, **options)
-
-    monkeypatch.setattr(pq.ParquetFile, "read", noted)
-    read_table(*parts, wanted)
-    assert asked == [
-        ["conversation_id", "cost", "topics"],
-        ["conversation_id", "cost", "topics", "metadata.plan"],
-    ]
-
-
-def test_what_was_read_a_moment_ago_is_not_read_again(
-    parts: tuple[LocalFolder, list[FilePart]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root, files = parts
-    wanted = Wanted(frozenset(_COLUMNS))
-    known = [read_table(root, files, wanted) for _ in range(2)]
-    monkeypatch.setattr(pq.ParquetFile, "read", None)  # any read fails
-    assert read_table(root, files, wanted).equals(known[1])
-    with pytest.raises(TypeError):
-        read_table(root, files, Wanted(frozenset({"cost"})))
-    with pytest.raises(TypeError):
-        read_table(root, files[:1], wanted)
-
-
-def test_a_file_that_is_changed_after_its_footer_was_kept_is_refused(
+def test_a_file_that_is_changed_after_it_was_read_is_refused(
     parts: tuple[LocalFolder, list[FilePart]],
 ) -> None:
     root, files = parts
     wanted = Wanted(frozenset(_COLUMNS))
     for _ in range(2):
-        read_table(root, files, wanted)
+        read_parts(root, files, wanted)
     place = root.place / files[1].path
     data = bytearray(place.read_bytes())
     data[10] ^= 1
     place.write_bytes(data)
     with pytest.raises(SnapshotDamaged, match=files[1].path):
-        read_table(root, files, wanted)
+        read_parts(root, files, wanted)
 
 
-def test_a_file_that_is_gone_after_its_footer_was_kept_is_missed(
+def test_a_file_that_is_gone_after_it_was_read_is_missed(
     parts: tuple[LocalFolder, list[FilePart]],
 ) -> None:
     root, files = parts
     wanted = Wanted(frozenset(_COLUMNS))
     for _ in range(2):
-        read_table(root, files, wanted)
+        read_parts(root, files, wanted)
     (root.place / files[0].path).unlink()
-    with pytest.raises(FileNotFoundError):
-        read_table(root, files, wanted)
+    with pytest.raises(SnapshotDamaged, match="missing"):
+        read_parts(root, files, wanted)

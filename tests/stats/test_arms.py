@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from statsmodels.stats.contingency_tables import mcnemar
 
 from promptlift.stats.arms import ArmOutcome, compare_arms
 from promptlift.stats.costs import TokenUse, cheapest_arm, cost_per_completed, cost_per_conversation
-from promptlift.stats.differences import compare_paired
 from promptlift.stats.holm import holm
 from promptlift.stats.intervals import wilson
 
@@ -44,9 +44,22 @@ def test_scores_and_pairs_are_those_of_the_pair_table():
     assert (one.arm, one.reference, one.n11, one.n10, one.n01, one.n00) == (1, 0, 40, 12, 4, 24)
     assert one.points == pytest.approx(10.0)
     assert one.points_low < 10.0 < one.points_high
-    assert one.p == one.p_holm == compare_paired(40, 12, 4, 24).p
-    assert one.verdict == "unclear"
+    oracle = mcnemar([[40, 12], [4, 24]], exact=False, correction=False).pvalue
+    assert one.p == one.p_holm == pytest.approx(oracle)
+    assert one.verdict == "better"
     assert one.sentiment.difference == pytest.approx(8 / 80)
+
+
+def test_the_verdict_of_one_arm_is_that_of_its_interval():
+    """Also where the pairs of a persona move together, which widens the interval."""
+    rng = np.random.default_rng(3)
+    for n in rng.integers(1, 120, 200):
+        clusters = [f"p{number}" for number in np.sort(rng.integers(0, n // 3 + 1, n))]
+        columns = (rng.random((2, n)) < rng.random((2, 1))).astype(int).tolist()
+        (one,) = compare_arms(outcomes(*columns, clusters=clusters), [0, 1]).comparisons
+        clear = not one.points_low <= 0.0 <= one.points_high
+        assert clear == (one.p < 0.05)
+        assert (one.verdict != "unclear") == (clear and n >= 10)
 
 
 def test_p_values_are_adjusted_over_the_arms():
@@ -92,6 +105,7 @@ def test_against_the_best_an_arm_must_be_not_worse_than_every_other_one():
     assert compare_arms(outcomes(base, equal, worse), [0, 1, 2], reference=2).acceptable == (0, 1, 2)
 
 
+@pytest.mark.slow
 def test_a_claim_that_any_arm_is_not_worse_is_wrong_in_at_most_five_percent():
     """Four arms that all lose exactly the margin: how often any of them passes."""
     rng = np.random.default_rng(20261122)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from promptlift.stats import Experiment, analyse_pairs, smallest_findable_points
-from promptlift.stats.first_edition import is_futile
 from promptlift.stats.passes import Outcome
 from support.experiments import chance, only_variants, outcomes, play, same
 
@@ -141,16 +140,6 @@ def test_one_finalist_is_the_rule():
 
 
 # What it says
-
-
-def test_the_futility_rule_by_hand():
-    # n = 30, S = 0, D = 0.1: (30 * 0.01 / 2) / var = 0.15 / var > ln 10 only when var < 0.0651.
-    assert not is_futile(4, 4, 30, "exploratory")
-    # S = -3 of 5: (0.3 + 0.15) / (6/33 - 0.01) = 2.62 > 2.30
-    assert is_futile(1, 4, 30, "exploratory")
-    # The same with D = 0.075: (0.225 + 0.084375) / 0.17182 = 1.80
-    assert not is_futile(1, 4, 30, "validation")
-    assert not is_futile(0, 0, 0, "exploratory")
 
 
 def test_the_analysis_is_that_of_the_confirmation_pairs_alone():

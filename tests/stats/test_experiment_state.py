@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlift.stats import Experiment
@@ -38,7 +38,6 @@ def through_json(run):
     return Experiment.from_state(json.loads(json.dumps(run.to_state(), allow_nan=False)))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     variants=st.integers(1, 5),
     mode=st.sampled_from(["exploratory", "validation"]),
@@ -75,7 +74,7 @@ def test_the_state_is_plain_json_with_a_version():
     run = Experiment(3, "validation", seed=11)
     state = json.loads(json.dumps(run.to_state()))
     assert state == run.to_state()
-    assert state["version"] == 2
+    assert state["version"] == 1
     assert state["settings"]["variant_count"] == 3
 
 
@@ -109,9 +108,8 @@ def test_a_stopped_run_stays_stopped():
     ("state", "message"),
     [
         ({}, "version None"),
-        ({"version": 3}, "version 3"),
+        ({"version": 2}, "version 2"),
         ({"version": 1}, "not complete"),
-        ({"version": 2}, "not complete"),
         ({"version": 1, "settings": {"variants": 3}}, "not complete"),
         ({"version": 1, "settings": {"variant_count": 9}}, "variant_count"),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
@@ -221,7 +221,6 @@ def test_what_cannot_be_read_is_refused(arguments, words):
             LabelledGroup([1], [1], [1], chances=chances)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(5, 40), min_size=4, max_size=4), st.integers(0, 300), st.integers(0, 300))
 def test_an_interval_holds_its_rate_and_is_never_much_wider_than_labels_alone(counts, ones, zeros):
     found = corrected_rate(group(*counts, ones, zeros))
@@ -316,7 +315,6 @@ def test_neyman_gives_more_to_larger_and_less_sure_strata():
     assert neyman_allocation([500, 0], [0.0, 0.0], n=10).tolist() == [10, 0]
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1)), min_size=1, max_size=6),
     st.integers(0, 80),
@@ -365,6 +363,7 @@ def test_a_corrected_rate_is_right_whatever_the_judge(rate, judge, n, draw):
         (0.5, truth.WEAK, 50, truth.group),
     ],
 )
+@pytest.mark.slow
 def test_an_interval_of_few_labels_covers_what_it_says(rate, judge, n, draw):
     row = truth.one_rate(rate, judge, n, draws=1_000, draw=draw)
     # Two points, and twice the standard error of 1,000 draws.

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 import labels_on_real_judges as real
 
-pytestmark = needs_shared
+pytestmark = [needs_shared, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -97,13 +97,13 @@ def test_curtailment_by_hand(counts, pairs_left, mode, missing, bound):
     assert found == pytest.approx(bound, abs=1e-6)
     pairs = analyse_pairs(0, n10, n01, counts[2] - n10 - n01)
     design = Design.of(3, mode, "moderate", 10)
-    gives_up = design.gives_up(pairs, look=1, pairs_left=pairs_left, e_needed=9.0)
+    gives_up = design.gives_up(pairs, pairs_left=pairs_left, e_needed=9.0)
     assert gives_up is (missing > bound)
 
 
 def test_where_no_pair_is_left_the_budget_ends_the_run():
     design = Design.of(3, "exploratory", "moderate", 10)
-    assert not design.gives_up(analyse_pairs(10, 1, 4, 15), look=8, pairs_left=0, e_needed=9.0)
+    assert not design.gives_up(analyse_pairs(10, 1, 4, 15), pairs_left=0, e_needed=9.0)
 
 
 def test_an_analysis_says_what_its_confidence_is_made_of():

@@ -134,6 +134,7 @@ def test_values_that_are_missing_are_left_out():
 
 
 @pytest.mark.parametrize(("start", "most"), [(0, 120), (1_200, 240)])
+@pytest.mark.slow
 def test_harm_of_thirty_points_is_found_soon_whenever_it_begins(start, most):
     random = np.random.default_rng(11)
     found = [

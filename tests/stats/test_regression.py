@@ -55,6 +55,7 @@ def test_automatic_deployment_wants_proof_that_nothing_large_was_lost():
     assert many.non_inferior == (lift_interval(120, 24, 22, 20).points_low > -10)
 
 
+@pytest.mark.slow
 def test_about_170_pairs_prove_that_no_ten_points_were_lost():
     rng = np.random.default_rng(6)
     proven = [
@@ -74,6 +75,7 @@ def test_the_power_says_what_drop_would_have_been_found():
 
 
 @pytest.mark.parametrize(("scenarios", "pairs"), [(3, 5), (15, 20)])
+@pytest.mark.slow
 def test_false_alarms_are_rare_when_nothing_changed(scenarios, pairs):
     rng = np.random.default_rng(7)
     runs, failed, negative = 600, 0, 0

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from promptlift.stats import Experiment, analyse_pairs, expected_lift
+from promptlift.stats import Experiment, expected_lift
 from support.experiments import chance, only_variants, play, same
 
 
@@ -110,54 +108,6 @@ def test_pairs_lost_in_the_verification_are_a_warning_of_their_own():
     play(run, lambda cell, arm: None if cell.number % 3 == 0 else arm == 1)
     assert any(said.startswith("Verification: 20 of 60 pairs") for said in run.verdict().warnings)
     assert run.verdict().n_dropped == 0
-
-
-# Runs that were begun before
-
-
-def _as_first_edition(state):
-    settings = {
-        name: value
-        for name, value in state["settings"].items()
-        if name not in {"verification_passes", "confidence_method"}
-    }
-    confirmations = [
-        {name: value for name, value in one.items() if name != "verification"}
-        for one in state["confirmations"]
-    ]
-    return {
-        **{name: value for name, value in state.items() if name != "verify_left"},
-        "version": 1,
-        "settings": settings,
-        "confirmations": confirmations,
-    }
-
-
-def test_a_run_that_was_begun_with_the_mixture_goes_on_with_it_and_with_its_schedule():
-    begun = Experiment(
-        3, "exploratory", seed=4, confidence_method="sequential-mixture", verification_passes=0
-    )
-    play(begun, chance([0.5, 0.5, 0.5, 0.9], 8), most=3)
-    run = Experiment.from_state(json.loads(json.dumps(_as_first_edition(begun.to_state()))))
-    assert run.verdict() == begun.verdict()
-    assert (run.confidence_method, run.verdict().theta) == ("sequential-mixture", None)
-    assert run.verdict().progress.conversations_max == 15 * (4 + 2 * 6)
-    verdict = play(run, chance([0.5, 0.5, 0.5, 0.9], 9))
-    table = (verdict.analysis.n11, verdict.analysis.n10, verdict.analysis.n01, verdict.analysis.n00)
-    assert verdict.trace[-1] == verdict.confidence == analyse_pairs(*table).confidence
-    assert verdict.analysis.confidence_method == "sequential-mixture"
-    assert verdict.verification is None
-
-
-def test_the_mixture_gives_up_by_its_own_rule():
-    run = Experiment(1, confidence_method="sequential-mixture", verification_passes=0)
-    verdict = play(run, lambda _cell, arm: arm == 0)
-    assert (verdict.reason, len(verdict.trace)) == ("futility", 2)
-
-
-def test_an_unknown_method_is_refused_by_name():
-    with pytest.raises(ValueError, match="confidence_method"):
-        Experiment(1, confidence_method="bayes")
 
 
 def test_a_verdict_says_its_method_and_theta_before_anything_is_measured():

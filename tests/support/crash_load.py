@@ -183,7 +183,7 @@ class Refusals:
         Ids of the events that were.
     """
 
-    SHARE = 0.04
+    SHARE = 0.1
 
     def __init__(self, receiver: Receiver) -> None:
         self.active = True

@@ -77,6 +77,7 @@ class ForeignService:
     window: float = 60.0
     retry_after: bool = True
     rate_headers: bool = False
+    reset_from: int = 0
     honours: tuple[str, ...] = ()
     oldest_first: bool = False
     page_limit: int = 100
@@ -204,7 +205,7 @@ class ForeignService:
         return {
             "X-RateLimit-Limit": str(self.per_minute),
             "X-RateLimit-Remaining": str(left),
-            "X-RateLimit-Reset": str(max(0, round(reset))),
+            "X-RateLimit-Reset": str(max(0, round(reset)) + self.reset_from),
         }
 
     def answer(self, method, path, params, body):  # noqa: PLR0911

@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+import random
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from promptlift.client.transport import Clock
@@ -14,77 +15,78 @@ from support.foreign_service import ForeignService
 
 
 @dataclass
-class FixedMinutes:
+class Minutes:
     """A number of requests a minute; the first minute has ``left`` seconds to go, or begins with the first request."""
 
-    limit: int = 300
+    rate: float = 300
     tells: bool = True
-    left: float | None = None
-    refused: int = 0
-    _ends: float = -math.inf
+    left: float = 60.0
+    refusals: list[float] = field(default_factory=list)
+    _ends: float | None = None
     _count: int = 0
 
     def allows(self, now: float) -> tuple[bool, float | None]:
-        """Whether a request is answered, and the ``Retry-After`` of a refusal."""
-        if now >= self._ends:
-            first, self.left = self.left or 60.0, None
+        """Whether a request is accepted, and the ``Retry-After`` of a refusal."""
+        if self._ends is None:
+            self._ends = now + self.left
+        elif now >= self._ends:
             # Minutes follow each other, whether or not there are requests.
-            late = 0.0 if self._ends == -math.inf else (now - self._ends) % 60
-            self._ends, self._count = now + first - late, 0
-        if self._count < self.limit:
+            self._ends, self._count = now + 60 - (now - self._ends) % 60, 0
+        if self._count < self.rate:
             self._count += 1
             return True, None
-        self.refused += 1
+        self.refusals.append(now)
         return False, math.ceil(self._ends - now) if self.tells else None
 
-    def least(self, requests: int) -> float:
-        """Seconds that so many requests take at least from a fresh minute on."""
-        return 60.0 * ((requests - 1) // self.limit)
+    def least(self, requests: float, per_second: float) -> float:
+        """Seconds that so many requests take at least where the network carries ``per_second``."""
+        time, minute = 0.0, self.left
+        while requests > (carried := min(self.rate, minute * per_second)):
+            requests, time, minute = requests - carried, time + minute, 60.0
+        return time + requests / per_second
 
 
 @dataclass
 class Bucket:
-    """A bucket that holds a minute's requests and fills all the time."""
+    """A bucket that fills all the time."""
 
-    limit: int = 300
+    rate: float = 300
     tells: bool = True
-    refused: int = 0
+    size: float = 300
+    refusals: list[float] = field(default_factory=list)
     _tokens: float = math.inf
     _at: float = 0.0
 
     def allows(self, now: float) -> tuple[bool, float | None]:
-        self._tokens = min(self.limit, self._tokens + (now - self._at) * self.limit / 60)
+        self._tokens = min(self.size, self._tokens + (now - self._at) * self.rate / 60)
         self._at = now
         if self._tokens >= 1:
             self._tokens -= 1
             return True, None
-        self.refused += 1
-        return False, math.ceil((1 - self._tokens) * 60 / self.limit) if self.tells else None
+        self.refusals.append(now)
+        return False, math.ceil((1 - self._tokens) * 60 / self.rate) if self.tells else None
 
-    def least(self, requests: int) -> float:
-        return max(0.0, (requests - self.limit) * 60 / self.limit)
-
-
-LIMITERS = {
-    "fixed minutes": FixedMinutes,
-    "token bucket": Bucket,
-}
+    def least(self, requests: float, per_second: float) -> float:
+        return max((requests - self.size) * 60 / self.rate, requests / per_second)
 
 
-def send(pace, limiter, requests, *, senders=16, seconds=0.03, start=0.0):
-    """Send requests from many senders, each of which waits for its answers; return the time at the end."""
+def send(pace, limiter, requests, *, senders=16, latency=0.03, start=0.0, seed=0):
+    """Send requests from many senders, each of which waits for its answers; return the time at the end.
+
+    The network takes half of the latency either way, and up to a millisecond more on the way there.
+    """
+    chance = random.Random(seed)
     events: list[tuple[float, int, str, tuple[bool, float | None]]] = []
     order = itertools.count()
-    todo, now = requests, start
+    todo, done, now = requests, 0, start
 
     def at(time, kind, outcome=(True, None)):
         heapq.heappush(events, (time, next(order), kind, outcome))
 
     for _ in range(senders):
         at(start, "asks")
-    done = 0
     while done < requests:
-        now, _, kind, (ok, retry_after) = heapq.heappop(events)
+        now, _, kind, (accepted, retry_after) = heapq.heappop(events)
         if kind == "asks":
             if todo:
                 wait = pace.ask(now)
@@ -92,11 +94,11 @@ def send(pace, limiter, requests, *, senders=16, seconds=0.03, start=0.0):
                     at(now + wait, "asks")
                 else:
                     todo -= 1
-                    at(now + seconds / 2, "arrives")
+                    at(now + latency / 2 + chance.random() / 1000, "arrives")
         elif kind == "arrives":
-            at(now + seconds / 2, "answered", limiter.allows(now))
+            at(now + latency / 2, "answered", limiter.allows(now))
         else:
-            if ok:
+            if accepted:
                 done += 1
                 pace.answered(now)
             else:

@@ -65,7 +65,7 @@ BAD_RECORDS = [
     (json.dumps(one("ü" * 51_201)), "message 1 has 102402 bytes; the limit is 102400"),
     (
         json.dumps({"messages": [one("x")["messages"][0]] * 501}),
-        "the conversation has 501 messages; the limit is 500",
+        "the conversation has more than 500 messages, which is the limit",
     ),
     (
         json.dumps({"messages": [one("x" * 100_000)["messages"][0]] * 6}),
@@ -113,9 +113,8 @@ def test_a_line_in_another_encoding_is_reported_and_the_rest_goes_in(written):
             "not valid JSON: Expecting property name enclosed in double quotes; nothing after it can be read",
         ),
         ("]\n\n3", 5, "not valid JSON: something follows the end of the array"),
-        (", " + "[" * 100_000, 3, "nested too deeply to be read; nothing after it can be read"),
     ],
-    ids=["cut", "comma", "element", "after", "deep"],
+    ids=["cut", "comma", "element", "after"],
 )
 def test_a_damaged_array_gives_what_is_before_the_damage(written, tail, line, message):
     path = written("a.json", "[\n" + json.dumps(GOOD) + "\n" + tail)

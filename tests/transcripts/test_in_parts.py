@@ -131,6 +131,7 @@ def test_equal_conversations_of_several_parts_have_fingerprints_of_their_own(wri
 
 
 @pytest.mark.parametrize("layout", ["lines", "array", "csv", "parquet"])
+@pytest.mark.slow
 def test_no_more_than_a_part_is_held(tmp_path, monkeypatch, layout):
     """Twelve megabytes in parts of a hundred conversations of 4 KB."""
     monkeypatch.setattr(collector, "PART", 100)

@@ -10,7 +10,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from promptlift import transcripts
@@ -142,7 +142,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @example([{"a": "x" * 52}, 12.5, "y" * 58], None, ",")
 @example([{"a": "x" * 53}, 1e300, "y" * 59], None, ",\n")
 @given(
@@ -241,13 +240,15 @@ def test_a_600_mb_cell_of_a_csv_file_is_bounded(tmp_path):
 
 
 @pytest.mark.slow
-def test_rows_of_one_conversation_without_end_are_counted_and_not_held(tmp_path):
+def test_rows_of_one_conversation_without_end_are_not_held(tmp_path):
     rows = b"a,user,the same again and again and again and again and again\n" * 1_000
     path = packed(tmp_path / "a.csv.gz", ROWS.encode(), (rows, 10), b"b,user,hi\n")
     with memory_below(3 * MB):
         reading = transcripts.read(path)
     assert [c.source_id for c in reading.conversations] == ["b"]
-    assert problems(reading) == [(2, "the conversation has 10000 messages; the limit is 500")]
+    assert problems(reading) == [
+        (2, "the conversation has more than 500 messages, which is the limit; conversation a is left out")
+    ]
 
 
 @pytest.mark.parametrize("coded", [False, True])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from promptlift import transcripts
 
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 lines = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), max_size=60)
@@ -125,7 +125,7 @@ FORMATS = [name for name in transcripts.FORMATS if name != "plain"]
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.dictionaries(FIELDS, anything, max_size=6) | anything, min_size=1, max_size=3))
 @pytest.mark.parametrize("name", [None, *FORMATS])
 def test_whatever_the_json_is_the_reader_answers(written, name, records):

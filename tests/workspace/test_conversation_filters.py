@@ -18,6 +18,8 @@ from support.foreign_service import KEY, ForeignService
 from support.postgres_cluster import new_postgres_database
 from support.service_process import ServiceProcess
 
+pytestmark = pytest.mark.slow  # a service holds what they read
+
 MODEL = "gpt-4o"
 BAD = "User: Cancel my order.\nAssistant: I cannot do that.\nUser: That did not help, forget it."
 

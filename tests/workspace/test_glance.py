@@ -83,6 +83,7 @@ def fill(account):
     wait_for_insights(account, ["Support v1", "Support v2"], progress=False)
 
 
+@pytest.mark.slow
 def test_an_empty_account_says_how_to_fill_it(tmp_path):
     with promptlift.local(tmp_path, progress=False) as lift:
         text, html = shown(lift)
@@ -93,6 +94,7 @@ def test_an_empty_account_says_how_to_fill_it(tmp_path):
     assert "promptlift.local.log_samples(lift)" in text
 
 
+@pytest.mark.slow
 def test_the_calls_that_an_empty_account_names_fill_it(tmp_path, monkeypatch):
     shutil.copy(ROOT / "notebooks" / "data" / "support-chat.jsonl", tmp_path / "export.jsonl")
     monkeypatch.chdir(tmp_path)
@@ -109,6 +111,7 @@ def test_the_calls_that_an_empty_account_names_fill_it(tmp_path, monkeypatch):
             exec(call, {"lift": lift, "promptlift": promptlift})
 
 
+@pytest.mark.slow
 def test_a_filled_account_shows_prompts_rates_weeks_judge_and_three_calls(filled):
     text, html = shown(filled)
     assert text.startswith("promptlift: on this computer, in the temporary folder ")
@@ -131,6 +134,7 @@ def test_a_filled_account_shows_prompts_rates_weeks_judge_and_three_calls(filled
     assert page.misnested == []
 
 
+@pytest.mark.slow
 def test_the_calls_that_it_names_can_be_run(filled):
     names = {"lift": filled, "promptlift": promptlift}
     found = [eval(call.removeprefix("df = "), names) for call in named_calls(repr(filled))]
@@ -139,6 +143,7 @@ def test_the_calls_that_it_names_can_be_run(filled):
     assert [type(one) for one in comparisons] == [Comparison, Comparison]
 
 
+@pytest.mark.slow
 def test_a_cell_costs_three_requests_and_a_repr_soon_after_none(filled):
     with requests_of(filled) as made:
         shown(filled)
@@ -149,6 +154,7 @@ def test_a_cell_costs_three_requests_and_a_repr_soon_after_none(filled):
         assert len(made) == 6
 
 
+@pytest.mark.slow
 def test_a_running_optimization_is_named_with_the_call_that_watches_it(filled):
     begun = filled.optimize("Support v2", rehearsal_seconds=600, wait=False)
     try:
@@ -159,6 +165,7 @@ def test_a_running_optimization_is_named_with_the_call_that_watches_it(filled):
         filled.stop(begun.id, reason="seen")
 
 
+@pytest.mark.slow
 def test_old_data_are_compared_up_to_their_end(tmp_path):
     with promptlift.local(tmp_path, progress=False) as lift:
         lift.create_prompt("Old", "You help.", llm_model="gpt-4o")
@@ -170,6 +177,7 @@ def test_old_data_are_compared_up_to_their_end(tmp_path):
         assert "lift.this_week('Old', until='2025-03-10')" in text
 
 
+@pytest.mark.slow
 def test_prompts_of_one_name_have_their_ids_in_the_calls(tmp_path):
     with promptlift.local(tmp_path, progress=False) as lift:
         lift.create_prompt("Two  spaces", "c", llm_model="gpt-4o")

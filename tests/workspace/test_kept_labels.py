@@ -17,7 +17,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(params=["embedded", "foreign"])
+@pytest.fixture(params=[pytest.param("embedded", marks=pytest.mark.slow), "foreign"])
 def kept(request, tmp_path):
     """A workspace, the ids of forty conversations of a prompt there, and the prompt."""
     if request.param == "embedded":

@@ -118,7 +118,9 @@ def test_apply_makes_a_version_and_restore_brings_the_text_back(walk):
     variant = variants[~variants["is_original"]].iloc[0]
     first = lift.versions(prompt.id)
     assert first["content"].tolist() == [PROMPT["content"]]
-    applied = lift.apply(optimization.id, variant["variant_id"])
+    with pytest.raises(InvalidState, match=r"was a rehearsal: .* all the same: rehearsal=True"):
+        lift.apply(optimization.id, variant["variant_id"])
+    applied = lift.apply(optimization.id, variant["variant_id"], rehearsal=True)
     assert (applied.applied_variant_id, applied.changed) == (variant["variant_id"], True)
     assert lift.client.prompts.get(prompt.id).content == variant["content"]
     versions = lift.versions(prompt.id)

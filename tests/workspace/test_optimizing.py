@@ -350,6 +350,7 @@ def interrupted(service, work, *, bar=True):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of this kind are sent on other systems")
 @pytest.mark.parametrize("answers", ["at once", "never"])
+@pytest.mark.slow
 def test_ctrl_c_ends_the_waiting_and_says_that_the_optimization_goes_on(service, answers):
     service.add(1, status="running")
     if answers == "never":
@@ -361,6 +362,7 @@ def test_ctrl_c_ends_the_waiting_and_says_that_the_optimization_goes_on(service,
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of this kind are sent on other systems")
+@pytest.mark.slow
 def test_ctrl_c_while_it_is_triggered_says_that_it_may_have_been(service):
     service.fault = lambda *_: lambda _handler: time.sleep(20)
     out = interrupted(service, "lift.optimize('p1')")

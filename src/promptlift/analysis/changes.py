@@ -27,6 +27,7 @@ from promptlift.analysis.period_counts import NO_TIME, started, times_of
 from promptlift.analysis.reading import collect, names_of, require, with_provenance
 from promptlift.analysis.spans import Span, two_spans
 from promptlift.stats import compare_unpaired
+from promptlift.stats.differences import FEWEST
 from promptlift.stats.holm import holm
 from promptlift.stats.intervals import check_level, rate_and_interval
 
@@ -46,7 +47,7 @@ def issue_changes(
     top: int | None = 10,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Compute how the share of conversations with each issue changed, with Newcombe's interval.
+    """Compute how the share of conversations with each issue changed, with the interval of Miettinen and Nurminen.
 
     This shows that something changed between two spans of time, not why: the users may have changed too.
 
@@ -75,8 +76,9 @@ def issue_changes(
         One row an issue, the most frequent first: ``issue``; ``n_before`` conversations with it of ``total_before``
         with insights, ``share_before`` with ``share_low_before`` and ``share_high_before`` (fractions, Wilson's
         interval), the same ending in ``_after``; ``difference`` of the shares in percentage points,
-        ``difference_low``, ``difference_high``; Fisher's exact ``p``, ``p_holm`` adjusted over the rows, and
-        ``change``: ``"more"``, ``"fewer"``, or ``"unclear"`` where chance explains it; ``severity``, the worst one
+        ``difference_low``, ``difference_high``; ``p`` of the score test that the interval inverts, ``p_holm`` adjusted over
+        the rows, and ``change``: ``"more"``, ``"fewer"``, or ``"unclear"`` where chance explains it or a span has fewer
+        than 10 conversations; ``severity``, the worst one
         named; ``example_id``, the last conversation that has it. ``attrs["promptlift"]`` says both spans.
 
     Raises
@@ -99,7 +101,7 @@ def topic_changes(
     top: int | None = 10,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Compute how the share of conversations about each topic changed, with Newcombe's interval.
+    """Compute how the share of conversations about each topic changed, with the interval of Miettinen and Nurminen.
 
     Parameters
     ----------
@@ -179,6 +181,7 @@ def _changes(
         "by": None,
         "level": level,
         "n_titles": len(tally.titles),
+        "n_tests": len(table),
         "n_before": int(tally.totals[0]),
         "n_after": int(tally.totals[1]),
         "n_undated": tally.n_undated,
@@ -270,7 +273,8 @@ def _numbers(n: np.ndarray[Any, Any], totals: np.ndarray[Any, Any], level: float
     adjusted = holm(p)
     sign = np.where(np.nan_to_num(columns["difference"]) > 0, "more", "fewer")
     columns |= {"p": p, "p_holm": adjusted}
-    columns["change"] = pd.Series(np.where(adjusted < 1 - level, sign, "unclear"), dtype="str")
+    clear = (adjusted < 1 - level) & (totals.min() >= FEWEST)
+    columns["change"] = pd.Series(np.where(clear, sign, "unclear"), dtype="str")
     return columns
 
 

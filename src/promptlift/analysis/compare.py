@@ -36,6 +36,7 @@ from promptlift.analysis.labels import LabelledRows, all_columns
 from promptlift.analysis.reading import By, one_group_column, with_provenance
 from promptlift.analysis.sentences import comparison_sentence, corrected_sentence
 from promptlift.analysis.verdicts import judge_facts, mixed_judges, read_outcome
+from promptlift.analysis.wording import score_rule
 from promptlift.schema.insights import Insights
 from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, MIXTURE
 from promptlift.stats.intervals import check_level
@@ -75,7 +76,8 @@ def compare(
     With ``pair``, only items with an outcome in both groups count, for the rates too; without it rows must be independent.
     In pairs of **true and false**, a ``winner`` has a confidence of 0.80 / 0.90 / 0.95 (mode low / moderate / high) and
     an exact McNemar p, adjusted by Holm over the variants, below ``1 - level``; ``worse`` is the same in the opposite
-    direction. Without pairs Fisher's exact p decides alone. **Numbers** are decided by Wilcoxon's signed ranks in pairs
+    direction. Without pairs the score test decides alone, whose interval is shown, and groups of fewer than 10 get no verdict.
+    **Numbers** are decided by Wilcoxon's signed ranks in pairs
     (t interval), else by Mann-Whitney (Welch's interval), and only where ranks and means agree in direction. **Labels**
     are decided by chi², or by permutation where an expected count is below 5: sentiments win or lose when their order
     is shifted too, other labels are ``different``. More is better. ``no winner`` does not mean equal: see
@@ -115,7 +117,7 @@ def compare(
     -------
     DataFrame
         One row a variant: ``variant``, ``control``, ``verdict``; ``difference_points`` with its ends ``_low`` and
-        ``_high`` (percentage points; of numbers ``difference``, in the score's unit); ``n``, ``n_control`` (that count),
+        ``_high`` (percentage points, without pairs by Miettinen and Nurminen; of numbers ``difference``, in the score's unit); ``n``, ``n_control`` (that count),
         ``test``, ``p``, ``p_holm``, ``smallest_findable_points`` (found with 80 % probability; of numbers
         ``smallest_findable``), ``n_dropped`` (no outcome), ``n_unmatched`` (items of one group), ``warnings``.
         Of true and false: ``completed``, ``rate`` with its ends (fractions, Wilson), the same with ``_control``,
@@ -224,6 +226,7 @@ def _facts(arms: Arms, rule: Rule, table: Kind, *, control: Any, paired: bool) -
         "paired": paired,
         "unit": "score" if table == "score" else "points",
         "level": rule.level,
+        "n_tests": rule.n_tests,
         "confidence_mode": rule.confidence_mode,
         "confidence_needed": CONFIDENCE_THRESHOLDS[rule.confidence_mode],
         # Nobody fixed a theta before these data were seen.
@@ -294,7 +297,7 @@ def _row(arms: Arms, sample: Sample, rule: Rule, table: Kind) -> dict[str, Any]:
 
 def _table(arms: Arms, rows: list[dict[str, Any]], table: Kind) -> pd.DataFrame:
     for row in rows:
-        row["warnings"] = " ".join(filter(None, (row["warnings"], row.get("disagree"))))
+        row["warnings"] = " ".join(filter(None, (row["warnings"], row.get("caveat"))))
     columns = [name for name in COLUMNS[table] if name not in ("variant", "control")]
     dtypes = {name: _dtype(name) for name in columns}
     result = pd.DataFrame([{name: row.get(name) for name in columns} for row in rows], columns=columns)
@@ -315,9 +318,11 @@ def _dtype(name: str) -> str:
 
 
 def _rule_in_words(rule: Rule, table: Kind, *, paired: bool) -> str:
+    if table == "completion" and not paired:
+        return f"Winner or worse: {score_rule(rule.level, rule.n_tests)}."
     adjusted = "p" if rule.n_tests < 2 else f"p, adjusted for {rule.n_tests} variants,"
     below = f"{adjusted} below {rule.alpha:.3g}"
-    if table == "completion" and paired:
+    if table == "completion":
         needed = CONFIDENCE_THRESHOLDS[rule.confidence_mode]
         return f"Winner or worse: confidence {needed:.2f} or more, and {below}."
     if table == "label":

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from promptlift.analysis.wording import TOO_FEW
 from promptlift.stats import compare_paired, compare_unpaired, mcnemar_e_value, wilson
-from promptlift.stats.differences import newcombe, sign_test_p
+from promptlift.stats.differences import FEWEST, score_interval, sign_test_p
 from promptlift.stats.evidence import confidence, e_threshold
 from promptlift.stats.findable import findable_mean, findable_points_paired, findable_points_unpaired
 from promptlift.stats.holm import holm
@@ -200,20 +201,22 @@ def paired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
 
 
 def unpaired_completion_row(sample: Sample, rule: Rule) -> dict[str, Any]:
-    """Compare independent groups of true and false: Fisher's exact p and Newcombe's interval."""
+    """Compare independent groups of true and false: the score test, and the interval that inverts it."""
     x1, n1, x0, n0 = sample.counts(1.0)
     result = compare_unpaired(x1, n1, x0, n0, level=rule.level)
+    enough = min(n1, n0) >= FEWEST
     return {
         **_rates(x1, n1, x0, n0, rule.level),
         **_points(result.lift_points, result.lift_points_low, result.lift_points_high),
         "lift_percent": result.lift,
-        "test": "Fisher exact",
+        "test": "score",
         "p": result.p,
         "smallest_findable_points": findable_points_unpaired(
             n1, n0, rate_control=(x0 + 1) / (n0 + 2), alpha=rule.strictest
         ),
         "direction": result.lift_points or 0.0,
-        "decided": True,
+        "decided": enough,
+        "caveat": "" if enough or not sample.comparable else f"{TOO_FEW.capitalize()}.",
         **_losses(sample, n1 + n0 + sample.n_dropped),
     }
 
@@ -278,7 +281,7 @@ def label_row(sample: Sample, rule: Rule, labels: Sequence[str], *, ordered: boo
         return row
     best = len(labels) - 1
     x1, n1, x0, n0 = sample.counts(best)
-    low, high = newcombe(x1, n1, x0, n0, level=rule.level)
+    low, high = score_interval(x1, n1, x0, n0, level=rule.level)
     ranked = score_test(sample.variant, sample.control, level=rule.level)
     clear = ranked.p < rule.alpha
     return row | {
@@ -315,7 +318,7 @@ def decide(rows: Sequence[dict[str, Any]], rule: Rule, *, labels: bool) -> None:
 
 
 def _holds_zero(row: dict[str, Any]) -> bool:
-    """Whether the interval of a completion rate holds 0: an exact test may be surer than the interval beside it.
+    """Whether the interval of a completion rate holds 0: of pairs an exact test may be surer than the interval beside it.
 
     Scores and labels are decided by their ranks and shares, which an interval of means does not show.
     """
@@ -373,7 +376,7 @@ def _agreement(ranks: float, difference: float | None) -> dict[str, Any]:
         return {"direction": ranks}
     return {
         "direction": 0,
-        "disagree": "Means and ranks disagree in direction: a few extreme scores dominate the mean.",
+        "caveat": "Means and ranks disagree in direction: a few extreme scores dominate the mean.",
     }
 
 

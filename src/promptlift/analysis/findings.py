@@ -16,8 +16,10 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.analysis.reading import facts_of, is_missing
+from promptlift.analysis.sentences import why_not
 from promptlift.analysis.view_findings import VIEWS
 from promptlift.analysis.wording import (
+    TOO_FEW,
     figures,
     known,
     name_in_title,
@@ -28,7 +30,7 @@ from promptlift.analysis.wording import (
     signed_figures,
     size_figures,
 )
-from promptlift.stats.differences import compare_unpaired
+from promptlift.stats.differences import FEWEST, compare_unpaired
 from promptlift.stats.intervals import rate_and_interval
 
 if TYPE_CHECKING:
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
 __all__ = ["finding"]
 
 _NAME: Final = 44
-# As for the hollow points of a plot: from fewer conversations nothing is said to differ.
-_FEW: Final = 5
 _NO_INSIGHTS: Final = "No conversations with insights"
 
 
@@ -219,13 +219,13 @@ def _changes(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if table.empty:
         return f"No {label}s in either period"
     largest = table.loc[table["difference"].abs().sort_values(ascending=False, kind="stable").index]
-    sure = [_sure(row["difference_low"], row["difference_high"]) for _, row in largest.iterrows()]
     largest = largest.assign(**{label: names_in_title(list(largest[label]), _NAME)})
-    changed = largest[largest["change"].ne("unclear").to_numpy() & sure]
+    changed = largest[largest["change"].ne("unclear")]
     if changed.empty:
         row = largest.iloc[0]
+        why = _why_not(row, facts) if _sure(row["difference_low"], row["difference_high"]) else ""
         shown, low, high = signed_figures(row["difference"], row["difference_low"], row["difference_high"])
-        return f"No change was found: most for {_quoted(row[label])}, {points(shown)} ({low} to {high})"
+        return f"No change was found{why}: most for {_quoted(row[label])}, {points(shown)} ({low} to {high})"
     row = changed.iloc[0]
     before, after = percent(row["share_before"], row["share_after"])
     shown, low, high = size_figures(row["difference"], row["difference_low"], row["difference_high"])
@@ -256,9 +256,15 @@ def _compare(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if size.isna().all():
         return f"No difference was found{among}"
     best = size.idxmax()
-    measured = _measured(names[best], control, *_ends(table.loc[best], column), facts["kind"] != "score")
+    ends = _ends(table.loc[best], column)
+    why = _why_not(table.loc[best], facts) if _sure(*ends[1:]) else ""
+    measured = _measured(names[best], control, *ends, facts["kind"] != "score")
     mostly = "the largest, " if len(table) > 1 else ""
-    return f"No difference was found{among}: {mostly}{measured}"
+    return f"No difference was found{among}{why}: {mostly}{measured}"
+
+
+def _why_not(row: Any, facts: Mapping[str, Any]) -> str:
+    return f" ({why})" if (why := why_not(row, facts)) else ""
 
 
 def _verdict_in_words(
@@ -308,7 +314,7 @@ def _prompt_timeline(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         )
     row, before = table.iloc[compared[-1]], int(table["n"].iloc[compared[-1] - 1])
     name = f"version {row['number']}" if known(row["number"]) else "the last version"
-    if min(before, row["n"]) < _FEW:
+    if min(before, row["n"]) < FEWEST:
         return f"Too few conversations to compare {name} with the one before: {row['n']:,} and {before:,}"
     return _difference(_ends(row, "difference"), name, "the one before")
 
@@ -316,11 +322,7 @@ def _prompt_timeline(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
 def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if table.empty:
         return "No segments to compare"
-    sure = [
-        _sure(low, high)
-        for low, high in zip(table["difference_points_low"], table["difference_points_high"], strict=True)
-    ]
-    found = table[table["verdict"].ne("unclear").to_numpy() & sure]
+    found = table[table["verdict"].ne("unclear")]
     if found.empty:
         least = facts["smallest_findable_points"]
         missed = "" if least is None else f"; drops of less than {figures(least)[0]} points may be missed"
@@ -361,7 +363,7 @@ def _simulated_vs_production(table: pd.DataFrame, facts: Mapping[str, Any]) -> s
     predicted = f"; simulated {signed_figures(row['predicted'])[0]}" if known(row["predicted"]) else ""
     if not known(value):
         return f"Production cannot be compared yet: no conversations before or after {name} was applied{predicted}"
-    if min(row["n_before"], row["n_after"]) < _FEW:
+    if min(row["n_before"], row["n_after"]) < FEWEST:
         few = f"{row['n_before']:,} before and {row['n_after']:,} after {name} was applied"
         return f"Too few conversations to see a change: {few}{predicted}"
     if _sure(low, high):
@@ -426,8 +428,9 @@ def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float, wha
     test = compare_unpaired(x1, n1, x0, n0, level=level)
     ends = test.lift_points, test.lift_points_low, test.lift_points_high
     value, low, high = (math.nan if end is None else end for end in ends)
-    if test.direction == "unclear" or not _sure(low, high):
-        return f"No difference was found{what}: {_measured(name, control, value, low, high, True)}"
+    if test.direction == "unclear":
+        why = f" ({TOO_FEW})" if _sure(low, high) else ""
+        return f"No difference was found{what}{why}: {_measured(name, control, value, low, high, True)}"
     shown, least, most = size_figures(value, low, high)
     rates = " and ".join(percent(x1 / n1, x0 / n0))
     way = "more" if value > 0 else "fewer"

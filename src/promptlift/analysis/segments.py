@@ -24,6 +24,7 @@ from promptlift.analysis.verdicts import judge_facts, read_outcome
 from promptlift.analysis.wording import figures
 from promptlift.errors import FrameError
 from promptlift.stats import compare_unpaired
+from promptlift.stats.differences import FEWEST
 from promptlift.stats.findable import findable_points_unpaired
 from promptlift.stats.holm import holm
 from promptlift.stats.intervals import check_level, rate_and_interval
@@ -72,9 +73,9 @@ def segments(
 ) -> pd.DataFrame:
     """Find what goes with failure: a model, channel, topic, length, hour, tool error or value of the metadata.
 
-    Every segment is compared with the rest by Fisher's exact test, adjusted by Holm over all of them, so that at most
-    5 % of tables without any true difference name a segment. Numbers are cut into quantile bins, times into hours of
-    the day. Values with few conversations are merged into one segment of their column. This is an observation: what
+    Every segment is compared with the rest by the score test, adjusted by Holm over all of them, so that about
+    5 % of tables without any true difference name a segment; none is named where it or its rest has fewer than 10. Numbers
+    are cut into quantile bins, times into hours of the day. Values with few conversations are merged into one segment of their column. This is an observation: what
     goes with failure need not be its cause, and two columns may stand for the same thing.
 
     Parameters
@@ -109,9 +110,9 @@ def segments(
     -------
     DataFrame
         One row a segment, the surest first: ``column``, ``segment``, ``verdict`` (``lower``, ``higher`` or
-        ``unclear``; the judge's, also with ``labels``), ``difference_points`` of its rate to that of the rest with Newcombe's
-        interval (``…_low``, ``…_high``), ``n`` conversations, ``completed``, ``rate`` with its ends (fractions, Wilson),
-        ``n_rest``, ``rate_rest``, Fisher's ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of that many points below
+        ``unclear``; the judge's, also with ``labels``), ``difference_points`` of its rate to that of the rest with the
+        interval of Miettinen and Nurminen (``…_low``, ``…_high``), which inverts the score test of this segment alone, ``n`` conversations, ``completed``, ``rate`` with its ends (fractions, Wilson),
+        ``n_rest``, ``rate_rest``, ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of that many points below
         the rest would be found in 80 % of such tables), ``n_merged``, the values merged into it; with ``labels`` also
         ``rate_corrected``, ``difference_points_corrected`` (to the rest), ``n_labels``, ``n_effective``, ``not_corrected``.
         ``attrs["promptlift"]`` says in ``sentences`` what each row shows, ``n_tests``, ``merged`` (values by column),
@@ -360,9 +361,8 @@ def _decide(
     alpha = 1.0 - level
     for row, at in zip(rows, of_row, strict=True):
         row["p_holm"] = float(adjusted[at])
-        low, high = row["difference_points_low"], row["difference_points_high"]
-        clear = adjusted[at] < alpha and not low <= 0.0 <= high
-        row["verdict"] = ("higher" if low > 0.0 else "lower") if clear else "unclear"
+        clear = adjusted[at] < alpha and min(row["n"], row["n_rest"]) >= FEWEST
+        row["verdict"] = ("higher" if row["difference_points"] > 0.0 else "lower") if clear else "unclear"
         failed, n = row["_test"]
         row["smallest_findable_points"] = findable_points_unpaired(
             row["n"], n, rate_control=(failed + 1) / (n + 2), alpha=alpha / len(p)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from promptlift.analysis.one_line import one_line
 from promptlift.analysis.reading import is_missing
 from promptlift.analysis.wording import (
+    TOO_FEW,
     figures,
     known,
     name_in_title,
@@ -23,6 +24,7 @@ from promptlift.analysis.wording import (
     signed_figures,
     size_figures,
 )
+from promptlift.stats.differences import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,6 +41,7 @@ __all__ = [
     "segment_sentence",
     "strength_of",
     "trend_sentence",
+    "why_not",
 ]
 
 Strength = Literal[
@@ -46,6 +49,8 @@ Strength = Literal[
 ]
 
 _NAME_WIDTH: Final = 48
+# Columns that count a group.
+_SIZES: Final = ("n", "n_control", "n_rest", "total_before", "total_after")
 # Columns whose names hold a unit.
 _MEASURES: Final = {
     "duration_s": "duration in seconds",
@@ -159,7 +164,7 @@ def score_sentence(
     if strength != "unclear":
         up = difference > 0.0
         size, smallest, largest = size_figures(difference, low, high)
-        ending = strength if decided else f"{strength}, but not clearly"
+        ending = strength if decided else f"{strength}, but not clearly{_of_p(p)}"
         return (
             f"The mean {what} of {one} is {size} {'higher' if up else 'lower'} than that of {other} "
             f"({smallest} to {largest}); {ending}."
@@ -198,8 +203,19 @@ def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str
         )  # fmt: skip
     return difference_sentence(
         row["variant"], row["control"], difference=difference, low=low, high=high, decided=decided,
-        outcome=outcome, why_not=_why_not(row, facts),
+        outcome=outcome, why_not=why_not(row, facts),
     )  # fmt: skip
+
+
+def why_not(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
+    """Return why a row of a comparison has no verdict although its interval leaves out 0; empty where nothing explains it."""
+    p, k = row["p_holm"], facts["n_tests"]
+    if known(p) and p >= 1.0 - facts["level"]:
+        return f"p is {p:.2g}" + (f" among {k:,} comparisons" if k > 1 else "")
+    confidence = row.get("confidence_worse" if row.get("difference_points", 0.0) < 0.0 else "confidence")
+    if known(confidence):
+        return f"confidence is {confidence:.2f}, below {facts['confidence_needed']:.2f}"
+    return TOO_FEW if any(row.get(name, FEWEST) < FEWEST for name in _SIZES) else ""
 
 
 def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
@@ -209,7 +225,7 @@ def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
         name, "the rest",
         difference=row["difference_points"], low=row["difference_points_low"], high=row["difference_points_high"],
         decided=row["verdict"] != "unclear", outcome=outcome_name(facts),
-        why_not=f"p is {row['p_holm']:.2g} among {facts['n_tests']:,} comparisons",
+        why_not=why_not(row, facts),
     )  # fmt: skip
 
 
@@ -220,14 +236,14 @@ def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) 
     decided = row["verdict"] != "unclear"
     if row["kind"] == "measure":
         return score_sentence(
-            one, other, score=row["name"], difference=ends[0], low=ends[1], high=ends[2], decided=decided
-        )
+            one, other, score=row["name"], difference=ends[0], low=ends[1], high=ends[2], decided=decided,
+            p=row["p_holm"],
+        )  # fmt: skip
     what = f"{row['kind']} {name_in_words(row['name'])}"
     if not decided or not strength_of(*ends, decided=True).startswith("clearly"):
         shown = signed_figures(*ends) if all(map(known, ends)) else ("not known",) * 3
-        return (
-            f"No clear difference in {what}: {shown[0]} points measured ({shown[1]} to {shown[2]}); unclear."
-        )
+        why = f", {why_not(row, facts)}" if strength_of(*ends, decided=False).startswith("perhaps") else ""
+        return f"No clear difference in {what}: {shown[0]} points measured ({shown[1]} to {shown[2]}); unclear{why}."
     if row["kind"] == "segment":
         within, outside = signed_figures(row["value"], row["value_control"])
         return (
@@ -280,6 +296,7 @@ def corrected_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     said = difference_sentence(
         row["variant"], row["control"], difference=difference, low=low, high=high,
         decided=verdict == ("winner" if difference > 0.0 else "worse"), outcome=outcome_name(facts),
+        why_not=why_not({"p_holm": row["p_corrected_holm"]}, facts),
     )  # fmt: skip
     count = row["n_labels"] + row["n_labels_control"]
     unlike = ""
@@ -303,14 +320,6 @@ def _label_sentence(row: Mapping[Any, Any], outcome: str) -> str:
     if verdict == "different":
         return f"{what.capitalize()} is distributed differently in {one} and {other}{p}."
     return f"{what.capitalize()} of {one} is {'better' if verdict == 'winner' else 'worse'} than that of {other}{p}."
-
-
-def _why_not(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
-    p, needed = row["p_holm"], facts["confidence_needed"]
-    if known(p) and p >= 1.0 - facts["level"]:
-        return f"p is {p:.2g}"
-    confidence = row.get("confidence_worse" if row["difference_points"] < 0.0 else "confidence")
-    return f"confidence is {confidence:.2f}, below {needed:.2f}" if known(confidence) else ""
 
 
 def _of_p(p: Any) -> str:

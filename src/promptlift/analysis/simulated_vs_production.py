@@ -85,7 +85,7 @@ def simulated_vs_production(
         ``predicted_n`` pairs; ``predicted_basis`` says where it comes from: ``"points"``, ``"pairs"``, ``"rates"``,
         ``"lift"`` (percent of the rate before) or ``"none"``. Then production: ``n_before``, ``completed_before``,
         ``rate_before``, its ends and ``n_missing_before``, the same ending in ``_after``, ``difference`` with
-        Newcombe's interval, ``difference_low``, ``difference_high``, and ``inside``, whether the prediction lies in
+        the interval of Miettinen and Nurminen, ``difference_low``, ``difference_high``, and ``inside``, whether the prediction lies in
         it; ``before_from``, ``after_until`` and ``cut_by``, the number of the text that ended it.
 
     Raises

@@ -24,7 +24,7 @@ from promptlift.analysis.reading import (
     with_provenance,
 )
 from promptlift.analysis.spans import Span
-from promptlift.stats.differences import newcombe
+from promptlift.stats.differences import score_interval
 from promptlift.stats.intervals import check_level, rate
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
         began meanwhile ``n``, ``completed``, ``rate``, ``rate_low``, ``rate_high``, ``n_missing``,
         ``n_in_progress`` as of ``completion`` (the text that a prompt was created with has the older ones too,
         because logs are often imported later: ``attrs["promptlift"]["first_reaches_back"]``); and the ``difference`` of the rate to the text before in percentage
-        points with Newcombe's interval, ``difference_low``, ``difference_high``.
+        points with the interval of Miettinen and Nurminen, ``difference_low``, ``difference_high``.
 
     Raises
     ------
@@ -158,10 +158,10 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
 
 
 def difference_columns(before: NDArray[np.int64], after: NDArray[np.int64], level: float) -> dict[str, Any]:
-    """Compute differences of completion in percentage points, with Newcombe's interval, from rows of outcome counts."""
+    """Compute differences of completion in percentage points, with their score intervals, from rows of outcome counts."""
     x0, n0 = before[:, 3], before[:, 2] + before[:, 3]
     x1, n1 = after[:, 3], after[:, 2] + after[:, 3]
-    low, high = newcombe(x1, n1, x0, n0, level=level)
+    low, high = score_interval(x1, n1, x0, n0, level=level)
     difference = rate(x1, n1) - rate(x0, n0)
     return {"difference": 100 * difference, "difference_low": 100 * low, "difference_high": 100 * high}
 

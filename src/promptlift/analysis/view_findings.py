@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.analysis.production_metrics import metric_name, metric_text
+from promptlift.analysis.sentences import why_not
 from promptlift.analysis.wording import (
     known,
     name_in_title,
@@ -16,6 +17,7 @@ from promptlift.analysis.wording import (
     size_figures,
 )
 from promptlift.frames.headline import TESTED_LIFT, headlines_of
+from promptlift.stats.differences import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -140,7 +142,16 @@ def _benchmark(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
             ", the best of the others" if len(arms) > 1 else ""
         )
     row = arms.iloc[arms["difference"].argmax()]
-    return f"No arm is better than {reference}: the best, {names[row.name]}, {_in_points(row)}"
+    low, high = row["difference_low"], row["difference_high"]
+    said = {"level": facts.get("level") or 0.95, "n_tests": len(arms)}
+    # An interval that leaves out 0 needs a reason beside it.
+    why = (
+        why_not({**row, "n": row["n_pairs"]}, said)
+        if known(low) and known(high) and not low <= 0.0 <= high
+        else ""
+    )
+    best = f"the best, {names[row.name]}, {_in_points(row)}"
+    return f"No arm is better than {reference}{f' ({why})' if why else ''}: {best}"
 
 
 def _by_points(row: Any, name: str, reference: str, way: str) -> str:
@@ -176,7 +187,9 @@ def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if table.empty:
         return "No issues"
     table = table.assign(issue=names_in_title(list(table["issue"]), _NAME))
-    lower = table[table["impact_points_high"].lt(0).fillna(value=False)]
+    lower = table[
+        table["impact_points_high"].lt(0).fillna(value=False) & table["n"].ge(FEWEST).fillna(value=False)
+    ]
     if lower.empty:
         return "No issue goes clearly with lower task completion"
     row = lower.iloc[0]

@@ -20,6 +20,7 @@ from promptlift.analysis.reading import collect, names_of, require, rows_with, w
 from promptlift.analysis.segments import splits_of
 from promptlift.analysis.sentences import other_difference_sentence
 from promptlift.stats import compare_unpaired
+from promptlift.stats.differences import FEWEST
 from promptlift.stats.holm import holm
 from promptlift.stats.intervals import check_level
 
@@ -115,6 +116,7 @@ def what_else(
         level=level,
         variant=variant,
         control=control,
+        n_tests=len(table),
     )
     about = result.attrs["promptlift"]
     about["sentences"] = [other_difference_sentence(row, about) for row in table.to_dict("records")]
@@ -293,5 +295,6 @@ def _decide(rows: list[dict[str, Any]], level: float) -> None:
     for row, value, adjusted in zip(rows, p, holm(p).tolist() if p else [], strict=True):
         low, high = row["difference_low"], row["difference_high"]
         clear = adjusted < 1.0 - level and not pd.isna(low) and not low <= 0.0 <= high
+        clear = clear and (row["kind"] == "measure" or min(row["n"], row["n_control"]) >= FEWEST)
         row["p"], row["p_holm"] = value, adjusted
         row["verdict"] = ("higher" if low > 0.0 else "lower") if clear else "unclear"

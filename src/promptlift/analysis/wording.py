@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.analysis.distinct import distinct_lines
 from promptlift.analysis.one_line import in_a_sentence, one_line
 from promptlift.analysis.reading import is_missing
+from promptlift.stats.differences import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = [
+    "TOO_FEW",
     "figures",
     "known",
     "name_in_title",
@@ -21,10 +23,12 @@ __all__ = [
     "percent",
     "percent_digits",
     "points",
+    "score_rule",
     "signed_figures",
     "size_figures",
 ]
 
+TOO_FEW: Final = f"fewer than {FEWEST} in a group are too few for a verdict"
 _MOST_DIGITS: Final = 4
 _WHOLE: Final = (0.0, 100.0)
 
@@ -37,6 +41,15 @@ def known(value: Any) -> bool:
 def outcome_name(facts: Mapping[str, Any]) -> str:
     """Return what the outcome of a comparison is called: its column, or the name of the judge whose verdict it is."""
     return str(facts.get("judge") or facts["outcome"])
+
+
+def score_rule(level: float, n_tests: int) -> str:
+    """Return in words how two unpaired rates are decided, and how their interval belongs to it."""
+    adjusted = f", adjusted for {n_tests:,} comparisons" if n_tests > 1 else ""
+    return (
+        f"p of the score test below {1.0 - level:.3g}{adjusted}, with at least {FEWEST} in each group; the interval of one "
+        "difference inverts this test (Miettinen and Nurminen, corrected for skewness)"
+    )
 
 
 def name_in_title(text: Any, width: int) -> str:

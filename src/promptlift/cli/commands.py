@@ -294,7 +294,7 @@ def listen(
         typer.Option(
             "--secret-file",
             metavar="FILE",
-            help="File with the secret of the webhook. [default: PROMPTLIFT_WEBHOOK_SECRET; without either, signatures are not checked]",
+            help="File with the secret of the webhook. [default: PROMPTLIFT_WEBHOOK_SECRET]",
         ),
     ] = None,
     tolerance: Annotated[

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from promptlift import events
 from promptlift.errors import ConfigError, EventError, InvalidSignature, ReplayedEvent
+from promptlift.schema.signature import check_secret
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,10 +33,10 @@ class Listening:
 
     Attributes
     ----------
+    secret
+        Secret of the webhook.
     host, port
         Where; port 0 takes any free one.
-    secret
-        Secret of the webhook; ``None`` leaves signatures unchecked.
     tolerance
         Seconds that an event may be old; any age without it.
     certificate, key
@@ -44,26 +45,37 @@ class Listening:
         Address to send every verified delivery to.
     """
 
+    secret: str
     host: str = "127.0.0.1"
     port: int = 0
-    secret: str | None = None
     tolerance: float | None = None
     certificate: Path | None = None
     key: Path | None = None
     forward: str | None = None
 
     def __post_init__(self) -> None:
+        try:
+            check_secret(self.secret)
+        except ConfigError as error:
+            raise ConfigError(f"{error}: PROMPTLIFT_WEBHOOK_SECRET, or --secret-file") from None
         if self.forward is not None:
-            parts = urlsplit(self.forward)
-            if parts.scheme not in ("http", "https") or not parts.hostname:
+            try:
+                parts = urlsplit(self.forward)
+                usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+            except ValueError:
+                usable = False
+            if not usable:
                 raise ConfigError(f"--forward must be an http:// or https:// address, not {self.forward!r}")
 
 
-def secret_of(file: Path | None) -> str | None:
-    """Return the secret in a file, else that of ``PROMPTLIFT_WEBHOOK_SECRET``; ``None`` where there is neither."""
+def secret_of(file: Path | None) -> str:
+    """Return the secret in a file, else that of ``PROMPTLIFT_WEBHOOK_SECRET``; empty without either."""
     if file is not None:
-        return file.read_text(encoding="utf-8").strip()
-    return os.environ.get("PROMPTLIFT_WEBHOOK_SECRET") or None
+        try:
+            return file.read_text(encoding="utf-8").strip()
+        except UnicodeDecodeError:
+            raise ConfigError(f"{file} is not UTF-8 text: save the secret in it as plain text") from None
+    return os.environ.get("PROMPTLIFT_WEBHOOK_SECRET", "")
 
 
 def run_listener(listening: Listening) -> None:
@@ -78,8 +90,6 @@ def run_listener(listening: Listening) -> None:
     scheme = "https" if listening.certificate else "http"
     host = f"[{listening.host}]" if ":" in listening.host else listening.host
     _say(f"promptlift listens at {scheme}://{host}:{server.server_port}/")
-    if listening.secret is None:
-        _say("Signatures are not checked: set PROMPTLIFT_WEBHOOK_SECRET, or give --secret-file.")
     try:
         server.serve_forever()
     finally:
@@ -121,11 +131,7 @@ class EventServer(http.server.ThreadingHTTPServer):
         """Return the status that answers a delivery, and the line that tells of it."""
         listening = self.listening
         try:
-            if listening.secret is None:
-                event, checked = events.read(body), "signature not checked"
-            else:
-                event = events.parse(body, signature, listening.secret, tolerance=listening.tolerance)
-                checked = "signature right"
+            event = events.parse(body, signature, listening.secret, tolerance=listening.tolerance)
         except InvalidSignature as error:
             return 401, f"refused: {error}"
         except ReplayedEvent as error:
@@ -133,7 +139,7 @@ class EventServer(http.server.ThreadingHTTPServer):
         except EventError:
             return 400, "refused: the body is not an event of the API"
         again = "" if self.seen.add(event.id) else ", received before"
-        line = f"{_line(event)}  {checked}{again}"
+        line = f"{_line(event)}  signature right{again}"
         if listening.forward is None:
             return 200, line
         status, said = _forward(listening.forward, body, signature)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from promptlift.errors import ServiceStartError
 from promptlift.file_lock import file_lock, try_acquire
 from promptlift.local.end_when_unused import end_when_unused
-from promptlift.local.folder import DataFolder, ServiceRecord
+from promptlift.local.folder import DataFolder, ServiceRecord, usable
 from promptlift.local.platform import check_platform
 from promptlift.local.privacy import readable_by_others
 from promptlift.service.settings import DATABASE_NAME, ServiceSettings
@@ -72,27 +72,29 @@ def run_service(
         work=work,
         rehearsal_seconds=rehearsal_seconds,
     )
-    served = _Served(settings)
-    served.lock()
 
     def on_ready(ready: Ready) -> None:
-        started = datetime.now(UTC).isoformat()
-        served.record(ServiceRecord(os.getpid(), ready.base_url, started, ready.plan, while_used))
         if ready.new_key and not while_used:
             sys.stdout.write(f"New API key, shown only this once: {ready.new_key}\n")
+            sys.stdout.flush()
+        started = datetime.now(UTC).isoformat()
+        served.record(ServiceRecord(os.getpid(), ready.base_url, started, ready.plan, while_used))
         sys.stdout.write(f"promptlift is ready at {ready.base_url}\n")
         sys.stdout.flush()
         if not while_used:
             _warn([_plain_http(ready.base_url), *served.open_to_others()])
 
-    if while_used:
-        end_when_unused(DataFolder(settings.data))
-    # SIGTERM is not a failure of the service.
-    signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))
-    try:
-        serve(settings, on_ready=on_ready)
-    finally:
-        served.release()
+    with usable(settings.data):
+        served = _Served(settings)
+        served.lock()
+        if while_used:
+            end_when_unused(DataFolder(settings.data))
+        # SIGTERM is not a failure of the service.
+        signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))
+        try:
+            serve(settings, on_ready=on_ready)
+        finally:
+            served.release()
 
 
 def _load_server() -> Callable[..., None]:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 # Without a body: what was sent before is still the answer.
 _NOT_MODIFIED = 304
 _KEY_REFUSED = (401, 403)
+_RATE_HEADERS = ("limit", "remaining", "reset")
+# A reset that is a larger number is in seconds since 1970.
+_EPOCH_FROM = 1_000_000_000
 
 
 class Clock:
@@ -272,21 +275,25 @@ class Transport:
             outcome = _outcome(raw, call)
             if call.lists and isinstance(outcome, Answer):
                 self._known.keep(target, raw.headers, raw.body)
+        self._pace_answer(outcome, raw.headers)
+        return outcome
+
+    def _pace_answer(self, outcome: Answer | ApiError, headers: Mapping[str, str]) -> None:
+        """Record what an answer shows about the request rate."""
         now = self.clock.now()
         with self._pace_lock:
             if isinstance(outcome, RateLimited):
                 self.pace.refused(now, outcome.retry_after)
+            elif outcome.status in _KEY_REFUSED:  # before requests are counted
+                self.pace.failed()
             else:
-                limit, remaining, reset = _rate_headers(raw.headers)
-                self.pace.answered(
-                    now,
-                    limit=limit,
-                    remaining=remaining,
-                    reset=reset,
-                    wall_now=self.clock.wall(),
-                    counted=outcome.status not in _KEY_REFUSED,
-                )
-        return outcome
+                self.pace.answered(now)
+            limit, remaining, reset = (_number(headers.get(f"x-ratelimit-{name}")) for name in _RATE_HEADERS)
+            if limit is None or isinstance(outcome, RateLimited):
+                return
+            self.pace.tell(int(limit))
+            if remaining is not None and reset is not None:
+                self.pace.left(remaining, reset - self.clock.wall() if reset >= _EPOCH_FROM else reset, now)
 
     def _exchange_error(self, failure: ExchangeFailed, call: Call) -> ApiError:
         if failure.kind == "too large":
@@ -322,12 +329,9 @@ class Transport:
     def allow(self, per_minute: int | None) -> None:
         """Set the request rate of the account's plan."""
         with self._pace_lock:
-            self.pace.plan_allows(per_minute)
-
-    def minutes(self, requests: int) -> float:
-        """Estimate the minutes that further requests take."""
-        with self._pace_lock:
-            return self.pace.minutes(requests, self.clock.now())
+            self.pace.asked = True
+            if not self.pace.told:  # headers take precedence
+                self.pace.tell(per_minute)
 
     def close(self) -> None:
         """Close all idle connections."""
@@ -371,16 +375,6 @@ def _loads(body: bytes) -> tuple[Any] | None:
         return (json.loads(json.dumps(lenient, ensure_ascii=False).encode("utf-8", "replace")),)
     except (ValueError, RecursionError):
         return None
-
-
-def _rate_headers(headers: Mapping[str, str]) -> tuple[int | None, int | None, float | None]:
-    limit = headers.get("x-ratelimit-limit")
-    if limit is None:
-        return None, None, None
-    rate = _number(limit)
-    remaining = _number(headers.get("x-ratelimit-remaining"))
-    reset = _number(headers.get("x-ratelimit-reset"))
-    return None if rate is None else int(rate), None if remaining is None else int(remaining), reset
 
 
 def _number(text: str | None) -> float | None:

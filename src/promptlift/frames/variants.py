@@ -10,7 +10,6 @@ from promptlift.frames.layouts import VARIANTS
 from promptlift.frames.lift_basis import GivenLift, bases_of
 from promptlift.frames.optimizations import is_rehearsal, value_at
 from promptlift.schema.naming import link_of
-from promptlift.schema.results import confidence_method_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +95,7 @@ def facts_of(optimization: Row) -> Row:
         "interval_level": _number(results.get("intervalLevel")),
         "trace": [_number(one) for one in trace] if isinstance(trace, list) else [],
         "max_looks": results.get("maxLooks"),
-        "confidence_method": confidence_method_of(results.get("confidenceMethod")),
+        "confidence_method": results.get("confidenceMethod"),
         "theta": _number(results.get("theta")),
         "estimand": results.get("estimand"),
         "reason": results.get("reason"),

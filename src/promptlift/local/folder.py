@@ -17,6 +17,8 @@ from promptlift.service.identifiers import new_key
 from promptlift.service.settings import default_data_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from filelock import FileLock
 
 _LOG_BYTES = 5 * 1024 * 1024
@@ -71,11 +73,9 @@ class DataFolder:
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = Path(path if path is not None else default_data_folder()).expanduser().resolve()
-        try:
+        with usable(self.path):
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.users.mkdir(exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise ServiceStartError(_cannot_write(self.path, error)) from error
 
     @property
     def users(self) -> Path:
@@ -102,18 +102,13 @@ class DataFolder:
     def key(self) -> str:
         """Read the key of the embedded service; the first call creates it."""
         path = self.path / "local.key"
-        try:
-            with contextlib.suppress(FileExistsError):
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with usable(path):
+            if not path.exists() or not path.stat().st_size:  # empty after a start on a full disk
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
                 with os.fdopen(descriptor, "w", encoding="ascii") as file:
                     file.write(f"{new_key()}\n")
             path.chmod(0o600)
-            key = path.read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ServiceStartError(_cannot_write(path, error)) from error
-        if not key:
-            raise ServiceStartError(f"{path} is empty. Remove it; the next start creates a new key.")
-        return key
+            return path.read_text(encoding="ascii").strip()
 
     def read_record(self) -> ServiceRecord | None:
         """Read what the running service wrote about itself; ``None`` when there is nothing to read."""
@@ -145,7 +140,7 @@ class DataFolder:
     def in_use(self) -> bool:
         """Whether a living process uses the service. Call it with the start lock held."""
         used = False
-        for path in sorted(self.users.iterdir()):
+        for path in sorted(self.users.glob("*")):
             if is_held(path):
                 used = True
             else:
@@ -179,8 +174,19 @@ class DataFolder:
         return "\n".join(text.strip().splitlines()[-lines:])
 
 
-def _cannot_write(path: Path, error: Exception) -> str:
-    return (
-        f"The data folder cannot be used: {path}: {error}. "
-        "Name another with data=, --data or PROMPTLIFT_DATA, or correct its permissions."
-    )
+@contextlib.contextmanager
+def usable(path: Path) -> Iterator[None]:
+    """Raise whatever the operating system refuses in the block as the error that ends a start, with what to do.
+
+    Parameters
+    ----------
+    path
+        The data folder, or a file in it.
+    """
+    try:
+        yield
+    except (OSError, UnicodeDecodeError) as error:
+        raise ServiceStartError(
+            f"The service cannot start with {path}: {error}. Free some space, correct the permissions, or name another "
+            "folder with data=, --data or PROMPTLIFT_DATA."
+        ) from error

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from promptlift.errors import ServiceStartError
 from promptlift.file_lock import try_acquire
+from promptlift.local.folder import usable
 from promptlift.local.platform import check_platform
 from promptlift.local.privacy import warn_when_open
 
@@ -64,7 +65,7 @@ class ServiceUse:
         self._user_lock: FileLock | None = None
         check_platform()
         warn_when_open(folder.path)
-        with _start_lock_held(folder):
+        with usable(folder.path), _start_lock_held(folder):
             self._user_lock = folder.new_user_lock()
             try:
                 record = self._join_or_start()
@@ -96,11 +97,16 @@ class ServiceUse:
         """
         if self._user_lock is None or self.process_id != os.getpid():
             return
-        with _start_lock_held(self.folder):
+        try:
+            with _start_lock_held(self.folder):
+                self._release_user_lock()
+                record = self.folder.read_record()
+                if not self.folder.in_use() and record is not None and record.embedded:
+                    self._terminate(record.pid, wait=wait)
+        except OSError:
             self._release_user_lock()
-            record = self.folder.read_record()
-            if not self.folder.in_use() and record is not None and record.embedded:
-                self._terminate(record.pid, wait=wait)
+            if not self.folder.path.exists():  # it was removed, and there is nothing left to end in order
+                self._end_child()
         _reap_ended()
 
     def _join_or_start(self) -> ServiceRecord:
@@ -150,12 +156,7 @@ class ServiceUse:
         command += ["--data", str(self.folder.path)]
         if self._plan is not None:
             command += ["--plan", self._plan]
-        try:
-            log = self.folder.open_log()
-        except OSError as error:
-            raise ServiceStartError(
-                f"The log cannot be written: {error}. Name another data folder."
-            ) from error
+        log = self.folder.open_log()
         try:
             logged = os.fstat(log).st_size
             child = subprocess.Popen(  # noqa: S603  our own interpreter and module
@@ -167,8 +168,6 @@ class ServiceUse:
                 cwd=self.folder.path,
                 start_new_session=True,  # the notebook's stop button must not reach it
             )
-        except OSError as error:
-            raise ServiceStartError(f"Python could not be started: {error}") from error
         finally:
             os.close(log)
         _children.append(child)
@@ -199,7 +198,8 @@ class ServiceUse:
 
     def _release_user_lock(self) -> None:
         if self._user_lock is not None:
-            Path(self._user_lock.lock_file).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                Path(self._user_lock.lock_file).unlink()
             self._user_lock.release()
             self._user_lock = None
 
@@ -209,13 +209,7 @@ def _start_lock_held(folder: DataFolder) -> Iterator[None]:
     """Hold the start lock: one thread of one process at a time starts, joins or ends the service."""
     with _threads:
         lock = folder.start_lock()
-        try:
-            held = try_acquire(lock, timeout=START_SECONDS + STOP_SECONDS)
-        except OSError as error:
-            raise ServiceStartError(
-                f"The data folder cannot be used: {error}. Name another with data= or PROMPTLIFT_DATA."
-            ) from error
-        if not held:
+        if not try_acquire(lock, timeout=START_SECONDS + STOP_SECONDS):
             raise ServiceStartError(
                 f"Another process has been starting the service of {folder.path} for over a minute. "
                 "End that process, or name another data folder."

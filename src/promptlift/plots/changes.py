@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.wording import score_rule
 from promptlift.plots import theme
 from promptlift.plots.differences import ENDS, draw_differences, fit_points, points_axis
 from promptlift.plots.drill_down import lead_to_conversations
@@ -160,7 +161,4 @@ def _day(time: str) -> str:
 
 
 def _rule(facts: dict[str, Any], count: int) -> str:
-    return (
-        f'"more" and "fewer": p below {1 - facts["level"]:.4g} after Holm\'s correction for {count} '
-        f"comparisons (Fisher's exact test)."
-    )
+    return f'"more" and "fewer": {score_rule(facts["level"], count)}.'

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptlift.analysis.mentions import check_top
-from promptlift.analysis.wording import outcome_name
+from promptlift.analysis.wording import outcome_name, score_rule
 from promptlift.plots import theme
 from promptlift.plots.corrected import corrected_notes, has_corrected
 from promptlift.plots.differences import draw_differences, fit_points, mark_zero, signed_ticks
@@ -128,7 +128,7 @@ def _notes(table: pd.DataFrame, shown: int) -> list[str]:
     facts = table.attrs["promptlift"]
     clear = int(table["verdict"].ne("unclear").sum())
     judged = "As the judge says, " if has_corrected(table, "difference_points") else ""
-    rule = f"p below {1 - facts['level']:.2g}, adjusted for {facts['n_tests']:,} comparisons"
+    rule = score_rule(facts["level"], facts["n_tests"])
     notes = [
         f"{judged}{clear:,} of {len(table):,} segments clearly differ: {rule}. An observation, not a cause.",
     ]

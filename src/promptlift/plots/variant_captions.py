@@ -80,7 +80,7 @@ def title(table: pd.DataFrame, facts: dict[str, Any]) -> str:
 
 def notes(shown: pd.DataFrame, facts: dict[str, Any], band: float | None) -> list[str]:
     """Return the notes under the plot: how to read it, and what is unknown."""
-    sentences = [*_how_to_read(shown, band), *_caveats(shown)]
+    sentences = [*_how_to_read(shown, band, rehearsal=bool(facts.get("rehearsal"))), *_caveats(shown)]
     if facts.get("estimand") == "panel":
         sentences.append("Valid for the chosen personas, not for users in general.")
     dropped = int(shown["n_dropped"].fillna(0).max()) if len(shown) else 0
@@ -89,7 +89,7 @@ def notes(shown: pd.DataFrame, facts: dict[str, Any], band: float | None) -> lis
     return sentences
 
 
-def _how_to_read(shown: pd.DataFrame, band: float | None) -> list[str]:
+def _how_to_read(shown: pd.DataFrame, band: float | None, *, rehearsal: bool) -> list[str]:
     sentences = []
     hollow = shown[~shown["uncertainty_source"].eq("service") & shown["lift"].notna()]
     if len(hollow):
@@ -103,7 +103,7 @@ def _how_to_read(shown: pd.DataFrame, band: float | None) -> list[str]:
         )
     elif shown["lift_expected"].notna().any():
         sentences.append("Diamond: expected lift, shrunk toward 0 in proportion to its uncertainty.")
-    elif shown["is_winner"].any() and shown["n_variants_tested"].max() > 1:
+    elif shown["is_winner"].any() and shown["n_variants_tested"].max() > 1 and not rehearsal:
         tested = shown["n_variants_tested"].max()
         sentences.append(
             f"The winner is the best of {tested} variants, so expect a smaller lift in production."

@@ -185,11 +185,11 @@ class ArmDifference(ApiModel):
     points_high: Annotated[float | None, Column(name="difference_high", unit="percentage points")] = None
     """Upper end of its interval (Tango)."""
     p: Annotated[float, Column()]
-    """Exact two-sided McNemar p."""
+    """Two-sided p of the score test for pairs (Tango), which the interval inverts."""
     p_holm: Annotated[float, Column()]
     """The same, adjusted by Holm over the arms."""
     verdict: Annotated[str, Column(categories=VERDICTS)]
-    """``better``, ``worse`` or ``unclear``, by the adjusted p."""
+    """``better``, ``worse`` or ``unclear``, by the adjusted p; with fewer than 10 pairs always unclear."""
     not_worse: Annotated[bool, Column()]
     """Whether a loss of the margin or more is excluded."""
     not_worse_p: Annotated[float, Column()]

@@ -193,6 +193,9 @@ def reduction_warning(payload: dict[str, Any]) -> str:
 class _Envelope(ApiModel):
     id: str
     timestamp: UtcTime
+    sequence: int | None = None
+    """Number of the event among those of its webhook: 1, 2, 3 and so on without gaps, the same on every attempt. An event
+    that failed is sent again after later ones, so numbers may arrive out of order. Ours."""
 
 
 class PromptUpdatedEvent(_Envelope):

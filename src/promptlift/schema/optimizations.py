@@ -207,6 +207,8 @@ class ApplyRequest(RequestModel):
     the prompt does: nothing was measured of it."""
     if_version_id: LinkText | None = None
     """Ours: apply only while this version of the prompt is live, so that no change by others is overwritten unseen."""
+    accept_rehearsal: bool = False
+    """Ours: apply the variant even though the optimization was a rehearsal, which says nothing about a real prompt."""
     note: LongText | None = None
     """Ours: kept with the action in ``GET /actions``."""
 

@@ -47,7 +47,7 @@ class TaskCompletion(ApiModel):
     trend_points: float | None = None
     """The change in percentage points; ``None`` where there is no earlier period."""
     trend_points_low: float | None = None
-    """Lower end of the 95 % interval of the change, by Newcombe's method."""
+    """Lower end of the 95 % interval of the change, by Miettinen and Nurminen's method."""
     trend_points_high: float | None = None
     """Upper end of it."""
 
@@ -107,7 +107,7 @@ class TopIssue(ApiModel):
     impact_points: Annotated[float | None, Column(unit="percentage points")] = None
     """Completion with the issue less completion without it. Observed, not caused: hard tasks have more issues."""
     impact_points_low: Annotated[float | None, Column(unit="percentage points")] = None
-    """Lower end of its 95 % interval, by Newcombe's method."""
+    """Lower end of its 95 % interval, by Miettinen and Nurminen's method."""
     impact_points_high: Annotated[float | None, Column(unit="percentage points")] = None
     """Upper end of it."""
     quote: Annotated[str | None, Column()] = None

@@ -6,24 +6,17 @@ leave it out.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.model import ApiModel
 
 VARIANT_STAGES: Final = ("screen", "confirm")
 CONFIDENCE_METHODS: Final = ("sequential-likelihood-ratio", "sequential-mixture")
-# Names that earlier releases gave.
-_FORMER_METHODS: Final = {"sequential-mcnemar-e-value": "sequential-mixture"}
 TARGET_CHANGES: Final = ("improved", "worse", "unchanged", "unclear")
 LIFT_UNIT: Final = "percent of the original's task completion"
-
-
-def confidence_method_of(name: Any) -> Any:
-    """Return the present name of what a confidence is made of: earlier releases called the mixture otherwise."""
-    return _FORMER_METHODS.get(name, name) if isinstance(name, str) else name
 
 
 class OptimizationProgress(ApiModel):
@@ -223,7 +216,7 @@ class OptimizationResults(Effect):
     """The variant that was compared with the original, whether it won or not."""
     e_value: float | None = None
     """``None`` also when it is too large for JSON; see ``log_e_value``."""
-    confidence_method: Annotated[str | None, BeforeValidator(confidence_method_of), Column()] = None
+    confidence_method: Annotated[str | None, Column()] = None
     """``sequential-likelihood-ratio`` with ``theta``, or ``sequential-mixture``: what the confidence is made of."""
     theta: Annotated[float | None, Column()] = None
     """Share of the pairs with one completed task that a variant worth finding wins, as it was fixed before the run."""

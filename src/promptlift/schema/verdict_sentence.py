@@ -41,7 +41,9 @@ def next_call(optimization: Optimization) -> str:
 def _said(optimization: Optimization) -> str:
     status, results = optimization.status, optimization.results
     if status in ("completed", "stopped") and results is not None and results.winner_selected:
-        return _winner(results)
+        found = _winner(results)
+        expected = None if optimization.rehearsal else _headline(results).lift_expected
+        return found if expected is None else f"{found} Expect {_signed(expected)}% in production."
     said = {
         "queued": "It waits for its turn.",
         "running": _running(results),
@@ -93,10 +95,7 @@ def _winner(results: OptimizationResults) -> str:
         lift = _lift(results)
         found = f"A winner was found{'; ' + lift[0].lower() + lift[1:].rstrip('.') if lift else ''}"
     sure = "" if results.confidence is None else f"; confidence {results.confidence:.2f}"
-    expected = (
-        "" if shown.lift_expected is None else f" Expect {_signed(shown.lift_expected)}% in production."
-    )
-    return f"{found}{sure}.{expected}"
+    return f"{found}{sure}."
 
 
 def _headline(results: OptimizationResults) -> OptimizationResults | LoggedMix:

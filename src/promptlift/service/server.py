@@ -23,7 +23,6 @@ from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.settings import API_PATH, DEFAULT_PLAN
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
-from promptlift.service.store.errors import DBAPIError
 from promptlift.service.throttled_log import ThrottledHandler
 from promptlift.service.webhooks.endpoints import Webhooks
 from promptlift.service.websites.read import Websites
@@ -74,28 +73,24 @@ def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> No
     Raises
     ------
     ServiceStartError
-        The port is taken, the data folder cannot be used, or the database cannot be opened.
+        The port is taken, or the database cannot be used.
     """
-    _make_folder(settings)
-    with _listening(settings) as listener:
-        database = Database(settings.resolved_database_url)
-        try:
-            if database.is_sqlite and not settings.work:
-                raise ServiceStartError(
-                    "On SQLite no other process can do the background work: start serve without --no-worker, or set "
-                    "PROMPTLIFT_DATABASE_URL to a PostgreSQL database"
-                )
-            database.migrate()
-            try:
-                new_key = ensure_key(database, settings)
-            except DBAPIError as error:  # the disk is full, say
-                raise database.cannot_open(error) from error
-            host, port = listener.getsockname()[:2]
-            shown = f"[{host}]" if ":" in host else host
-            ready = Ready(f"http://{shown}:{port}{API_PATH}", new_key, _plan(database))
-            _run(settings, database, listener, lambda: on_ready(ready))
-        finally:
-            database.close()
+    with _listening(settings) as listener, Database(settings.resolved_database_url) as database:
+        if database.is_sqlite and not settings.work:
+            raise ServiceStartError(
+                "On SQLite no other process can do the background work: start serve without --no-worker, or set "
+                "PROMPTLIFT_DATABASE_URL to a PostgreSQL database"
+            )
+        database.migrate()
+        host, port = listener.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+
+        def on_started() -> None:
+            # Last, so that no key is made that a start which fails never shows.
+            new_key = ensure_key(database, settings)
+            on_ready(Ready(f"http://{shown}:{port}{API_PATH}", new_key, _plan(database)))
+
+        _run(settings, database, listener, on_started)
 
 
 def ensure_key(database: Database, settings: ServiceSettings) -> str | None:
@@ -136,7 +131,7 @@ def _plan(database: Database) -> PlanName:
 
 
 def _run(
-    settings: ServiceSettings, database: Database, listener: socket.socket, on_ready: Callable[[], None]
+    settings: ServiceSettings, database: Database, listener: socket.socket, on_started: Callable[[], None]
 ) -> None:
     background = BackgroundWork(database, settings)
     log = ConversationLog(database, background.insights)
@@ -161,6 +156,7 @@ def _run(
         app,
         http=ClientConnection,
         ws="none",
+        lifespan="off",
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -177,13 +173,14 @@ def _run(
         background.start()
     else:
         background.leave_to_others()
+    server = _Server(config, listener, settings.connections, on_started)
     try:
-        _Server(config, listener, settings.connections, on_ready).run(
-            sockets=[]
-        )  # uvicorn itself accepts nothing
+        server.run(sockets=[])  # uvicorn itself accepts nothing
     finally:
         log.close()
         background.stop()
+    if server.failure is not None:
+        raise server.failure
 
 
 class _Server(uvicorn.Server):
@@ -194,30 +191,25 @@ class _Server(uvicorn.Server):
         config: uvicorn.Config,
         listener: socket.socket,
         limits: ConnectionLimits,
-        on_ready: Callable[[], None],
+        on_started: Callable[[], None],
     ) -> None:
         super().__init__(config)
         self._acceptor = Acceptor(self, listener, limits)
-        self._on_ready = on_ready
+        self._on_started = on_started
+        self.failure: Exception | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started:
-            self._acceptor.start()
-            self._on_ready()
+            try:
+                self._on_started()
+                self._acceptor.start()
+            except Exception as error:  # noqa: BLE001 - raised when uvicorn has ended; here it would log a traceback
+                self.failure, self.should_exit = error, True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._acceptor.stop()
         await super().shutdown(sockets=sockets)
-
-
-def _make_folder(settings: ServiceSettings) -> None:
-    try:
-        settings.data.expanduser().mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ServiceStartError(
-            f"The data folder {settings.data} cannot be used ({error.strerror or error}); choose another with --data"
-        ) from error
 
 
 @contextmanager

@@ -95,8 +95,15 @@ class BackgroundWork:
             self.judges,
             RegressionTests(database, self.models, self._pool, worker=self._worker.id),
             ProductionWatch(database),
-            TracedConversations(database, on_logged=self._look_for_insights, worker=self._worker.id),
-            SingletonJob("clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS),
+            TracedConversations(
+                database,
+                on_logged=self._look_for_insights,
+                worker=self._worker.id,
+                quiet_seconds=settings.otlp_quiet_seconds,
+            ),
+            SingletonJob(
+                "clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS, wait=conversations.KEYS_EXPIRE
+            ),
         ]
         if self._judge.client is not None:
             client = self._judge.client
@@ -173,10 +180,9 @@ def work(settings: ServiceSettings, *, on_ready: Callable[[], None]) -> None:
     Raises
     ------
     ServiceStartError
-        The database is SQLite, or cannot be opened.
+        The database is SQLite, or cannot be used.
     """
-    database = Database(settings.resolved_database_url)
-    try:
+    with Database(settings.resolved_database_url) as database:
         if database.is_sqlite:
             raise ServiceStartError(
                 "On SQLite `promptlift serve` already does the background work: one process uses a data folder. "
@@ -194,5 +200,3 @@ def work(settings: ServiceSettings, *, on_ready: Callable[[], None]) -> None:
             ended.wait()
         finally:
             background.stop()
-    finally:
-        database.close()

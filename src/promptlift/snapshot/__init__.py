@@ -1,4 +1,4 @@
-"""A snapshot: a folder of Parquet files that is the cache, the offline copy and the proof of completeness in one.
+"""A snapshot: a folder of Parquet files that is the cache, the offline copy and, against accidents, the proof of completeness in one.
 
 ``lift.pull`` writes it, :func:`promptlift.open_snapshot` gives its tables, and any engine reads its files.
 """

@@ -10,16 +10,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from promptlift.atomic_write import atomic_write
-from promptlift.errors import MissingExtra, SnapshotError
+from promptlift.errors import MissingExtra, SnapshotDamaged, SnapshotError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["LocalFolder", "Location", "RemoteFolder", "location_of"]
+__all__ = ["LocalFolder", "Location", "RemoteFolder", "damaged", "location_of"]
+
+
+def damaged(problems: dict[str, str]) -> SnapshotDamaged:
+    """Return the error that names damaged files."""
+    named = "; ".join(f"{path} ({what})" for path, what in problems.items())
+    return SnapshotDamaged(
+        f"The snapshot is damaged: {named}. Take the files from a backup, or pull into a new folder.",
+        problems=problems,
+    )
+
+
+@contextlib.contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Name a file that is there and cannot be read: no permission, a link to itself, a broken disk."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise damaged({path: f"unreadable: {error.strerror}"}) from None
 
 
 class Location(Protocol):
-    """The files of a snapshot; their paths are relative to it, with ``/``."""
+    """The files of a snapshot; their paths are relative to it, with ``/``, and nothing outside it is ever opened."""
 
     @property
     def place(self) -> Path | str:
@@ -32,10 +52,9 @@ class Location(Protocol):
         ------
         FileNotFoundError
             When it is not there.
+        SnapshotDamaged
+            When it is no file of the folder, or cannot be read.
         """
-
-    def blocks(self, path: str) -> Iterator[bytes]:
-        """Yield a file in blocks, read anew."""
 
     def write(self, path: str, data: bytes) -> None:
         """Write a whole file: readers see all of it or what was there before."""
@@ -55,8 +74,8 @@ class Location(Protocol):
     def remove_folder(self, folder: str) -> None:
         """Remove a folder with all its files."""
 
-    def stamp(self, path: str) -> object:
-        """Return what tells whether a file is still the same, without reading it."""
+    def stamp(self, path: str) -> tuple[int, object]:
+        """Return the size of a file, and what tells whether it is still the same, without reading it."""
 
 
 class LocalFolder:
@@ -70,20 +89,35 @@ class LocalFolder:
 
     def __init__(self, folder: Path) -> None:
         self.place = folder
+        self._root = Path(os.path.realpath(folder))
+
+    def file(self, path: str) -> Path:
+        """Return where a file is, or will be.
+
+        Raises
+        ------
+        SnapshotDamaged
+            When a link leads out of the folder, or what is there is no regular file: opening a pipe or a device may never end.
+        """
+        found = self._inside(path)
+        if found.exists() and not found.is_file():
+            raise damaged({path: "not a regular file"})
+        return found
+
+    def _inside(self, path: str) -> Path:
+        found = Path(os.path.realpath(self.place / path))
+        if not found.is_relative_to(self._root):
+            raise damaged({path: "a link that leads out of the snapshot"})
+        return found
 
     def read(self, path: str) -> bytes:
         """Return a whole file."""
-        return (self.place / path).read_bytes()
-
-    def blocks(self, path: str) -> Iterator[bytes]:
-        """Yield a file in blocks."""
-        with (self.place / path).open("rb") as file:
-            while block := file.read(1 << 20):
-                yield block
+        with _named(path):
+            return self.file(path).read_bytes()
 
     def write(self, path: str, data: bytes) -> None:
         """Write a file under another name and rename it."""
-        target = self.place / path
+        target = self.file(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(target, data)
 
@@ -99,6 +133,7 @@ class LocalFolder:
 
     def paths(self, folder: str) -> list[str]:
         """Return all files below a folder."""
+        self._inside(folder)
         return sorted(
             (Path(at) / name).relative_to(self.place).as_posix()
             for at, _, files in os.walk(self.place / folder)
@@ -108,10 +143,11 @@ class LocalFolder:
     def remove(self, paths: Sequence[str]) -> None:
         """Remove files, and the folders that are empty then."""
         for path in paths:
-            target = self.place / path
+            folder, name = posixpath.split(path)
+            target = self._inside(folder) / name
             target.unlink(missing_ok=True)
             for above in target.parents:
-                if above == self.place or any(above.iterdir()):
+                if above == self._root or any(above.iterdir()):
                     break
                 above.rmdir()
 
@@ -119,10 +155,11 @@ class LocalFolder:
         """Remove a folder with all its files."""
         shutil.rmtree(self.place / folder, ignore_errors=True)
 
-    def stamp(self, path: str) -> object:
-        """Return size, time and inode."""
-        found = (self.place / path).stat()
-        return found.st_size, found.st_mtime_ns, found.st_ino
+    def stamp(self, path: str) -> tuple[int, object]:
+        """Return size, times and inode."""
+        with _named(path):
+            found = self.file(path).stat()
+        return found.st_size, (found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
 
 class RemoteFolder:
@@ -162,12 +199,6 @@ class RemoteFolder:
         data: bytes = self.system.cat_file(self._at(path))
         return data
 
-    def blocks(self, path: str) -> Iterator[bytes]:
-        """Yield an object in blocks."""
-        with self.system.open(self._at(path), "rb") as file:
-            while block := file.read(1 << 20):
-                yield block
-
     def write(self, path: str, data: bytes) -> None:
         """Put an object."""
         self.system.pipe_file(self._at(path), data)
@@ -205,10 +236,11 @@ class RemoteFolder:
         """Remove all objects below a folder."""
         self.remove(self.paths(folder))
 
-    def stamp(self, path: str) -> object:
-        """Return nothing that is ever the same: what is read is compared with its hash each time."""
-        del path
-        return object()
+    def stamp(self, path: str) -> tuple[int, object]:
+        """Return what the store says of an object: its size, time and tag."""
+        self.system.invalidate_cache()
+        found = self.system.info(self._at(path))
+        return found["size"], repr(sorted(found.items()))
 
 
 def location_of(

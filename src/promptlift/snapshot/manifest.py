@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
+import re
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import unquote
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from urllib.parse import unquote, urlsplit
 
-from promptlift.errors import SnapshotDamaged, SnapshotError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    TypeAdapter,
+    ValidationError,
+)
+
+from promptlift.errors import SnapshotError
+from promptlift.schema.naming import SchemeName
+from promptlift.snapshot.location import damaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,22 +33,50 @@ if TYPE_CHECKING:
 __all__ = [
     "MANIFEST_NAME",
     "NO_VALUE",
-    "SCHEMA_VERSION",
     "FilePart",
     "Manifest",
     "load_manifest",
     "save_manifest",
+    "signature_of",
+    "signing_key",
 ]
 
 MANIFEST_NAME: Final = "manifest.json"
 FORMAT: Final = "promptlift snapshot"
-# Raised when the files of an older snapshot would be read wrongly. Since 2 all labels are in one table.
-SCHEMA_VERSION: Final = 2
-# Older layouts from this one on are read, and written anew with the next change.
-_OLDEST: Final = 1
+# Raised when the files of a snapshot would be read wrongly by another version.
+SCHEMA_VERSION: Final = 1
 # What Hive writes in the name of a folder where a row has no value.
 NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
-_OWN_HASH: Final = "manifest_sha256"
+# The paths that writers give to files. None of them leads out of the folder, and none is a pattern to an engine.
+_PATH: Final = re.compile(
+    r"[a-z]+/(prompt_id=[\w.%~-]+/month=[\w-]+/)?part-\d{5,9}-[0-9a-f]{8}\.parquet", re.ASCII
+)
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class _Service(_Strict):
+    """The service that the rows came from."""
+
+    base_url: Annotated[str, Field(pattern="^https?://[!-~]{1,2000}$"), AfterValidator(urlsplit)]
+    scheme: SchemeName
+    account_id: str | None
+
+
+class _State(_Strict):
+    """What the next pull needs to know."""
+
+    limit: PositiveInt
+    checked_to: Count
+    total: Count
+    as_of: str | None = None
+    content_listed: bool = False
+    keeps_labels: bool = False
+    keeps_judges: bool = False
+    verdicts_counted: dict[str, list[int]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +92,8 @@ class FilePart:
     """
 
     path: str
-    rows: int
-    size: int
+    rows: Count
+    size: Count
     sha256: str
 
     @property
@@ -95,7 +137,7 @@ class Manifest:
     insights_listed
         Whether the service sent insights with its list.
     totals
-        Rows as the service counted them.
+        Rows as the last pull counted them while it read: all that the service has, or it would have raised.
     began_at, finished_at
         Times of the last pull.
     pulls, requests
@@ -112,15 +154,17 @@ class Manifest:
         Every file.
     retired
         Files of the state before, kept until the next change for those who still read them.
-    schema_version, written_by
-        Layout of the files, and the program that wrote them.
+    written_by
+        The program that wrote the files.
+    signature
+        See :func:`signature_of`; empty where there is none.
     """
 
-    service: dict[str, Any]
-    filters: dict[str, Any] = field(default_factory=dict)
+    service: Annotated[dict[str, Any], AfterValidator(lambda found: _Service(**found) and found)]
+    filters: dict[str, str | None] = field(default_factory=dict)
     content: bool = False
     insights_listed: bool = False
-    totals: dict[str, int | None] = field(default_factory=dict)
+    totals: dict[str, Count] = field(default_factory=dict)
     began_at: str = ""
     finished_at: str = ""
     pulls: int = 0
@@ -128,11 +172,13 @@ class Manifest:
     deleted: int = 0
     deleted_meanwhile: int = 0
     warnings: dict[str, dict[str, int]] = field(default_factory=dict)
-    state: dict[str, Any] = field(default_factory=dict)
+    state: Annotated[dict[str, Any], AfterValidator(lambda found: _State(**found) and found)] = field(
+        default_factory=dict
+    )
     files: tuple[FilePart, ...] = ()
     retired: tuple[str, ...] = ()
-    schema_version: int = SCHEMA_VERSION
     written_by: str = ""
+    signature: str = ""
 
     def of_table(self, table: str) -> list[FilePart]:
         """Return the files of a table."""
@@ -154,21 +200,37 @@ class Manifest:
         )
 
 
-def save_manifest(location: Location, manifest: Manifest) -> None:
-    """Write the manifest, which makes its state visible at once."""
+_READER: Final = TypeAdapter(Manifest)
+
+
+def signing_key(api_key: str | None) -> bytes | None:
+    """Derive the key of signatures from an API key, which cannot be found out from it; ``None`` without one."""
+    return hmac.digest(api_key.encode(), b"promptlift snapshot", "sha256") if api_key else None
+
+
+def signature_of(manifest: Manifest, key: bytes) -> str:
+    """Return what only who has the key can write: its own name, which tells one key from another, and the HMAC-SHA256 of the rest."""
+    name = hmac.digest(key, b"name", "sha256").hex()[:16]
+    return f"{name}:{hmac.digest(key, _body(manifest), 'sha256').hex()}"
+
+
+def save_manifest(location: Location, manifest: Manifest, key: bytes | None = None) -> Manifest:
+    """Write the manifest, signed where there is a key, which makes its state visible at once."""
+    manifest = replace(manifest, signature=signature_of(manifest, key) if key else "")
     location.remove_unfinished(MANIFEST_NAME)
     location.write(MANIFEST_NAME, _written(manifest))
+    return manifest
 
 
 def load_manifest(location: Location) -> Manifest:
-    """Read the manifest of a snapshot.
+    """Read the manifest of a snapshot, which is as this program would write it or refused.
 
     Raises
     ------
     SnapshotError
         When there is none, or its layout is another.
     SnapshotDamaged
-        When it was cut or changed.
+        When it was cut or changed, or contradicts itself.
     """
     folder = location.place
     try:
@@ -178,83 +240,65 @@ def load_manifest(location: Location) -> Manifest:
             f"{folder} is no snapshot: it has no {MANIFEST_NAME}. lift.pull({str(folder)!r}) or `promptlift pull` makes one"
             f"{', and goes on with the one that was begun there' if location.exists('.pull') else ''}."
         ) from None
-    data = _read(text, folder)
-    version = data["schema_version"]
-    if version > SCHEMA_VERSION:
-        raise SnapshotError(
-            f"{folder} was written by {data.get('written_by') or 'a newer promptlift'} with layout {version}; this version "
-            f"reads up to {SCHEMA_VERSION}. Upgrade promptlift, or pull into another folder."
-        )
-    if version < _OLDEST:
-        raise SnapshotError(
-            f"{folder} was written by {data.get('written_by') or 'an older promptlift'} with layout {version}, which this "
-            f"version does not read: it reads from {_OLDEST} on. Pull into another folder."
-        )
-    files = tuple(
-        FilePart(one["path"], one["rows"], one["bytes"], one["sha256"]) for one in data.pop("files")
-    )
-    known = {name: data[name] for name in Manifest.__dataclass_fields__ if name in data}
-    known["retired"] = tuple(data.get("retired") or ())
-    return Manifest(**{**known, "files": files})
-
-
-def _read(text: bytes, folder: object) -> dict[str, Any]:
-    damaged = SnapshotDamaged(
-        f"The {MANIFEST_NAME} of {folder} was cut or changed, so nothing there is proven. Take the file from a backup, "
-        "or pull into a new folder.",
-        problems={MANIFEST_NAME: "cut or changed"},
-    )
     try:
         data = json.loads(text)
-        del data[_OWN_HASH]
-    except (ValueError, KeyError, AttributeError, TypeError):
-        raise damaged from None
-    if data.get("format") != FORMAT or not isinstance(data.get("schema_version"), int):
-        raise damaged
-    # The hash is that of the file without its own line.
-    body = text.rpartition(f',\n "{_OWN_HASH}"'.encode())[0]
-    if text != body + _signature(body):
-        raise damaged
-    found: dict[str, Any] = data
-    return found
+        version = data["schema_version"] if data["format"] == FORMAT else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        version = None
+    if type(version) is not int:
+        raise damaged({MANIFEST_NAME: "cut or changed"})
+    if version != SCHEMA_VERSION:
+        raise SnapshotError(
+            f"{folder} has layout {version}, and this version of promptlift reads layout {SCHEMA_VERSION}. Pull into another "
+            "folder, or upgrade promptlift where that one is newer."
+        )
+    try:
+        manifest = _READER.validate_json(text, strict=True)
+    except ValidationError as error:
+        where = ascii(".".join(map(str, error.errors()[0]["loc"])))[1:-1]
+        raise damaged({MANIFEST_NAME: f"cut or changed, at {where or 'its end'}"}) from None
+    problems = _contradictions(manifest)
+    if not problems and text != _written(manifest):
+        problems = {MANIFEST_NAME: "cut or changed"}
+    if problems:
+        raise damaged(problems)
+    return manifest
+
+
+def _contradictions(manifest: Manifest) -> dict[str, str]:
+    """Return what cannot be in a manifest whose files are those of one snapshot: path to problem."""
+    problems = {}
+    for path, times in Counter(one.path for one in manifest.files).items():
+        if not _PATH.fullmatch(path):
+            problems[ascii(path)[1:-1]] = "not the path of a file of a snapshot, so it was not opened"
+        elif times > 1:
+            problems[path] = f"listed {times} times"
+    rows = manifest.rows()
+    wrong = [
+        f"{total:,} {name} by the total, {rows.get(name, 0):,} by the files"
+        for name, total in manifest.totals.items()
+        if total != rows.get(name, 0)
+    ]
+    return problems | ({MANIFEST_NAME: f"changed: {'; '.join(wrong)}"} if wrong and not problems else {})
 
 
 def _written(manifest: Manifest) -> bytes:
+    """Return all of the manifest: what it says, and the hash of that."""
+    body = _body(manifest)
+    signed = f',\n "signature": {_json(manifest.signature)}' if manifest.signature else ""
+    return body + f',\n "manifest_sha256": "{hashlib.sha256(body).hexdigest()}"{signed}\n}}\n'.encode()
+
+
+def _body(manifest: Manifest) -> bytes:
     """Write the manifest for people: what it is first, then a line a file."""
-    head = {
-        "format": FORMAT,
-        "schema_version": manifest.schema_version,
-        "written_by": manifest.written_by,
-        "service": manifest.service,
-        "filters": manifest.filters,
-        "content": manifest.content,
-        "insights_listed": manifest.insights_listed,
-        "began_at": manifest.began_at,
-        "finished_at": manifest.finished_at,
-        "pulls": manifest.pulls,
-        "requests": manifest.requests,
-        "totals": manifest.totals,
-        "rows": manifest.rows(),
-        "deleted": manifest.deleted,
-        "deleted_meanwhile": manifest.deleted_meanwhile,
-        "warnings": manifest.warnings,
-        "state": manifest.state,
-        "retired": manifest.retired,
-    }
+    said = {name: getattr(manifest, name) for name in Manifest.__dataclass_fields__}
+    del said["files"], said["signature"]
+    head = {"format": FORMAT, "schema_version": SCHEMA_VERSION, **said, "rows": manifest.rows()}
     lines = [f" {_json(name)}: {_json(value)}" for name, value in head.items()]
-    files = [
-        _json({"path": one.path, "rows": one.rows, "bytes": one.size, "sha256": one.sha256})
-        for one in manifest.files
-    ]
-    lines.append(' "files": [\n  ' + ",\n  ".join(files) + "\n ]" if files else ' "files": []')
-    body = ("{\n" + ",\n".join(lines)).encode()
-    return body + _signature(body)
-
-
-def _signature(body: bytes) -> bytes:
-    """Return the end of a manifest: the hash of everything before it."""
-    return f',\n "{_OWN_HASH}": "{hashlib.sha256(body).hexdigest()}"\n}}\n'.encode()
+    files = ",\n  ".join(_json(asdict(one)) for one in manifest.files)
+    lines.append(f' "files": [\n  {files}\n ]')
+    return ("{\n" + ",\n".join(lines)).encode()
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import unquote
@@ -165,7 +166,8 @@ def _in_duckdb(root: str, files: Sequence[str], table: str, connection: Any, opt
     if not files:
         return connection.from_arrow(_empty(table))
     place = _registered(connection, *_file_system(root, options)) if _is_address(root) else f"{root}/"
-    paths = ", ".join(_quoted(f"{place}{path}") for path in files)
+    # A star in the name of a folder is no pattern: only the files that are listed are read.
+    paths = ", ".join(_quoted(re.sub(r"[*?[]", r"[\g<0>]", f"{place}{path}")) for path in files)
     # The folders of partitions are texts: a month is no date, and an id of digits no number.
     hive = (
         "hive_partitioning = true, hive_types_autocast = false"
@@ -213,7 +215,7 @@ def _in_polars(root: str, files: Sequence[str], table: str, connection: Any, opt
         for place, paths in _by_partition(group).items():
             whole = [posixpath.join(path, one) for one in paths]
             if system is None:
-                found = pl.scan_parquet(whole, hive_partitioning=False)
+                found = pl.scan_parquet(whole, hive_partitioning=False, glob=False)
             else:
                 from pyarrow import dataset  # noqa: PLC0415  (only for addresses)
 

@@ -11,7 +11,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.errors import SnapshotBusy
+from promptlift.errors import SnapshotBusy, SnapshotDamaged
 from promptlift.file_lock import file_lock, try_acquire
 from promptlift.snapshot.location import LocalFolder, RemoteFolder
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from promptlift.snapshot.location import Location
 
-__all__ = ["only_writer"]
+__all__ = ["OWNER", "only_writer"]
 
 _LOCK: Final = ".lock"
-_OWNER: Final = ".writer.json"
+# There while a writer is at work, and after one was killed.
+OWNER: Final = ".writer.json"
 # A claim on an address that was not renewed for so long is that of a process that has ended.
 _CLAIM: Final = timedelta(minutes=5)
 _RENEW_SECONDS: Final = 60.0
@@ -51,25 +52,25 @@ def _locked(location: Location) -> Iterator[None]:
     assert isinstance(location, LocalFolder)  # noqa: S101
     root = location.place
     root.mkdir(parents=True, exist_ok=True)
-    lock = file_lock(root / _LOCK)
+    lock = file_lock(location.file(_LOCK))
     if not try_acquire(lock):
         raise _busy(location)
     try:
-        location.write(_OWNER, _claim())
+        location.write(OWNER, _claim())
         yield
     finally:
-        location.remove([_OWNER])
+        location.remove([OWNER])
         lock.release()
 
 
 @contextlib.contextmanager
 def _claimed(location: RemoteFolder) -> Iterator[None]:
     token, since = secrets.token_hex(8), _now()
-    if not location.create(_OWNER, _claim(token, since)):
+    if not location.create(OWNER, _claim(token, since)):
         found = _owner(location)
         if found is not None and _is_fresh(found):
             raise _busy(location)
-        location.write(_OWNER, _claim(token, since))
+        location.write(OWNER, _claim(token, since))
     # Two that take over a void claim at the same moment, or a store that cannot tell: the last one has it.
     if (_owner(location) or {}).get("token") != token:
         raise _busy(location)
@@ -80,7 +81,7 @@ def _claimed(location: RemoteFolder) -> Iterator[None]:
             with contextlib.suppress(
                 Exception
             ):  # a claim that could not be renewed once is good for some minutes
-                location.write(_OWNER, _claim(token, since))
+                location.write(OWNER, _claim(token, since))
 
     renewing = threading.Thread(target=renew, name="promptlift-claim", daemon=True)
     renewing.start()
@@ -90,7 +91,7 @@ def _claimed(location: RemoteFolder) -> Iterator[None]:
         done.set()
         renewing.join()
         if (_owner(location) or {}).get("token") == token:
-            location.remove([_OWNER])
+            location.remove([OWNER])
 
 
 def _now() -> str:
@@ -111,8 +112,8 @@ def _is_fresh(owner: dict[str, Any]) -> bool:
 
 def _owner(location: Location) -> dict[str, Any] | None:
     try:
-        found = json.loads(location.read(_OWNER))
-    except (OSError, ValueError):
+        found = json.loads(location.read(OWNER))
+    except (OSError, ValueError, SnapshotDamaged):
         return None
     return found if isinstance(found, dict) else None
 

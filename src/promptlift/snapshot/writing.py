@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from promptlift.snapshot.columns import joined, without_empty_metadata
-from promptlift.snapshot.manifest import SCHEMA_VERSION, save_manifest
+from promptlift.snapshot.manifest import save_manifest
 from promptlift.snapshot.part_files import (
     OF_CONVERSATIONS,
     partition_folder,
@@ -109,7 +108,7 @@ class NextState:
             self._hold(folder, rows.slice(begin, end - begin))
 
     def clear(self, table: str) -> None:
-        """Take all files of a table out, with partitions or without."""
+        """Take all files of a table out."""
         for folder in [one for one in self._files if one.partition("/")[0] == table]:
             del self._files[folder]
 
@@ -147,19 +146,20 @@ class NextState:
         self._numbers[folder] = number + 1
         return number
 
-    def commit(self, manifest: Manifest) -> Manifest:
-        """Write what is held, then the manifest with the new files; the state is visible then, in the present layout.
+    def commit(self, manifest: Manifest, key: bytes | None = None) -> Manifest:
+        """Write what is held, then the manifest with the new files; the state is visible then.
 
         Parameters
         ----------
         manifest
             Says everything but the files, and has those of the present state.
+        key
+            Signs it.
         """
         for folder in sorted(self._held):
             self._write(folder)
         files = (one for parts in self._files.values() for one in parts)
-        state = replace(manifest.with_files(files), schema_version=SCHEMA_VERSION)
-        save_manifest(self._root, state)
+        state = save_manifest(self._root, manifest.with_files(files), key)
         remove_others(self._root, state)
         return state
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
-from promptlift.stats.differences import sign_test_p
+from promptlift.stats.differences import FEWEST
 from promptlift.stats.holm import holm
 from promptlift.stats.intervals import check_level, rate_and_interval
-from promptlift.stats.non_inferiority import design_effect, not_worse_p, paired_interval
+from promptlift.stats.non_inferiority import design_effect, not_worse_p, paired_interval, paired_p
 from promptlift.stats.paired_scores import paired_score_test
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ class ArmComparison:
     points, points_low, points_high
         Difference of the completion rates in percentage points; ``None`` without pairs.
     p, p_holm
-        Exact two-sided McNemar p, and adjusted over the arms.
+        Two-sided, of the score test that the interval inverts, and adjusted over the arms.
     verdict
-        ``better`` or ``worse`` where ``p_holm`` decides, else ``unclear``.
+        ``better`` or ``worse`` where ``p_holm`` decides, else ``unclear``, as with fewer than 10 pairs.
     not_worse, not_worse_p
         Whether a loss of the margin or more is excluded, and the p of it, adjusted over the arms.
     sentiment, quality
@@ -172,7 +172,7 @@ def compare_arms(
         raise ValueError(f"the reference must be one of the arms {list(arms)}, not {reference!r}.")
     others = [arm for arm in arms if arm != chosen]
     pairs = {arm: _Pairs(by_arm[arm], by_arm[chosen]) for arm in others}
-    p_holm = _adjusted({arm: sign_test_p(found.n10, found.n01) for arm, found in pairs.items()})
+    p_holm = _adjusted({arm: found.p for arm, found in pairs.items()})
     if reference == BEST:
         candidates = {
             arm: max(
@@ -222,6 +222,10 @@ class _Pairs:
     def _independent(self) -> tuple[float, float, float]:
         return self.n10 / self._effect, self.n01 / self._effect, self.n / self._effect
 
+    @property
+    def p(self) -> float:
+        return paired_p(*self._independent())
+
     def not_worse_p(self, margin_points: float) -> float:
         return not_worse_p(*self._independent(), margin_points=margin_points)
 
@@ -229,7 +233,7 @@ class _Pairs:
         self, arm: int, reference: int, *, p_holm: float, not_worse_p: float, level: float
     ) -> ArmComparison:
         low, high = paired_interval(*self._independent(), level=level)
-        decided = p_holm < 1.0 - level and self.n10 != self.n01
+        decided = p_holm < 1.0 - level and self.n >= FEWEST
         return ArmComparison(
             arm=arm,
             reference=reference,
@@ -241,7 +245,7 @@ class _Pairs:
             points=100.0 * (self.n10 - self.n01) / self.n if self.n else None,
             points_low=None if low is None else 100.0 * low,
             points_high=None if high is None else 100.0 * high,
-            p=sign_test_p(self.n10, self.n01),
+            p=self.p,
             p_holm=p_holm,
             verdict=("better" if self.n10 > self.n01 else "worse") if decided else "unclear",
             not_worse=not_worse_p < 1.0 - level,

@@ -79,15 +79,13 @@ class Confirmation:
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild a confirmation from `to_state`."""
         trace = list(state["trace"])
-        verification = state.get("verification")
         return cls(
             state["arm"],
             state["max_looks"],
             PairTally.from_state(state["tally"]),
             trace,
-            # A run that began before these were kept has none of them for its first passes.
-            list(state.get("lift_trace", [None] * len(trace))),
-            PairTally() if verification is None else PairTally.from_state(verification),
+            list(state["lift_trace"]),
+            PairTally.from_state(state["verification"]),
         )
 
 

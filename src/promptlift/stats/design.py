@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from promptlift.stats import budget, first_edition
-from promptlift.stats.evidence import LIKELIHOOD_RATIO, MIXTURE, e_threshold, mcnemar_log_e_value
+from promptlift.stats import budget
+from promptlift.stats.evidence import e_threshold, mcnemar_log_e_value
 
 if TYPE_CHECKING:
     from promptlift.stats.budget import Mode
-    from promptlift.stats.evidence import ConfidenceMethod, ConfidenceMode
+    from promptlift.stats.evidence import ConfidenceMode
 
 __all__ = ["THETAS", "Design", "Discordance", "theta_of"]
 
@@ -58,10 +58,8 @@ class Design:
     ----------
     mode, confidence_mode
         Those of the run.
-    method
-        What its confidence is made of.
     theta
-        Of the likelihood ratio; ``None`` for the mixture.
+        Of the likelihood ratio.
     keep
         How many variants are kept after each screening pass.
     confirm_passes
@@ -70,8 +68,7 @@ class Design:
 
     mode: Mode
     confidence_mode: ConfidenceMode
-    method: ConfidenceMethod
-    theta: float | None
+    theta: float
     keep: tuple[int, ...]
     confirm_passes: int
 
@@ -82,29 +79,18 @@ class Design:
         mode: Mode,
         confidence_mode: ConfidenceMode,
         max_iterations: int,
-        *,
-        method: ConfidenceMethod = LIKELIHOOD_RATIO,
     ) -> Design:
-        """Return the rules for some settings; the mixture has those of the runs that were begun with it.
+        """Return the rules for some settings.
 
         Raises
         ------
         ValueError
             When a setting is unknown or out of range; the message names it.
         """
-        if method not in {LIKELIHOOD_RATIO, MIXTURE}:
-            raise ValueError(f"confidence_method must be {LIKELIHOOD_RATIO} or {MIXTURE}, not {method!r}.")
-        rules = budget if method == LIKELIHOOD_RATIO else first_edition
-        keep = rules.screening_plan(variant_count, mode, max_iterations)
+        keep = budget.screening_plan(variant_count, mode, max_iterations)
         theta = theta_of(mode, confidence_mode)
-        return cls(
-            mode,
-            confidence_mode,
-            method,
-            theta if method == LIKELIHOOD_RATIO else None,
-            keep,
-            rules.confirm_passes(variant_count, mode, max_iterations),
-        )
+        confirm_passes = budget.confirm_passes(variant_count, mode, max_iterations)
+        return cls(mode, confidence_mode, theta, keep, confirm_passes)
 
     def log_e(self, pairs: Discordance) -> float:
         """Return the logarithm of the e-value of "the variant is better"."""
@@ -114,10 +100,8 @@ class Design:
         """Whether the e-value is enough for a winner."""
         return self.log_e(pairs) >= math.log(e_needed) - _ROUNDING
 
-    def gives_up(self, pairs: Discordance, *, look: int, pairs_left: int, e_needed: float) -> bool:
+    def gives_up(self, pairs: Discordance, *, pairs_left: int, e_needed: float) -> bool:
         """Whether a winner is so unlikely by now that the rest of the budget is better saved."""
-        if self.theta is None:
-            return look >= 2 and first_edition.is_futile(pairs.n10, pairs.n01, pairs.n, self.mode)
         # Without a pair left it is the budget that ends the run.
         missing = math.log(e_needed) - self.log_e(pairs)
         return pairs_left > 0 and missing > budget.futility_bound(

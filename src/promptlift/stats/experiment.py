@@ -11,7 +11,7 @@ from promptlift.stats.budget import VERIFICATION_PASSES, VERIFICATION_PASSES_MAX
 from promptlift.stats.confirmation import Confirmation
 from promptlift.stats.design import Design
 from promptlift.stats.effect import lift
-from promptlift.stats.evidence import LIKELIHOOD_RATIO, MIXTURE, confidence_from_log, e_threshold
+from promptlift.stats.evidence import LIKELIHOOD_RATIO, confidence_from_log, e_threshold
 from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
 from promptlift.stats.passes import Cell, Outcome, Pass, table_of_outcomes
 from promptlift.stats.searched import Searched
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from promptlift.stats.budget import Mode
-    from promptlift.stats.evidence import ConfidenceMethod, ConfidenceMode
+    from promptlift.stats.evidence import ConfidenceMode
     from promptlift.stats.guardrail import Guardrail
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.passes import Stage
@@ -32,12 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "Experiment", "Outcome", "Pass"]
 
-_STATE_VERSION: Final = 2
-# What the settings of a state of the first version leave out.
-_FIRST_EDITION: Final = {"confidence_method": MIXTURE, "verification_passes": 0}
+_STATE_VERSION: Final = 1
 _SETTINGS: Final = (
     "variant_count", "mode", "confidence_mode", "persona_count", "scenarios_per_simulation", "max_iterations",
-    "seed", "estimand", "max_finalists", "prior_sd_points", "verification_passes", "confidence_method",
+    "seed", "estimand", "max_finalists", "prior_sd_points", "verification_passes",
 )  # fmt: skip
 # Purposes of the random numbers of one pass, so that none depends on another.
 _ORDER, _TIES = 0, 1
@@ -77,8 +75,6 @@ class Experiment:
         For the expected lift; see `prior_sd_from`.
     verification_passes
         Passes after a win, 0 to 12.
-    confidence_method
-        ``sequential-likelihood-ratio``, or ``sequential-mixture`` to carry on a run that was begun with it.
     searched
         The search that takes the place of the screening; then there may be any number of variants.
     screened
@@ -117,7 +113,6 @@ class Experiment:
         max_finalists: int = 1,
         prior_sd_points: float = PRIOR_SD_POINTS,
         verification_passes: int = VERIFICATION_PASSES,
-        confidence_method: ConfidenceMethod = LIKELIHOOD_RATIO,
         searched: Searched | None = None,
         screened: Mapping[int, PairTally] | None = None,
     ) -> None:
@@ -141,7 +136,7 @@ class Experiment:
             )
         self._searched = searched
         of = variant_count if searched is None else 1
-        self._design = Design.of(of, mode, confidence_mode, max_iterations, method=confidence_method)
+        self._design = Design.of(of, mode, confidence_mode, max_iterations)
         if searched is not None:
             self._design = replace(self._design, keep=(), confirm_passes=searched.confirm_passes)
         if estimand not in {"population", "panel"}:
@@ -157,7 +152,6 @@ class Experiment:
         self.max_finalists = int(max_finalists)
         self.prior_sd_points = prior_sd_points
         self.verification_passes = int(verification_passes)
-        self.confidence_method: ConfidenceMethod = confidence_method
 
         self._passes = 0
         self._conversations = 0
@@ -305,9 +299,7 @@ class Experiment:
             else:
                 self._status, self._reason = "winner", "threshold"
                 self._verify_left = self.verification_passes
-        elif self._design.gives_up(
-            tally, look=confirmation.look, pairs_left=passes_left * self._cells, e_needed=self._e_needed
-        ):
+        elif self._design.gives_up(tally, pairs_left=passes_left * self._cells, e_needed=self._e_needed):
             self._fail("futility")
         elif passes_left <= 0:
             self._fail("budget")
@@ -354,7 +346,7 @@ class Experiment:
             lift_trace=tuple(last.lift_trace) if last is not None else (),
             variants=tuple(self._variant(arm, winner) for arm in range(1, self.variant_count + 1)),
             verification=last.verified(estimand=self.estimand) if last is not None else None,
-            confidence_method=self.confidence_method,
+            confidence_method=LIKELIHOOD_RATIO,
             theta=self._design.theta,
             guardrails=self._guardrails(last.tally) if last is not None and last.look else (),
             progress=self._progress(),
@@ -461,22 +453,19 @@ class Experiment:
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild an experiment from `to_state`.
 
-        A state of the first version goes on with the mixture and the schedule that it was begun with.
-
         Raises
         ------
         ValueError
             When the state is of another version, or not complete.
         """
         version = state.get("version")
-        if version not in {1, _STATE_VERSION}:
+        if version != _STATE_VERSION:
             raise ValueError(
-                f"the state has version {version!r}, this promptlift reads 1 to {_STATE_VERSION}."
+                f"the state has version {version!r}, and this promptlift reads version {_STATE_VERSION}."
             )
         try:
-            settings = state["settings"] if version == _STATE_VERSION else state["settings"] | _FIRST_EDITION
             searched = Searched.from_state(state["searched"]) if "searched" in state else None
-            run = cls(**settings, searched=searched)
+            run = cls(**state["settings"], searched=searched)
             run._restore(state)
         except (KeyError, TypeError) as error:
             raise ValueError(f"the state is not complete: {error}.") from error
@@ -492,4 +481,4 @@ class Experiment:
         self._screened_out = dict(state["screened_out"])
         self._screen = {arm: PairTally.from_state(tally) for arm, tally in state["screen"]}
         self._confirmations = [Confirmation.from_state(saved) for saved in state["confirmations"]]
-        self._verify_left = state.get("verify_left", 0)
+        self._verify_left = state["verify_left"]

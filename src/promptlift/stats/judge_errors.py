@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from promptlift.stats.differences import score_interval, score_test_p
 from promptlift.stats.intervals import check_level
 from promptlift.stats.label_intervals import quantile_of
 from promptlift.stats.labels import (
@@ -52,7 +53,7 @@ class EqualErrorTest:
     Attributes
     ----------
     tpr_difference, tnr_difference
-        Variant less control, each with ``…_low`` and ``…_high`` (Newcombe); None with too few labels.
+        Variant less control, each with ``…_low`` and ``…_high``; None with too few labels.
     p
         The smaller of the two score tests' p, doubled because there are two.
     refusal
@@ -168,10 +169,6 @@ def equal_error_test(
     ValueError
         When ``level`` is not between 0 and 1.
     """
-    from scipy.special import ndtr  # noqa: PLC0415  (tables without labels never need it)
-
-    from promptlift.stats.differences import newcombe  # noqa: PLC0415
-
     level = check_level(level)
     refusal = too_few_of_two(variant, control)
     if refusal:
@@ -180,12 +177,10 @@ def equal_error_test(
     p = []
     for share in (_tpr, _tnr):
         one, other = share(variant), share(control)
-        low, high = newcombe(one.value * one.n, one.n, other.value * other.n, other.n, level=level)
-        both = (one.value * one.n + other.value * other.n) / (one.n + other.n)
-        error = math.sqrt(both * (1.0 - both) * (1.0 / one.n + 1.0 / other.n))
-        difference = one.value - other.value
-        found.append((difference, float(low), float(high)))
-        p.append(2.0 * float(ndtr(-abs(difference) / error)) if error > 0.0 else 1.0)
+        counts = one.value * one.n, one.n, other.value * other.n, other.n
+        low, high = score_interval(*counts, level=level)
+        found.append((one.value - other.value, float(low), float(high)))
+        p.append(score_test_p(*counts))
     return EqualErrorTest(*found[0], *found[1], min(1.0, 2.0 * min(p)), "")
 
 

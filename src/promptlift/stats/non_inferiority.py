@@ -10,7 +10,7 @@ from promptlift.stats.intervals import check_level
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["design_effect", "not_worse_p", "paired_interval"]
+__all__ = ["design_effect", "not_worse_p", "paired_interval", "paired_p"]
 
 # A clustered standard error counts only when it is wider by this much: see STATISTICS, section 4.
 _CLUSTERED_FROM = 1.3
@@ -73,6 +73,19 @@ def paired_interval(
         return float(brentq(beyond, min(limit, difference), max(limit, difference)))
 
     return end(1.0), end(-1.0)
+
+
+def paired_p(n10: float, n01: float, n: float) -> float:
+    """Compute the two-sided p of no difference: below ``1 - level`` exactly where `paired_interval` leaves out 0.
+
+    The score test of Tango (1998), which is McNemar's without continuity correction.
+
+    Returns
+    -------
+    float
+        1 without pairs.
+    """
+    return math.erfc(abs(_score(n10, n01, n, 0.0)) / math.sqrt(2.0)) if n > 0 else 1.0
 
 
 def not_worse_p(n10: float, n01: float, n: float, *, margin_points: float) -> float:

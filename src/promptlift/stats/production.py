@@ -180,8 +180,9 @@ def metric_changes(
     after it, and their mean must be worse than before the change. So harm that begins late is measured against all that
     is known, and a text that loses what it had gained is not called worse than the one before it.
 
-    Shares by Fisher's exact test, the others by Mann and Whitney's, one-sided, with Bonferroni over the windows by their
-    share of the level; then Holm over the metrics, against `look_level`. So over all looks, however many, the chance
+    Shares by Fisher's exact test, which keeps the small levels of single looks whatever the rate, the others by Mann and
+    Whitney's, one-sided, with Bonferroni over the windows by their share of the level; then Holm over the metrics, against
+    `look_level`. So over all looks, however many, the chance
     that a text that changes no metric is said to do harm is at most 4 %.
 
     Parameters

@@ -12,10 +12,12 @@ import itertools
 import math
 import zlib
 from functools import partial
+from gzip import BadGzipFile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import TranscriptError
+from promptlift.schema.boundary import reason
 from promptlift.transcripts.beside import OtherFiles
 from promptlift.transcripts.chat import check_roles
 from promptlift.transcripts.chatgpt import read_chatgpt
@@ -127,6 +129,9 @@ _TOO_LARGE: Final = (
 )
 _UNPACKED_FREELY: Final = 256 * 1024 * 1024
 _UNPACKED_TIMES: Final = 100
+# A small table may have any number of equal rows.
+_RECORDS_FREELY: Final = 500_000
+_RECORDS_A_BYTE: Final = 4
 # Files that contain the wanted file, or are not text, by their first bytes.
 _OTHER_FILES: Final = (
     (b"PK\x03\x04", "a ZIP archive or an Excel file; unpack it, or save the sheet as CSV, and read that"),
@@ -261,10 +266,12 @@ def _read(
         raise TranscriptError(f"There is no file {path}") from error
     except PermissionError as error:
         raise TranscriptError(f"The file {path} may not be read") from error
-    except (EOFError, zlib.error, OSError) as error:
-        collector.problem(None, f"the packed data is damaged or ends early ({error}); pack the file again")
     except UnicodeDecodeError as error:
         collector.problem(None, f"not valid {error.encoding} ({error.reason}); save the file as UTF-8")
+    except (EOFError, zlib.error, BadGzipFile) as error:
+        collector.problem(None, f"the packed data is damaged or ends early ({error}); pack the file again")
+    except Exception as error:  # noqa: BLE001 - a damaged file may raise anything
+        collector.problem(None, f"the file {reason(error)}")
     yield collector.finish(wanted or found)
 
 
@@ -339,7 +346,8 @@ def _read_records(
     opened: Callable[[], Iterator[Record]], file: Path, collector: Collector, wanted: str | None
 ) -> Iterator[str]:
     """Read records, and yield the name of the format whenever conversations were added, and at the end."""
-    records = unpaged(opened())
+    most = max(_RECORDS_FREELY, _RECORDS_A_BYTE * file.stat().st_size)
+    records = unpaged(_few(opened(), most))
     first = list(itertools.islice(records, _LOOKED_AT))
     found = wanted if wanted in _READERS else _recognised(first, file, collector)
     if found is None:
@@ -354,13 +362,26 @@ def _read_records(
             yield found
     elif found == "rows":
         del records, first
-        for _ in read_rows(lambda: unpaged(opened()), collector):
+        for _ in read_rows(lambda: unpaged(_few(opened(), most)), collector):
             yield found
     elif file.stat().st_size > _WHOLE_FILE_BYTES:
         collector.problem(None, _TOO_LARGE)
     else:
         _READERS_OF_FILES[found](records, collector)
     yield found
+
+
+def _few(records: Iterator[Record], most: int) -> Iterator[Record]:
+    """Yield records, unless there are more than any export has in so many bytes.
+
+    Raises
+    ------
+    TooMuchError
+        When there are.
+    """
+    yield from itertools.islice(records, most)
+    if next(records, None) is not None:
+        raise TooMuchError
 
 
 def _recognised(first: list[Record], file: Path, collector: Collector) -> str | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from promptlift.schema.boundary import Boundary
 from promptlift.transcripts.json_layouts import json_records
 from promptlift.transcripts.pages import unpaged
 from promptlift.transcripts.sources import encoding_of, open_text, read_head
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["OtherFiles"]
 
 _Index = TypeVar("_Index")
-# What is wrong with a file is reported when the file itself is read.
-_FAULTS: Final = (OSError, EOFError, UnicodeDecodeError, zlib.error)
 
 
 class OtherFiles:
@@ -38,7 +36,8 @@ class OtherFiles:
         self,
         name: str,
         wanted: Callable[[dict[str, Any]], bool],
-        build: Callable[[Iterable[dict[str, Any]]], _Index],
+        empty: Callable[[], _Index],
+        add: Callable[[_Index, dict[str, Any]], object],
     ) -> _Index:
         """Return what is built from the records of all files that begin with a wanted one, once for all.
 
@@ -48,20 +47,22 @@ class OtherFiles:
             Under which name it is kept.
         wanted
             Whether the first record of a file is of the format.
-        build
-            Makes the index.
+        empty, add
+            Make the index, and add a record to it.
         """
         if name not in self._found:
-            self._found[name] = build(self._records(wanted))
+            self._found[name] = empty()
+            for file in self._files if len(self._files) > 1 else ():
+                with Boundary(_reported_there):
+                    for value in _records_of(file, wanted):
+                        with Boundary(_reported_there):
+                            add(self._found[name], value)
         index: _Index = self._found[name]
         return index
 
-    def _records(self, wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
-        for file in self._files if len(self._files) > 1 else ():
-            try:
-                yield from _records_of(file, wanted)
-            except _FAULTS:
-                continue
+
+def _reported_there(reason: str) -> None:
+    """Say nothing: what is wrong is reported when the file itself is read."""
 
 
 def _records_of(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:

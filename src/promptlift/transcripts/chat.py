@@ -6,12 +6,14 @@ A tool call becomes an assistant message ``[tool call] name({json arguments})``,
 
 from __future__ import annotations
 
+import itertools
 import json
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
 
 from promptlift.errors import TranscriptError
-from promptlift.transcripts.collector import CALL, RESULT, ParsedMessage, is_something
-from promptlift.transcripts.reading import Unreadable
+from promptlift.schema.boundary import Unreadable
+from promptlift.transcripts.collector import CALL, RESULT, ParsedMessage, is_something, limited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +31,7 @@ __all__ = [
     "call_text",
     "check_roles",
     "fold",
+    "folded",
     "kind_of",
 ]
 
@@ -128,7 +131,7 @@ def fold(
     details: Mapping[int, MessageDetails] | None = None,
     name: Callable[[int], str] = "message {}".format,
 ) -> list[ParsedMessage]:
-    """Fold chat messages into the three roles.
+    """Fold the chat messages of a conversation into the three roles.
 
     Parameters
     ----------
@@ -147,18 +150,28 @@ def fold(
     Raises
     ------
     Unreadable
-        Says which message and why.
+        Says which message and why, or that there are too many.
     """
-    turns: list[ParsedMessage] = []
+    return limited(folded(messages, collector, path=path, details=details, name=name))
+
+
+def folded(
+    messages: Sequence[Any],
+    collector: Collector,
+    *,
+    path: str = "messages[]",
+    details: Mapping[int, MessageDetails] | None = None,
+    name: Callable[[int], str] = "message {}".format,
+) -> Iterator[ParsedMessage]:
+    """Fold chat messages one by one, as `fold` does."""
     for index, message in enumerate(messages):
         where = name(index + 1)
         if not isinstance(message, dict):
             raise Unreadable(f"{where} is not an object with role and content")
         detail = details.get(index) if details is not None else _own_details(message, collector, path)
         pieces = list(_pieces(message, collector, path, where))
-        turns.extend(_detailed(pieces, detail or MessageDetails(), own=details is None))
         collector.drop_unknown(message, _READ, prefix=f"{path}.")
-    return turns
+        yield from _detailed(pieces, detail or MessageDetails(), own=details is None)
 
 
 def _detailed(
@@ -252,14 +265,11 @@ def _content_pieces(
     if not isinstance(content, list):
         raise Unreadable(f"{where} has a {_type_name(content)} as content; it must be text")
     pieces: list[tuple[Kind, str]] = []
-    for part in content:
-        piece = _part(kind, part, collector, path)
-        if piece is None:
-            continue
-        if pieces and piece[0] == kind == pieces[-1][0]:
-            pieces[-1] = (kind, f"{pieces[-1][1]}\n{piece[1]}")
-        else:
-            pieces.append(piece)
+    parts = (_part(kind, part, collector, path) for part in content)
+    # Texts that follow each other are one message; each call, and each result within a reply, is one of its own.
+    for of_kind, alike in itertools.groupby(filter(None, parts), key=itemgetter(0)):
+        texts = [text for _, text in alike]
+        pieces += [(of_kind, "\n".join(texts))] if of_kind == kind else [(of_kind, text) for text in texts]
     # A message of images alone stays a message; what it showed is counted.
     return pieces or [(kind, "")]
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import CALL, RESULT, kind_of
-from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something
-from promptlift.transcripts.reading import Unreadable
+from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something, limited
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,8 +42,8 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     if not isinstance(mapping, dict):
         raise Unreadable("the record has no mapping of messages")
     path = _path(mapping, value.get("current_node"))
-    turns = [turn for node in path for turn in _turns(mapping[node], collector)]
-    abandoned = sum(_is_said(node) for name, node in mapping.items() if name not in set(path))
+    turns = limited(turn for node in path for turn in _turns(mapping[node], collector))
+    abandoned = sum(_is_said(mapping[name]) for name in mapping.keys() - path.keys())
     if abandoned:
         collector.drop("mapping[] (abandoned branches)", abandoned)
         collector.tally("Conversations with abandoned branches, which are not imported: {}.")
@@ -62,20 +62,18 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     return conversation
 
 
-def _path(mapping: dict[str, Any], current: Any) -> list[str]:
+def _path(mapping: dict[str, Any], current: Any) -> dict[str, None]:
     """Return the node names from the root to the node that the account shows."""
     if not isinstance(current, str) or current not in mapping:
         raise Unreadable("current_node is not in the mapping, so it is not known which branch was shown")
-    path: list[str] = []
-    seen: set[str] = set()
+    path: dict[str, None] = {}
     while isinstance(current, str) and current in mapping:
-        if current in seen:
+        if current in path:
             raise Unreadable("the mapping has a cycle")
-        seen.add(current)
-        path.append(current)
+        path[current] = None
         node = mapping[current]
         current = node.get("parent") if isinstance(node, dict) else None
-    return path[::-1]
+    return dict.fromkeys(reversed(path))
 
 
 def _is_said(node: Any) -> bool:

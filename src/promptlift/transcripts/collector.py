@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from promptlift.errors import TranscriptError
+from promptlift.schema.boundary import Boundary, Unreadable
 from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, KB, MESSAGE_BYTES, MESSAGES
 from promptlift.schema.texts import not_blank
 from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript, dump_content, json_depth
 from promptlift.transcripts.beside import OtherFiles
-from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError, Unreadable
+from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError
 from promptlift.transcripts.system_prompts import SystemPrompts
 from promptlift.transcripts.times import has_zone, read_time
 from promptlift.transcripts.usage import UsageSums, count_tool_calls
@@ -25,12 +26,25 @@ if TYPE_CHECKING:
 
     from promptlift.transcripts.sources import Record
 
-__all__ = ["CALL", "RESULT", "Collector", "ParsedConversation", "ParsedMessage", "is_something"]
+__all__ = [
+    "CALL",
+    "RESULT",
+    "TOO_LONG",
+    "TOO_MANY",
+    "Collector",
+    "ParsedConversation",
+    "ParsedMessage",
+    "is_something",
+    "limited",
+    "scalar_text",
+]
 
 
 _SEVERAL: Final = (
     "Conversations that begin with several system messages, of which the first is taken as the prompt: {}."
 )
+TOO_MANY: Final = f"the conversation has more than {MESSAGES} messages, which is the limit"
+TOO_LONG: Final = f"the conversation has more than {CONTENT_BYTES} bytes of content, which is the limit"
 # A hostile file must not fill the memory with what is wrong with it.
 _PROBLEMS: Final = 10_000
 # A part of a file that is read in parts holds about so many conversations, and no more of long ones than this.
@@ -116,6 +130,7 @@ class Collector:
         self._seen: set[int] = set()
         self._again: Counter[int] = Counter()
         self._tallies: Counter[str] = Counter()
+        self._noted: set[str] = set()
         self._times_without_zone = False
 
     @property
@@ -138,7 +153,7 @@ class Collector:
 
     def expect_prompts(self, names: Iterable[Any]) -> None:
         """Take note of the prompts that the conversations of the whole file name, before these are read."""
-        self._reading.prompts_of_file = frozenset(map(_text, names))
+        self._reading.prompts_of_file = frozenset(map(scalar_text, names))
 
     def problem(self, line: int | None, message: str) -> None:
         """Record something that cannot be read."""
@@ -157,15 +172,27 @@ class Collector:
             if name not in known and is_something(value) and value not in ("[]", "{}"):
                 self.drop(f"{prefix}{name}")
 
+    def boundary(self, line: int | None) -> Boundary:
+        """Make whatever reading a record raises a problem of that record."""
+        return Boundary(lambda reason: self.problem(line, reason))
+
     def add_each(
         self, records: Iterable[Record], parse: Callable[[Record, Collector], ParsedConversation]
     ) -> None:
         """Add one conversation for each record; a record that cannot be read becomes a problem."""
         for record in self.sound(records):
-            try:
-                self.add(parse(record, self))
-            except (Unreadable, RecursionError) as error:
-                self.problem(record.line, str(error))
+            conversation = None
+            with self.boundary(record.line):
+                conversation = parse(record, self)
+            if conversation is not None:
+                self.add(conversation)
+
+    def expanded(self, records: Iterable[Record], expand: Callable[[Any], Iterable[Any]]) -> Iterator[Record]:
+        """Yield what records hold, such as the spans of a trace, one by one."""
+        for record in self.sound(records):
+            with self.boundary(record.line):
+                for value in expand(record.value):
+                    yield record._replace(value=value)
 
     def sound(self, records: Iterable[Record]) -> Iterator[Record]:
         """Yield the records that could be read; the others become problems."""
@@ -185,7 +212,8 @@ class Collector:
 
     def note(self, text: str) -> None:
         """Record a note for the user, once."""
-        if text not in self._reading.notes:
+        if text not in self._noted:
+            self._noted.add(text)
             self._reading.notes.append(text)
 
     def tally(self, sentence: str, count: int = 1) -> None:
@@ -223,50 +251,50 @@ class Collector:
 
     def add(self, conversation: ParsedConversation) -> None:
         """Add one conversation, or record why it cannot be logged."""
-        metadata = self._metadata(conversation.metadata)
-        try:
-            rated = {"spanIds": list(conversation.span_ids)[:_SPANS]} if conversation.span_ids else {}
-            content = self._content(conversation, {**metadata, **rated})
-        except Unreadable as error:
-            self.problem(conversation.line, str(error))
+        found = None
+        with self.boundary(conversation.line):
+            imported = self._imported(conversation)
+            self._count_system_prompt(conversation)
+            found = imported
+        if found is None:
             return
-        self._count_system_prompt(conversation)
-        self._chars_left -= len(content)
-        self._part_chars += len(content)
+        self._reading.conversations.append(found)
+        self._chars_left -= len(found.content)
+        self._part_chars += len(found.content)
         if self._chars_left < 0:
-            raise TooMuchError(
-                "the file unpacks to far more than any export does; the rest is not read. If it is a real export, unpack it "
-                "first"
-            )
+            raise TooMuchError
+
+    def _imported(self, conversation: ParsedConversation) -> ImportedConversation:
+        metadata = self._metadata(conversation.metadata)
+        rated = {"spanIds": list(conversation.span_ids)[:_SPANS]} if conversation.span_ids else {}
+        content = self._content(conversation, {**metadata, **rated})
         usage = conversation.usage
         # Where no message says that a tool is called, a trace may still have recorded that some ran.
         tool_calls = count_tool_calls(conversation.messages) or usage.tool_calls
-        source_id = _text(conversation.source_id)
+        source_id = scalar_text(conversation.source_id)
         text = json.dumps([source_id, content], ensure_ascii=True).encode()
         digest = hashlib.sha256(text).digest()
         again = self._times_seen(digest)
-        self._reading.conversations.append(
-            ImportedConversation(
-                content=content,
-                source_id=source_id,
-                status=self._status(conversation.status),
-                llm_model=_text(conversation.llm_model),
-                company_name=_text(conversation.company_name),
-                file=self.file,
-                line=conversation.line,
-                key=_text(conversation.key),
-                fingerprint=hashlib.sha256(digest + str(again).encode()).hexdigest(),
-                prompt_name=_text(conversation.prompt_name),
-                prompt_version=_text(conversation.prompt_version),
-                title=_title(conversation.title),
-                metadata=metadata,
-                input_tokens=usage.input_tokens,
-                output_tokens=usage.output_tokens,
-                cost=usage.cost,
-                latency_ms=usage.latency_ms,
-                tool_calls=tool_calls,
-                tool_errors=usage.tool_errors,
-            )
+        return ImportedConversation(
+            content=content,
+            source_id=source_id,
+            status=self._status(conversation.status),
+            llm_model=scalar_text(conversation.llm_model),
+            company_name=scalar_text(conversation.company_name),
+            file=self.file,
+            line=conversation.line,
+            key=scalar_text(conversation.key),
+            fingerprint=hashlib.sha256(digest + str(again).encode()).hexdigest(),
+            prompt_name=scalar_text(conversation.prompt_name),
+            prompt_version=scalar_text(conversation.prompt_version),
+            title=_title(conversation.title),
+            metadata=metadata,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cost=usage.cost,
+            latency_ms=usage.latency_ms,
+            tool_calls=tool_calls,
+            tool_errors=usage.tool_errors,
         )
 
     def _times_seen(self, digest: bytes) -> int:
@@ -307,7 +335,7 @@ class Collector:
         times = [message.timestamp for message in conversation.messages if message.timestamp is not None]
         began = min(times, default=conversation.started_at)
         self._reading.system_prompts.add(text, began)
-        key = _text(conversation.prompt_name), _text(conversation.prompt_version)
+        key = scalar_text(conversation.prompt_name), scalar_text(conversation.prompt_version)
         self._reading.texts_of.setdefault(key, SystemPrompts()).add(text, began)
 
     def _content(self, conversation: ParsedConversation, metadata: dict[str, Any]) -> str:
@@ -330,11 +358,8 @@ class Collector:
         ):
             if isinstance(name, str):
                 _bytes(name, "the conversation's id, title, model, company, prompt or key")
-        try:
-            messages = [Message(**message._asdict()) for message in parsed]
-            content = dump_content(Transcript(messages=messages, metadata=metadata or None))
-        except (TranscriptError, ValueError, RecursionError, TypeError) as error:
-            raise Unreadable(f"the conversation cannot be written as content: {error}") from error
+        messages = [Message(**message._asdict()) for message in parsed]
+        content = dump_content(Transcript(messages=messages, metadata=metadata or None))
         size = _bytes(content, "metadata")
         if size > CONTENT_BYTES:
             # Without the spaces between the fields it may fit.
@@ -373,12 +398,24 @@ class Collector:
 def _check_messages(messages: list[ParsedMessage]) -> None:
     if not messages:
         raise Unreadable("the conversation has no messages; nothing to import")
-    if len(messages) > MESSAGES:
-        raise Unreadable(f"the conversation has {len(messages)} messages; the limit is {MESSAGES}")
-    for number, message in enumerate(messages, start=1):
+    for number, message in enumerate(limited(messages), start=1):
         size = _bytes(message.content, f"message {number}")
         if size > MESSAGE_BYTES:
             raise Unreadable(f"message {number} has {size} bytes; the limit is {MESSAGE_BYTES}")
+
+
+def limited(messages: Iterable[ParsedMessage]) -> list[ParsedMessage]:
+    """Return the messages of a conversation; no more of them are read than one may have.
+
+    Raises
+    ------
+    Unreadable
+        When there are more.
+    """
+    found = list(itertools.islice(messages, MESSAGES + 1))
+    if len(found) > MESSAGES:
+        raise Unreadable(TOO_MANY)
+    return found
 
 
 def is_something(value: Any) -> bool:
@@ -386,7 +423,7 @@ def is_something(value: Any) -> bool:
     return not (value is None or (isinstance(value, str | list | dict | tuple) and not value))
 
 
-def _text(value: Any) -> str | None:
+def scalar_text(value: Any) -> str | None:
     """Return a scalar as text, ``None`` when it holds nothing."""
     if not is_something(value) or isinstance(value, dict | list | bool):
         return None
@@ -394,7 +431,7 @@ def _text(value: Any) -> str | None:
 
 
 def _title(value: Any) -> str | None:
-    text = _text(value)
+    text = scalar_text(value)
     return None if text is None else " ".join(text.split())[:_TITLE_CHARS] or None
 
 

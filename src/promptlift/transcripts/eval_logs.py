@@ -9,9 +9,9 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-import zlib
 from typing import IO, TYPE_CHECKING, Any, Final, TextIO, cast
 
+from promptlift.schema.boundary import Boundary, Unreadable, reason
 from promptlift.transcripts.json_layouts import json_members
 from promptlift.transcripts.sources import Record, is_zip
 
@@ -54,23 +54,23 @@ def archive_records(path: Path) -> Iterator[Record]:
         header: dict[str, Any] = {}
         for name in _HEADERS:
             if name in members and not header:
-                header = _object(_open(archive, members[name], raw))
+                try:
+                    header = _object(_open(archive, members[name], raw))
+                except Exception as error:
+                    raise Unreadable(
+                        f"{name} {reason(error)}; the samples are not read without it"
+                    ) from error
         samples = (member for name, member in members.items() if _SAMPLE.fullmatch(name))
         number = 0
         for number, member in enumerate(samples, start=1):
-            try:
-                sample = _object(_open(archive, member, raw))
-            except (
-                OSError,
-                EOFError,
-                ValueError,
-                NotImplementedError,
-                zipfile.BadZipFile,
-                zlib.error,
-            ) as error:
-                yield Record(number, fault=f"{member.filename} cannot be read: {error}")
-                continue
-            yield Record(number, {"eval": header.get("eval"), "samples": [sample]})
+            faults: list[str] = []
+            with Boundary(faults.append):
+                yield Record(
+                    number,
+                    {"eval": header.get("eval"), "samples": [_object(_open(archive, member, raw))]},
+                )
+            for fault in faults:
+                yield Record(number, fault=f"{member.filename} {fault}")
         chunked = sum(_CHUNKED.fullmatch(name) is not None for name in members)
         if chunked:
             yield Record(number + 1, fault=_IN_CHUNKS.format(chunked))
@@ -97,7 +97,7 @@ def _object(stream: IO[bytes]) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError
+    Unreadable
         When it cannot be read, or its messages are too long.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="\n")
@@ -106,7 +106,7 @@ def _object(stream: IO[bytes]) -> dict[str, Any]:
         if record.fault is None:
             found[name] = record.value
         elif record.last or name in ("", "messages"):
-            raise ValueError(record.fault)
+            raise Unreadable(f"cannot be read: {record.fault}")
     return found
 
 

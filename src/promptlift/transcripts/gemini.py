@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
-from promptlift.transcripts.reading import Unreadable
 from promptlift.transcripts.usage import UsageSums, amount
 from promptlift.transcripts.wrapped import chat_messages, drop_parameters, inside, system_messages
 
@@ -47,26 +47,25 @@ def read_gemini(records: Iterable[Record], collector: Collector) -> None:
     pairs: dict[str, tuple[int, dict[str, Any]]] = {}
     for line, value in collector.objects(records, "request"):
         key = value.get("key")
-        _, pair = pairs.setdefault(str(key) if is_something(key) else f"record {line}", (line, {}))
-        pair.update({name: one for name, one in value.items() if one is not None})
+        with collector.boundary(line):
+            _, pair = pairs.setdefault(str(key) if is_something(key) else f"record {line}", (line, {}))
+            pair.update({name: one for name, one in value.items() if one is not None})
     split = any("request" not in pair or "response" not in pair for _, pair in pairs.values())
-    beside = collector.others.index("gemini", is_contents, _by_key) if split else {}
+    beside = collector.others.index("gemini", is_contents, dict, _add_by_key) if split else {}
     for name, (line, pair) in pairs.items():
         other = beside.get(name, {})
         if "response" in pair and not _asked(pair) and _asked(other):
             continue
-        try:
-            _add({**other, **pair}, line, collector)
-        except (Unreadable, RecursionError) as error:
-            collector.problem(line, str(error))
+        found = None
+        with collector.boundary(line):
+            found = _conversation({**other, **pair}, line, collector)
+        if found is not None:
+            collector.add(found)
 
 
-def _by_key(values: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for value in values:
-        if is_something(value.get("key")):
-            found.setdefault(str(value["key"]), {}).update(value)
-    return found
+def _add_by_key(found: dict[str, dict[str, Any]], value: dict[str, Any]) -> None:
+    if is_something(value.get("key")):
+        found.setdefault(str(value["key"]), {}).update(value)
 
 
 def _asked(value: dict[str, Any]) -> dict[str, Any]:
@@ -75,7 +74,7 @@ def _asked(value: dict[str, Any]) -> dict[str, Any]:
     return request or (value if "contents" in value else {})
 
 
-def _add(value: dict[str, Any], line: int, collector: Collector) -> None:
+def _conversation(value: dict[str, Any], line: int, collector: Collector) -> ParsedConversation | None:
     asked, answered = _asked(value), inside(value, "response") or value
     if not asked and is_something(value.get("key")) and "response" in value:
         raise Unreadable(
@@ -89,7 +88,7 @@ def _add(value: dict[str, Any], line: int, collector: Collector) -> None:
     ):
         collector.tally(_FAILED)
         collector.drop("requests that failed")
-        return
+        return None
     collector.drop_unknown(value, _READ)
     if asked is not value:
         drop_parameters(asked, collector, "request")
@@ -100,19 +99,17 @@ def _add(value: dict[str, Any], line: int, collector: Collector) -> None:
     model = _first(answered, "modelVersion", "model_version") or value.get("model") or asked.get("model")
     time = collector.time(_first({**value, **answered}, *_TIMES), "createTime")
     details = MessageDetails(time, model if isinstance(model, str) else None)
-    collector.add(
-        ParsedConversation(
-            fold(
-                messages,
-                collector,
-                path="contents[]",
-                details={len(messages) - 1 - index: details for index in range(len(answer))},
-            ),
-            line,
-            source_id=next((value[name] for name in _IDS if is_something(value.get(name))), None),
-            llm_model=str(model).removeprefix("models/") if model else None,
-            usage=_usage(inside(answered, "usageMetadata") or inside(answered, "usage_metadata")),
-        )
+    return ParsedConversation(
+        fold(
+            messages,
+            collector,
+            path="contents[]",
+            details={len(messages) - 1 - index: details for index in range(len(answer))},
+        ),
+        line,
+        source_id=next((value[name] for name in _IDS if is_something(value.get(name))), None),
+        llm_model=str(model).removeprefix("models/") if model else None,
+        usage=_usage(inside(answered, "usageMetadata") or inside(answered, "usage_metadata")),
     )
 
 

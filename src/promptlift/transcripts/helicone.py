@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.reading import Unreadable
 from promptlift.transcripts.responses import from_responses, is_responses
 from promptlift.transcripts.sessions import Call
 from promptlift.transcripts.traces import read_traces

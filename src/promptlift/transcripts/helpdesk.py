@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.markup import plain
-from promptlift.transcripts.reading import Unreadable
 from promptlift.transcripts.wrapped import inside
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _TICKET_READ: Final = frozenset(
         *("comments", "users", "tags", "channel", "via", "priority", "type", "satisfaction_rating"),
     }
 )
+_USERS: Final = "users"
 # The ends of a ticket's rating that nobody gave.
 _NOT_RATED: Final = ("offered", "unoffered")
 _INTERCOM_READ: Final = frozenset(
@@ -61,25 +62,42 @@ def is_intercom(value: dict[str, Any]) -> bool:
 
 def read_zendesk(records: Iterable[Record], collector: Collector) -> None:
     """Read tickets: each is one conversation; notes that only agents see are left out."""
-    collector.add_each(_pages(records, "tickets", "users"), _ticket)
+    collector.add_each(collector.expanded(records, _tickets), _ticket)
 
 
 def read_intercom(records: Iterable[Record], collector: Collector) -> None:
     """Read conversations; notes that only teammates see are left out."""
-    collector.add_each(_pages(records, "conversations"), _intercom)
+    collector.add_each(collector.expanded(records, lambda value: _page(value, "conversations")), _intercom)
 
 
-def _pages(records: Iterable[Record], name: str, *shared: str) -> Iterator[Record]:
-    """Yield the records of pages one by one, each with what the page says of all."""
-    for record in records:
-        page = record.value.get(name) if isinstance(record.value, dict) else None
-        known = {one: record.value[one] for one in shared if page and one in record.value}
-        for value in page if isinstance(page, list) else [record.value]:
-            yield record._replace(value={**known, **value} if isinstance(value, dict) else value)
+def _page(value: Any, name: str) -> list[Any]:
+    """Return the records of a page, or the record that is none."""
+    page = value.get(name) if isinstance(value, dict) else None
+    return page if isinstance(page, list) else [value]
+
+
+def _tickets(value: Any) -> Iterator[tuple[Any, dict[Any, Any]]]:
+    """Yield the tickets of a page, each with the roles of its users."""
+    of_page = _roles(value)
+    for ticket in _page(value, "tickets"):
+        own = ticket is not value and isinstance(ticket, dict) and _USERS in ticket
+        yield ticket, _roles(ticket) if own else of_page
+
+
+def _roles(value: Any) -> dict[Any, Any]:
+    users = value.get(_USERS) if isinstance(value, dict) else None
+    users = users if isinstance(users, list) else ()
+    # An id that is no text or number is that of nobody.
+    return {
+        one.get("id"): one.get("role")
+        for one in users
+        if isinstance(one, dict) and not isinstance(one.get("id"), list | dict)
+    }
 
 
 def _ticket(record: Record, collector: Collector) -> ParsedConversation:
-    whole = record.value if isinstance(record.value, dict) else {}
+    whole, roles = record.value
+    whole = whole if isinstance(whole, dict) else {}
     value = {**inside(whole, "ticket"), **{name: one for name, one in whole.items() if name != "ticket"}}
     comments = value.get("comments")
     if not isinstance(comments, list) or not comments:
@@ -90,12 +108,6 @@ def _ticket(record: Record, collector: Collector) -> ParsedConversation:
     requester = value.get("requester_id")
     if requester is None and public:
         requester = public[0].get("author_id")
-    users = value.get("users")
-    roles = {
-        one.get("id"): one.get("role")
-        for one in (users if isinstance(users, list) else ())
-        if isinstance(one, dict)
-    }
     said = []
     for comment in public:
         author = comment.get("author_id")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
-from promptlift.transcripts.reading import Unreadable
-from promptlift.transcripts.sources import Record
 from promptlift.transcripts.times import read_time
 from promptlift.transcripts.usage import UsageSums, amount
 from promptlift.transcripts.wrapped import inside
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from promptlift.transcripts.collector import Collector
+    from promptlift.transcripts.sources import Record
 
 __all__ = ["is_log", "read_inspect"]
 
@@ -37,15 +37,16 @@ def is_log(value: dict[str, Any]) -> bool:
 
 def read_inspect(records: Iterable[Record], collector: Collector) -> None:
     """Read logs: each sample of each epoch is one conversation with the prompt that the task is."""
-    collector.add_each(_samples(records, collector), _conversation)
 
-
-def _samples(records: Iterable[Record], collector: Collector) -> Iterator[Record]:
-    for line, log in collector.objects(records, "log"):
-        samples = log.get("samples")
-        for sample in samples if isinstance(samples, list) else ():
-            yield Record(line, (inside(log, "eval"), sample))
+    def samples(log: Any) -> Iterator[tuple[dict[str, Any], Any]]:
+        if not isinstance(log, dict):
+            raise Unreadable("the log is not an object")
         collector.drop_unknown(log, _LOG_READ)
+        known, found = inside(log, "eval"), log.get("samples")
+        for sample in found if isinstance(found, list) else ():
+            yield known, sample
+
+    collector.add_each(collector.expanded(records, samples), _conversation)
 
 
 def _conversation(record: Record, collector: Collector) -> ParsedConversation:

@@ -7,6 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
+from promptlift.schema.boundary import reason
 from promptlift.transcripts.lines import RECORD_CHARS, Line, Lines, too_long
 from promptlift.transcripts.sources import Record
 
@@ -76,12 +77,10 @@ def _decode(line: Line) -> Record:
         return Record(number, fault=too_long("line", len(line.text) - 1))
     try:
         return Record(number, _DECODER.decode(line.text.rstrip("\r\n")))
-    except RecursionError:
-        return Record(number, fault="nested too deeply to be read")
     except json.JSONDecodeError as error:
         return Record(number, fault=f"not valid JSON: {error.msg}, column {error.colno}")
-    except ValueError as error:
-        return Record(number, fault=f"not valid JSON: {error}")
+    except (RecursionError, ValueError) as error:
+        return Record(number, fault=reason(error))
 
 
 def json_members(
@@ -200,11 +199,13 @@ class _Window:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.text, self.at)
-            except RecursionError:
-                return Record(line, fault=f"nested too deeply to be read; {_LOST}", last=True)
-            except ValueError as error:
+            except json.JSONDecodeError as error:
                 if self._ended or not self._cut(error):
                     return self._fault(error)
+            except (RecursionError, ValueError) as error:
+                # It is JSON, of which no value can be made: too deep, or a number of thousands of digits.
+                self._skip()
+                return Record(line, fault=reason(error))
             else:
                 if end - self.at > self._most:
                     break
@@ -226,18 +227,13 @@ class _Window:
         self._ended = not piece
         return bool(piece)
 
-    def _cut(self, error: ValueError) -> bool:
+    def _cut(self, error: json.JSONDecodeError) -> bool:
         """Whether the error may come from the end of the part."""
-        if not isinstance(error, json.JSONDecodeError):
-            return False
         return error.msg.startswith("Unterminated string") or error.pos >= len(self.text) - _CUT
 
-    def _fault(self, error: ValueError) -> Record:
-        message, at = str(error), self.at
-        if isinstance(error, json.JSONDecodeError):
-            message, at = error.msg, error.pos
-        line = self.line + self.text.count("\n", self.at, at)
-        return Record(line, fault=f"not valid JSON: {message}; {_LOST}", last=True)
+    def _fault(self, error: json.JSONDecodeError) -> Record:
+        line = self.line + self.text.count("\n", self.at, error.pos)
+        return Record(line, fault=f"not valid JSON: {error.msg}; {_LOST}", last=True)
 
     def _skip(self) -> None:
         """Skip a value by its brackets and quotes alone, holding no more than a piece of it."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.errors import TranscriptError
+from promptlift.schema.boundary import Boundary
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.json_layouts import json_records
@@ -101,7 +102,10 @@ def read_labels(path: str | os.PathLike[str], *, name: str | None = None) -> lis
     TranscriptError
         When the file holds no labels, or none of that name; the message lists the names.
     """
-    found = [label for record in unpaged(_records(path)) if (label := _label(record.value)) is not None]
+    found = []
+    for record in unpaged(_records(path)):
+        with Boundary(lambda _: None):  # it is no label then
+            found += [label for label in [_label(record.value)] if label is not None]
     names = sorted({label.name for label in found})
     wanted = [label for label in found if name is None or label.name == name]
     wanted = [label for label in wanted if label.task_completed is not None or label.sentiment is not None]

@@ -9,7 +9,7 @@ from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, whole_run
+from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, whole_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +32,8 @@ _COST: Final = ("total_cost", "totalCost", "calculated_total_cost", "calculatedT
 _COSTS: Final = ("cost_details", "costDetails")
 _PROMPT: Final = ("prompt_name", "promptName")
 _VERSION: Final = ("prompt_version", "promptVersion")
+# What a trace says of its observations; no name that a record can have.
+_OF_TRACE: Final = "\0trace"
 _KEPT: Final = {"environment": ("environment",), "release": ("release",), "version": ("version",)}
 _READ: Final = frozenset(
     name
@@ -51,7 +53,7 @@ _READ: Final = frozenset(
             _VERSION,
         ),
         *_KEPT.values(),
-        ("input", "output", "type", "id", "metadata", "tags", "latency", "observations", "scores"),
+        ("input", "output", "type", "id", "metadata", "tags", "latency", "observations", "scores", _OF_TRACE),
     )
     for name in names
 )
@@ -70,7 +72,7 @@ def is_langfuse(value: dict[str, Any]) -> bool:
 
 def read_langfuse(records: Iterable[Record], collector: Collector) -> None:
     """Read observations and traces: the generations of one session, or of one trace, are one conversation."""
-    read_traces(_observations(records), collector, _call)
+    read_traces(collector.expanded(records, _observations), collector, _call)
 
 
 def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> None:
@@ -87,30 +89,22 @@ def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> Non
         )
 
 
-def _observations(records: Iterable[Record]) -> Iterator[Record]:
-    """Yield the traces and observations of a file; a trace of the API holds its observations."""
-    for record in records:
-        yield record
-        trace = record.value if isinstance(record.value, dict) else {}
-        inner = decoded(trace.get("observations"))
-        for observation in inner if isinstance(inner, list) else ():
-            if isinstance(observation, dict):
-                yield record._replace(value=_of_trace(observation, trace))
-
-
-def _of_trace(observation: dict[str, Any], trace: dict[str, Any]) -> dict[str, Any]:
-    """Return an observation with what only its trace says."""
+def _observations(value: Any) -> Iterator[Any]:
+    """Yield an observation or a trace, and its observations, which a trace of the API holds, with what only it says."""
+    yield value
+    trace = value if isinstance(value, dict) else {}
+    inner = decoded(trace.get("observations"))
     known = {
         "traceId": trace.get("id"),
         "sessionId": _first(trace, *_SESSION),
         "userId": _first(trace, *_USER),
         "traceName": trace.get("name"),
-        "tags": trace.get("tags"),
-        "scores": trace.get("scores"),
+        "tags": decoded(trace.get("tags")),
+        _OF_TRACE: {**inside(trace, "metadata"), **_scored(trace.get("scores"))},
     }
-    metadata = [decoded(one.get("metadata")) for one in (trace, observation)]
-    joined = {name: value for one in metadata if isinstance(one, dict) for name, value in one.items()}
-    return {**known, **{k: v for k, v in observation.items() if v is not None}, "metadata": joined}
+    for observation in inner if isinstance(inner, list) else ():
+        if isinstance(observation, dict):
+            yield {**known, **{name: one for name, one in observation.items() if one is not None}}
 
 
 def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
@@ -173,6 +167,7 @@ def _of_record(record: dict[str, Any], collector: Collector, trace: Any, *, whol
         started=started,
         trace=trace,
         span=record.get("id"),
+        of_trace=record.get(_OF_TRACE, {}),
         input_tokens=collector.tokens(_first(usage, "input", "promptTokens"), "usage_details.input"),
         cost=amount(_first(record, *_COST) or (costs.get("total") if isinstance(costs, dict) else None)),
         latency_ms=None if latency is None or is_something(_first(record, *_END)) else latency * 1000,

@@ -16,4 +16,6 @@ def plain(text: Any) -> str:
     """Return the text of HTML."""
     if not isinstance(text, str):
         return ""
-    return html.unescape(_ANY_TAG.sub("", _TAG.sub("\n", text))).strip()
+    # Nothing after the last > ends a tag; without this each < there would be tried to the end of the text.
+    end = text.rfind(">") + 1
+    return html.unescape(_ANY_TAG.sub("", _TAG.sub("\n", text[:end])) + text[end:]).strip()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.sessions import Call, Step
-from promptlift.transcripts.traces import read_calls
+from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.usage import amount
 from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, whole_run
 
@@ -55,24 +56,31 @@ def is_trace(value: dict[str, Any]) -> bool:
 
 def read_mlflow(records: Iterable[Record], collector: Collector) -> None:
     """Read traces: the calls of a model of one session, or of one trace, are one conversation."""
-    read_calls(_calls(records, collector), collector)
+    read_traces(collector.expanded(records, _spans_of), collector, _call)
 
 
-def _calls(records: Iterable[Record], collector: Collector) -> Iterator[tuple[int, Call | Step]]:
-    for line, value in collector.objects(records, "trace"):
-        # A row of search_traces has the trace as JSON beside its columns, of which CSV keeps none but texts.
-        trace_of = inside(value, "trace") or value
-        data = inside(trace_of, "data") or trace_of
-        spans = decoded(data.get("spans"))
-        trace = _Trace(inside(trace_of, "info") or trace_of, spans)
-        for span in spans if isinstance(spans, list) else ():
-            found = trace.call(decoded(span), collector)
-            if found is not None:
-                yield line, found
-        request, response = data.get("request"), data.get("response")
-        if not spans and is_something(response):
-            history, answer = whole_run(chat_messages(request, "user"), chat_messages(response, "assistant"))
-            yield line, trace.of(history, answer, {}, whole=True)
+def _spans_of(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the spans of a trace, each with it; a trace without spans alone."""
+    if not isinstance(value, dict):
+        raise Unreadable("the trace is not an object")
+    # A row of search_traces has the trace as JSON beside its columns, of which CSV keeps none but texts.
+    trace_of = inside(value, "trace") or value
+    data = inside(trace_of, "data") or trace_of
+    spans = decoded(data.get("spans"))
+    trace = _Trace(inside(trace_of, "info") or trace_of, spans)
+    for span in spans if isinstance(spans, list) else ():
+        yield {"trace": trace, "span": decoded(span)}
+    if not spans and is_something(data.get("response")):
+        yield {"trace": trace, "data": data}
+
+
+def _call(known: dict[str, Any], collector: Collector) -> Call | Step | None:
+    trace: _Trace = known["trace"]
+    if "span" in known:
+        return trace.call(known["span"], collector)
+    asked, answered = known["data"].get("request"), known["data"]["response"]
+    history, answer = whole_run(chat_messages(asked, "user"), chat_messages(answered, "assistant"))
+    return trace.of(history, answer, {}, whole=True)
 
 
 class _Trace:
@@ -105,6 +113,7 @@ class _Trace:
             "promptVersion": self.version,
             **_assessed(info.get("assessments")),
         }
+        self.metadata = {name: value for name, value in self.metadata.items() if is_something(value)}
 
     def call(self, span: Any, collector: Collector) -> Call | Step | None:
         """Read a span."""
@@ -153,7 +162,7 @@ class _Trace:
             known.get("ended"),
             known.get("model"),
             _count(usage.get("output_tokens")),
-            {name: value for name, value in self.metadata.items() if is_something(value)},
+            of_trace=self.metadata,
             started=known.get("started"),
             trace=self.id,
             span=known.get("span"),

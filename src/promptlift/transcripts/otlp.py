@@ -8,20 +8,22 @@ known about each call.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Boundary
 from promptlift.schema.spans.model_call import is_model_call, read_call
 from promptlift.schema.spans.otlp_json import log_records_of, spans_of
 from promptlift.schema.spans.span import ERROR, EVENT_BODY, LogRecord, Span, SpanEvent
-from promptlift.transcripts.sessions import Call, Step
+from promptlift.transcripts.sessions import Call, Sessions, Step
 from promptlift.transcripts.times import read_time
-from promptlift.transcripts.traces import read_calls
+from promptlift.transcripts.traces import add_sessions
 from promptlift.transcripts.usage import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from promptlift.schema.spans.model_call import ModelCall
     from promptlift.transcripts.collector import Collector
@@ -31,7 +33,6 @@ __all__ = ["is_spans", "read_otlp"]
 
 _SpanKey = tuple[str, str]
 _BATCHES: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
-_UNREADABLE: Final = (AttributeError, TypeError, ValueError, KeyError, OverflowError)
 _COSTS: Final = ("gen_ai.usage.cost", "gen_ai.usage.total_cost", "llm.cost.total", "gen_ai.cost.total")
 _VERSIONS: Final = ("gen_ai.prompt.version", "prompt.version", "llm.prompt_template.version")
 _EVENTS: Final = "gen_ai."
@@ -79,7 +80,27 @@ def is_spans(value: dict[str, Any]) -> bool:
 
 def read_otlp(records: Iterable[Record], collector: Collector) -> None:
     """Read spans and log records: the calls of one conversation, session or trace are one conversation."""
-    read_calls(_calls(records, collector), collector)
+    sessions, own = Sessions(), _Content()
+    silent: list[tuple[int, Span]] = []
+    for line, value in collector.objects(records, "record"):
+        with collector.boundary(line):
+            for span in own.add(value, line, partial(collector.problem, line)):
+                with collector.boundary(line):
+                    if not _take(span, line, sessions, collector):
+                        silent.append((line, span))
+        sessions.check()
+    if own.others:
+        collector.drop("log records of other events", own.others)
+    if silent or own.logged:
+        beside = collector.others.index("otlp", is_spans, _Content, _Content.add_all)
+        _add_with_logs(silent, {**beside.logged, **own.logged}, sessions, collector)
+        if any(key in beside.spans and key not in own.spans for key in own.logged):
+            collector.note(_BESIDE)
+        for key in own.logged:
+            if key not in own.spans and key not in beside.spans:
+                with collector.boundary(own.lines[key]):
+                    sessions.take(_of_logs(key, own.logged[key], collector), own.lines[key])
+    add_sessions(sessions, collector)
 
 
 @dataclass(slots=True)
@@ -92,10 +113,14 @@ class _Content:
     lines: dict[_SpanKey, int] = field(default_factory=dict)
     others: int = 0
 
-    def add(self, value: dict[str, Any], line: int = 0) -> list[Span]:
-        """Add what a record holds, and return its spans."""
-        spans, logged = _parts(value)
-        self.spans.update((span.trace_id, span.span_id) for span in spans if is_model_call(span))
+    def add(self, value: dict[str, Any], line: int, reject: Callable[[str], object]) -> Iterator[Span]:
+        """Add what a record holds, and yield its spans."""
+        spans, logged = _parts(value, reject)
+        for span in spans:
+            with Boundary(reject):
+                if is_model_call(span):
+                    self.spans.add((span.trace_id, span.span_id))
+                yield span
         for record in logged:
             if not record.event.name.startswith(_EVENTS):
                 self.others += 1
@@ -103,86 +128,61 @@ class _Content:
             key = record.trace_id, record.span_id
             self.logged[key].append(record)
             self.lines.setdefault(key, line)
-        return spans
+
+    def add_all(self, value: dict[str, Any]) -> None:
+        """Add what a record of another file holds; what is wrong with it is reported when that file is read."""
+        deque(self.add(value, 0, lambda _: None), maxlen=0)
 
 
-def _contents(values: Iterable[dict[str, Any]]) -> _Content:
-    content = _Content()
-    for value in values:
-        try:
-            content.add(value)
-        except _UNREADABLE:
-            continue
-    return content
+def _take(span: Span, line: int, sessions: Sessions, collector: Collector) -> bool:
+    """Add a span to the sessions, unless it is a call of a model that does not hold what was said."""
+    if not is_model_call(span):
+        tool = span.attributes.get("gen_ai.operation.name") == "execute_tool"
+        collector.drop("spans that are no calls of a model")
+        if tool or "gen_ai.tool.name" in span.attributes:
+            sessions.take(Step(span.trace_id, failed=span.failed), line)
+        return True
+    call = read_call(span, now=0)
+    if call is not None:
+        sessions.take(_of_call(call, span, collector), line)
+    return call is not None
 
 
-def _calls(records: Iterable[Record], collector: Collector) -> Iterator[tuple[int, Call | Step]]:
-    own = _Content()
-    silent: list[tuple[int, Span]] = []
-    for line, value in collector.objects(records, "record"):
-        try:
-            spans = own.add(value, line)
-        except _UNREADABLE as error:
-            collector.problem(line, f"these are no spans or log records in the JSON of OTLP: {error}")
-            continue
-        for span in spans:
-            if not is_model_call(span):
-                tool = span.attributes.get("gen_ai.operation.name") == "execute_tool"
-                collector.drop("spans that are no calls of a model")
-                if tool or "gen_ai.tool.name" in span.attributes:
-                    yield line, Step(span.trace_id, failed=span.failed)
-                continue
-            call = read_call(span, now=0)
-            if call is None:
-                silent.append((line, span))
-            else:
-                yield line, _of_call(call, span, collector)
-    if own.others:
-        collector.drop("log records of other events", own.others)
-    if silent or own.logged:
-        beside = collector.others.index("otlp", is_spans, _contents)
-        yield from _with_logs(silent, {**beside.logged, **own.logged}, collector)
-        if any(key in beside.spans and key not in own.spans for key in own.logged):
-            collector.note(_BESIDE)
-        known = own.spans | beside.spans
-        yield from _of_logs([key for key in own.logged if key not in known], own, collector)
-
-
-def _with_logs(
-    silent: list[tuple[int, Span]], logged: dict[_SpanKey, list[LogRecord]], collector: Collector
-) -> Iterator[tuple[int, Call]]:
-    """Yield the calls of spans whose content was logged."""
+def _add_with_logs(
+    silent: list[tuple[int, Span]],
+    logged: Mapping[_SpanKey, list[LogRecord]],
+    sessions: Sessions,
+    collector: Collector,
+) -> None:
+    """Add the calls of spans whose content was logged."""
     for line, span in silent:
-        events = tuple(record.event for record in logged.get((span.trace_id, span.span_id), ()))
-        whole = replace(span, events=(*span.events, *events))
-        call = read_call(whole, now=0)
-        if call is None:
-            collector.drop("spans without content")
-            collector.tally(_NO_CONTENT)
-        else:
-            yield line, _of_call(call, whole, collector)
+        with collector.boundary(line):
+            events = tuple(record.event for record in logged.get((span.trace_id, span.span_id), ()))
+            if not _take(replace(span, events=(*span.events, *events)), line, sessions, collector):
+                collector.drop("spans without content")
+                collector.tally(_NO_CONTENT)
 
 
-def _of_logs(alone: list[_SpanKey], own: _Content, collector: Collector) -> Iterator[tuple[int, Call]]:
-    """Yield the calls of log records whose spans are not there."""
-    for key in alone:
-        logged = own.logged[key]
-        times = [record.at for record in logged if record.at]
-        known = {key: value for record in logged for key, value in record.event.attributes.items()}
-        known.pop(EVENT_BODY, None)
-        begun, ended = min(times, default=0), max(times, default=0)
-        span = Span(*key, begun, ended, known, logged[0].resource, tuple(record.event for record in logged))
-        call = read_call(span, now=0)
-        if call is None:
-            collector.drop("log records without content")
-            continue
-        found = _of_call(call, span, collector)
-        if begun == ended:
-            found.started = None  # one record says when the call ended, not when it began
-        yield own.lines[key], found
+def _of_logs(key: _SpanKey, logged: list[LogRecord], collector: Collector) -> Call | None:
+    """Return the call of log records whose span is not there."""
+    times = [record.at for record in logged if record.at]
+    known = {key: value for record in logged for key, value in record.event.attributes.items()}
+    known.pop(EVENT_BODY, None)
+    begun, ended = min(times, default=0), max(times, default=0)
+    span = Span(*key, begun, ended, known, logged[0].resource, tuple(record.event for record in logged))
+    call = read_call(span, now=0)
+    if call is None:
+        collector.drop("log records without content")
+        return None
+    found = _of_call(call, span, collector)
+    if begun == ended:
+        found.started = None  # one record says when the call ended, not when it began
+    return found
 
 
-def _parts(value: dict[str, Any]) -> tuple[list[Span], list[LogRecord]]:
+def _parts(
+    value: dict[str, Any], reject: Callable[[str], object]
+) -> tuple[Iterable[Span], Iterable[LogRecord]]:
     """Return the spans and the log records of a record."""
     if "context" in value:
         return [_printed(value)], []
@@ -190,7 +190,7 @@ def _parts(value: dict[str, Any]) -> tuple[list[Span], list[LogRecord]]:
         return [], _printed_log(value)
     # The same in snake case, as protobuf writes it on request.
     document = value if not {"resource_spans", "resource_logs"} & value.keys() else _camel(value)
-    return list(spans_of(document)), list(log_records_of(document))
+    return spans_of(document, reject), log_records_of(document, reject)
 
 
 def _camel(value: Any) -> Any:
@@ -251,7 +251,7 @@ def _of_call(call: ModelCall, span: Span, collector: Collector) -> Call:
     for name in attributes:
         if name.startswith(_KNOWN) and not name.startswith(_READ):
             collector.drop(f"attributes.{_NUMBER.sub('[]', name)}")
-    known = {**span.resource, **attributes}
+    known = span.known
     history = [{"role": turn.role, "content": turn.text} for turn in call.input]
     if call.system:
         history.insert(0, {"role": "system", "content": call.system})

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from promptlift.schema.boundary import Unreadable
+from promptlift.schema.limits import MESSAGES
 from promptlift.schema.transcript import LABEL_PAIRS
-from promptlift.transcripts.collector import ParsedConversation, ParsedMessage
-from promptlift.transcripts.reading import Unreadable
+from promptlift.transcripts.collector import TOO_MANY, ParsedConversation, ParsedMessage
+from promptlift.transcripts.sources import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,10 +61,9 @@ def looks_plain(head: str) -> bool:
 
 def read_plain(text: str, collector: Collector) -> None:
     """Read one file as one conversation."""
-    try:
-        collector.add(ParsedConversation(split_messages(text, collector), 1))
-    except Unreadable as error:
-        collector.problem(1, str(error))
+    collector.add_each(
+        [Record(1, text)], lambda record, _: ParsedConversation(split_messages(record.value, collector), 1)
+    )
 
 
 def split_messages(text: str, collector: Collector, *, line: int = 1) -> list[ParsedMessage]:
@@ -87,6 +88,8 @@ def split_messages(text: str, collector: Collector, *, line: int = 1) -> list[Pa
             labels = labels or _TOGETHER[first]
             role: Role = "user" if match.group(1).lower() in _USERS else "assistant"
             apart &= blank or not turns
+            if len(turns) == MESSAGES:
+                raise Unreadable(TOO_MANY)
             turns.append((role, [row[match.end() :]]))
         elif match and match.group(1) in _OTHER_PAIRS[first]:
             raise Unreadable(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import fold, kind_of
 from promptlift.transcripts.collector import ParsedConversation, is_something
-from promptlift.transcripts.reading import Unreadable
 from promptlift.transcripts.wrapped import chat_messages, decoded
 
 if TYPE_CHECKING:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.limits import MESSAGES
 from promptlift.transcripts.system_prompts import SystemPrompts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ImportedConversation", "Problem", "Reading", "TooMuchError", "Unreadable"]
+__all__ = ["ONE_CONVERSATION", "ImportedConversation", "Problem", "Reading", "TooMuchError"]
 
-
-class Unreadable(ValueError):
-    """One record cannot be read; it becomes a `Problem`, and the rest of the file is imported."""
+ONE_CONVERSATION: Final = 20 * MESSAGES
+"""So many rows or calls of one conversation are read before the file is refused; one that is a little over costs itself alone."""
 
 
 class TooMuchError(Exception):
-    """A file holds more than can be kept in memory; what was read until then is kept."""
+    """A file holds more than is read of any; what was read until then is kept."""
+
+    def __init__(
+        self,
+        message: str = "the file unpacks to far more than any export does; the rest is not read. If it is a real export, unpack "
+        "it first",
+    ) -> None:
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)

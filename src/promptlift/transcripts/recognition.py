@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Boundary
 from promptlift.transcripts.gemini import is_contents
 from promptlift.transcripts.helicone import is_request
 from promptlift.transcripts.helpdesk import is_intercom, is_zendesk
@@ -74,7 +75,10 @@ def format_of(values: Iterable[Any], *, single: bool) -> str | None:
     single
         Whether a plain ``{"messages": [...]}`` is the service's own format; in JSON Lines it is OpenAI's.
     """
-    found = Counter(name for name in map(_format_of_record, values) if name is not None)
+    found: Counter[str] = Counter()
+    for value in values:
+        with Boundary(lambda _: None):  # what is wrong with a record is reported when it is read
+            found.update(name for name in [_format_of_record(value)] if name is not None)
     chats = found.pop("messages", 0)
     own = found["structured"] or (single and not found["openai"])
     found["structured" if own else "openai"] += chats + (found.pop("openai", 0) if own else 0)

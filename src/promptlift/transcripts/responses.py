@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.limits import MESSAGES
 from promptlift.transcripts.collector import is_something
-from promptlift.transcripts.sessions import Call
-from promptlift.transcripts.traces import read_calls
+from promptlift.transcripts.sessions import Call, Sessions
+from promptlift.transcripts.traces import add_sessions
 from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, system_messages
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _ASKED: Final = ("conversation", "prompt", "metadata", "previous_response_id", "
 _BATCH_READ: Final = frozenset({"custom_id", "body", "response", "method", "url", "id", "error"})
 
 
+_MOST_HISTORY: Final = 2 * MESSAGES
 _FAILED: Final = "Requests of the batch that failed, and are not imported: {}."
 
 
@@ -59,14 +61,16 @@ def read_responses(records: Iterable[Record], collector: Collector) -> None:
     for line, value in collector.objects(records, "record"):
         asked = inside(value, "request") or value
         answered = inside(value, "response") or value
-        try:
-            call = _call(value.get("id"), asked, answered, collector)
-        except RecursionError as error:
-            collector.problem(line, str(error))
-            continue
-        earlier = answered.get("previous_response_id") or asked.get("previous_response_id")
-        calls[str(answered.get("id") or f"record {line}")] = line, call, str(earlier)
-    read_calls(_continued(calls), collector)
+        with collector.boundary(line):
+            name = str(answered.get("id") or f"record {line}")
+            earlier = answered.get("previous_response_id") or asked.get("previous_response_id")
+            calls[name] = line, _call(value.get("id"), asked, answered, collector), str(earlier)
+    sessions = Sessions()
+    for line, call in _continued(calls):
+        with collector.boundary(line):
+            sessions.take(call, line)
+        sessions.check()
+    add_sessions(sessions, collector)
 
 
 def _continued(calls: dict[str, tuple[int, Call, str]]) -> Iterator[tuple[int, Call]]:
@@ -74,9 +78,9 @@ def _continued(calls: dict[str, tuple[int, Call, str]]) -> Iterator[tuple[int, C
     done: set[str] = set()
     for name in calls:
         # From the first call of the chain on, so that each finds the whole history of the one before.
-        chain, earlier = [name], calls[name][2]
+        chain, earlier = {name: None}, calls[name][2]
         while earlier in calls and earlier not in done and earlier not in chain:
-            chain.append(earlier)
+            chain[earlier] = None
             earlier = calls[earlier][2]
         for one in reversed(chain):
             line, call, before = calls[one]
@@ -86,7 +90,9 @@ def _continued(calls: dict[str, tuple[int, Call, str]]) -> Iterator[tuple[int, C
             if before in done and before != one:
                 known = calls[before][1]
                 own = [message for message in call.history if not _is_system(message)]
-                call.history = [*known.history, *known.answer, *own]
+                # What is over the limit is refused however long it is.
+                over = len(known.history) > _MOST_HISTORY
+                call.history = known.history if over else [*known.history, *known.answer, *own]
                 call.session, call.prompt_name = known.session, call.prompt_name or known.prompt_name
             yield line, call
 
@@ -141,12 +147,13 @@ def read_batch(records: Iterable[Record], collector: Collector) -> None:
     """
     pairs: dict[str, tuple[int, dict[str, Any]]] = {}
     for line, value in collector.objects(records, "line of the batch"):
-        collector.drop_unknown(value, _BATCH_READ)
-        _, pair = pairs.setdefault(str(value.get("custom_id")), (line, {}))
-        pair.update(_side(value))
+        with collector.boundary(line):
+            collector.drop_unknown(value, _BATCH_READ)
+            name, side = str(value.get("custom_id")), _side(value)
+            pairs.setdefault(name, (line, {}))[1].update(side)
     split = any("asked" not in pair or "answered" not in pair for _, pair in pairs.values())
-    beside = collector.others.index("openai-batch", is_batch, _sides) if split else {}
-    calls = []
+    beside = collector.others.index("openai-batch", is_batch, dict, _add_side) if split else {}
+    sessions = Sessions()
     for name, (line, pair) in pairs.items():
         other = beside.get(name, {})
         if "asked" not in pair and "asked" in other:
@@ -161,16 +168,14 @@ def read_batch(records: Iterable[Record], collector: Collector) -> None:
             collector.tally(_FAILED)
             collector.drop("requests that failed")
         else:
-            calls.append((line, _call(name, known["asked"], known.get("answered") or {}, collector)))
-    read_calls(calls, collector)
+            with collector.boundary(line):
+                sessions.take(_call(name, known["asked"], known.get("answered") or {}, collector), line)
+    add_sessions(sessions, collector)
 
 
-def _sides(records: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return requests and answers by their ids."""
-    found: dict[str, dict[str, Any]] = {}
-    for value in records:
-        found.setdefault(str(value.get("custom_id")), {}).update(_side(value))
-    return found
+def _add_side(found: dict[str, dict[str, Any]], value: dict[str, Any]) -> None:
+    """Add a request or an answer to those that are known by their ids."""
+    found.setdefault(str(value.get("custom_id")), {}).update(_side(value))
 
 
 def _side(value: dict[str, Any]) -> dict[str, Any]:

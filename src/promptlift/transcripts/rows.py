@@ -5,14 +5,23 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.limits import KB, MESSAGES, NAME_CHARS
+from promptlift.schema.boundary import Boundary
+from promptlift.schema.limits import CONTENT_BYTES, KB, MESSAGES, NAME_CHARS
 from promptlift.transcripts.chat import MessageDetails, fold
-from promptlift.transcripts.collector import Collector, ParsedConversation, ParsedMessage, is_something
+from promptlift.transcripts.collector import (
+    TOO_LONG,
+    TOO_MANY,
+    Collector,
+    ParsedConversation,
+    ParsedMessage,
+    is_something,
+)
 from promptlift.transcripts.markup import plain
-from promptlift.transcripts.reading import TooMuchError, Unreadable
+from promptlift.transcripts.reading import ONE_CONVERSATION, TooMuchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -80,6 +89,10 @@ _TOO_MIXED: Final = (
     f"the rows of more than {_HELD_CHARS // KB // 1024 // 1024} GB of conversations are mixed, and the rest is not read. Sort the "
     "table by conversation, or split it into files of whole conversations, and import it again"
 )
+_ALL_OF_ONE: Final = (
+    f"the first {{:,}} rows are all of one conversation{{}}, which may have {MESSAGES} messages; the rest is not read. Say which "
+    "column tells conversations apart: --column conversation=NAME"
+)
 _METADATA: Final = ("userId", "sessionId", "channel", "language")
 _NO_CONVERSATION: Final = "No column says which conversation a row belongs to (such as conversation_id); all rows are one conversation."
 
@@ -98,7 +111,6 @@ class Columns:
             found = next((by_idea[name] for name in candidates if name in by_idea), None)
             if found is not None:
                 self.of[what] = found
-        self.names = frozenset(self.of.values())
         # The others may be of whole conversations.
         self.known = frozenset(name for what, name in self.of.items() if what not in _OF_ALL)
 
@@ -162,6 +174,20 @@ class _Thread:
     others: dict[str, Any] = field(default_factory=dict)
     fault: tuple[int, str] | None = None
 
+    def add(self, row: _Row) -> None:
+        """Add a row, unless the conversation becomes longer than one may be: then nothing of it is held any more."""
+        self.rows.append(row)
+        self.count += len(row.turns)
+        self.size += sum(len(turn.content) for turn in row.turns)
+        if self.count > MESSAGES or self.size > CONTENT_BYTES:
+            self.refuse(self.line, TOO_MANY if self.count > MESSAGES else TOO_LONG)
+
+    def refuse(self, line: int, reason: str) -> None:
+        """Leave the conversation out."""
+        self.fault = line, reason
+        self.rows.clear()
+        self.size = 0
+
 
 class _OtherColumns:
     """Columns that say nothing of a message: those with one value in each conversation are its metadata."""
@@ -219,7 +245,7 @@ class _Survey:
     Attributes
     ----------
     columns
-        Those of the last rows, ``None`` when there are no rows.
+        Those of the row that has most of them, ``None`` when there are no rows.
     others
         The columns whose meaning is not known.
     """
@@ -234,9 +260,24 @@ class _Survey:
 
     def take(self, number: int, row: dict[str, Any]) -> Columns:
         """Take note of a row by its number, and return its columns."""
-        self.columns = _columns_of(row, self.columns, self._given)
-        self._last[hash(self.columns.conversation_of(row))] = number
-        return self.columns
+        columns = _columns_of(row, self._given)
+        if self.columns is None or len(columns.of) > len(self.columns.of):
+            self.columns = columns
+        self._last[hash(columns.conversation_of(row))] = number
+        return columns
+
+    def check(self, number: int) -> None:
+        """Stop reading where all rows so far are of one conversation, and far more than one may have.
+
+        Raises
+        ------
+        TooMuchError
+            Says what to do.
+        """
+        if len(self._last) == 1 and number >= ONE_CONVERSATION:
+            named = None if self.columns is None else self.columns.of.get("conversation")
+            how = "" if named is None else f" by {named}"
+            raise TooMuchError(_ALL_OF_ONE.format(number, how))
 
     def is_last(self, number: int, name: str | None) -> bool:
         """Whether no row after this one is of the same conversation."""
@@ -267,11 +308,12 @@ def read_rows(read: Callable[[], Iterable[Record]], collector: Collector) -> Ite
             what = "the conversation" if name is None else f"conversation {name}"
             line, message = thread.fault
             left_out.append((line, f"{message}; {what} is left out"))
-        elif thread.count > MESSAGES:
-            message = f"the conversation has {thread.count} messages; the limit is {MESSAGES}"
-            left_out.append((thread.line, message))
-        else:
-            collector.add(_conversation(name, thread, survey, collector))
+            continue
+        conversation = None
+        with collector.boundary(thread.line):
+            conversation = _conversation(name, thread, survey, collector)
+        if conversation is not None:
+            collector.add(conversation)
             yield
     for line, message in left_out:  # after what is wrong with rows
         collector.problem(line, message)
@@ -280,13 +322,16 @@ def read_rows(read: Callable[[], Iterable[Record]], collector: Collector) -> Ite
 def _surveyed(read: Callable[[], Iterable[Record]], collector: Collector) -> _Survey:
     """Read a table once, or twice where it has columns whose meaning is not known."""
     survey, others = _Survey(collector.columns), False
-    for number, (_, row) in enumerate(_scratch(collector).objects(read(), "row")):
-        columns = survey.take(number, row)
-        others = others or any(True for _ in _unknown_cells(row, columns))
+    scratch = _scratch(collector)
+    for number, (line, row) in enumerate(scratch.objects(read(), "row")):
+        with scratch.boundary(line):
+            columns = survey.take(number, row)
+            others = others or any(True for _ in _unknown_cells(row, columns))
+        survey.check(number)
     if others:
         prompts: set[Any] = set()
         for _, thread in _threads(read(), _scratch(collector), survey, survey.others.take):
-            if thread.fault is None and thread.count <= MESSAGES:
+            if thread.fault is None:
                 prompts.add(_prompt_of(thread.others, survey.columns)[1])
         is_of_all = survey.columns is None or not survey.others.varies(survey.columns.of.get("prompt"))
         collector.expect_prompts(prompts if is_of_all else [None])
@@ -311,16 +356,17 @@ def _threads(
     columns: Columns | None = None
     held = waiting = 0
     for number, (line, row) in enumerate(collector.objects(records, "row")):
-        before = columns
-        columns = _columns_of(row, before, collector.columns)
-        if columns is not before:
-            _check_given(columns, row, collector)
-        name = columns.conversation_of(row)
-        size = threads[name].size if name in threads else 0
-        thread = _take(threads, line, row, columns, collector)
-        if thread is not None:
-            take_others(row, columns, thread)
-            held += thread.size - size
+        name = None
+        with collector.boundary(line):
+            before, columns = columns, _columns_of(row, collector.columns)
+            if columns is not before:
+                _check_given(columns, row, collector)
+            name = columns.conversation_of(row)
+            size = threads[name].size if name in threads else 0
+            thread = _take(threads, line, row, columns, survey.columns or columns, collector)
+            if thread is not None:
+                held += thread.size - size
+                take_others(row, columns, thread)
         if name in threads and survey.is_last(number, name):
             threads[name].is_whole = True
             waiting += threads[name].size
@@ -337,9 +383,14 @@ def _threads(
     yield from threads.items()
 
 
-def _columns_of(row: dict[str, Any], columns: Columns | None, given: Mapping[str, str]) -> Columns:
-    """Return the columns of a row: those of the row before, unless it lacks one of them."""
-    return columns if columns is not None and columns.names <= row.keys() else Columns(row, given)
+def _columns_of(row: dict[str, Any], given: Mapping[str, str]) -> Columns:
+    """Return the columns of a row; mostly they are those of the row before."""
+    return _columns(tuple(row), tuple(given.items()))
+
+
+@lru_cache(maxsize=64)
+def _columns(names: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> Columns:
+    return Columns(names, dict(given))
 
 
 def _check_given(columns: Columns, row: dict[str, Any], collector: Collector) -> None:
@@ -352,32 +403,29 @@ def _check_given(columns: Columns, row: dict[str, Any], collector: Collector) ->
 
 
 def _take(
-    threads: dict[str | None, _Thread], line: int, row: dict[str, Any], columns: Columns, collector: Collector
+    threads: dict[str | None, _Thread],
+    line: int,
+    row: dict[str, Any],
+    columns: Columns,
+    of_table: Columns,
+    collector: Collector,
 ) -> _Thread | None:
     """Add a row to its conversation and return that, ``None`` when the row is left out."""
     name = columns.get(row, "conversation")
-    if "conversation" in columns.of and (not is_something(name) or isinstance(name, dict | list)):
-        collector.problem(line, f"the row has no {columns.of['conversation']}; it is left out")
+    if "conversation" in of_table.of and (not is_something(name) or isinstance(name, dict | list)):
+        collector.problem(line, f"the row has no {of_table.of['conversation']}; it is left out")
         return None
-    if "conversation" not in columns.of:
+    if "conversation" not in of_table.of:
         collector.note(_NO_CONVERSATION)
     if _is_internal(row, columns):
         collector.drop("rows that the customer did not see")
         return None
     thread = threads.setdefault(columns.conversation_of(row), _Thread(line))
-    try:
-        turns = _turns(row, columns, collector)
-    except (Unreadable, RecursionError) as error:
-        # Without one of its messages it would be a different conversation.
-        thread.fault = thread.fault or (line, str(error))
-        return None
-    thread.count += len(turns)
-    if thread.count <= MESSAGES:
-        thread.rows.append(_Row(turns, _number(columns.get(row, "order"))))
-        thread.size += sum(len(turn.content) for turn in turns)
-    else:
-        thread.rows.clear()  # it is over the limit: its messages are only counted
-        thread.size = 0
+    if thread.fault is not None:
+        return thread
+    # Without one of its messages it would be a different conversation.
+    with Boundary(lambda reason: thread.refuse(line, reason)):
+        thread.add(_Row(_turns(row, columns, collector), _number(columns.get(row, "order"))))
     model = columns.get(row, "model")
     if isinstance(model, str) and model:
         thread.models[model] += 1

@@ -12,9 +12,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.transcripts.chat import MessageDetails, fold, kind_of
+from promptlift.schema.boundary import Boundary
+from promptlift.schema.limits import MESSAGES
+from promptlift.transcripts.chat import MessageDetails, folded, kind_of
 from promptlift.transcripts.collector import Collector, is_something
-from promptlift.transcripts.reading import Unreadable
+from promptlift.transcripts.reading import ONE_CONVERSATION, TooMuchError
 from promptlift.transcripts.usage import UsageSums, milliseconds
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ __all__ = ["Call", "Session", "Sessions", "Step", "count_system_messages", "role
 
 # Of traces that say the same, this many of the latest are looked at: there may be thousands of "Hi" and "Hello".
 _COMPARED: Final = 20
+_ONE_SESSION: Final = (
+    f"the first {{:,}} calls of a model are all of the session {{!r:.100}}, and a conversation may have {MESSAGES} messages; the "
+    "rest is not read. Export one session for each conversation, or leave this one out"
+)
 _USUAL_KINDS: Final = {"human": "user", "ai": "assistant"}
 
 
@@ -40,6 +46,8 @@ class Call:
         Whether this is no call of a model but the run around it, which stands in where the run has no call.
     tokens
         Tokens of the answer.
+    of_trace
+        What its trace says besides; one object for all calls of the trace, which is looked into once.
     title
         Name of the trace.
     """
@@ -51,6 +59,7 @@ class Call:
     model: Any = None
     tokens: int | float | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    of_trace: dict[str, Any] = field(default_factory=dict)
     started: datetime | None = None
     trace: Any = None
     span: Any = None
@@ -88,14 +97,15 @@ class Session:
     span_ids: dict[str, None] = field(default_factory=dict)
     # The run around the first of the calls that has one.
     root: Call | None = None
+    # What the trace of the last call says.
+    of_trace: dict[str, Any] | None = None
 
-    def add(self, call: Call, line: int) -> None:
+    def add(self, call: Call, line: int, trace: str) -> None:
         """Add a call."""
         self.calls += not call.whole
-        trace = _name(call.trace, line)
         self.trace_ids.setdefault(trace)
-        if is_something(call.span):
-            self.span_ids.setdefault(str(call.span))
+        if call.span is not None:
+            self.span_ids.setdefault(call.span)
         if _length(call) > _length(self.longest):
             self.longest, self.line = call, line
         if self.traces is not None:
@@ -108,8 +118,10 @@ class Session:
         self.usage.add_call(
             input_tokens=call.input_tokens, output_tokens=call.tokens, cost=call.cost, latency_ms=latency
         )
-        for name, value in call.metadata.items():
-            self.metadata.setdefault(name, value)
+        _set_defaults(self.metadata, call.metadata)
+        if call.of_trace is not self.of_trace:
+            _set_defaults(self.metadata, call.of_trace)
+            self.of_trace = call.of_trace
         if call.answer:
             model = call.model if isinstance(call.model, str) else None
             self.answers.append(
@@ -122,17 +134,20 @@ class Session:
             self.longest, self.line = other.longest, other.line
         self.answers += other.answers
         self.usage.add(other.usage)
-        self.metadata = {**other.metadata, **self.metadata}
+        _set_defaults(self.metadata, other.metadata)
         self.calls += other.calls
-        self.traces = None if self.traces is None or other.traces is None else {**self.traces, **other.traces}
+        if self.traces is None or other.traces is None:
+            self.traces = None
+        else:
+            self.traces.update(other.traces)
         self.trace_ids.update(other.trace_ids)
         self.span_ids.update(other.span_ids)
 
     def add_root(self, root: Call) -> None:
         """Add what the run around a call says."""
         self.root = self.root or root
-        if is_something(root.span):
-            self.span_ids.setdefault(str(root.span))
+        if root.span is not None:
+            self.span_ids.setdefault(root.span)
 
 
 class Sessions:
@@ -143,31 +158,49 @@ class Sessions:
         # Runs around calls, by trace, until it is known whether they have calls.
         self._whole: dict[str, tuple[Call, int]] = {}
         self._called: set[str] = set()
+        self._calls = 0
         self._steps: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
 
-    def add(self, call: Call, line: int) -> None:
-        """Add a call."""
-        trace = _name(call.trace, line)
+    def take(self, found: Call | Step | None, line: int) -> None:
+        """Add a call, or count a step of a run."""
+        if isinstance(found, Call):
+            self._take(found, line)
+        elif found is not None:
+            count = self._steps[str(found.trace)]
+            count[0] += 1
+            count[1] += found.failed
+
+    def check(self) -> None:
+        """Stop reading where all calls so far are of one session, and far more than a conversation may have.
+
+        Raises
+        ------
+        TooMuchError
+            Says what to do.
+        """
+        if len(self._parts) == 1 and self._calls > ONE_CONVERSATION:
+            name = next(iter(self._parts))
+            raise TooMuchError(_ONE_SESSION.format(self._calls, name))
+
+    def _take(self, call: Call, line: int) -> None:
+        trace, session = _name(call.trace, line), _name(call.session, line)
+        call.session, call.span = session, str(call.span) if is_something(call.span) else None
         if call.whole:
             known = self._whole.get(trace)
             if known is None or _length(call) > _length(known[0]):
                 self._whole[trace] = call, line
             return
         self._called.add(trace)
-        self._add(call, line)
-
-    def add_step(self, step: Step) -> None:
-        """Count a step of a run."""
-        count = self._steps[str(step.trace)]
-        count[0] += 1
-        count[1] += step.failed
+        self._calls += 1
+        self._add(call, line, trace, session)
 
     def finish(self) -> Iterator[tuple[str, Session]]:
         """Yield the parts with their names, in the order in which the sessions began in the file."""
         called = set(self._parts)
         for trace, (call, line) in self._whole.items():
-            if trace not in self._called and _name(call.session, line) not in called:
-                self._add(call, line)
+            session = _name(call.session, line)
+            if trace not in self._called and session not in called:
+                self._add(call, line, trace, session)
         for name, parts in _continued(self._by_session()).items():
             for part in _joined(parts):
                 for trace in part.trace_ids:
@@ -194,13 +227,18 @@ class Sessions:
                     known[prompt] = part
         return found
 
-    def _add(self, call: Call, line: int) -> None:
-        parts = self._parts.setdefault(_name(call.session, line), {})
+    def _add(self, call: Call, line: int, trace: str, session: str) -> None:
         prompt = str(call.prompt_name) if is_something(call.prompt_name) else None
+        parts = self._parts.setdefault(session, {})
         part = parts.get(prompt)
         if part is None:
             part = parts[prompt] = Session(call, line)
-        part.add(call, line)
+        part.add(call, line, trace)
+
+
+def _set_defaults(known: dict[str, Any], more: dict[str, Any]) -> None:
+    for name, value in more.items():
+        known.setdefault(name, value)
 
 
 def _continued(sessions: dict[str, dict[str | None, Session]]) -> dict[str, dict[str | None, Session]]:
@@ -212,14 +250,13 @@ def _continued(sessions: dict[str, dict[str | None, Session]]) -> dict[str, dict
     ]
     if len(alone) < 2:
         return sessions
-    digests = {name: _digests(part.longest) for name, _, part in alone}
+    digests = {name: _digests(part) for name, _, part in alone}
     # What was said to the end, by whom and to which prompt; the shortest first, so that each finds the one just before it.
     ended: defaultdict[tuple[Any, ...], dict[str, None]] = defaultdict(dict)
     end_of: dict[str, tuple[Any, ...]] = {}
     for name, prompt, part in sorted(alone, key=lambda one: len(digests[one[0]][0])):
         asked, whole = digests[name]
-        speaker = prompt, str(part.metadata.get("userId"))
-        alike = (ended.get((*speaker, digest), {}) for digest in reversed(asked))
+        alike = (ended.get((prompt, digest), {}) for digest in reversed(asked))
         latest = (one for known in alike for one in itertools.islice(reversed(known), _COMPARED))
         before = next((one for one in latest if _follows(part, sessions[one][prompt])), None)
         if before is not None:
@@ -227,24 +264,28 @@ def _continued(sessions: dict[str, dict[str | None, Session]]) -> dict[str, dict
             sessions[before][prompt].merge(part)
             del sessions[name]
         if whole is not None:
-            end_of[before or name] = *speaker, whole
-            ended[*speaker, whole][before or name] = None
+            end_of[before or name] = prompt, whole
+            ended[prompt, whole][before or name] = None
     return sessions
 
 
-def _digests(call: Call) -> tuple[list[bytes], bytes | None]:
-    """Return a digest of each beginning of what a call was asked, and of all with its answer, if it has one."""
-    try:
+def _digests(part: Session) -> tuple[list[bytes], bytes | None]:
+    """Return a digest of each beginning of what a user asked, and of all with the answer, if there is one."""
+    call = part.longest
+    with Boundary(_reported_later):
         start = count_system_messages(call.history)
-    except Unreadable:
-        return [], None  # what is wrong is reported where the conversation is made
-    asked, answered = said_in(call.history[start:]), said_in(call.answer)
-    digests: list[bytes] = []
-    digest = b""
-    for role, text in [*asked, *answered]:
-        digest = hashlib.sha256(digest + f"{role}\0{text}".encode(errors="surrogatepass")).digest()
-        digests.append(digest)
-    return digests[: len(asked)], digest if asked and answered else None
+        asked, answered = said_in(call.history[start:]), said_in(call.answer)
+        digests: list[bytes] = []
+        digest = str(part.metadata.get("userId")).encode(errors="surrogatepass")
+        for role, text in [*asked, *answered]:
+            digest = hashlib.sha256(digest + f"{role}\0{text}".encode(errors="surrogatepass")).digest()
+            digests.append(digest)
+        return digests[: len(asked)], digest if asked and answered else None
+    return [], None
+
+
+def _reported_later(reason: str) -> None:
+    """Say nothing: what is wrong is reported where the conversation is made."""
 
 
 def _follows(after: Session, before: Session) -> bool:
@@ -295,8 +336,8 @@ def count_system_messages(messages: list[Any]) -> int:
 
 
 def said_in(messages: list[Any]) -> list[tuple[str, str]]:
-    """Return role and text of messages, without what tools write differently in input and output."""
-    try:
-        return [(turn.role, turn.content) for turn in fold(messages, Collector(""))]
-    except Unreadable:
-        return []
+    """Return role and text of messages, no more than matter, without what tools write differently in input and output."""
+    with Boundary(_reported_later):
+        turns = itertools.islice(folded(messages, Collector("")), MESSAGES + 1)
+        return [(turn.role, turn.content) for turn in turns]
+    return []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something
-from promptlift.transcripts.reading import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

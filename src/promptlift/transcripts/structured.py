@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import fold
 from promptlift.transcripts.collector import Collector, ParsedConversation, is_something
 from promptlift.transcripts.plain import split_messages
-from promptlift.transcripts.reading import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

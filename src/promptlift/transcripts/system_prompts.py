@@ -134,9 +134,8 @@ class SystemPrompts:
         later
             Counts of a file that was read after what is counted here.
         """
-        self._templates += [
-            one for one in later._templates if one.text not in {t.text for t in self._templates}
-        ]
+        known = {one.text for one in self._templates}
+        self._templates += [one for one in later._templates if one.text not in known]
         for key, prompt in sorted(later._found.items(), key=lambda item: item[1].first_place):
             moved = replace(
                 prompt,
@@ -188,8 +187,9 @@ class SystemPrompts:
 
     def _forget_texts(self) -> None:
         """Fold templates, then keep the texts with the most conversations, and of equal ones the newest."""
+        # Each text to come is compared with every template.
         for template in templates_of([self._found[key].text for key in self._texts]):
-            if len(template.texts) > MOST_VERSIONS:
+            if len(template.texts) > MOST_VERSIONS and len(self._templates) < KEPT_TEXTS:
                 self._fold(template)
 
         def weight(key: bytes) -> tuple[int, int]:

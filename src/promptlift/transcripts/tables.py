@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from promptlift.schema.boundary import Boundary, reason
 from promptlift.transcripts.lines import RECORD_CHARS, Line, Lines, too_long
 from promptlift.transcripts.sources import Record, open_bytes
 
@@ -22,6 +23,9 @@ PARQUET_MAGIC: Final = b"PAR1"
 SEPARATORS: Final = ",;\t|"
 # A message over the limit must be reported with its size, so a field may be much larger than a message.
 _FIELD_CHARS: Final = 64 * 1024 * 1024
+# A line is read again a few times, and a small file some more.
+_AGAIN: Final = 4
+_AGAIN_FREELY: Final = 65_536
 # What a held line costs besides its characters, so that millions of empty lines are bounded too.
 _LINE_COST: Final = 100
 _BATCH_ROWS: Final = 512
@@ -56,7 +60,7 @@ def csv_records(stream: TextIO, separator: str, *, most: int = RECORD_CHARS) -> 
         if lost is not None and fault is not None:
             lost.skip(feed)
         elif fault is not None and columns and (len(feed.taken) > 1 or not feed.taken[0].whole):
-            lost = _Lost(feed.taken[0].number, fault, feed.taken[0].number, 4 * most)
+            lost = _Lost(feed.taken[0].number, fault, feed.taken[0].number)
             lost.skip(feed)
         elif fault is not None:
             yield Record(feed.taken[0].number, fault=fault)
@@ -79,19 +83,15 @@ class _Lost:
         Where it begins, and what is wrong.
     last
         The last line that is left out with it.
-    budget
-        Characters that may still be read again to find the next row: a hostile file must not cost more and more.
     """
 
     line: int
     fault: str
     last: int
-    budget: int
 
     def skip(self, feed: _Feed) -> None:
         """Skip the first line of what was read, and put the others back."""
-        if self.budget > 0:
-            self.budget -= sum(len(line.text) for line in feed.taken[1:])
+        if feed.budget > 0:
             feed.again(feed.taken[1:])
             self.last = feed.taken[0].number
         else:
@@ -108,19 +108,32 @@ class _Lost:
 
 
 class _Feed:
-    """Lines for ``csv.reader``; those of the row that is being read are kept, so that they can be read again."""
+    """Lines for ``csv.reader``; those of the row that is being read are kept, so that they can be read again.
+
+    Attributes
+    ----------
+    taken, size
+        The lines of the row, and their characters.
+    budget
+        Characters that may still be read again to find the next row: a hostile file must not cost more and more.
+    """
 
     def __init__(self, stream: TextIO, most: int) -> None:
         self._lines, self._most = Lines(stream, most), most
         self._again: deque[Line] = deque()
         self.taken: list[Line] = []
         self.size = 0
+        self.budget = _AGAIN_FREELY
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> str:
-        line = self._again.popleft() if self._again else next(self._lines)
+        if self._again:
+            line = self._again.popleft()
+        else:
+            line = next(self._lines)
+            self.budget += _AGAIN * len(line.text)
         self.taken.append(line)
         self.size += len(line.text) + _LINE_COST
         if not line.whole or self.size > self._most + _LINE_COST:
@@ -133,6 +146,7 @@ class _Feed:
 
     def again(self, lines: list[Line]) -> None:
         """Put lines back, without the rest of one that was too long to be held."""
+        self.budget -= sum(len(line.text) for line in lines)
         self._again.extendleft(line for line in reversed(lines) if line.whole)
 
 
@@ -160,8 +174,7 @@ def _next_row(rows: Iterator[list[str]], feed: _Feed) -> tuple[list[str], str | 
 
 def parquet_records(path: Path, *, most: int = RECORD_CHARS) -> Iterator[Record]:
     """Read the rows of a Parquet file as ``{column: value}``, in batches; a row of more than ``most`` bytes is a fault."""
-    import pyarrow as pa  # noqa: PLC0415 - only Parquet files need it
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415 - only Parquet files need it
 
     number = 1
     with open_bytes(path) as file:
@@ -177,18 +190,15 @@ def parquet_records(path: Path, *, most: int = RECORD_CHARS) -> Iterator[Record]
         try:
             for batch in _batches(pq.ParquetFile(seekable), most):
                 for row in _rows(batch, most):
-                    if row is None:
-                        yield Record(number, fault=too_long("row", most))
-                    else:
-                        yield Record(number, row)
+                    yield Record(number, **row)
                     number += 1
-        except (pa.ArrowException, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - a damaged file may raise anything
             what = (
                 "not a readable Parquet file"
                 if number == 1
                 else f"the rows from {number:,} on cannot be read"
             )
-            yield Record(number, fault=f"{what}: {error}")
+            yield Record(number, fault=f"{what}: {reason(error)}")
 
 
 def _batches(file: Any, most: int) -> Iterator[Any]:
@@ -200,8 +210,8 @@ def _batches(file: Any, most: int) -> Iterator[Any]:
         yield from file.iter_batches(batch_size=size, row_groups=[place])
 
 
-def _rows(batch: Any, most: int) -> Iterator[dict[str, Any] | None]:
-    """Convert the rows of a batch to Python values, None for one that is too large."""
+def _rows(batch: Any, most: int) -> Iterator[dict[str, Any]]:
+    """Convert the rows of a batch to Python values, or say what is wrong with one."""
     import pyarrow as pa  # noqa: PLC0415
 
     for index, column in enumerate(batch.schema):
@@ -212,16 +222,19 @@ def _rows(batch: Any, most: int) -> Iterator[dict[str, Any] | None]:
     coded = [place for place, column in enumerate(batch.schema) if pa.types.is_dictionary(column.type)]
     # A value that is stored once may stand in every row.
     if batch.nbytes + sum(batch.column(place).dictionary.nbytes for place in coded) * batch.num_rows <= most:
-        yield from map(_plain_row, batch.to_pylist(maps_as_pydicts="lossy"))
-        return
+        with Boundary(lambda _: None):  # below each row is tried by itself
+            found = [_plain_row(row) for row in batch.to_pylist(maps_as_pydicts="lossy")]
+            yield from ({"value": row} for row in found)
+            return
     for place in range(batch.num_rows):
         row = batch.slice(place, 1)
         for index in coded:
             row = row.set_column(index, row.schema[index].name, row.column(index).dictionary_decode())
-        if row.nbytes > most:
-            yield None
-        else:
-            yield _plain_row(row.to_pylist(maps_as_pydicts="lossy")[0])
+        faults = [too_long("row", most)] if row.nbytes > most else []
+        if not faults:
+            with Boundary(faults.append):
+                yield {"value": _plain_row(row.to_pylist(maps_as_pydicts="lossy")[0])}
+        yield from ({"fault": fault} for fault in faults)
 
 
 def _plain_row(row: dict[str, Any]) -> dict[str, Any]:

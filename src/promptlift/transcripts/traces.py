@@ -8,13 +8,12 @@ token count belong to its answer, wherever that stands in the history.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.chat import MessageDetails, fold
-from promptlift.transcripts.collector import Collector, ParsedConversation, is_something
-from promptlift.transcripts.reading import Unreadable
+from promptlift.transcripts.collector import Collector, ParsedConversation, is_something, scalar_text
 from promptlift.transcripts.sessions import Call, Sessions, count_system_messages, role_of, said_in
 from promptlift.transcripts.usage import count_tool_errors
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from promptlift.transcripts.sessions import Session, Step
     from promptlift.transcripts.sources import Record
 
-__all__ = ["read_calls", "read_traces"]
+__all__ = ["add_sessions", "read_traces"]
 
 _NO_LAST_USER_MESSAGE: Final = "Traces do not hold what the user said after the last model call; these conversations end with the last answer."
 _SYSTEM_PROMPT: Final = "The system prompt of the model calls is not a message; conversations without it: {}."
@@ -51,41 +50,23 @@ def read_traces(
     collector
         Collects the conversations.
     call_of
-        Reads one record; returns ``None`` for one that is neither a model call nor a step of a run, and raises
-        `Unreadable`.
+        Reads one record; returns ``None`` for one that is neither a model call nor a step of a run.
     """
     sessions = Sessions()
     for line, value in collector.objects(records, "record"):
-        try:
-            found = call_of(value, collector)
-            if isinstance(found, Call):
-                sessions.add(found, line)
-            elif found is not None:
-                sessions.add_step(found)
-        except (Unreadable, RecursionError) as error:
-            collector.problem(line, str(error))
-    _add_conversations(sessions, collector)
+        with collector.boundary(line):
+            sessions.take(call_of(value, collector), line)
+        sessions.check()
+    add_sessions(sessions, collector)
 
 
-def read_calls(calls: Iterable[tuple[int, Call | Step]], collector: Collector) -> None:
-    """Add one conversation for each session and prompt of calls that are read already, each with its line."""
-    sessions = Sessions()
-    for line, found in calls:
-        if isinstance(found, Call):
-            sessions.add(found, line)
-        else:
-            sessions.add_step(found)
-    _add_conversations(sessions, collector)
-
-
-def _add_conversations(sessions: Sessions, collector: Collector) -> None:
+def add_sessions(sessions: Sessions, collector: Collector) -> None:
+    """Add one conversation for each session and prompt."""
     parsed = []
     for name, session in sessions.finish():
-        try:
+        with collector.boundary(session.line):
             parsed.append(_conversation(name, session, collector))
             collector.count_model_calls(session.calls)
-        except (Unreadable, RecursionError) as error:
-            collector.problem(session.line, str(error))
     titles = Counter(one.title for one in parsed if one.prompt_name is None and is_something(one.title))
     named = len(titles) <= _FEW_NAMES or titles.total() >= _CONVERSATIONS_A_NAME * len(titles)
     for conversation in parsed:
@@ -107,8 +88,14 @@ def _conversation(name: str, session: Session, collector: Collector) -> ParsedCo
     errors = count_tool_errors(messages)
     if errors:
         session.usage.tool_errors = max(errors, session.usage.tool_errors or 0)
-    root = session.root or Call(None, [], [])
-    metadata = {**root.metadata, **session.metadata, **session.longest.metadata}
+    root, longest = session.root or Call(None, [], []), session.longest
+    metadata = {
+        **root.of_trace,
+        **root.metadata,
+        **session.metadata,
+        **longest.of_trace,
+        **longest.metadata,
+    }
     if len(session.trace_ids) > 1 or name not in session.trace_ids:
         metadata["traceIds"] = [trace for trace in session.trace_ids if not trace.startswith("record ")]
     return ParsedConversation(
@@ -127,7 +114,7 @@ def _conversation(name: str, session: Session, collector: Collector) -> ParsedCo
             (one.prompt_name for one in (session.longest, root) if is_something(one.prompt_name)), None
         ),
         prompt_version=session.longest.prompt_version or root.prompt_version,
-        title=session.longest.title or root.title,
+        title=scalar_text(longest.title) or scalar_text(root.title),
         span_ids=list(session.span_ids),
         usage=session.usage,
     )
@@ -161,15 +148,20 @@ def _turns(session: Session) -> list[Call]:
 def _details_of(messages: list[Any], session: Session, collector: Collector) -> dict[int, MessageDetails]:
     """Find every answer in the history: where it belongs, else wherever the same was said."""
     texts = [said_in([message]) for message in messages]
+    places: defaultdict[tuple[tuple[str, str], ...], deque[int]] = defaultdict(deque)
+    for place, text in enumerate(texts):
+        places[tuple(text)].append(place)
     details: dict[int, MessageDetails] = {}
     for index, answer, detail in session.answers:
         said = said_in(answer[:1])
         if index < len(texts) and texts[index] == said:
             details[index] = detail
             continue
-        found = next((i for i, text in enumerate(texts) if text == said and i not in details), None)
-        if found is not None:
-            details[found] = detail
+        alike = places[tuple(said)]
+        while alike and alike[0] in details:
+            alike.popleft()
+        if alike:
+            details[alike.popleft()] = detail
         else:
             collector.drop("an answer that is not in the history")
             collector.tally(_OTHER_ANSWERS)

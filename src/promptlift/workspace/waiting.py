@@ -65,7 +65,7 @@ class OptimizationStopped(UserWarning):
     """The optimization was stopped; it has no winner unless one was found before."""
 
 
-def pause_before_next_request(elapsed: float, per_minute: int | None) -> float:
+def pause_before_next_request(elapsed: float, per_minute: float | None) -> float:
     """Return the seconds until the next request: often at first, and never at the cost of other requests.
 
     Parameters

@@ -42,6 +42,7 @@ def test_versions_come_newest_first_with_their_numbers(world):
     assert pages == body["data"]
 
 
+@pytest.mark.slow
 def test_a_restored_text_is_the_same_byte_for_byte(world):
     hostile = [text for text in ENCODABLE if "\x00" not in text and text.strip()]
     assert len(hostile) > 40

@@ -22,7 +22,7 @@ from promptlift.service.actions.views.recommendations import recommendations
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.organization import Organization
 from promptlift.service.store.aggregates import IssueSet, Totals
-from promptlift.stats.differences import newcombe
+from promptlift.stats.differences import score_interval
 
 NONE = read_exclusions(None)
 NOBODY = Organization()
@@ -75,7 +75,7 @@ def test_impact_is_the_difference_of_completion_with_and_without():
     found = effect(issue, totals())
     # 4 of 20 with it, 56 of 80 without.
     assert (found.with_it, found.without, found.change) == pytest.approx((20.0, 70.0, -50.0))
-    low, high = newcombe(4, 20, 56, 80)
+    low, high = score_interval(4, 20, 56, 80)
     assert (found.low, found.high) == pytest.approx((100 * low, 100 * high))
     assert found.impact == "high"
     # A fifth of the conversations, 50 points each.
@@ -198,7 +198,7 @@ def test_failures_cost_what_the_owner_says_they_are_worth():
 def test_a_trend_is_points_with_an_interval_and_zero_without_an_earlier_period():
     trend = prompt_insights._completion_trend(totals(100, 60), totals(50, 25))
     assert trend["trend"] == "+10.0%"
-    low, high = newcombe(60, 100, 25, 50)
+    low, high = score_interval(60, 100, 25, 50)
     assert (trend["trendPoints"], trend["previousRate"]) == pytest.approx((10.0, 50.0))
     assert (trend["trendPointsLow"], trend["trendPointsHigh"]) == pytest.approx((100 * low, 100 * high))
     for before in (None, totals(0, 0)):

@@ -16,9 +16,11 @@ from promptlift.service.background.singleton import SingletonJob
 from promptlift.service.background.worker import Worker
 from promptlift.service.llm.calls import Cancelled
 from promptlift.service.store import optimizations, workers
+from promptlift.service.store.leases import Leases, Wait
+from promptlift.service.store.tables import optimizations as optimizations_table
 from promptlift.service.store.tables import workers as table
 from support.databases import migrated
-from support.deployed import World
+from support.deployed import World, later
 from support.service_process import wait_until
 
 
@@ -109,6 +111,27 @@ def test_work_is_taken_up_once_and_no_more_of_it_than_allowed(world, runs):
         end(world, row_id)  # as a run that ends leaves its row
     go_on.set()
     assert kind.failed == []
+
+
+def test_rows_from_a_clock_that_was_ahead_are_worked_on(world, runs, monkeypatch):
+    monkeypatch.setattr(worker_module, "CLOCK_SECONDS", 0.0)
+    made_at = optimizations_table.c.created_at
+
+    def hand_in(row_id):
+        with world.database.write() as connection:
+            tomorrow = {"status": "running", "created_at": later(86_400)}
+            optimizations.change(connection, row_id, tomorrow)
+
+    kind = Recorder(lambda run: end(world, run.row_id))
+    kind.leases = Leases(
+        optimizations_table, optimizations_table.c.status == "running", due=made_at, wait=Wait(made_at, 0)
+    )
+    before, meanwhile = (world.optimization(status="stopped", winner=None) for _ in range(2))
+    hand_in(before)
+    runs(kind)
+    wait_until(lambda: kind.worked == [before], what="the one from before the start was worked on")
+    hand_in(meanwhile)
+    wait_until(lambda: kind.worked == [before, meanwhile], what="the other one was worked on")
 
 
 @pytest.mark.parametrize(
@@ -305,16 +328,22 @@ def test_a_row_whose_work_ends_while_it_is_claimed_again_is_worked_on_again(worl
 
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)
 def test_the_rows_of_a_dead_worker_are_taken_over_and_those_of_a_living_one_are_not(world, runs):
-    dead, living = running(world), running(world)
+    go_on, living = threading.Event(), running(world)
+    first = Recorder(lambda _: go_on.wait(60), at_a_time=1)
+    worker = runs(first, lease_seconds=1.0)
+    wait_until(lambda: first.worked, what="it was taken up")
+    dead = running(world)
     with world.database.write() as connection:
-        for row_id in (dead, living):
-            optimizations.change(connection, row_id, {"worker": row_id})
-            workers.renew(connection, row_id, seconds=0.5 if row_id == dead else 3600)
+        optimizations.change(connection, dead, {"worker": "dead"})
+        # Renewed while the clock of the database was a day ahead.
+        workers.renew(connection, "dead", seconds=86_400)
     kind = Recorder(lambda _: end(world, dead))
     runs(kind, lease_seconds=1.0)
     wait_until(lambda: kind.worked, what="the row was taken over")
-    assert kind.worked == [dead]
-    assert lease(world, living).worker == living
+    assert (kind.worked, first.worked) == ([dead], [living])
+    assert lease(world, living).worker == worker.id
+    end(world, living)
+    go_on.set()
 
 
 @pytest.mark.parametrize("world", ["postgresql"], indirect=True)

@@ -221,7 +221,7 @@ APPLIES = [
     Bad(
         "apply: a version that is not live",
         APPLY,
-        {"variantId": VARIANT_ID, "ifVersionId": "ver_0"},
+        {"variantId": VARIANT_ID, "ifVersionId": "ver_0", "acceptRehearsal": True},
         409,
         STATE,
         "The text was changed by someone else in the meantime; read the current version and try again",
@@ -231,6 +231,12 @@ APPLIES = [
             "liveOrigin": "created",
             "liveSince": re.compile(r"\d{4}-.+Z"),
         },
+    ),
+    refused(
+        "apply: rehearsal a word",
+        APPLY,
+        {"variantId": VARIANT_ID, "acceptRehearsal": "yes"},
+        acceptRehearsal="must be true or false",
     ),
     refused("apply: variant a number", APPLY, {"variantId": 1}, variantId="must be a string"),
     refused("apply: variant a list", APPLY, {"variantId": []}, variantId="must be a string"),

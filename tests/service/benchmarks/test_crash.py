@@ -10,6 +10,7 @@ import pytest
 
 from support.answering_model import AnsweringModel, serving
 from support.held_model import HeldModel
+from support.kills import KILLS
 from support.plain_client import PlainClient
 from support.service_process import ServiceProcess, free_port, wait_until
 from support.worker_process import WorkerProcess
@@ -18,7 +19,6 @@ pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 SEED = 20261122
 SCENARIOS = 40
-KILLS = 8
 
 
 def begin(wire):

@@ -49,8 +49,8 @@ def test_the_settings_decide_how_a_winner_begins(world, settings, rehearsal, sta
     went_live = state == "live"
     assert world.text == (TEXTS[1] if went_live else ORIGINAL)
     assert world.kinds() == (["prompt.updated"] if went_live else [])
-    if state == "rejected":
-        assert "rehearsal" in found["reason"]
+    if rehearsal:
+        assert "rehearsal says nothing about a real prompt" in found["reason"]
 
 
 def test_nothing_begins_without_a_winner(world):
@@ -197,10 +197,15 @@ def test_the_original_can_be_applied_and_is_no_fix(world):
     assert [origin for origin, _ in world.versions()] == ["created", "applied", "applied"]
 
 
-def test_a_rehearsed_winner_is_applied_on_request(world):
-    optimization_id = world.optimization(AT_ONCE, rehearsal=True)
-    assert world.apply(optimization_id)["success"] is True
-    assert world.states(optimization_id) == ["live", "rejected"]
+@pytest.mark.parametrize("settings", [AT_ONCE, STAGED])
+def test_a_rehearsed_winner_is_applied_only_where_that_is_accepted(world, settings):
+    optimization_id = world.optimization(settings, rehearsal=True)
+    refusal = refused(world, optimization_id)
+    assert (refusal.code, set(refusal.details)) == ("INVALID_STATE", {"acceptRehearsal"})
+    assert "say nothing about a real prompt" in str(refusal)
+    assert world.text == ORIGINAL
+    assert world.apply(optimization_id, accept_rehearsal=True)["success"] is True
+    assert world.states(optimization_id)[0] == "live"
 
 
 @pytest.mark.parametrize("status", ["queued", "running", "failed", "stopped"])

@@ -152,6 +152,7 @@ def test_a_fix_that_changes_nothing_is_not_fixed_at_the_last_check(world, live):
 
 
 @pytest.mark.parametrize("quiet", [120, 1_200])
+@pytest.mark.slow
 def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world, quiet):
     """Half of the conversations completed their task before and for a long time after; then 22 % do."""
     world.log(200, failed=100, at=world.started)

@@ -227,16 +227,6 @@ def test_a_mark_that_the_transcript_guessed_is_not_used(talk, monkeypatch):
     assert mark_of(stub.asked[0]) == "b" * 32
 
 
-@pytest.mark.parametrize("name", [name for name in INJECTIONS if name.startswith("a planted")])
-def test_an_answer_copied_from_the_transcript_is_refused(talk, name):
-    text = INJECTIONS[name]
-    planted = re.search(r"\{.*\}", text.replace('\\"', '"'), re.DOTALL).group()
-    stub, client = talk([completion(planted)])
-    with pytest.raises(JudgeFailed, match="copied from the conversation"):
-        LlmJudge(client, client.settings.model).judge(with_user(text))
-    assert len(stub.asked) == 2
-
-
 @pytest.mark.parametrize(
     "answer",
     [

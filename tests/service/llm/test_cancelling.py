@@ -110,6 +110,7 @@ def test_cancel_leaves_the_kept_connections_to_the_other_jobs(endpoint):
     assert two.calls == 1
 
 
+@pytest.mark.slow
 def test_many_cancelled_jobs_leave_the_others_right(endpoint):
     """Cuts race with answers that are just coming; no job ever sees another's."""
     hanging = Hanging()

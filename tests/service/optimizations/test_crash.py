@@ -12,13 +12,13 @@ import pytest
 
 from support.answering_model import AnsweringModel, serving
 from support.held_model import HeldModel
+from support.kills import KILLS
 from support.optimizing_caller import Caller
 from support.service_process import ServiceProcess, wait_until
 
 # A start takes many seconds where other tests have the processors.
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(1_800)]
 
-KILLS = 30
 SEED = 20261121
 # A dead worker is noticed when its lease has run out.
 LEASE = {"PROMPTLIFT_LEASE_SECONDS": "1.5"}
@@ -44,7 +44,7 @@ def kept(data):
 
 
 @pytest.mark.slow
-def test_thirty_kills_leave_the_same_final_state_and_repeat_nothing_that_was_finished(tmp_path):
+def test_kills_leave_the_same_final_state_and_repeat_nothing_that_was_finished(tmp_path):
     calm = AnsweringModel(better=0.12)
     with serving(calm) as env:
         service = ServiceProcess(tmp_path / "calm", env=env).start()

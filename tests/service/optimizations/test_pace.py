@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 import promptlift
 from promptlift.errors import ValidationError
+from promptlift.service import clock
+from promptlift.service.optimizations.run import OptimizationRun
 from support.answering_model import AnsweringModel
 from support.service_process import wait_until
 
@@ -78,3 +82,12 @@ def test_with_a_language_model_there_is_nothing_to_pace(begin):
     caller = begin(AnsweringModel())
     refused = caller.start(caller.prompt(), expect=400, rehearsalSeconds=30)
     assert "rehearsalSeconds" in refused["error"]["details"]
+
+
+def test_a_rehearsal_that_began_while_the_clock_was_ahead_waits_no_longer_than_its_pace():
+    waits = []
+    run = object.__new__(OptimizationRun)
+    run.optimization = SimpleNamespace(started_at=clock.now() + clock.DAY)
+    run._rehearsal_seconds, run._cancelled = 60.0, SimpleNamespace(wait=waits.append)
+    run._wait_for_pace(0.5)
+    assert waits == [30.0]

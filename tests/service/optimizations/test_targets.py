@@ -123,6 +123,7 @@ def test_targets_are_taken_once_each():
     assert targets_of(None) == ()
 
 
+@pytest.mark.slow
 def test_targets_that_nothing_changes_are_rarely_called_improved():
     """Three targets of which none moves, looked at after every pass; the first that is called improved counts."""
     draws, looks, size = np.random.default_rng(20261122), 6, 15

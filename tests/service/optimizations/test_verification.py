@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 from collections import Counter
@@ -163,31 +162,3 @@ def test_the_pairs_of_a_regression_test_take_the_place_of_the_verification(begin
         results["liftPointsVerified"],
         results["liftExpected"],
     )
-
-
-def test_results_that_were_made_with_the_mixture_are_read_as_what_they_are(begin):
-    caller = begin(AnsweringModel(better=0.35))
-    caller.settings(**QUICK)
-    made = caller.start(caller.prompt(), mode="exploratory", variantCount=1)
-    caller.ended(made["id"])
-    with database(caller) as connection:
-        (text,) = connection.execute("SELECT results FROM optimizations").fetchone()
-        document = json.loads(text)
-        old = {
-            name: value
-            for name, value in document["results"].items()
-            if name != "theta" and "erified" not in name
-        }
-        document["results"] = {**old, "confidenceMethod": "sequential-mcnemar-e-value"}
-        connection.execute("UPDATE optimizations SET results = ?", (json.dumps(document),))
-        (settings,) = connection.execute("SELECT settings FROM accounts").fetchone()
-        settings = json.loads(settings)
-        del settings["optimization"]["verificationPasses"]
-        connection.execute("UPDATE accounts SET settings = ?", (json.dumps(settings),))
-    results = caller.get(made["id"])["results"]
-    assert results["confidenceMethod"] == "sequential-mixture"
-    assert "theta" not in results
-    (listed,) = caller.ask("GET", "/optimizations")["data"]
-    assert listed["results"]["confidenceMethod"] == "sequential-mixture"
-    # An account that is older than the setting has its default.
-    assert caller.ask("GET", "/settings")["optimization"]["verificationPasses"] == 4

@@ -13,7 +13,7 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.otlp import closing
 from promptlift.service.otlp.closing import TracedConversations, drop_closed
 from promptlift.service.otlp.decode import read_json
-from promptlift.service.otlp.receive import receive
+from promptlift.service.otlp.receive import Received, receive
 from promptlift.service.store import prompts, traced, workers
 from promptlift.service.store.accounts import Caller
 from promptlift.service.store.tables import (
@@ -30,15 +30,23 @@ from support.spans import START, as_json, chat
 HI, WHO = ("user", "Hi"), ("user", "Who are you?")
 
 
-def send(world, *spans, resource=None, prompt=None, plan="enterprise"):
-    caller = Caller(world.account, plan, "key")
-    spans = read_json(as_json(*spans, resource=resource))
-    return receive(world.database, caller, spans, prompt=prompt, quiet_seconds=0)
+def send(world, *spans, resource=None, prompt=None, plan="enterprise", account=None):
+    caller = Caller(account or world.account, plan, "key")
+    received = Received()
+    read = read_json(as_json(*spans, resource=resource), received.reject)
+    receive(world.database, caller, read, received, prompt=prompt, quiet_seconds=0)
+    return received
+
+
+def closing_kind(world, quiet_seconds=0):
+    return TracedConversations(
+        world.database, on_logged=lambda: None, worker="w", quiet_seconds=quiet_seconds
+    )
 
 
 def close(world):
     """Close whatever is due, as the worker does."""
-    kind, worker = TracedConversations(world.database, on_logged=lambda: None, worker="w"), "w"
+    kind, worker = closing_kind(world), "w"
     with world.database.write() as connection:
         workers.renew(connection, worker, seconds=60)
         ids = kind.leases.claim(connection, worker, limit=100, now=clock.now() + 1)
@@ -227,6 +235,7 @@ def test_what_cannot_be_kept_is_said(world):
     assert logged(world) == []
 
 
+@pytest.mark.slow
 def test_the_plan_limits_prompts_and_conversations(world):
     for number in range(4):
         world.add_prompt(f"{number}")
@@ -274,7 +283,7 @@ def test_nothing_is_logged_by_halves(world, monkeypatch):
     assert logged(world) == []
     monkeypatch.setattr(closing.traced, "closed", real)
     with world.database.write() as connection:
-        traced.LEASES.release(connection, "w")
+        closing_kind(world).leases.release(connection, "w")
     close(world)
     assert len(logged(world)) == 1
 
@@ -301,7 +310,7 @@ def test_the_conversations_of_a_deleted_prompt_are_dropped(world):
         prompts.change(connection, world.account, world.prompt_id, {"deleted_at": clock.now()})
     close(world)
     with world.database.read() as connection:
-        assert not traced.LEASES.waiting(connection, now=clock.now() + clock.DAY)
+        assert not closing_kind(world).leases.waiting(connection, now=clock.now() + clock.DAY)
     assert logged(world) == []
 
 
@@ -324,12 +333,9 @@ def test_accounts_do_not_share_conversations_or_prompts(world):
     send(world, chat(1, [HI], "Hello", **known))
     with world.database.write() as connection:
         other = create(connection, name=new_id("acc"), email="b@example.test", plan="enterprise")
-    spans = read_json(as_json(chat(1, [HI], "Hello", **known)))
-    caller = Caller(other, "enterprise", "key")
-    receive(world.database, caller, spans, prompt=None, quiet_seconds=0)
-    refused = receive(world.database, caller, spans[:0] or spans, prompt=world.prompt_id, quiet_seconds=0)
-    assert refused.rejected == 0, "the span is known already"
-    fresh = read_json(as_json(chat(2, [HI], "Hello")))
-    assert receive(world.database, caller, fresh, prompt=world.prompt_id, quiet_seconds=0).rejected == 1
+    send(world, chat(1, [HI], "Hello", **known), account=other)
+    again = send(world, chat(1, [HI], "Hello", **known), account=other, prompt=world.prompt_id)
+    assert again.rejected == 0, "the span is known already"
+    assert send(world, chat(2, [HI], "Hello"), account=other, prompt=world.prompt_id).rejected == 1
     close(world)
     assert sorted(row.account_id for row, _ in logged(world)) == sorted([world.account, other])

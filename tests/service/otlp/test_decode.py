@@ -28,8 +28,8 @@ def test_json_and_protobuf_say_the_same():
         span(1, KNOWN, events=[("said", KNOWN)], failed=True),
         chat(2, [("user", "Hi")], "Hello", trace=0xABCDEF),
     )
-    read = read_json(as_json(*spans))
-    assert read == read_protobuf(as_protobuf(*spans))
+    read = read_json(as_json(*spans), pytest.fail)
+    assert read == read_protobuf(as_protobuf(*spans), pytest.fail)
     assert read[0].attributes == KNOWN
     assert read[0].events[0].attributes == KNOWN
     assert read[0].resource == {"service.name": "shop"}
@@ -39,7 +39,7 @@ def test_json_and_protobuf_say_the_same():
 
 
 def test_a_request_without_spans_is_none():
-    assert read_json(b"{}") == read_protobuf(b"") == []
+    assert read_json(b"{}", pytest.fail) == read_protobuf(b"", pytest.fail) == []
 
 
 @pytest.mark.parametrize(
@@ -48,36 +48,58 @@ def test_a_request_without_spans_is_none():
         b"nonsense",
         b"[]",
         b'{"resourceSpans": 5}',
-        b'{"resourceSpans": [5]}',
         b'{"resourceSpans": {"a": 1}}',
-        json.dumps(request({**span(1, {}), "traceId": "xyz"})).encode(),
-        json.dumps(request({**span(1, {}), "spanId": None})).encode(),
-        json.dumps(request({**span(1, {}), "startTimeUnixNano": "soon"})).encode(),
-        json.dumps(request({**span(1, {}), "attributes": [{"value": {}}]})).encode(),
-        json.dumps(
-            request({**span(1, {}), "attributes": [{"key": "k", "value": {"intValue": "x"}}]})
-        ).encode(),
         b"[" * 10_000,
-        b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "\xff"}]}]}]}',
+        b"NaN",
     ],
 )
 def test_what_is_not_a_request_in_json_is_refused(raw):
     with pytest.raises(ApiException) as refused:
-        read_json(raw)
+        read_json(raw, pytest.fail)
     assert refused.value.status == 400
 
 
-@pytest.mark.parametrize("raw", [b"nonsense", b"\x0a\xff\xff\xff\xff\x0f", as_protobuf(span(1, {}))[:-3]])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        5,
+        {"traceId": "xyz"},
+        {"spanId": None},
+        {"startTimeUnixNano": "soon"},
+        {"attributes": [{"value": {}}]},
+        {"attributes": [{"key": "k", "value": {"intValue": "x"}}]},
+    ],
+)
+def test_a_span_that_cannot_be_read_is_rejected_alone(bad):
+    good, rejected = span(1, {}), []
+    bad = {**span(2, {}), **bad} if isinstance(bad, dict) else bad
+    read = read_json(json.dumps(request(good, bad, good)).encode(), rejected.append)
+    assert [one.span_id for one in read] == [good["spanId"]] * 2
+    assert len(rejected) == 1
+
+
+def test_the_spans_of_a_resource_that_cannot_be_read_are_rejected():
+    document, rejected = request(span(1, {}), span(2, {})), []
+    document["resourceSpans"][0]["resource"] = {"attributes": [{"value": {}}]}
+    document["resourceSpans"] += [5, *request(span(3, {}))["resourceSpans"]]
+    read = read_json(json.dumps(document).encode(), rejected.append)
+    assert [one.span_id for one in read] == [span(3, {})["spanId"]]
+    assert [one[:12] for one in rejected] == ["its resource"] * 2 + ["cannot be re"]
+
+
+@pytest.mark.parametrize(
+    "raw", [b"nonsense", b"\x00\x01", b"\x0a\xff\xff\xff\xff\x0f", as_protobuf(span(1, {}))[:-3]]
+)
 def test_what_is_not_a_request_in_protobuf_is_refused(raw):
     with pytest.raises(ApiException) as refused:
-        read_protobuf(raw)
+        read_protobuf(raw, pytest.fail)
     assert refused.value.status == 400
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "opentelemetry.proto.collector.trace.v1.trace_service_pb2", None)
+    monkeypatch.setitem(sys.modules, "opentelemetry.proto.trace.v1.trace_pb2", None)
     with pytest.raises(ApiException, match=r"promptlift\[otlp\]") as refused:
-        read_protobuf(b"")
+        read_protobuf(b"", pytest.fail)
     assert refused.value.status == 415
     assert "http/json" in refused.value.message
 

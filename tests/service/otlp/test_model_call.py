@@ -124,7 +124,7 @@ FORMS = {
 
 
 def read(document) -> ModelCall | None:
-    (one,) = read_json(as_json(document))
+    (one,) = read_json(as_json(document), pytest.fail)
     assert is_model_call(one)
     return read_call(one, now=0)
 
@@ -160,7 +160,7 @@ def test_every_form_says_the_same(form):
     ],
 )
 def test_other_spans_are_no_calls_of_a_model(known):
-    (one,) = read_json(as_json(span(1, known)))
+    (one,) = read_json(as_json(span(1, known)), pytest.fail)
     assert not is_model_call(one)
 
 

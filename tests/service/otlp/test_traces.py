@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 import promptlift
 from support.instrumented import run_instrumented
 from support.service_process import wait_until
-from support.spans import as_json, as_protobuf, chat
+from support.spans import as_json, as_protobuf, chat, span
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 HI = ("user", "Hi")
@@ -100,6 +100,24 @@ def test_what_is_not_kept_is_told_as_partial_success(quiet):
     binary = ExportTraceServiceResponse.FromString(post(quiet, as_protobuf(silent), PROTOBUF).content)
     assert binary.partial_success.rejected_spans == 1
     assert binary.partial_success.error_message == told["errorMessage"]
+
+
+@pytest.mark.parametrize("kind", [JSON, PROTOBUF])
+def test_a_span_that_cannot_be_read_is_rejected_and_the_others_are_kept(quiet, kind):
+    write = as_json if kind == JSON else as_protobuf
+    model = {"gen_ai.request.model": "m"}
+    bad = [
+        span(8, {**model, f"gen_ai.prompt{'.0' * 400}": "x"}),
+        span(9, {**model, f"gen_ai.prompt.{'9' * 5_000}.role": "x"}),
+    ]
+    answer = post(quiet, write(chat(1, [HI], "Hello", trace=1), *bad, chat(2, [HI], "Hello", trace=2)), kind)
+    assert answer.status_code == 200
+    if kind == JSON:
+        told = answer.json()["partialSuccess"]
+        assert (told["rejectedSpans"], "is no field of a message" in told["errorMessage"]) == ("2", True)
+    else:
+        assert ExportTraceServiceResponse.FromString(answer.content).partial_success.rejected_spans == 2
+    assert len(conversations(quiet, 2)[0]) == 2
 
 
 def test_a_header_names_the_prompt(quiet):

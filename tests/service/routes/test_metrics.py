@@ -78,7 +78,29 @@ def test_whoever_comes_through_a_proxy_needs_a_key(service):
     ],
 )
 def test_this_machine_is_told_by_its_address(client, local):
-    assert is_local({"type": "http", "client": client, "headers": []}) is local
+    assert is_local({"type": "http", "client": client, "headers": [(b"host", b"localhost")]}) is local
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "LocalHost:8787", "localhost.:1", "[::1]:8787", "127.8.9.10"])
+def test_a_host_header_of_this_machine_needs_no_key(service, host):
+    assert httpx.get(f"{root(service)}/metrics", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "rebound.example:8787",
+        "127.0.0.1.example",
+        "localhost.example",
+        "10.0.0.1",
+        "[2606::1]",
+        "[::1",
+        "",
+        "@",
+    ],
+)
+def test_a_page_whose_name_is_rebound_to_this_machine_needs_a_key(service, host):
+    assert httpx.get(f"{root(service)}/metrics", headers={"Host": host}).status_code == 401
 
 
 def test_metrics_are_given_when_the_database_is_gone(start_service):

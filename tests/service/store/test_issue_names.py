@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import insert, select
+from sqlalchemy import insert
 
 from promptlift.service import clock
 from promptlift.service.insights.issue_naming import GroupsAnswer, IssueNaming, merge
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.llm.port import ChatAnswer
-from promptlift.service.store import accounts, conversation_counts, events, issue_names, schema, usage
+from promptlift.service.store import accounts, conversation_counts, events, issue_names, usage
 from promptlift.service.store.tables import conversations as table
 from promptlift.service.store.tables import insights
 
@@ -142,38 +139,3 @@ def test_one_title_alone_is_not_worth_a_question(filled, model):
 )
 def test_whatever_the_model_answers_only_new_titles_get_names_of_titles(groups, expected):
     assert merge(["a", "b"], ["c", "d"], groups) == expected
-
-
-def test_an_upgrade_counts_what_was_judged_before(filled):
-    """A database of the version before, with insights in it, has the counts of a new one."""
-    from promptlift.service.store.tables import conversation_issue_sets, conversation_sums
-    from support.conversation_recount import assert_counts_are_a_recount
-
-    judge(filled, "c1", "Late", 'quote " ünï \x00')
-    judge(filled, "c2", "Late")
-    judge(filled, "c3")
-
-    def counted():
-        with filled.database.read() as connection:
-            squares = connection.execute(select(conversation_sums)).all()
-            return sorted(map(repr, squares)), sorted(
-                map(repr, connection.execute(select(conversation_issue_sets)).all())
-            )
-
-    before = counted()
-    with filled.database.write() as connection:
-        connection.exec_driver_sql("DROP TABLE conversation_issue_sets")
-        connection.exec_driver_sql("DROP TABLE issue_names")
-        connection.exec_driver_sql("CREATE TABLE conversation_issues (account_id TEXT)")
-        connection.exec_driver_sql("ALTER TABLE conversation_sums DROP COLUMN sentiment_squares")
-        connection.exec_driver_sql("DELETE FROM singleton_jobs WHERE id = 'name_issues'")
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0015'")
-        # Only this step: those after it change tables that are new already.
-        config = Config()
-        config.set_main_option("script_location", str(Path(schema.__file__).parent / "migrations"))
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0016")
-        command.stamp(config, "head")
-    assert counted() == before
-    assert len(before[1]) == 8
-    assert_counts_are_a_recount(filled.database)

@@ -45,7 +45,7 @@ def test_rows_of_a_worker_without_a_sign_of_life_are_released_and_those_of_other
         leases.claim(connection, "dead", limit=2, now=100)
         leases.claim(connection, "living", limit=1, now=100)
         assert leases.release_orphans(connection) == 0  # nobody has said so yet
-        assert workers.remove_expired(connection) == 1
+        assert workers.remove_expired(connection, seconds=60) == 1
         assert leases.release_orphans(connection) == 2
         assert leases.claim(connection, "another", limit=3, now=101) == ids[:2]
         assert leases.held(connection, "dead", ids) == set()
@@ -78,7 +78,7 @@ def test_a_renewed_lease_lives_on_and_says_why_work_waits(database):
         workers.renew(connection, "two", seconds=60)
         workers.renew(connection, "three", seconds=-1, problem="It died.")
         assert workers.problems(connection) == ["The model is away."]
-        assert workers.remove_expired(connection) == 1
+        assert workers.remove_expired(connection, seconds=60) == 1
         workers.remove(connection, "one")
         assert workers.problems(connection) == []
 

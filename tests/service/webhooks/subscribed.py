@@ -31,13 +31,16 @@ class ScriptedNet:
 
     def __init__(self, now: Callable[[], int]) -> None:
         self.sent: list[tuple[int, str]] = []
+        self.sequences: list[int] = []
         self.answer: Callable[[Request], int | str] = lambda _request: 204
         self._now = now
 
     def send_in_order(self, requests: Iterable[Request], *, seconds: float) -> list[Sent]:  # noqa: ARG002
         """Answer the first request; a moment has passed then."""
         request = next(iter(requests))
-        self.sent.append((self._now(), json.loads(request.content)["id"]))
+        envelope = json.loads(request.content)
+        self.sent.append((self._now(), envelope["id"]))
+        self.sequences.append(envelope["sequence"])
         answer = self.answer(request)
         return [
             Sent(NoAnswer(answer) if isinstance(answer, str) else Reply(answer, {}, b"", whole=True), 0.0)

@@ -10,6 +10,7 @@ from promptlift.service.store.accounts import Caller
 from promptlift.service.webhooks import worker
 from promptlift.service.webhooks.deliveries import Sender
 from promptlift.service.webhooks.endpoints import Webhooks
+from promptlift.service.webhooks.worker import trim_outbox
 from service.webhooks.subscribed import START, WORKER, Subscribed
 
 # Retry policy: attempt 1 at once, then 1 minute, 5 minutes, 30 minutes and 2 hours after the one before.
@@ -99,15 +100,25 @@ def test_everything_else_is_a_failure(world, status):
     assert delivery.problem.startswith(f"The receiver answered {status}")
 
 
-def test_events_come_in_their_order_and_a_failed_one_steps_aside(world):
+def test_an_event_that_failed_is_overtaken_and_its_sequence_shows_it(world):
     world.subscribe()
+    other = world.subscribe("prompt.updated")
     ids = world.record(count=120)
     world.net.answer = lambda request: 500 if ids[1] in request.content.decode() else 200
     assert world.work() == ids
     world.net.answer = lambda _request: 200
+    world.record("prompt.updated")
+    assert len(world.work()) == 1
+    assert [one.last_sequence for one in world.rows("webhooks") if one.id == other] == [1]
     later = world.record(count=2)
     world.now += 60_000
     assert world.work() == [ids[1], *later]
+    assert world.net.sequences == [*range(1, 121), 1, 2, 121, 122]
+    world.pass_days(31)
+    trim_outbox(world.database, now=world.now)
+    world.record()
+    world.work()
+    assert world.net.sequences[-1] == 123
 
 
 def fail(world):

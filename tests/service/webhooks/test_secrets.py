@@ -53,6 +53,7 @@ def test_the_key_of_the_environment_wins_and_makes_no_file(tmp_path):
         ServiceSettings.from_env({"PROMPTLIFT_SECRET_KEY": "short"})
 
 
+@pytest.mark.slow
 def test_of_processes_that_start_together_one_makes_the_key(tmp_path):
     program = (
         "from pathlib import Path; from promptlift.service.settings import ServiceSettings;"

@@ -39,11 +39,13 @@ def package(tmp_path, monkeypatch):
     return make
 
 
+@pytest.mark.slow
 def test_the_text_of_the_package_is_taken(package):
     package(f"def extract(page, **_):\n    return 'Every parcel, on time\\n\\n' + {SENTENCE * 6!r}")
     assert found_in(COMPANY) == ["Every parcel, on time", (SENTENCE * 6).strip()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

@@ -66,6 +66,7 @@ def test_visible_text_with_odd_markup_is_read():
     "unit",
     ["<", "<a", "<!--", "</", "<a b='", '<a "', "<script>", "&#9", "<div hidden>", "<meta content=", "<a ="],
 )
+@pytest.mark.slow
 def test_a_page_made_to_take_hours_is_read(unit):
     # html.parser takes 2.7 seconds for 20 KB of some of these, and 2,500 times as long for this much: the time-out of
     # the test ends it.

@@ -132,11 +132,17 @@ def test_what_is_no_page_is_said(net, website, page, problem):
         ("text/html; charset=zip", "café".encode(), "café"),
         ("text/html; charset=no\u00e9", "café".encode(), "café"),
         ("text/html", b"caf\xe9", "caf\ufffd"),
+        # A byte order mark counts for more than what is declared.
+        ("text/html", "café".encode("utf-16"), "café"),
+        ("text/html; charset=utf-8", b"\xfe\xff" + "café".encode("utf-16-be"), "café"),
+        ("text/html; charset=latin-1", "café".encode("utf-8-sig"), "café"),
     ],
 )
 def test_a_page_is_decoded_as_it_says(net, website, kind, content, text):
     website.pages["/"] = (200, {"Content-Type": kind}, content)
-    assert text in visit(net, website.url).html
+    html = visit(net, website.url).html
+    assert text in html
+    assert "\ufeff" not in html
 
 
 def test_a_server_that_is_not_there_is_said(net):

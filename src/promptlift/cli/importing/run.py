@@ -13,6 +13,7 @@ from promptlift.cli.importing.destination import Destination
 from promptlift.cli.importing.prompt_text import read_text
 from promptlift.cli.summary import summary
 from promptlift.errors import PromptliftError, TranscriptError
+from promptlift.schema.boundary import printable
 from promptlift.transcripts import Problem, Reading
 
 if TYPE_CHECKING:
@@ -234,4 +235,4 @@ def _print_lines(lines: list[str]) -> None:
 
 
 def _print(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
+    sys.stdout.write(f"{printable(line)}\n")

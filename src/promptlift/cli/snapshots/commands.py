@@ -65,7 +65,10 @@ def pull(
 
 
 def verify(folder: Folder) -> None:
-    """Compare every file of a snapshot with its manifest, and name each one that is missing, cut or changed."""
+    """Compare every file of a snapshot with its manifest, and name each one that is missing, cut, changed or not in it.
+
+    This finds accidents. The signature of the embedded service's snapshots also finds forgery; it is checked with PROMPTLIFT_API_KEY.
+    """
     from promptlift.cli.snapshots.pull import run_verify  # noqa: PLC0415
 
     run_verify(folder)

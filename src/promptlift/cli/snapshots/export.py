@@ -58,7 +58,7 @@ class DatabaseTransport(Transport):
     """
 
     def __init__(self, database: Database, caller: Caller) -> None:
-        super().__init__(ClientConfig(_ADDRESS, Secret("none"), SCHEMES["prompt"]))
+        super().__init__(ClientConfig(_ADDRESS, Secret(""), SCHEMES["prompt"]))
         self._database = database
         self._caller = caller
 

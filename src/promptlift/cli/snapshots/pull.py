@@ -81,7 +81,7 @@ def run_verify(folder: str) -> None:
     Raises
     ------
     SnapshotDamaged
-        When a file is missing, cut or changed; it was printed.
+        When something is not as it was written; it was printed.
     """
     from promptlift.snapshot import Snapshot, verify  # noqa: PLC0415  Parquet takes its time to load
 
@@ -94,11 +94,10 @@ def run_verify(folder: str) -> None:
             "backup, or pull into a new folder.",
             problems=problems,
         )
-    manifest = Snapshot(folder).manifest
-    rows = sum(manifest.rows().values())
-    total = manifest.totals.get("conversations")
-    has = manifest.rows().get("conversations", 0)
+    snapshot = Snapshot(folder)
+    rows = snapshot.manifest.rows()
     sys.stdout.write(
-        f"{len(manifest.files)} files with {rows:,} rows are as they were written; {has:,} of the {total:,} conversations that "
-        f"the service counted at {manifest.finished_at}.\n"
+        f"{len(snapshot.manifest.files)} files with {sum(rows.values()):,} rows are as they were written, among them the "
+        f"{rows.get('conversations', 0):,} conversations that the service had at {snapshot.manifest.finished_at}; "
+        f"{snapshot.signature}.\n"
     )

@@ -82,14 +82,22 @@ class Optimizations(Group):
         variant_id: str | None = None,
         content: str | None = None,
         if_version_id: str | None = None,
+        accept_rehearsal: bool | None = None,
         note: str | None = None,
     ) -> ApplyAnswer:
         """Make a variant the current version of the prompt: the winner, or the given one.
 
-        ``content``, ``if_version_id`` and ``note`` are an offer of the embedded service: it takes a text that somebody put
-        together in place of a variant's, refuses when another version is current by now, and keeps the note with the action.
+        The others are an offer of the embedded service: it takes a text that somebody put together in place of a variant's,
+        refuses when another version is current by now, applies a variant of a rehearsal only with ``accept_rehearsal``, and
+        keeps the note with the action.
         """
-        fields = given(variant_id=variant_id, content=content, if_version_id=if_version_id, note=note)
+        fields = given(
+            variant_id=variant_id,
+            content=content,
+            if_version_id=if_version_id,
+            accept_rehearsal=accept_rehearsal,
+            note=note,
+        )
         return self._send(endpoints.OPTIMIZATIONS_APPLY, optimization_id, **fields)
 
     def stop(self, optimization_id: str, *, reason: str | None = None, note: str | None = None) -> StopAnswer:

@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 PAGE_ROWS: Final = 100
-OVERLAP_MOST: Final = 3
+# Rows that neighbouring pages share: so many may be deleted between two pages before one has to be read again.
+OVERLAP: Final = 3
 # A list that loses rows while it is read will lose more.
 OVERLAP_AFTER_MISS: Final = 6
-# Requests that a read may make beyond one for every full page.
-SPARE_REQUESTS: Final = 5
 # How often a list is read from the top before the read fails.
 _PASSES_MAX: Final = 3
 # A count and a page that the service did not take at the same moment differ once, not three times.
@@ -44,27 +43,15 @@ class ListBroken(Exception):
     """The pages do not fit together. The message says how."""
 
 
-def overlap_for(total: int, limit: int, spare: int = SPARE_REQUESTS) -> int:
-    """Choose how many rows neighbouring pages share.
+def pages_for(total: int) -> int:
+    """Count the requests that a quiet list takes, at most N / 97 + 1: a last page that is full costs one more.
 
-    As many as can be afforded: a quiet read of N rows stays within N/100 + 5 requests, up to some 49,000 rows; one row always.
-
-    Parameters
-    ----------
-    spare
-        Requests that may be made beyond one for every full page.
+    Examples
+    --------
+    >>> [pages_for(total) for total in (0, 99, 100, 600, 10_000)]
+    [1, 1, 2, 7, 104]
     """
-    for overlap in range(min(OVERLAP_MOST, limit - 1), 1, -1):
-        if pages_for(total, limit, overlap) <= total / limit + spare:
-            return overlap
-    return min(1, limit - 1)
-
-
-def pages_for(total: int, limit: int, overlap: int) -> int:
-    """Count the requests that a quiet list takes; a last page that is full costs one more."""
-    further, rest = divmod(max(0, total - limit), max(1, limit - overlap))
-    full = total >= limit and not rest
-    return 1 + further + (1 if rest else 0) + full
+    return 1 if total < PAGE_ROWS else 2 + (total - PAGE_ROWS) // (PAGE_ROWS - OVERLAP)
 
 
 @dataclass(slots=True)
@@ -83,8 +70,6 @@ class Walk:
         Whether nothing is missing; meaningful when done.
     gone
         Rows that were given and are no longer in the list, at least; meaningful when done.
-    spare
-        Requests that may be made beyond one for every full page.
     late
         Rows that were found at the top after the walk had passed there.
     as_of
@@ -92,7 +77,6 @@ class Walk:
     """
 
     limit: int = PAGE_ROWS
-    spare: int = SPARE_REQUESTS
     late: set[str] = field(default_factory=set)
     as_of: str | None = None
     offset: int = 0
@@ -116,7 +100,7 @@ class Walk:
     # Of the current position:
     _island: tuple[int, list[str], bool] | None = None
     _above: set[str] = field(default_factory=set)
-    _overlap: int = OVERLAP_MOST
+    _overlap: int = OVERLAP
     _catching_up: bool = False
     _confirmed: tuple[int, int] | None = None
     _largest: int = 0
@@ -143,7 +127,7 @@ class Walk:
         walk.rows = {one: place for place, one in enumerate(ids)}
         walk._covered = set(ids)
         walk.total = walk._first_total = walk._believed = walk._highest = max(total, len(ids))
-        walk._overlap = overlap_for(walk.total, limit)
+        walk._overlap = min(OVERLAP, limit - 1)
         walk._largest = limit
         walk.pages = 1
         walk.offset = max(0, len(ids) - walk._overlap)
@@ -167,7 +151,7 @@ class Walk:
         most = min(self.limit, limit) if limit and limit > 0 else self.limit
         if self.pages == 0:
             self.limit, self._first_total = most, total
-            self._overlap = overlap_for(total, most, self.spare)
+            self._overlap = min(OVERLAP, most - 1)
         self.pages += 1
         self.total = total
         ids = [row["id"] for row in page]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptlift.client.reads.pages import list_page
-from promptlift.client.reads.paging import PAGE_ROWS, overlap_for, pages_for
+from promptlift.client.reads.paging import pages_for
 from promptlift.client.reads.read_list import ask_plan
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ class ReadPlan:
 
     rows: int
     requests: int
-    requests_per_minute: int | None
+    requests_per_minute: float | None
     minutes: float
 
     def __str__(self) -> str:
         pace = (
-            f"{self.requests_per_minute} requests a minute"
+            f"{self.requests_per_minute:.0f} requests a minute"
             if self.requests_per_minute
             else "no known limit of requests"
         )
@@ -51,11 +51,11 @@ def plan_read(transport: Transport, read: ConversationRead, wanted: Wanted) -> R
     call = read.call().page(1, 0)
     page = list_page(transport.send(call).data, call)
     total = page.total
-    overlap = overlap_for(total, PAGE_ROWS)
-    requests = pages_for(total, PAGE_ROWS, overlap)
+    requests = pages_for(total)
     if page.rows:
         row = page.rows[0]
         content = wanted.content and "content" not in row
         insights = wanted.insights and "insights" not in row
         requests += total * (content + insights)
-    return ReadPlan(total, requests, transport.pace.per_minute, transport.minutes(requests))
+    rate = transport.pace.per_minute
+    return ReadPlan(total, requests, rate, (requests - 1) // rate if rate and requests else 0.0)

@@ -57,7 +57,7 @@ def ask_plan(transport: Transport, task: Task | None = None) -> None:
     The plan is optional: a key that may not read the account, or a service without one, leaves the
     rate unknown, and the pace learns it from refusals.
     """
-    if transport.pace.known or transport.pace.asked:
+    if transport.pace.told or transport.pace.asked:
         return
     try:
         account = transport.send(Call.to(endpoints.ACCOUNT_GET, transport.config.scheme), task).data

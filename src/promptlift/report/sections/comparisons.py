@@ -11,6 +11,7 @@ from promptlift import analysis
 from promptlift.analysis import two_groups
 from promptlift.analysis.findings import finding
 from promptlift.analysis.what_else import MEASURES
+from promptlift.analysis.wording import score_rule
 from promptlift.report.document import Column, Estimate, Section, Table
 from promptlift.report.gather import GROUP
 from promptlift.report.sections.headlines import CARDS
@@ -233,11 +234,9 @@ def _capital(sentence: str) -> str:
 
 
 def _rule(control: str, count: int) -> str:
-    adjusted = f", after Holm's correction for {count} prompts" if count > 1 else ""
     against = f"every prompt is compared with {control}. " if count > 1 else ""
     return (
-        f'Differences: {against}"higher" and "lower" mean p below 0.05{adjusted} (shares: Fisher\'s exact test, with Newcombe\'s interval '
-        'of the difference; mean sentiment: Mann-Whitney test, with Welch\'s interval). "Unclear" does not mean equal: the '
-        "interval shows which differences remain possible. Other customers, times or models may also explain a "
-        "difference."
+        f'Differences: {against}"Higher" and "lower" mean: {score_rule(_LEVEL, count)}; mean sentiment by the Mann-Whitney test, '
+        'with Welch\'s interval. "Unclear" does not mean equal: the interval shows which differences remain possible. Other '
+        "customers, times or models may also explain a difference."
     )

@@ -21,7 +21,7 @@ NOT_CONFIRMED: Final = "not confirmed by labels"
 LABELS_WORDS: Final = (
     "People labelled simulated conversations of some optimizations, drawn at random. Their labels correct the lift for the "
     "judge's errors on either arm (PPI++ on the pairs; percentage points, on the tested mix). They do not correct the luck of a "
-    "winner: what to expect in production stays the expected lift."
+    "winner: the expected lift is the one to quote."
 )
 _LEVEL: Final = 0.9
 

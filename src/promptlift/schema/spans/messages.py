@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
+from promptlift.schema.boundary import Unreadable
+from promptlift.schema.limits import JSON_DEPTH
 from promptlift.schema.transcript import CALL, RESULT
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ _ROLES: Final[Mapping[str, Role]] = {
     **dict.fromkeys(("system", "developer", "instruction"), "system"),
 }
 _RESULT_ROLES: Final = ("tool", "function", "tool_result", "observation")
+_NUMBER_DIGITS: Final = 9
 # Parts of a message that hold nothing that was said.
 _SILENT_PARTS: Final = ("reasoning", "thinking", "redacted_thinking")
 
@@ -72,14 +75,23 @@ def text_of(value: Any) -> str:
 
 
 def unflatten(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
-    """Read a list that is spread over attributes such as ``prefix.0.role`` and ``prefix.0.tool_calls.1.name``."""
+    """Read a list that is spread over attributes such as ``prefix.0.role`` and ``prefix.0.tool_calls.1.name``.
+
+    Raises
+    ------
+    Unreadable
+        When a name has more parts than messages are deep, or a part is a number that counts nothing.
+    """
     tree: dict[str, Any] = {}
     start = f"{prefix}."
     for name, value in attributes.items():
         if not name.startswith(start):
             continue
         node = tree
-        *path, last = name[len(start) :].split(".")
+        steps = name[len(start) :].split(".", JSON_DEPTH)
+        if len(steps) > JSON_DEPTH or any(len(step) > _NUMBER_DIGITS and step.isdecimal() for step in steps):
+            raise Unreadable(f"the attribute {name[:60]}… is no field of a message")
+        *path, last = steps
         for step in path:
             below = node.setdefault(step, {})
             node = below if isinstance(below, dict) else {}

@@ -149,7 +149,7 @@ def read_call(span: Span, now: int) -> ModelCall | None:
     system, asked = split_system(asked)
     if not asked and not answered:
         return None
-    known = {**span.resource, **span.attributes}
+    known = span.known
     start = _instant(span.started_at, now)
     return ModelCall(
         trace_id=span.trace_id,

@@ -6,6 +6,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.boundary import Boundary
 from promptlift.schema.spans.span import ERROR, EVENT_BODY, LogRecord, Span, SpanEvent
 
 if TYPE_CHECKING:
@@ -16,60 +17,77 @@ __all__ = ["log_records_of", "spans_of"]
 _NANOSECONDS: Final = 1_000_000
 
 
-def spans_of(document: Any) -> Iterator[Span]:
+def spans_of(document: Any, reject: Callable[[str], object]) -> Iterator[Span]:
     """Yield the spans of an ``ExportTraceServiceRequest``, or of a line of a file exporter.
 
-    Raises
-    ------
-    AttributeError, TypeError, ValueError, KeyError, OverflowError
-        When it is something else.
+    Parameters
+    ----------
+    document
+        The decoded JSON.
+    reject
+        Takes why a span cannot be read, for each such span.
     """
-    for group in document.get("resourceSpans") or ():
-        resource = _json_attributes((group.get("resource") or {}).get("attributes"))
-        for scope in group.get("scopeSpans") or ():
-            for span in scope.get("spans") or ():
-                yield Span(
-                    trace_id=_hexadecimal(span["traceId"], 16),
-                    span_id=_hexadecimal(span["spanId"], 8),
-                    started_at=int(span["startTimeUnixNano"]) // _NANOSECONDS,
-                    ended_at=int(span["endTimeUnixNano"]) // _NANOSECONDS,
-                    attributes=_json_attributes(span.get("attributes")),
-                    resource=resource,
-                    events=tuple(
-                        SpanEvent(str(event.get("name") or ""), _json_attributes(event.get("attributes")))
-                        for event in span.get("events") or ()
-                    ),
-                    failed=(span.get("status") or {}).get("code") in (ERROR, "STATUS_CODE_ERROR"),
-                )
+    for span, resource in _read_each(document, ("resourceSpans", "scopeSpans", "spans"), reject):
+        with Boundary(reject):
+            yield Span(
+                trace_id=_hexadecimal(span["traceId"], 16),
+                span_id=_hexadecimal(span["spanId"], 8),
+                started_at=int(span["startTimeUnixNano"]) // _NANOSECONDS,
+                ended_at=int(span["endTimeUnixNano"]) // _NANOSECONDS,
+                attributes=_json_attributes(span.get("attributes")),
+                resource=resource,
+                events=tuple(
+                    SpanEvent(str(event.get("name") or ""), _json_attributes(event.get("attributes")))
+                    for event in span.get("events") or ()
+                ),
+                failed=(span.get("status") or {}).get("code") in (ERROR, "STATUS_CODE_ERROR"),
+            )
 
 
-def log_records_of(document: Any) -> Iterator[LogRecord]:
+def log_records_of(document: Any, reject: Callable[[str], object]) -> Iterator[LogRecord]:
     """Yield the log records of an ``ExportLogsServiceRequest`` that belong to a span and name an event.
 
-    Raises
-    ------
-    AttributeError, TypeError, ValueError, KeyError, OverflowError
-        When it is something else.
+    Parameters
+    ----------
+    document
+        The decoded JSON.
+    reject
+        Takes why a record cannot be read, for each such record.
     """
-    for group in document.get("resourceLogs") or ():
-        resource = _json_attributes((group.get("resource") or {}).get("attributes"))
-        for scope in group.get("scopeLogs") or ():
-            for record in scope.get("logRecords") or ():
-                attributes = _json_attributes(record.get("attributes"))
-                name = record.get("eventName") or attributes.get("event.name")
-                if not name or not record.get("traceId") or not record.get("spanId"):
-                    continue
-                body = _json_value(record.get("body"))
-                yield LogRecord(
-                    trace_id=_hexadecimal(record["traceId"], 16),
-                    span_id=_hexadecimal(record["spanId"], 8),
-                    at=int(record.get("timeUnixNano") or record.get("observedTimeUnixNano") or 0)
-                    // _NANOSECONDS,
-                    event=SpanEvent(
-                        str(name), attributes if body is None else {**attributes, EVENT_BODY: body}
-                    ),
-                    resource=resource,
-                )
+    for record, resource in _read_each(document, ("resourceLogs", "scopeLogs", "logRecords"), reject):
+        with Boundary(reject):
+            attributes = _json_attributes(record.get("attributes"))
+            name = record.get("eventName") or attributes.get("event.name")
+            if not name or not record.get("traceId") or not record.get("spanId"):
+                continue
+            body = _json_value(record.get("body"))
+            yield LogRecord(
+                trace_id=_hexadecimal(record["traceId"], 16),
+                span_id=_hexadecimal(record["spanId"], 8),
+                at=int(record.get("timeUnixNano") or record.get("observedTimeUnixNano") or 0) // _NANOSECONDS,
+                event=SpanEvent(str(name), attributes if body is None else {**attributes, EVENT_BODY: body}),
+                resource=resource,
+            )
+
+
+def _read_each(
+    document: Any, names: tuple[str, str, str], reject: Callable[[str], object]
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield what the lists of a document hold, each with the attributes of its resource."""
+    groups, scopes, items = names
+    for group in document.get(groups) or ():
+        with Boundary(reject):
+            resource: dict[str, Any] = {}
+            faults: list[str] = []
+            with Boundary(faults.append):
+                resource = _json_attributes((group.get("resource") or {}).get("attributes"))
+            for scope in group.get(scopes) or ():
+                with Boundary(reject):
+                    for item in scope.get(items) or ():
+                        if faults:
+                            reject(f"its resource {faults[0]}")
+                        else:
+                            yield item, resource
 
 
 def _hexadecimal(text: Any, size: int) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +51,11 @@ class Span:
     resource: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[SpanEvent, ...] = ()
     failed: bool = False
+
+    @property
+    def known(self) -> Mapping[str, Any]:
+        """What is known about the operation, or else about the application; the resource, which many spans share, is not copied."""
+        return ChainMap(cast("dict[str, Any]", self.attributes), cast("dict[str, Any]", self.resource))
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,12 +158,9 @@ def opened(settings: ServiceSettings) -> Iterator[Database]:
     """Open the database of a service, which may be running; create it when there is none."""
     if settings.database_url is None:
         settings.data.expanduser().mkdir(mode=0o700, parents=True, exist_ok=True)
-    database = Database(settings.resolved_database_url)
-    try:
+    with Database(settings.resolved_database_url) as database:
         database.migrate()
         yield database
-    finally:
-        database.close()
 
 
 def _info(connection: Connection, row: AnyRow) -> AccountInfo:

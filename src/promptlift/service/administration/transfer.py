@@ -29,10 +29,9 @@ def move(source_url: str, target_url: str, *, note: Callable[[TableContent], Non
     ConfigError
         The addresses are not of these kinds, or there is something in the target.
     ServiceStartError
-        One of them cannot be opened.
+        One of them cannot be used.
     """
-    source, target = Database(source_url), Database(target_url)
-    try:
+    with Database(source_url) as source, Database(target_url) as target:
         if not source.is_sqlite or target.is_sqlite:
             raise ConfigError(
                 "migrate copies from SQLite to PostgreSQL: --from sqlite:///FILE --to postgresql://HOST/NAME"
@@ -53,6 +52,3 @@ def move(source_url: str, target_url: str, *, note: Callable[[TableContent], Non
                     )
                 note(there)
         target.vacuum()  # it has no statistics of its new rows yet
-    finally:
-        source.close()
-        target.close()

@@ -13,6 +13,8 @@ from promptlift.service.store.errors import SQLAlchemyError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from promptlift.service.store.leases import Wait
+
 __all__ = ["SingletonJob"]
 
 _LOG = logging.getLogger(__name__)
@@ -29,14 +31,18 @@ class SingletonJob(Kind):
         What is done each time.
     every_seconds
         Pause before each time.
+    wait
+        A stored time that the job goes by.
     """
 
     watches_leases = True
 
-    def __init__(self, name: str, step: Callable[[], None], *, every_seconds: float) -> None:
+    def __init__(
+        self, name: str, step: Callable[[], None], *, every_seconds: float, wait: Wait | None = None
+    ) -> None:
         super().__init__()
         self.name = name
-        self.leases = singleton_jobs.leases(name)
+        self.leases = singleton_jobs.leases(name, wait)
         self._step = step
         self._every_seconds = every_seconds
         self._over = threading.Event()

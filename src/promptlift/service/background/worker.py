@@ -38,6 +38,8 @@ _LOG = logging.getLogger(__name__)
 # Between two looks for work that other processes brought, or that became due.
 LOOK_SECONDS: Final = 0.5
 LEASE_SECONDS: Final = 15.0
+# Between two looks for rows that wait too long because the clock was put back.
+CLOCK_SECONDS: Final = 60.0
 # A lease is renewed so often in its time, so that a slow database does not cost it.
 _RENEWALS: Final = 5
 # Rows whose work the database broke off are tried again after this time.
@@ -98,9 +100,10 @@ class Worker:
             if self._database.is_sqlite:
                 workers.remove_all(connection)
             workers.renew(connection, self.id, seconds=self._lease_seconds)
-            workers.remove_expired(connection)
+            workers.remove_expired(connection, seconds=self._lease_seconds)
             for kind in kinds:
                 kind.leases.release_orphans(connection)
+                kind.leases.bring_forward(connection, now=clock.now())
         for queue in self._queues:
             queue.kind.start()
             queue.kind.look = self._looker(queue)
@@ -142,6 +145,7 @@ class Worker:
 
     def _loop(self) -> None:
         next_look = 0.0
+        next_correction = time.monotonic() + CLOCK_SECONDS
         while not self._ending:
             self._wake.clear()
             now = time.monotonic()
@@ -153,6 +157,9 @@ class Worker:
                 if every_kind or queue.woken:
                     queue.woken = False
                     self._guard(partial(self._look_at, queue), f"no {queue.kind.name} could be looked for")
+            if now >= next_correction:
+                next_correction = now + CLOCK_SECONDS
+                self._guard(self._bring_forward, "times that are too far ahead could not be corrected")
             self._wake.wait(max(0.0, next_look - time.monotonic()))
 
     @staticmethod
@@ -173,9 +180,14 @@ class Worker:
             workers.renew(connection, self.id, seconds=self._lease_seconds, problem=problem)
         self._renew_at = time.monotonic() + self._lease_seconds / _RENEWALS
         with self._database.write() as connection:
-            if workers.remove_expired(connection):
+            if workers.remove_expired(connection, seconds=self._lease_seconds):
                 for queue in self._queues:
                     queue.kind.leases.release_orphans(connection)
+
+    def _bring_forward(self) -> None:
+        with self._database.write() as connection:
+            for queue in self._queues:
+                queue.kind.leases.bring_forward(connection, now=clock.now())
 
     def _look_at(self, queue: _Queue) -> None:
         self._release(queue)

@@ -17,7 +17,7 @@ class Plan:
     origin
         Who would make it live: ``approval`` of a person, or ``auto``.
     reason
-        Why it is rejected, in words.
+        Why it is rejected, or what to know before approving it, in words.
     """
 
     state: Literal["staged", "testing", "live", "rejected"]
@@ -26,6 +26,11 @@ class Plan:
 
 
 STAGED = Plan("staged", "approval")
+STAGED_REHEARSAL = Plan(
+    "staged",
+    "approval",
+    "A rehearsal says nothing about a real prompt; it goes live only if a person accepts that",
+)
 REHEARSED = Plan(
     "rejected",
     "auto",
@@ -47,8 +52,8 @@ def tests_before_deploying(settings: dict[str, Any], *, rehearsal: bool) -> bool
 def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bool) -> Plan | None:
     """Decide what happens with a winner right after its optimization; ``None`` for nothing.
 
-    A rehearsed winner is never deployed automatically. It may be staged, because a person who sees that it was a rehearsal
-    decides then.
+    A rehearsed winner is never deployed automatically. It may be staged: only a person who accepts that it was a rehearsal
+    can approve it.
 
     Parameters
     ----------
@@ -60,14 +65,15 @@ def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bo
         Whether the text that the winner was compared with is still live.
     """
     automatic = settings.get("autoDeploy") or {}
-    staged = settings.get("deploymentMode") == "semi-automatic"
+    waiting = STAGED_REHEARSAL if rehearsal else STAGED
+    staged = waiting if settings.get("deploymentMode") == "semi-automatic" else None
     # unspecified: deploymentMode when autoDeploy is on. It must count for less than autoDeploy, or autoDeploy would do
     # nothing in the default mode "manual"; so it does in "semi-automatic" too. Only where nothing may go live by
     # itself does "semi-automatic" ask a person.
     if not automatic.get("enabled"):
-        return STAGED if staged else None
+        return staged
     if rehearsal:
-        return STAGED if staged else REHEARSED
+        return staged or REHEARSED
     if not unchanged:
-        return STAGED if staged else CHANGED
+        return staged or CHANGED
     return Plan("testing" if tests_before_deploying(settings, rehearsal=rehearsal) else "live", "auto")

@@ -72,17 +72,19 @@ def apply(
     optimization_id: str,
     variant_id: str | None,
     *,
+    accept_rehearsal: bool = False,
     if_version_id: str | None = None,
     note: str | None = None,
 ) -> dict[str, Any]:
     """Make a variant the current version and return the answer of the API.
 
     The winner without ``variant_id``. Applying a staged variant is its approval. The original can be applied too:
-    its text comes back. A text that is live already stays as it is, without a second version. The result of a
-    rehearsal is applied too, because a person asks for it; it is never deployed automatically.
+    its text comes back. A text that is live already stays as it is, without a second version.
 
     Parameters
     ----------
+    accept_rehearsal
+        Whether a variant of a rehearsal is applied too.
     if_version_id
         Only while this version is current, so that a change made in the meantime is not overwritten.
     note
@@ -91,8 +93,9 @@ def apply(
     Raises
     ------
     ApiException
-        ``NOT_FOUND``; ``INVALID_STATE`` when the optimization is not completed, has no winner to apply, or another
-        version is live; ``VALIDATION_ERROR`` under ``variantId`` for a variant of another optimization.
+        ``NOT_FOUND``; ``INVALID_STATE`` when the optimization is not completed, has no winner to apply, was a rehearsal
+        that is not accepted, or another version is live; ``VALIDATION_ERROR`` under ``variantId`` for a variant of another
+        optimization.
     """
     with database.write() as connection:
         optimization = find_optimization(connection, caller, optimization_id)
@@ -103,6 +106,14 @@ def apply(
                 details={"status": optimization.status},
             )
         variant = _wanted(connection, optimization, variant_id)
+        if optimization.rehearsal and not accept_rehearsal:
+            # unspecified: rehearsals. Nothing of one goes live unless a person says that it may.
+            raise ApiException(
+                "INVALID_STATE",
+                "The optimization was a rehearsal: a built-in model stood in for the language model, so its numbers say nothing "
+                "about a real prompt. Pass acceptRehearsal to apply the variant all the same",
+                details={"acceptRehearsal": "needed, because the optimization was a rehearsal"},
+            )
         prompt, before = lock_prompt(connection, scheme, optimization)
         changed = prompt.content != variant.content
         if changed:

@@ -69,7 +69,9 @@ class ProductionWatch(SingletonJob):
     """
 
     def __init__(self, database: Database) -> None:
-        super().__init__("watch_deployments", self._check_news, every_seconds=LOOK_SECONDS)
+        super().__init__(
+            "watch_deployments", self._check_news, every_seconds=LOOK_SECONDS, wait=deployments.LIVE
+        )
         self._database = database
         self._seen: int | None = None
         self._looks = itertools.count()

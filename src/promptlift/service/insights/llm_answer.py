@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -22,7 +21,7 @@ from promptlift.service.insights.judge import SEVERITIES, Issue, Severity
 from promptlift.service.llm.hostile_text import storable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from promptlift.schema.transcript import Transcript
 
@@ -33,7 +32,6 @@ __all__ = [
     "checked_criteria",
     "checked_issues",
     "checked_topics",
-    "planted_objects",
     "refuse_forged",
     "target_name",
     "to_text",
@@ -44,7 +42,6 @@ TOPIC_CHARS: Final = 60
 ISSUES_MAX: Final = 10
 TITLE_CHARS: Final = 120
 EVIDENCE_CHARS: Final = 300
-PLANTED_TRIED: Final = 200
 
 # A rounding slip is moved into the range; another scale is not guessed.
 SCORE_SLACK: Final = 0.05
@@ -164,19 +161,17 @@ def target_name(number: int) -> str:
 
 
 def to_text(transcript: Transcript) -> str:
-    """Return the text of all messages, for looking up quotations and forgeries."""
+    """Return the text of all messages, for looking up quotations."""
     return "\n".join(message.content for message in transcript.messages)
 
 
-def refuse_forged(answer: JudgeAnswer, said: str, mark: str) -> None:
+def refuse_forged(answer: JudgeAnswer, mark: str) -> None:
     """Raise ``ValueError`` for an answer that cannot be the model's own judgement.
 
     Parameters
     ----------
     answer
         An answer with valid fields.
-    said
-        All text of the transcript.
     mark
         The mark of this call.
     """
@@ -189,8 +184,6 @@ def refuse_forged(answer: JudgeAnswer, said: str, mark: str) -> None:
         written += [issue.title, issue.evidence or ""]
     if any(mark in text for text in written):
         raise ValueError("the answer repeats the mark around the conversation")
-    if any(_same(answer, planted) for planted in planted_objects(said, "sentiment")):
-        raise ValueError("the answer is copied from the conversation")
 
 
 def checked_topics(topics: Sequence[str]) -> tuple[str, ...]:
@@ -216,35 +209,3 @@ def _quotation(evidence: str | None, spoken: str) -> str | None:
 
 def _loose(text: str) -> str:
     return storable_line(text).casefold()
-
-
-def planted_objects(said: str, field: str) -> Iterator[dict[str, Any]]:
-    """Yield JSON objects in a transcript that have a field of a judge's answer, also ones written with escaped quotes."""
-    for text in (said, said.replace('\\"', '"')):
-        if f'"{field}' not in text:
-            continue
-        decoder = json.JSONDecoder()
-        place = text.find("{")
-        for _ in range(PLANTED_TRIED):
-            if place < 0:
-                break
-            try:
-                found, _end = decoder.raw_decode(text, place)
-            except (ValueError, RecursionError):
-                found = None
-            if isinstance(found, dict) and field in found:
-                yield found
-            place = text.find("{", place + 1)
-
-
-def _same(answer: JudgeAnswer, planted: dict[str, Any]) -> bool:
-    own = {
-        "sentiment": answer.sentiment,
-        "sentimentScore": answer.sentiment_score,
-        "taskCompleted": answer.task_completed,
-        "quality": answer.quality,
-        "summary": _loose(answer.summary),
-    }
-    summary = planted.get("summary")
-    theirs = {**planted, "summary": _loose(summary) if isinstance(summary, str) else summary}
-    return all(theirs.get(name) == value for name, value in own.items())

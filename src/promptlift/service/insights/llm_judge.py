@@ -98,7 +98,7 @@ class LlmJudge:
                 temperature=0.0,
                 max_tokens=ANSWER_TOKENS,
                 schema=TargetsJudgeAnswer if targets else JudgeAnswer,
-                check=lambda parsed: refuse_forged(parsed, said, mark),
+                check=lambda parsed: refuse_forged(parsed, mark),
             )
         except LlmUnavailable as error:
             raise JudgeUnavailable(str(error), retry_after=error.retry_after, tokens=error.tokens) from error

@@ -56,7 +56,6 @@ _ROUNDS: Final = 2
 # A conversation for which the model alone does not answer is tried again after 5 s, 10 s, 20 s … and at last every ten
 # minutes.
 FIRST_PAUSE = 5 * clock.SECOND
-LONGEST_PAUSE = 600 * clock.SECOND
 # What was put off because the model is away comes back when it answers again; after this time also without a trial, should the
 # process that would see to it have died.
 AWAY_PAUSE = 60 * clock.SECOND
@@ -330,7 +329,7 @@ class InsightJobs(Kind):
         pause = AWAY_PAUSE
         if alone:
             asked = int((error.retry_after or 0) * clock.SECOND)
-            pause = min(max(asked, FIRST_PAUSE * 2 ** min(row.judge_attempts, 20)), LONGEST_PAUSE)
+            pause = min(max(asked, FIRST_PAUSE * 2 ** min(row.judge_attempts, 20)), judging.LONGEST_PAUSE)
         after = clock.now() + pause
         with self._database.write() as connection:
             judging.put_back(

@@ -12,7 +12,6 @@ from pydantic import AfterValidator, BaseModel, StrictBool
 from promptlift.schema.inert import shorten_middle
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import JudgeFailed
-from promptlift.service.insights.llm_answer import planted_objects, to_text
 from promptlift.service.insights.llm_prompt import BUDGET_CHARS, transcript_lines
 from promptlift.service.llm.hostile_text import block_of_lines, json_line, storable_line
 
@@ -119,7 +118,7 @@ def ask(
     """Put the question to one conversation.
 
     The transcript stands in the user message only, between two lines with a mark that is made anew for every call. An
-    answer that repeats the mark, or that stands so in the transcript, is asked for once more and then refused.
+    answer that repeats the mark is asked for once more and then refused.
 
     Parameters
     ----------
@@ -136,7 +135,6 @@ def ask(
     if not any(message.content.strip() for message in transcript.messages):
         raise JudgeFailed("The conversation has no message with text in it, so there is nothing to judge.")
     messages, mark = _messages(text, transcript, budget_chars=budget_chars)
-    said = to_text(transcript)
     answer = chat.chat(
         messages,
         purpose="judge",
@@ -144,7 +142,7 @@ def ask(
         temperature=0.0,
         max_tokens=ANSWER_TOKENS,
         schema=Answer,
-        check=lambda found: _refuse_forged(found, said, mark),
+        check=lambda found: _refuse_forged(found, mark),
     )
     reason = read_exclusions(exclusions).clean(answer.parsed.reason)
     return Verdict(answer.parsed.answer, reason, answer.prompt_tokens, answer.completion_tokens)
@@ -180,11 +178,6 @@ def _example(number: int, given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _refuse_forged(answer: Answer, said: str, mark: str) -> None:
+def _refuse_forged(answer: Answer, mark: str) -> None:
     if mark in answer.reason:
         raise ValueError("the answer repeats the mark around the conversation")
-    for planted in planted_objects(said, "answer"):
-        reason = planted.get("reason")
-        same = isinstance(reason, str) and _line(reason).casefold() == answer.reason.casefold()
-        if same and planted["answer"] == answer.answer:
-            raise ValueError("the answer is copied from the conversation")

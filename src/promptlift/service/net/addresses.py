@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -15,9 +16,13 @@ __all__ = ["Target", "UnusableUrl", "is_public", "numeric_addresses", "read_url"
 
 URL_CHARS: Final = 2_048
 
-# Networks that some supported versions of Python take for global.
+# Networks that some supported versions of Python take for global, and the address at which every machine of Azure reaches
+# its host.
 _NOT_PUBLIC: Final = tuple(
-    map(IPv4Network, ("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"))
+    map(
+        IPv4Network,
+        ("0.0.0.0/8", "100.64.0.0/10", "168.63.129.16", "192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15"),
+    )
 )
 # Global unicast; nothing else of IPv6 is assigned to anybody on the internet.
 _UNICAST: Final = IPv6Network("2000::/3")
@@ -71,9 +76,14 @@ def read_url(text: str, *, schemes: tuple[str, ...] = ("https",)) -> Target:
     try:
         url = httpx.URL(text)
         host = url.raw_host.decode("ascii").rstrip(".").lower()
-        port = url.port
+        parts = urlsplit(text)
     except (httpx.InvalidURL, UnicodeError, ValueError):
         raise UnusableUrl("is not a URL") from None
+    try:
+        # Stricter than httpx, which takes 0 for the scheme's own port and reads digits of every script.
+        port = parts.port
+    except ValueError:
+        port = 0
     if url.scheme not in schemes:
         raise UnusableUrl(f"must start with {' or '.join(f'{scheme}://' for scheme in schemes)}")
     if not _HOST.fullmatch(host):
@@ -82,9 +92,9 @@ def read_url(text: str, *, schemes: tuple[str, ...] = ("https",)) -> Target:
         )
     if url.userinfo:
         raise UnusableUrl("must not contain a user name or password")
-    port = port or {"https": 443, "http": 80}[url.scheme]
-    if not 0 < port < 65_536:
+    if port == 0:
         raise UnusableUrl("has no usable port")
+    port = port or {"https": 443, "http": 80}[url.scheme]
     return Target(url.copy_with(fragment=None), host, port)
 
 

@@ -33,11 +33,8 @@ _Pair: TypeAlias = "DrawnPair | None"
 
 
 def pool_of(stored: str | None) -> list[tuple[str, float | None]]:
-    """Read the pool of a run: logged conversations with the weights by which they were drawn.
-
-    Runs that began with an earlier release kept no weights.
-    """
-    return [(one, None) if isinstance(one, str) else (one[0], one[1]) for one in orjson.loads(stored or "[]")]
+    """Read the pool of a run: logged conversations with the weights by which they were drawn."""
+    return [(conversation_id, weight) for conversation_id, weight in orjson.loads(stored or "[]")]
 
 
 def logged_mix_of(

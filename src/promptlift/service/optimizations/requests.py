@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.schema.results import confidence_method_of
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
 from promptlift.service.errors import ApiException, invalid, not_found, quota
@@ -306,9 +305,7 @@ def page(
 
 def _brief(row: AnyRow) -> dict[str, Any]:
     results = None if row.results is None else orjson.loads(row.results)["results"]
-    if results is not None:
-        results["confidenceMethod"] = confidence_method_of(results.get("confidenceMethod"))
-    elif row.status == "running":
+    if results is None and row.status == "running":
         results = _unmeasured(row)
     return {
         "id": row.id,

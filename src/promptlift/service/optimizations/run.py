@@ -286,9 +286,10 @@ class OptimizationRun(Run):
 
         The time counts from the start, so a run that another worker carries on does not wait again for what is done.
         """
-        started = self.optimization.started_at or self.optimization.created_at
+        now = clock.now()
+        started = min(now, self.optimization.started_at or self.optimization.created_at)
         due = started + fraction * self._rehearsal_seconds * clock.SECOND
-        if self._cancelled.wait(max(0.0, (due - clock.now()) / clock.SECOND)):
+        if self._cancelled.wait(max(0.0, (due - now) / clock.SECOND)):
             raise Cancelled
 
     def _record(self, experiment: Experiment, step: Pass) -> None:

@@ -46,14 +46,18 @@ class TracedConversations(Kind):
         Called when conversations were logged that are to be judged.
     worker
         Name of the worker in the rows that it has.
+    quiet_seconds
+        How long a conversation stays open after its last call.
     """
 
     name = "traced conversation"
     chunk = 32
 
-    def __init__(self, database: Database, *, on_logged: Callable[[], None], worker: str) -> None:
+    def __init__(
+        self, database: Database, *, on_logged: Callable[[], None], worker: str, quiet_seconds: float
+    ) -> None:
         super().__init__()
-        self.leases = traced.LEASES
+        self.leases = traced.leases(quiet=round(quiet_seconds * clock.SECOND))
         self._database = database
         self._on_logged = on_logged
         self._worker = worker

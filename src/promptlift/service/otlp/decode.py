@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import re
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,13 +12,13 @@ import orjson
 
 from promptlift.errors import MissingExtra
 from promptlift.schema import limits
+from promptlift.schema.boundary import Boundary, Unreadable
 from promptlift.schema.spans.otlp_json import spans_of
 from promptlift.schema.spans.span import ERROR, Span, SpanEvent
-from promptlift.schema.transcript import json_depth
 from promptlift.service.errors import ApiException, invalid, too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
     from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
@@ -26,6 +29,9 @@ JSON: Final = "application/json"
 PROTOBUF: Final = "application/x-protobuf"
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
 _NANOSECONDS: Final = 1_000_000
+# Far above what spans have, and far below what ends the decoder.
+_MOST_DEPTH: Final = 200
+_JSON_MARKS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
 
 
 def decompress(raw: bytes, encoding: str, most: int = limits.OTLP_BODY_BYTES) -> bytes:
@@ -52,29 +58,67 @@ def decompress(raw: bytes, encoding: str, most: int = limits.OTLP_BODY_BYTES) ->
     return plain
 
 
-def read_json(raw: bytes) -> list[Span]:
+def read_json(raw: bytes, reject: Callable[[str], object]) -> list[Span]:
     """Read the spans of an ``ExportTraceServiceRequest`` in JSON.
+
+    Parameters
+    ----------
+    raw
+        The body.
+    reject
+        Takes why a span cannot be read, for each such span.
 
     Raises
     ------
     ApiException
         ``VALIDATION_ERROR`` under ``body``.
     """
-    if json_depth(raw) > limits.JSON_DEPTH:
-        raise invalid({"body": f"is nested deeper than {limits.JSON_DEPTH} levels"})
     try:
-        return list(spans_of(orjson.loads(raw or b"{}")))
+        document = _document(raw or b"{}")
     except orjson.JSONDecodeError as error:
         problem = f"is not valid JSON: {error.msg} at line {error.lineno} column {error.colno}"
         raise invalid({"body": problem}, "The body is not valid JSON") from None
-    except (AttributeError, TypeError, ValueError, KeyError, OverflowError) as error:
-        raise invalid(
-            {"body": f"is not an OTLP trace request in JSON: {error}"}, "The body is not OTLP"
-        ) from None
+    groups = document.get("resourceSpans") if isinstance(document, dict) else 0
+    if groups is not None and not isinstance(groups, list):
+        raise invalid({"body": "is not an OTLP trace request in JSON"}, "The body is not OTLP")
+    return list(spans_of(document, reject))
 
 
-def read_protobuf(raw: bytes) -> list[Span]:
+def _document(raw: bytes) -> Any:
+    """Decode JSON, also what one span makes of it that is wrong for that span alone."""
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        # Bytes that are no text, halves of surrogate pairs, numbers of thousands of digits, values that are too deep.
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(_shallow(raw).decode(errors="surrogateescape"), parse_int=float)
+        raise
+
+
+def _shallow(raw: bytes) -> bytes:
+    """Return JSON with ``null`` in the place of values that are nested too deeply."""
+    pieces, depth, kept = [], 0, 0
+    for mark in _JSON_MARKS.finditer(raw):
+        if mark[0] in b"{[":
+            depth += 1
+            if depth == _MOST_DEPTH:
+                pieces += [raw[kept : mark.start()], b"null"]
+        elif mark[0] in b"}]":
+            if depth == _MOST_DEPTH:
+                kept = mark.end()
+            depth -= 1
+    return b"".join([*pieces, raw[kept:]])
+
+
+def read_protobuf(raw: bytes, reject: Callable[[str], object]) -> list[Span]:
     """Read the spans of an ``ExportTraceServiceRequest`` in protobuf.
+
+    Parameters
+    ----------
+    raw
+        The body.
+    reject
+        Takes why a span cannot be read, for each such span.
 
     Raises
     ------
@@ -83,9 +127,8 @@ def read_protobuf(raw: bytes) -> list[Span]:
     """
     try:
         from google.protobuf.message import DecodeError  # noqa: PLC0415 - an extra
-        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415 - an extra
-            ExportTraceServiceRequest,
-        )
+        from opentelemetry.proto.resource.v1.resource_pb2 import Resource  # noqa: PLC0415 - an extra
+        from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage  # noqa: PLC0415 - an extra
     except ImportError:
         missing = MissingExtra("OTLP in protobuf", "otlp")
         raise ApiException(
@@ -94,22 +137,45 @@ def read_protobuf(raw: bytes) -> list[Span]:
             "(OTEL_EXPORTER_OTLP_PROTOCOL=http/json, where its SDK can)",
         ) from None
     try:
-        request = ExportTraceServiceRequest.FromString(raw)
+        groups = [
+            (list(_inside(group, 1)), [span for scope in _inside(group, 2) for span in _inside(scope, 2)])
+            for group in _inside(raw, 1)
+        ]
     except DecodeError as error:
         raise invalid(
             {"body": f"is not an OTLP trace request in protobuf: {error}"}, "The body is not OTLP"
         ) from None
     spans = []
-    for group in request.resource_spans:
-        resource = _attributes(group.resource.attributes)
-        for scope in group.scope_spans:
-            spans += [_span(span, resource) for span in scope.spans]
+    for about, raw_spans in groups:
+        resource: dict[str, Any] = {}
+        faults: list[str] = []
+        with Boundary(faults.append):
+            resource = _attributes(Resource.FromString(b"".join(about)).attributes)
+        for raw_span in raw_spans:
+            if faults:
+                reject(f"its resource {faults[0]}")
+                continue
+            with Boundary(reject):
+                spans.append(_span(SpanMessage.FromString(raw_span), resource))
     return spans
+
+
+def _inside(raw: bytes, number: int) -> Iterator[bytes]:
+    """Yield the messages in a field of a message, not decoded: what is wrong with one is wrong with no other."""
+    from google.protobuf.empty_pb2 import Empty  # noqa: PLC0415 - an extra
+    from google.protobuf.message import DecodeError  # noqa: PLC0415 - an extra
+    from google.protobuf.unknown_fields import UnknownFieldSet  # noqa: PLC0415 - an extra
+
+    for field in UnknownFieldSet(Empty.FromString(raw)):
+        if field.field_number == 0:
+            raise DecodeError("a field has the number 0")
+        if field.field_number == number and isinstance(field.data, bytes):
+            yield field.data
 
 
 def _span(span: SpanMessage, resource: dict[str, Any]) -> Span:
     if len(span.trace_id) != 16 or len(span.span_id) != 8:
-        raise invalid({"body": "holds a span without an identifier"}, "The body is not OTLP")
+        raise Unreadable("the span has no identifier")
     return Span(
         trace_id=span.trace_id.hex(),
         span_id=span.span_id.hex(),

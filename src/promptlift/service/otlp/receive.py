@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema import limits
+from promptlift.schema.boundary import Boundary
 from promptlift.schema.prompts import PromptCreate
 from promptlift.schema.spans.model_call import is_model_call, read_call
 from promptlift.service import clock
@@ -44,7 +45,7 @@ class Received:
     Attributes
     ----------
     rejected
-        Spans that were not kept although they are model calls.
+        Spans that were not kept: they cannot be read, or are model calls of which nothing can be made.
     problem
         Why not; also a hint when nothing was rejected.
     """
@@ -72,29 +73,37 @@ class _Batch:
 
 
 def receive(
-    database: Database, caller: Caller, spans: Sequence[Span], *, prompt: str | None, quiet_seconds: float
-) -> Received:
+    database: Database,
+    caller: Caller,
+    spans: Sequence[Span],
+    received: Received,
+    *,
+    prompt: str | None,
+    quiet_seconds: float,
+) -> None:
     """Keep the model calls among some spans; they are on the disk when it returns. Other spans are ignored.
 
     Parameters
     ----------
+    received
+        Told which spans are not kept.
     prompt
         Id or name of the prompt of spans that do not name one; ``None`` finds it from what each says.
     quiet_seconds
         How long a conversation stays open after its last call.
     """
-    received = Received()
     now = clock.now()
     calls = []
     silent = 0
     for span in spans:
-        if not is_model_call(span):
-            continue
-        call = read_call(span, now)
-        if call is None:
-            silent += 1
-        else:
-            calls.append(call)
+        with Boundary(received.reject):
+            if not is_model_call(span):
+                continue
+            call = read_call(span, now)
+            if call is None:
+                silent += 1
+            else:
+                calls.append((call, call.dump()))
     if calls:
         batch = _Batch(caller, now, now + int(quiet_seconds * clock.SECOND), received)
         with database.write(durable=True) as connection:
@@ -103,19 +112,20 @@ def receive(
             _keep(connection, batch, calls, prompt)
     if silent:
         received.reject(_NO_CONTENT.format(silent), silent)
-    return received
 
 
-def _keep(connection: Connection, batch: _Batch, calls: Iterable[ModelCall], named: str | None) -> None:
-    ordered = sorted(calls, key=lambda call: (call.started_at, call.ended_at))
+def _keep(
+    connection: Connection, batch: _Batch, calls: Iterable[tuple[ModelCall, bytes]], named: str | None
+) -> None:
+    ordered = sorted(calls, key=lambda one: (one[0].started_at, one[0].ended_at))
     account_id = batch.caller.account_id
     # An exporter that got no answer sends its spans again.
-    known = traced.known_spans(connection, account_id, [_span_of(call) for call in ordered])
+    known = traced.known_spans(connection, account_id, [_span_of(call) for call, _ in ordered])
     limit = batch.caller.limits.conversations_per_month
     if limit is not None and usage.used(connection, account_id, "conversations", now=batch.now) >= limit:
         batch.received.reject("The plan's limit of conversations per month is reached", len(ordered))
         return
-    for call in ordered:
+    for call, data in ordered:
         if _span_of(call) in known:
             continue
         known.add(_span_of(call))
@@ -128,7 +138,7 @@ def _keep(connection: Connection, batch: _Batch, calls: Iterable[ModelCall], nam
                 "account_id": account_id,
                 "traced_id": _conversation_of(connection, batch, call, prompt),
                 "span_id": _span_of(call),
-                "data": call.dump(),
+                "data": data,
             }
         )
     traced.add_calls(connection, batch.rows)
@@ -177,13 +187,12 @@ def _find_prompt(connection: Connection, caller: Caller, call: ModelCall) -> str
 
 def _new_prompt(connection: Connection, caller: Caller, call: ModelCall) -> str:
     name = (call.agents or (call.application,))[0][: limits.NAME_CHARS]
+    text = (call.system or "")[: limits.PROMPT_CONTENT_BYTES // 4]
     body = PromptCreate(
         name=name,
-        content=(call.system or f"(The text of {name} is not known yet.)")[
-            : limits.PROMPT_CONTENT_BYTES // 4
-        ],
+        content=text if text.strip() else f"(The text of {name} is not known yet.)",
         llm_model=(call.model or "unknown")[: limits.NAME_CHARS],
-        content_known=call.system is not None,
+        content_known=bool(text.strip()),
         description="Created from the spans of an instrumented application",
     )
     return str(prompt_actions.add(connection, caller, body).id)

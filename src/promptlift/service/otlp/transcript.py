@@ -37,13 +37,18 @@ def read_messages(content: bytes) -> tuple[list[dict[str, Any]], dict[str, Any]]
 def extend(messages: list[dict[str, Any]], calls: Iterable[ModelCall]) -> None:
     """Add calls to the messages of a conversation, those that are there already excepted."""
     seen = {message.get("spanId") for message in messages}
+    turns = [SpanTurn(message["role"], message["content"]) for message in messages]
     for call in sorted(calls, key=lambda one: (one.started_at, one.ended_at)):
         if call.span_id in seen:
             continue
         seen.add(call.span_id)
-        turns = [SpanTurn(message["role"], message["content"]) for message in messages]
-        messages.extend(_asked(call.input[_known(turns, call.input) :], call.started_at))
+        # What is longer is cut in any case, and every turn would be compared with every other.
+        cut = max(0, len(call.input) - limits.MESSAGES)
+        known = _known(turns[-limits.MESSAGES :], call.input[cut:])
+        asked = call.input[cut + known if known else 0 :]
+        messages.extend(_asked(asked, call.started_at))
         messages.extend(_answer(call))
+        turns += (*asked, *call.output)
 
 
 def _asked(turns: Sequence[SpanTurn], asked_at: int) -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ import os
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -39,13 +40,19 @@ _ANSWER_SECONDS: Final = 5.0
 
 
 def is_local(scope: Scope) -> bool:
-    """Whether a request comes from this machine itself, and not through a proxy on it."""
+    """Whether a request comes from this machine itself, and not through a proxy or a web page on it.
+
+    A page may have its own name resolve to this machine (DNS rebinding), but its browser sends that name as ``Host``.
+    """
     client = scope.get("client")
     headers = Headers(scope=scope)
     if client is None or any(name in headers for name in ("forwarded", "x-forwarded-for", "via")):
         return False
     try:
-        return ipaddress.ip_address(client[0]).is_loopback
+        host = (urlsplit(f"//{headers.get('host', '')}").hostname or "").removesuffix(".")
+        return ipaddress.ip_address(client[0]).is_loopback and (
+            host == "localhost" or ipaddress.ip_address(host).is_loopback
+        )
     except ValueError:
         return False
 

@@ -66,7 +66,13 @@ def actions(context: AppContext) -> Actions:
         if body.content is not None:
             applied = by_hand.apply_text(*where, body.content, if_version_id=version_id, note=note)
         else:
-            applied = transitions.apply(*where, body.variant_id, if_version_id=version_id, note=note)
+            applied = transitions.apply(
+                *where,
+                body.variant_id,
+                accept_rehearsal=body.accept_rehearsal,
+                if_version_id=version_id,
+                note=note,
+            )
         # unspecified: which link an answer carries when the request names no scheme. Both.
         return {**applied, "agentId": applied["promptId"]}
 

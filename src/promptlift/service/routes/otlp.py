@@ -13,7 +13,7 @@ from starlette.routing import Route
 from promptlift.schema import limits
 from promptlift.service.errors import ApiException
 from promptlift.service.otlp.decode import JSON, PROTOBUF, decompress, read_json, read_protobuf
-from promptlift.service.otlp.receive import receive
+from promptlift.service.otlp.receive import Received, receive
 from promptlift.service.routes.http.messages import bounded_body, caller_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from promptlift.schema.spans.span import Span
     from promptlift.service.context import AppContext
-    from promptlift.service.otlp.receive import Received
 
 _LOG = logging.getLogger(__name__)
 PATH: Final = "/v1/traces"
@@ -52,8 +51,10 @@ def routes(context: AppContext) -> list[Route]:
             caller, prompt = caller_of(request), request.headers.get(PROMPT_HEADER)
 
             def keep() -> Received:
-                spans = read(decompress(raw, encoding))
-                return receive(database, caller, spans, prompt=prompt, quiet_seconds=quiet_seconds)
+                received = Received()
+                spans = read(decompress(raw, encoding), received.reject)
+                receive(database, caller, spans, received, prompt=prompt, quiet_seconds=quiet_seconds)
+                return received
 
             return _answer(await run_in_threadpool(keep), kind)
         except ApiException as refusal:
@@ -72,7 +73,7 @@ def routes(context: AppContext) -> list[Route]:
     return [Route(PATH, traces, methods=["POST"]), Route(LOGS_PATH, logs, methods=["POST"])]
 
 
-def _reader(kind: str) -> Callable[[bytes], list[Span]]:
+def _reader(kind: str) -> Callable[[bytes, Callable[[str], object]], list[Span]]:
     readers = {JSON: read_json, PROTOBUF: read_protobuf}
     if kind not in readers:
         raise ApiException("UNSUPPORTED_MEDIA_TYPE", f"Send OTLP as {PROTOBUF} or {JSON}")

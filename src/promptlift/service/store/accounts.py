@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 from sqlalchemy import func, insert, select, update
 
-from promptlift.schema.limits import SIMULATE_TOOLS_DEFAULT, VERIFICATION_PASSES_DEFAULT, Plan, plan_with
-from promptlift.schema.search import SEARCH_DEFAULT
+from promptlift.schema.limits import Plan, plan_with
 from promptlift.schema.settings import Settings
 from promptlift.service import clock
 from promptlift.service.identifiers import key_hash, new_id, shown_prefix
@@ -207,10 +206,6 @@ def lock(connection: Connection, account_id: str) -> None:
 def settings(connection: Connection, account_id: str) -> dict[str, Any]:
     """Return the settings of an account as the API has them."""
     found: dict[str, Any] = orjson.loads(get(connection, account_id).settings)
-    # An account that is older than the setting has none.
-    found["optimization"].setdefault("verificationPasses", VERIFICATION_PASSES_DEFAULT)
-    found["optimization"].setdefault("search", SEARCH_DEFAULT)
-    found["optimization"]["simulation"].setdefault("simulateTools", SIMULATE_TOOLS_DEFAULT)
     return found
 
 

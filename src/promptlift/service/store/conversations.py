@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import cache, reduce
 from operator import add as add_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import bindparam, delete, false, func, select, text, true, union_all
 
 from promptlift.schema.conversations import FACTS
+from promptlift.schema.limits import IDEMPOTENCY_HOURS
+from promptlift.service import clock
 from promptlift.service.store import bulk, changes, conversation_counts
+from promptlift.service.store.leases import Wait
 from promptlift.service.store.tables import (
     BLOCK_COLUMNS,
     conversation_blocks,
@@ -282,6 +285,10 @@ def hold_keys(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
         Somebody else took one of them since it was looked up; the transaction is lost.
     """
     bulk.insert_rows(connection, idempotency_keys, rows)
+
+
+KEYS_EXPIRE: Final = Wait(idempotency_keys.c.expires_at, IDEMPOTENCY_HOURS * clock.HOUR)
+"""How long idempotency keys are held."""
 
 
 def drop_expired_keys(connection: Connection, *, now: int) -> int:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import sqlite3
 import threading
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from promptlift.errors import ConfigError, MissingExtra, ServiceStartError
 from promptlift.service.store import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import TracebackType
 
     from sqlalchemy import Connection, Engine
 
-# What to do when SQLite cannot open a file, by the primary code of its error.
+# What to do when SQLite cannot use a file, by the primary code of its error.
 _PRIMARY_CODE = 0xFF
+_NO_SQLITE = 0
 _REMEDIES = (
     (
         {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT},
@@ -34,6 +36,12 @@ _REMEDIES = (
         {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM},
         "Correct the permissions of the file and its folder, or choose another data folder",
     ),
+    (
+        {sqlite3.SQLITE_ERROR},
+        "Another program made the file, or it is damaged: move it away, or choose another data folder",
+    ),
+    ({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}, "End the other program that uses it, and try again"),
+    ({_NO_SQLITE}, "Check the address, and that the server runs and admits its user"),
 )
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
@@ -59,6 +67,9 @@ def _work_alone(connection: Any, _record: Any) -> None:
 
 class Database:
     """Readers and one kind of writer over one database.
+
+    As a context manager it closes all connections, and what goes wrong with the database in the block is a
+    ``ServiceStartError`` that says what to do: this is where the processes that use it learn why they cannot.
 
     On SQLite a writer takes the lock at its start (``BEGIN IMMEDIATE``), so a transaction never fails half way
     because another one came first.
@@ -146,23 +157,29 @@ class Database:
         Raises
         ------
         ServiceStartError
-            The database cannot be opened, is not a database, or belongs to a newer version, or to one that is too old.
+            The database belongs to another version of promptlift.
         """
         if self._is_up_to_date():
             return
-        try:
-            with self.write() as connection:
-                schema.create_or_upgrade(connection)
-        except (DBAPIError, sqlite3.Error) as error:
-            raise self.cannot_open(error) from error
+        with self.write() as connection:
+            schema.create_or_upgrade(connection)
 
-    def cannot_open(self, error: Exception) -> ServiceStartError:
-        """Return the error that ends a start, with what to do about it."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+        if not isinstance(error, (SQLAlchemyError, sqlite3.Error)):
+            return
         reason = getattr(error, "orig", None) or error
-        code = getattr(reason, "sqlite_errorcode", 0) & _PRIMARY_CODE
+        code = getattr(reason, "sqlite_errorcode", _NO_SQLITE) & _PRIMARY_CODE
         remedy = next((f". {advice}" for codes, advice in _REMEDIES if code in codes), "")
         shown = make_url(self.url).render_as_string(hide_password=True)
-        return ServiceStartError(f"The database {shown} cannot be opened: {reason}{remedy}")
+        raise ServiceStartError(
+            f"The database {shown} cannot be used: {' '.join(str(reason).split())}{remedy}"
+        ) from error
 
     def _is_up_to_date(self) -> bool:
         try:
@@ -185,26 +202,17 @@ class Database:
             return int(connection.exec_driver_sql(statement).scalar() or 0)
 
     def vacuum(self) -> None:
-        """Free the space of deleted rows. Others can read meanwhile; on SQLite they wait to write.
-
-        Raises
-        ------
-        ServiceStartError
-            The database stays locked.
-        """
-        try:
-            with self._turn, self._writer.connect() as connection:
-                # Neither database lets this be part of a transaction.
-                driver: Any = connection.connection.driver_connection
-                if not self.is_sqlite:
-                    driver.autocommit = True
-                driver.execute("VACUUM" if self.is_sqlite else "VACUUM (ANALYZE)")
-                if self.is_sqlite:
-                    driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                else:
-                    driver.autocommit = False
-        except (DBAPIError, sqlite3.Error) as error:
-            raise self.cannot_open(error) from error
+        """Free the space of deleted rows. Others can read meanwhile; on SQLite they wait to write."""
+        with self._turn, self._writer.connect() as connection:
+            # Neither database lets this be part of a transaction.
+            driver: Any = connection.connection.driver_connection
+            if not self.is_sqlite:
+                driver.autocommit = True
+            driver.execute("VACUUM" if self.is_sqlite else "VACUUM (ANALYZE)")
+            if self.is_sqlite:
+                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            else:
+                driver.autocommit = False
 
     def close(self) -> None:
         """Close all connections."""

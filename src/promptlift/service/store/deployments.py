@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import case, insert, select, update
 
 from promptlift.service.identifiers import new_id
-from promptlift.service.store.leases import Leases
+from promptlift.service.store.leases import Leases, Wait
 from promptlift.service.store.tables import deployments, optimizations, prompt_versions
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ WAITING = ("staged", "testing")
 
 LEASES = Leases(deployments, deployments.c.state == "testing")
 """Of regression tests."""
+
+LIVE = Wait(deployments.c.applied_at, 0)
+"""The time from which conversations have the text of a deployment."""
 
 
 def add(

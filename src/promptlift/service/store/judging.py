@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import case, delete, exists, func, insert, or_, select, update
 
+from promptlift.service import clock
 from promptlift.service.store import changes, conversation_counts, paging
-from promptlift.service.store.leases import Leases, in_batches
+from promptlift.service.store.leases import Leases, Wait, in_batches
 from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
 
 if TYPE_CHECKING:
@@ -17,12 +18,20 @@ if TYPE_CHECKING:
 
     from promptlift.service.store.tables import AnyRow
 
+# Between two attempts at a conversation that the model does not answer for.
+LONGEST_PAUSE: Final = 600 * clock.SECOND
+
 LEASES = Leases(
     conversations,
     conversations.c.judging.in_(("pending", "claimed")),
     due=conversations.c.judge_after,
     free={"judging": "pending"},
     claimed={"judging": "claimed"},
+    wait=Wait(
+        conversations.c.judge_after,
+        case((conversations.c.judge_problem.is_(None), 0), else_=LONGEST_PAUSE),
+        conversations.c.judging == "pending",
+    ),
 )
 """Of conversations that wait for insights."""
 

@@ -1,19 +1,21 @@
-"""Which worker has which rows of a table."""
+"""Which worker has which rows of a table, and how long rows may wait."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, null, select, true, update
+from sqlalchemy import BigInteger, cast, func, null, select, true, tuple_, update
 
+from promptlift.service import clock
 from promptlift.service.store.tables import workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Table
+    from sqlalchemy import Column, ColumnElement, Connection, Table
 
-__all__ = ["Leases", "in_batches"]
+__all__ = ["Leases", "Wait", "in_batches"]
 
 # Ids of one statement: databases bound the number of its parameters.
 _AT_ONCE = 500
@@ -22,6 +24,39 @@ _AT_ONCE = 500
 def in_batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
     """Split ids into as many as one statement may have."""
     return (ids[at : at + _AT_ONCE] for at in range(0, len(ids), _AT_ONCE))
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A stored time that rows wait for. One that is further ahead than it can be was written while the clock was ahead.
+
+    Attributes
+    ----------
+    until
+        Column with the time.
+    longest
+        How far ahead of now the time may be, in milliseconds; it may also be the end of the billing period.
+    where
+        Which rows wait for it.
+    """
+
+    until: Column[int]
+    longest: ColumnElement[int] | int
+    where: ColumnElement[bool] | None = None
+
+    def bring_forward(self, connection: Connection, *, now: int | ColumnElement[int]) -> None:
+        """Let no row wait longer than it may. Rows that others have locked have their turn the next time."""
+        table = self.until.table
+        latest = cast(now, BigInteger) + self.longest
+        _, end_of_period = clock.billing_period(clock.now())
+        # The first condition alone uses an index.
+        late = (self.until > now, self.until > latest, self.until != end_of_period)
+        found = select(*table.primary_key).where(*late, true() if self.where is None else self.where)
+        connection.execute(
+            update(table)
+            .where(tuple_(*table.primary_key).in_(found.with_for_update(skip_locked=True)))
+            .values({self.until: latest})
+        )
 
 
 class Leases:
@@ -39,6 +74,8 @@ class Leases:
     free, claimed
         Values of other columns that tell unclaimed rows from claimed ones, for an index to find them
         by. They are set when a row is claimed and released.
+    wait
+        The stored time that this work waits for.
     """
 
     def __init__(
@@ -49,12 +86,14 @@ class Leases:
         due: ColumnElement[int] | None = None,
         free: Mapping[str, Any] | None = None,
         claimed: Mapping[str, Any] | None = None,
+        wait: Wait | None = None,
     ) -> None:
         self._table = table
         self._at_work = at_work
         self._due = due
         self._free = dict(free or {})
         self._claimed = dict(claimed or {})
+        self._wait = wait
 
     def _is_free(self, now: int) -> tuple[ColumnElement[bool], ...]:
         known = self._are(self._free) or (self._at_work, self._table.c.worker.is_(None))
@@ -76,6 +115,11 @@ class Leases:
         oldest = null() if self._due is None else func.min(self._due)
         row = connection.execute(select(func.count(), oldest).where(self._at_work, is_due)).one()
         return int(row[0]), row[1]
+
+    def bring_forward(self, connection: Connection, *, now: int) -> None:
+        """Let no row wait longer than it may, although the clock was put back; see `Wait`."""
+        if self._wait is not None:
+            self._wait.bring_forward(connection, now=now)
 
     def claim(self, connection: Connection, worker: str, *, limit: int, now: int) -> list[str]:
         """Claim rows that are due and unclaimed, the oldest first."""

@@ -43,7 +43,7 @@ def create_or_upgrade(connection: Connection) -> None:
     Raises
     ------
     ServiceStartError
-        The tables are of a version that this one does not know, newer or too old.
+        The tables are of a version that this one does not know.
     """
     # Most starts find a database that is up to date, and do without Alembic.
     from alembic import command  # noqa: PLC0415
@@ -68,17 +68,12 @@ def create_or_upgrade(connection: Connection) -> None:
 
 def _check_known(version: str | None) -> None:
     known = _versions()
-    if version in known:
-        return
-    if version is not None and version < known[0]:
+    if version not in known:
         raise ServiceStartError(
-            f"The database was made by a promptlift from before the first release (its tables have version {version}, the "
-            f"oldest that can be upgraded is {known[0]}): choose another folder with --data, or set PROMPTLIFT_DATABASE_URL "
-            "to a new database, and import your conversations again"
+            f"The database was made by another version of promptlift: its tables have version {version}, and this one knows "
+            f"up to {known[-1]}. Upgrade promptlift, or choose another folder with --data or another database with "
+            "PROMPTLIFT_DATABASE_URL"
         )
-    raise ServiceStartError(
-        f"The database was made by a newer promptlift (this one knows up to {known[-1]}): update promptlift"
-    )
 
 
 def _versions() -> list[str]:

@@ -12,6 +12,8 @@ from promptlift.service.store.tables import singleton_jobs
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from promptlift.service.store.leases import Wait
+
 NAMES: Final = ("watch_deployments", "clean_up", "name_issues")
 
 
@@ -20,6 +22,6 @@ def add_all(connection: Connection) -> None:
     connection.execute(insert(singleton_jobs), [{"id": name} for name in NAMES])
 
 
-def leases(name: str) -> Leases:
-    """Return the leases of the one row of a job."""
-    return Leases(singleton_jobs, singleton_jobs.c.id == name)
+def leases(name: str, wait: Wait | None = None) -> Leases:
+    """Return the leases of the one row of a job, with a time that the job goes by."""
+    return Leases(singleton_jobs, singleton_jobs.c.id == name, wait=wait)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import delete, insert, select, update
 
-from promptlift.service.store.leases import Leases
+from promptlift.service.store.leases import Leases, Wait
 from promptlift.service.store.tables import conversations, traced_calls, traced_conversations
 
 if TYPE_CHECKING:
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 # Rows of one statement: databases bound the number of its parameters.
 _AT_ONCE: Final = 500
 
-LEASES = Leases(
-    traced_conversations, traced_conversations.c.close_at.is_not(None), due=traced_conversations.c.close_at
-)
-"""Of conversations that are to be closed."""
+
+def leases(*, quiet: int) -> Leases:
+    """Return the leases of conversations that are to be closed, ``quiet`` milliseconds after their last call."""
+    close_at = traced_conversations.c.close_at
+    return Leases(traced_conversations, close_at.is_not(None), due=close_at, wait=Wait(close_at, quiet))
 
 
 def known_spans(connection: Connection, account_id: str, span_ids: Sequence[str]) -> set[str]:

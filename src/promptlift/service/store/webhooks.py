@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 import orjson
-from sqlalchemy import bindparam, delete, exists, func, insert, null, select, update
+from sqlalchemy import bindparam, case, delete, exists, func, insert, null, select, update
 
+from promptlift.schema.limits import WEBHOOK_DELAYS_SECONDS
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
-from promptlift.service.store.leases import Leases
+from promptlift.service.store.leases import Leases, Wait
 from promptlift.service.store.tables import deliveries, events, webhooks
 
 if TYPE_CHECKING:
@@ -26,7 +27,14 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
 
 _PENDING = deliveries.c.status == "pending"
+_DELAY = case(
+    {failed: seconds * clock.SECOND for failed, seconds in enumerate(WEBHOOK_DELAYS_SECONDS)},
+    value=deliveries.c.attempts,
+)
 _WRITE = insert(deliveries)
+_NUMBER = (
+    update(deliveries).where(deliveries.c.id == bindparam("delivery_id")).values(sequence=bindparam("number"))
+)
 _DELIVERED = (
     update(deliveries)
     .where(deliveries.c.id == bindparam("delivery_id"))
@@ -55,7 +63,12 @@ def leases(*, key_id: str, slow: bool) -> Leases:
         deliveries.c.webhook_id == webhooks.c.id, _PENDING
     )
     at_work = (webhooks.c.status == "active") & (webhooks.c.key_id == key_id) & (webhooks.c.slow.is_(slow))
-    return Leases(webhooks, at_work, due=cast("ColumnElement[int]", first_due.scalar_subquery()))
+    return Leases(
+        webhooks,
+        at_work,
+        due=cast("ColumnElement[int]", first_due.scalar_subquery()),
+        wait=Wait(deliveries.c.due_at, _DELAY, _PENDING),
+    )
 
 
 # Webhooks
@@ -158,6 +171,15 @@ def enqueue(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
         connection.execute(_WRITE, made)
 
 
+def number(connection: Connection, webhook: AnyRow, ids: Sequence[str]) -> dict[str, int]:
+    """Give deliveries the next numbers of their webhook, whose row is locked, in this order."""
+    numbers = {one: webhook.last_sequence + place for place, one in enumerate(ids, 1)}
+    connection.execute(_NUMBER, [{"delivery_id": one, "number": number} for one, number in numbers.items()])
+    last = webhook.last_sequence + len(ids)
+    connection.execute(update(webhooks).where(webhooks.c.id == webhook.id).values(last_sequence=last))
+    return numbers
+
+
 def due(connection: Connection, webhook_id: str, *, now: int, limit: int) -> Sequence[AnyRow]:
     """Return deliveries of a webhook that are due, in the order of their events, with the events."""
     # Chosen by an index alone: a long backlog is sorted for each batch, and its events must not be read for that.
@@ -172,6 +194,7 @@ def due(connection: Connection, webhook_id: str, *, now: int, limit: int) -> Seq
         select(
             deliveries.c.id,
             deliveries.c.attempts,
+            deliveries.c.sequence,
             deliveries.c.event_id,
             events.c.type,
             events.c.data,

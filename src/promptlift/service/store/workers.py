@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import BigInteger, cast, delete, extract, func, insert, literal, select, update
 
 from promptlift.service import clock
+from promptlift.service.store.leases import Wait
 from promptlift.service.store.tables import workers
 
 if TYPE_CHECKING:
@@ -41,11 +42,12 @@ def remove(connection: Connection, worker: str) -> None:
     connection.execute(delete(workers).where(workers.c.id == worker))
 
 
-def remove_expired(connection: Connection) -> int:
-    """Remove the workers whose lease ran out and return their number.
+def remove_expired(connection: Connection, *, seconds: float) -> int:
+    """Remove the workers whose lease of so many seconds ran out and return their number.
 
     Their rows have to be released in the same transaction.
     """
+    Wait(workers.c.lease_until, round(seconds * clock.SECOND)).bring_forward(connection, now=_now(connection))
     expired = select(workers.c.id).where(workers.c.lease_until < _now(connection))
     ids = list(connection.scalars(expired.with_for_update(skip_locked=True)))
     if ids:

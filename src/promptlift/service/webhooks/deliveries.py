@@ -1,4 +1,7 @@
-"""Send events to one webhook: one after the other, in their order, each until it is accepted or was tried five times."""
+"""Send events to one webhook, one at a time, each until it is accepted or has failed five times.
+
+An event that failed waits for its next attempt while later events are sent; `sequence` in its envelope shows its place.
+"""
 
 from __future__ import annotations
 
@@ -120,12 +123,29 @@ class Sender:
                 raise LeaseLost
             if not rows:
                 return
-            count = self._send(webhook, worker, rows, is_ending)
+            count = self._send(webhook, worker, rows, self._numbers(webhook, worker, rows), is_ending)
             if count == len(rows) < _AT_ONCE:
                 return  # what came meanwhile is sent with what is still to come
 
+    def _numbers(self, webhook: AnyRow, worker: str, rows: Sequence[AnyRow]) -> dict[str, int]:
+        """Return the `sequence` of each delivery; one that was never attempted gets the next, which it keeps."""
+        numbers = {row.id: row.sequence for row in rows if row.sequence is not None}
+        new = [row.id for row in rows if row.sequence is None]
+        if new:
+            with self._database.write() as connection:
+                mine = webhooks.of_worker(connection, webhook.id, worker, slow=webhook.slow, keep=True)
+                if mine is None:
+                    raise LeaseLost
+                numbers |= webhooks.number(connection, mine, new)
+        return numbers
+
     def _send(
-        self, webhook: AnyRow, worker: str, rows: Sequence[AnyRow], is_ending: Callable[[], bool]
+        self,
+        webhook: AnyRow,
+        worker: str,
+        rows: Sequence[AnyRow],
+        numbers: Mapping[str, int],
+        is_ending: Callable[[], bool],
     ) -> int:
         """Send deliveries and keep what came of them: of many that are quick together, of a failure at once.
 
@@ -135,7 +155,10 @@ class Sender:
         keep_at = time.monotonic() + _KEEP_SECONDS
         while len(attempts) < len(rows):
             left = rows[len(attempts) :]
-            sent = self._attempts(webhook, map(events.envelope, left))
+            # unspecified: how a receiver knows that an event was overtaken. `sequence` counts the events of its webhook.
+            sent = self._attempts(
+                webhook, ({**events.envelope(row), "sequence": numbers[row.id]} for row in left)
+            )
             ended_at = self._now()
             attempts += [(row, attempt, ended_at) for row, attempt in zip(left, sent, strict=False)]
             if sent[-1].problem is not None or time.monotonic() > keep_at or is_ending():

@@ -72,11 +72,11 @@ def load_secrets(settings: ServiceSettings) -> Secrets | None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Secrets(_read_or_make(folder / KEY_FILE))
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         _LOG.warning(
             "webhooks cannot be used: their key cannot be kept in %s (%s); set PROMPTLIFT_SECRET_KEY",
             folder,
-            error.strerror,
+            error,
         )
         return None
 

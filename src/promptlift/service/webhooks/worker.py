@@ -1,4 +1,4 @@
-"""Deliver events in the background: one webhook is one row of work, so that its events stay in order."""
+"""Deliver events in the background: one webhook is one row of work, so that one worker at a time sends to it."""
 
 from __future__ import annotations
 

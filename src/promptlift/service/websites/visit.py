@@ -29,6 +29,11 @@ _HAS_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d+(?:/|$))")
 _CHARSET: Final = re.compile(
     rb"""<meta[^>]{0,200}?charset\s{0,5}=\s{0,5}["']?\s{0,5}([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE
 )
+_MARKS: Final = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 # The encodings of the WHATWG that Python reads in linear time; others (idna, punycode) are none of a page.
 _ENCODINGS: Final = re.compile(
     r"utf-8|utf-16(-le|-be)?|ascii|iso8859-\d+|cp(125\d|866|874|932|936|949|950)|koi8-[ru]|mac-roman|"
@@ -155,13 +160,17 @@ def _html(reply: Reply) -> str:
         raise UnreadableWebsite("is no web page (HTML)")
     if reply.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise UnreadableWebsite("cannot be read: it was sent compressed, which was not asked for")
+    return reply.content.decode(_encoding(reply.content, parameters), "replace").replace("\x00", "")
+
+
+def _encoding(content: bytes, parameters: str) -> str:
+    """Return the encoding of a page: by its byte order mark, else by the header, else by the page."""
+    for mark, name in _MARKS.items():
+        if content.startswith(mark):
+            return name
     declared = re.search(r"charset\s*=\s*\"?([A-Za-z0-9_.:-]{1,40})", parameters)
-    in_page = _CHARSET.search(reply.content[:4_096])
+    in_page = _CHARSET.search(content[:4_096])
     name = declared.group(1) if declared else in_page.group(1).decode() if in_page else "utf-8"
-    return reply.content.decode(_encoding(name), "replace").replace("\x00", "")
-
-
-def _encoding(name: str) -> str:
     try:
         known = codecs.lookup(name).name
     except (LookupError, ValueError):

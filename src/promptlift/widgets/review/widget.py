@@ -169,7 +169,11 @@ class VariantReview(HandMade, BlindLabelling):
             return
         try:
             answer = self._lift.apply(
-                self._id, variant_id, if_version_id=current.version_id, note=note or None
+                self._id,
+                variant_id,
+                if_version_id=current.version_id,
+                rehearsal=self._review.rehearsal,
+                note=note or None,
             )
         except InvalidState as error:
             if "liveVersionId" in error.details and self._refuse_if_changed():

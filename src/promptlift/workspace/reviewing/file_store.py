@@ -51,7 +51,13 @@ class FileReviewStore:
         self._path = path
 
     def apply(
-        self, optimization_id: str, variant_id: str | None, *, if_version_id: str | None, note: str | None
+        self,
+        optimization_id: str,
+        variant_id: str | None,
+        *,
+        if_version_id: str | None,
+        rehearsal: bool,
+        note: str | None,
     ) -> ApplyAnswer:
         """Apply a variant; the note goes into the file and not to the service, which would not know it."""
         prompt_id = self._prompt_of(optimization_id)
@@ -60,7 +66,10 @@ class FileReviewStore:
             answer: ApplyAnswer = self._carry_out(
                 row,
                 lambda: self._client.optimizations.apply(
-                    optimization_id, variant_id=variant_id, if_version_id=if_version_id
+                    optimization_id,
+                    variant_id=variant_id,
+                    if_version_id=if_version_id,
+                    accept_rehearsal=rehearsal or None,
                 ),
             )
         row["variantId"] = answer.applied_variant_id or variant_id

@@ -46,6 +46,7 @@ class Reviewing(Session):
         *,
         content: str | None = None,
         if_version_id: str | None = None,
+        rehearsal: bool = False,
         note: str | None = None,
     ) -> ApplyAnswer:
         """Make a variant the current text of the prompt. The action is recorded: see :meth:`actions` and :meth:`undo`.
@@ -61,19 +62,23 @@ class Reviewing(Session):
         if_version_id
             Only while this version of :meth:`versions` is the current one, so that no change is overwritten
             unseen. Offered by the embedded service.
+        rehearsal
+            Apply the variant even though the optimization was a rehearsal, which says nothing about a real prompt.
         note
             Why, in words; kept with the action.
 
         Raises
         ------
         InvalidState
-            When the optimization is not completed, has no winner and no variant is named, or another version is the
-            current one.
+            When the optimization is not completed, was a rehearsal, has no winner and no variant is named, or another
+            version is the current one.
         ConfigError
             When both a variant and a text are given.
         """
         if content is None:
-            return self._reviews().apply(optimization_id, variant_id, if_version_id=if_version_id, note=note)
+            return self._reviews().apply(
+                optimization_id, variant_id, if_version_id=if_version_id, rehearsal=rehearsal, note=note
+            )
         if variant_id is not None:
             raise ConfigError(
                 "Give variant_id or content, not both: the text is applied in place of a variant."

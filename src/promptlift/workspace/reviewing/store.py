@@ -38,7 +38,13 @@ class ReviewStore(Protocol):
     kept: str
 
     def apply(
-        self, optimization_id: str, variant_id: str | None, *, if_version_id: str | None, note: str | None
+        self,
+        optimization_id: str,
+        variant_id: str | None,
+        *,
+        if_version_id: str | None,
+        rehearsal: bool,
+        note: str | None,
     ) -> ApplyAnswer:
         """Make a variant the current text of the prompt, and record it."""
 
@@ -75,7 +81,9 @@ def explained_apply(optimization_id: str) -> Iterator[None]:
         error.message = f"{error.message}. The variant may be live all the same; look at the prompt before applying again."
         raise
     except InvalidState as error:
-        if error.details.get("status", "running") in ("queued", "running") and len(error.details) < 2:
+        if "acceptRehearsal" in error.details:
+            error.message = f"{error.message}: rehearsal=True in lift.apply"
+        elif not error.details or error.details.get("status") in ("queued", "running"):
             error.message = (
                 f"{error.message}. lift.wait({optimization_id!r}) waits for the end of one that runs"
             )
@@ -97,12 +105,22 @@ class ServiceReviewStore:
         self._client = client
 
     def apply(
-        self, optimization_id: str, variant_id: str | None, *, if_version_id: str | None, note: str | None
+        self,
+        optimization_id: str,
+        variant_id: str | None,
+        *,
+        if_version_id: str | None,
+        rehearsal: bool,
+        note: str | None,
     ) -> ApplyAnswer:
         """Apply a variant; the service records it."""
         with explained_apply(optimization_id):
             return self._client.optimizations.apply(
-                optimization_id, variant_id=variant_id, if_version_id=if_version_id, note=note
+                optimization_id,
+                variant_id=variant_id,
+                if_version_id=if_version_id,
+                accept_rehearsal=rehearsal or None,
+                note=note,
             )
 
     def apply_text(

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
     Progress = Callable[[int, int], None]
 
-# Requests of a first read beyond one for every full page: the account, the prompts and the optimizations take three of
-# the five that a pull may make.
-_SPARE: Final = 2
 # A service that knows when rows changed answers with the time to ask from next.
 _FROM_THE_BEGINNING: Final = "1970-01-01T00:00:00Z"
 
@@ -113,7 +110,7 @@ class ConversationPull:
     def first(self) -> Found:
         """Read everything, from where an earlier attempt ended."""
         noted = self._staging.state
-        walk = Walk(spare=_SPARE)
+        walk = Walk()
         resumed = "total" in noted
         if resumed:
             walk = Walk.resumed(self._staging.ids(), total=noted["total"], limit=noted["limit"])

@@ -14,9 +14,7 @@ from promptlift.frames.layouts import LABELS
 from promptlift.schema.columns import TableColumn
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.labels import LabelRequest
-from promptlift.schema.model import to_wire_time
 from promptlift.snapshot.columns import arrow_table, frame_of
-from promptlift.snapshot.manifest import SCHEMA_VERSION
 from promptlift.snapshot.writer_lock import only_writer
 from promptlift.snapshot.writing import NextState
 from promptlift.workspace.judging.label_store import kept_label, label_key
@@ -37,8 +35,6 @@ _ID: Final = "conversation_id"
 _KEPT: Final = "kept"
 _BY_HAND: Final = "snapshot"
 _BY_SERVICE: Final = "service"
-# Who answered, where an older layout did not say. Whoever answers again replaces it.
-_UNNAMED: Final = "unnamed"
 _WIDE: Final = (
     TableColumn(_ID, "text"),
     TableColumn("task_completed", "boolean"),
@@ -46,7 +42,6 @@ _WIDE: Final = (
     TableColumn("labelled_at", "time"),
 )
 _TYPES: Final = {"boolean": pa.bool_(), "time": pa.timestamp("us", "UTC")}
-_NOT_ASKED: Final = frozenset({_ID, "prompt_id", "labelled_at"})
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,6 @@ class SnapshotLabels:
             key = label_key(row)
             # The chance and the draw that the service knows are those of this answer too.
             before = known.pop(key, None) or there.pop(key, None)
-            known.pop((*key[:2], _UNNAMED), None)
             kept = kept_label(before, row, None)
             if kept is not None:
                 known[key] = kept
@@ -98,16 +92,8 @@ class SnapshotLabels:
 
 
 def read_labels(snapshot: Snapshot) -> SnapshotLabels:
-    """Return the labels of a snapshot, also of one that an older promptlift wrote."""
-    layout = snapshot.manifest.schema_version
+    """Return the labels of a snapshot."""
     table = snapshot.read("labels")
-    former = snapshot.read("answers") if layout < SCHEMA_VERSION else None
-    if snapshot.manifest.schema_version != layout:
-        # Read from a snapshot that was written anew meanwhile.
-        return read_labels(snapshot)
-    if layout < SCHEMA_VERSION:
-        wide = [] if table is None else table.to_pylist()
-        return SnapshotLabels(_from_wide(wide)).with_service(records_of(former))
     found: dict[str, list[Row]] = defaultdict(list)
     places = [] if table is None else table[_KEPT].to_pylist()
     for place, row in zip(places, records_of(table), strict=True):
@@ -115,35 +101,8 @@ def read_labels(snapshot: Snapshot) -> SnapshotLabels:
     return SnapshotLabels(found[_BY_HAND], found[_BY_SERVICE])
 
 
-def _from_wide(rows: Sequence[Row]) -> list[Row]:
-    """Return labels of the older layout, one row a conversation with a column a question, as they are kept now."""
-    found = []
-    for row in rows:
-        at = row.get("labelled_at")
-        about = {
-            "conversationId": row[_ID],
-            "promptId": row["prompt_id"],
-            "labeller": _UNNAMED,
-            "labelledAt": None if at is None else to_wire_time(at),
-        }
-        for question, value in row.items():
-            if question not in _NOT_ASKED and value is not None:
-                words = ("yes" if value else "no") if isinstance(value, bool) else value
-                found.append(kept_label(None, {**about, "question": question, "value": words}, None))
-    return [row for row in found if row is not None]
-
-
-def write_labels(state: NextState, labels: SnapshotLabels, *, layout: int) -> None:
-    """Replace the table of labels; what an older layout had goes.
-
-    Parameters
-    ----------
-    layout
-        Layout of the present state.
-    """
-    if layout < SCHEMA_VERSION:
-        state.clear("labels")
-        state.clear("answers")
+def write_labels(state: NextState, labels: SnapshotLabels) -> None:
+    """Replace the table of labels."""
     rows = labels.rows
     table = records_table(rows, arrow_table(frames.labels_table(rows)[0], LABELS))
     places = [_BY_HAND] * len(labels.by_hand) + [_BY_SERVICE] * len(labels.of_service)
@@ -213,5 +172,5 @@ def keep_labels(
         placed = [{**row, "promptId": known.place_of(row["conversationId"])[0]} for row in given]
         state = NextState(snapshot.location, snapshot.manifest.files)
         kept = read_labels(snapshot).keep(placed)
-        write_labels(state, kept, layout=snapshot.manifest.schema_version)
-        snapshot.manifest = state.commit(snapshot.manifest)
+        write_labels(state, kept)
+        snapshot.manifest = state.commit(snapshot.manifest, snapshot.key_to_sign)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.errors import NotFound, UnexpectedResponse
 from promptlift.schema import endpoints
-from promptlift.snapshot.manifest import SCHEMA_VERSION
 from promptlift.workspace.snapshots.labels import SnapshotLabels, read_labels, write_labels
 from promptlift.workspace.snapshots.verdicts import VerdictPull, read_apart
 
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from promptlift.client.transport import Task, Transport
     from promptlift.snapshot import Snapshot
     from promptlift.snapshot.writing import NextState
-
-    Totals = dict[str, int]
 
 
 class OfferedPull:
@@ -49,10 +46,9 @@ class OfferedPull:
         self._old = old
         self._noted = noted
         self._prompt_id = prompt_id
-        self._layout = SCHEMA_VERSION if old is None else old.manifest.schema_version
         self._everything = everything
 
-    def write_labels(self, state: NextState, deleted: set[str]) -> Totals:
+    def write_labels(self, state: NextState, deleted: set[str]) -> None:
         """Write the labels: all that the service keeps, because they can be changed and taken back, and those kept by hand.
 
         Parameters
@@ -62,18 +58,12 @@ class OfferedPull:
         deleted
             Conversations that are gone: their labels go with them.
 
-        Returns
-        -------
-        dict
-            How many the service has, if it has any.
-
         Raises
         ------
         UnexpectedResponse
             When a service that has labels gives something else.
         """
         labels = SnapshotLabels() if self._old is None else read_labels(self._old)
-        totals: Totals = {}
         if self._asks("labels"):
             filters = {"prompt_id": self._prompt_id}
             try:
@@ -83,12 +73,10 @@ class OfferedPull:
                     raise
             else:
                 self._noted["keeps_labels"] = True
-                totals["labels"] = read.total
                 labels = labels.with_service(read.rows)
-        write_labels(state, labels.without(deleted), layout=self._layout)
-        return totals
+        write_labels(state, labels.without(deleted))
 
-    def write_verdicts(self, state: NextState, changed: set[str]) -> Totals:
+    def write_verdicts(self, state: NextState, changed: set[str]) -> dict[str, int]:
         """Write the judges of one's own and their verdicts.
 
         Parameters
@@ -137,5 +125,4 @@ class OfferedPull:
         """Whether the service is asked for labels or for judges."""
         # unspecified: only a service that says what changed keeps any; one that was asked in vain is not asked again.
         in_vain = self._noted.get(f"keeps_{what}") is False
-        again = self._everything or self._layout < SCHEMA_VERSION
-        return bool(self._noted.get("as_of")) and (again or not in_vain)
+        return bool(self._noted.get("as_of")) and (self._everything or not in_vain)

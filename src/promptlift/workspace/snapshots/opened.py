@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.plan_read import ReadPlan
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-# A workspace needs one, and this one is never sent.
-_NO_KEY: Final = "none"
+    from promptlift.snapshot.scan import Engine
 
 
 def open_snapshot(
@@ -67,7 +66,7 @@ class SnapshotWorkspace(Workspace):
 
     def __init__(self, snapshot: Snapshot) -> None:
         service = snapshot.manifest.service
-        config = ClientConfig(service["base_url"], Secret(_NO_KEY), scheme_of(service["scheme"]))
+        config = ClientConfig(service["base_url"], Secret(""), scheme_of(service["scheme"]))
         self._offline = SnapshotTransport(config, snapshot)
         super().__init__(config, progress=False, client=Client(config, transport=self._offline))
         self.snapshot = snapshot
@@ -154,6 +153,21 @@ class SnapshotWorkspace(Workspace):
         """
         keep_labels(self.snapshot, labels, labeller=labeller or self.labeller(), chance=chance)
         self._offline.forget()
+
+    def scan(self, table: str = "conversations", *, engine: Engine = "duckdb", connection: Any = None) -> Any:
+        """Return a table in an engine that goes beyond pandas: DuckDB, Polars or Spark.
+
+        Parameters
+        ----------
+        table, engine, connection
+            As for :meth:`promptlift.snapshot.Snapshot.scan`.
+
+        Raises
+        ------
+        SnapshotDamaged
+            When a file is missing, cut or changed.
+        """
+        return self.snapshot.scan(table, engine=engine, connection=connection)
 
     def refresh(self) -> Snapshot:
         """Bring the snapshot up to date from the service that it is of; the tables are the new ones afterwards.

@@ -27,7 +27,7 @@ from promptlift.errors import (
 from promptlift.schema import endpoints
 from promptlift.schema.account import account_rate
 from promptlift.snapshot.columns import to_json
-from promptlift.snapshot.manifest import MANIFEST_NAME, Manifest
+from promptlift.snapshot.manifest import MANIFEST_NAME, Manifest, signing_key
 from promptlift.snapshot.snapshot import Snapshot
 from promptlift.snapshot.staging import Staging
 from promptlift.snapshot.writing import NextState
@@ -130,7 +130,8 @@ class Pull:
         IncompleteError
             When reading ended early; the next pull goes on there.
         """
-        old = Snapshot(self._location) if self._location.exists(MANIFEST_NAME) else None
+        old = self._snapshot() if self._location.exists(MANIFEST_NAME) else None
+        signer = None if old is None else old.key_to_sign
         service = self.service = self.service or self._service(old)
         if old is not None:
             self._check_same(old, service)
@@ -174,7 +175,18 @@ class Pull:
         if old is not None and self._options.as_listed and not found.deleted and not staging.any():
             staging.clear()
             return old
-        return self._commit(old, service, known, staging, reading, found)
+        # Only a service of ours says what changed. What was not signed is signed when all of it was read anew.
+        if old is None or self._options.everything:
+            signer = signing_key(self._api_key())
+        if not reading.state.get("as_of"):
+            signer = None
+        return self._commit(old, service, known, staging, reading, found, signer)
+
+    def _api_key(self) -> str:
+        return self._client.config.key.reveal()
+
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(self._location, api_key=self._api_key())
 
     # what the service says
 
@@ -234,13 +246,16 @@ class Pull:
         staging: Staging,
         reading: ConversationPull,
         found: Found,
+        signer: bytes | None,
     ) -> Snapshot:
         manifest = old.manifest if old is not None else Manifest(service)
         state = NextState(self._location, manifest.files)
         warnings: dict[str, dict[str, int]] = {}
         content = self._has_content(old, reading)
-        changed = self._write_conversations(state, known, staging, found, content=content, warnings=warnings)
-        totals: dict[str, int | None] = {"conversations": found.total}
+        totals: dict[str, int] = {}
+        changed = self._write_conversations(
+            state, known, staging, found, content=content, totals=totals, warnings=warnings
+        )
         self._write_prompts(old, state, totals, warnings)
         self._write_optimizations(old, state, totals, warnings)
         offered = OfferedPull(
@@ -251,7 +266,8 @@ class Pull:
             prompt_id=self._options.prompt_id,
             everything=self._options.everything,
         )
-        totals |= offered.write_labels(state, found.deleted) | offered.write_verdicts(state, changed)
+        offered.write_labels(state, found.deleted)
+        totals |= offered.write_verdicts(state, changed)
         self._write_deleted(old, state, known, found.deleted)
         self._check_unchanged(old)
         before = manifest.warnings
@@ -272,14 +288,15 @@ class Pull:
                 warnings={name: _added(before.get(name, {}), more) for name, more in warnings.items()},
                 state={**reading.state, "content_listed": bool(reading.content_listed)},
                 written_by=f"promptlift {__version__}",
-            )
+            ),
+            signer,
         )
         staging.clear()
-        return Snapshot(self._location)
+        return self._snapshot()
 
     def _check_unchanged(self, old: Snapshot | None) -> None:
         """Refuse to write over what another writer did, whose claim was not seen: a store has no locks."""
-        now = Snapshot(self._location).manifest if self._location.exists(MANIFEST_NAME) else None
+        now = self._snapshot().manifest if self._location.exists(MANIFEST_NAME) else None
         if now != (None if old is None else old.manifest):
             raise SnapshotBusy(
                 f"{self._folder} was written by another process meanwhile, and stays as that one left it. Pull again."
@@ -298,12 +315,14 @@ class Pull:
         found: Found,
         *,
         content: bool,
+        totals: dict[str, int],
         warnings: dict[str, dict[str, int]],
     ) -> set[str]:
         """Write what is new or different, and return which known conversations were replaced or are gone."""
         last = staging.last_places()
         counted = found.present
         stale = found.deleted if counted is None else found.deleted | (last.keys() - set(counted))
+        totals["conversations"] = len((known.hashes.keys() | last.keys()) - stale - found.deleted)
         positions = known.positions_for(found.order)
         replaced = found.deleted | (last.keys() & known.hashes.keys())
         state.remove(replaced, known.places(replaced))
@@ -341,12 +360,12 @@ class Pull:
         self,
         old: Snapshot | None,
         state: NextState,
-        totals: dict[str, int | None],
+        totals: dict[str, int],
         warnings: dict[str, dict[str, int]],
     ) -> None:
         """Write the prompts, those whose text has changed with all their texts where the service offers them."""
         read = read_prompts(self._transport, task=self._task)
-        totals["prompts"] = read.total
+        totals["prompts"] = len(read.rows)
         before = None if old is None else old.read("prompts", ["record", "versions"])
         known = {one["record"]: one["versions"] for one in ([] if before is None else before.to_pylist())}
         table, warnings["prompts"] = rows_to_tables.prompts_table(read.rows)
@@ -369,7 +388,7 @@ class Pull:
         self,
         old: Snapshot | None,
         state: NextState,
-        totals: dict[str, int | None],
+        totals: dict[str, int],
         warnings: dict[str, dict[str, int]],
     ) -> None:
         """Write optimizations and their variants; only those whose row is another are read again."""
@@ -379,7 +398,6 @@ class Pull:
             ).run()
         except NotFound:
             return  # unspecified: a service without optimizations
-        totals["optimizations"] = read.facts.get("total", read.total)
         items = _known_optimizations(old)
         changed = [
             row for row in read.rows if orjson.loads(items.get(row["id"], {}).get("listed", b"null")) != row
@@ -393,6 +411,7 @@ class Pull:
             if one in items:
                 item = items[one]
                 whole.append({**item, "optimization": {**item["optimization"], **row}})
+        totals["optimizations"] = len(whole)
         records, warnings["optimizations"] = rows_to_tables.optimizations_table(
             [item["optimization"] for item in whole]
         )

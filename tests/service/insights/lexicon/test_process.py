@@ -104,6 +104,7 @@ def test_when_it_cannot_be_started_the_conversations_wait(
     assert [type(one) for one in process.judge_all([asked("User: hello")])] == [Judgement]
 
 
+@pytest.mark.cold  # so that it is the service's child
 def test_it_ends_with_a_service_that_was_killed(start_service: Callable[..., ServiceProcess]) -> None:
     import promptlift
 

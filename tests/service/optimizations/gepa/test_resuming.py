@@ -8,12 +8,12 @@ from collections import Counter
 import pytest
 
 from benchmarks.prompt_world.world import draw_world
+from support.kills import KILLS
 from support.searching import SMALL, SlowModel, kill_at_random, search, world_prompt
 from support.service_process import wait_until
 
 pytest.importorskip("gepa", reason="needs the extra gepa")
 
-KILLS = 4
 AT_A_TIME = 4
 ENV = {"PROMPTLIFT_LEASE_SECONDS": "1.5", "PROMPTLIFT_LLM_CONCURRENCY": str(AT_A_TIME)}
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from benchmarks.prompt_world.world import draw_world
+from support.kills import KILLS
 from support.searching import SlowModel, kill_at_random, search
 
-# Set KILLS in the environment to kill less or more often.
-KILLS = int(os.environ.get("KILLS", "30"))
 LEASE = {"PROMPTLIFT_LEASE_SECONDS": "1.5"}
 
 

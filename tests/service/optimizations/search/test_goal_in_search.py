@@ -10,6 +10,7 @@ import pytest
 
 from support.answering_model import PROMPT, AnsweringModel, serving, share
 from support.data_blocks import read_records
+from support.kills import KILLS
 from support.optimizing_caller import Caller
 from support.searching import SMALL, kill_at_random, without_ids
 from support.service_process import ServiceProcess, wait_until
@@ -19,7 +20,6 @@ INTENT = {"targetImprovements": [TARGET]}
 GOAL = [{"measure": "taskCompletion", "weight": 1}, {"measure": TARGET, "weight": 3}]
 LOGGED = 8
 NEW_MANNER = "\nManner 1: name the day."
-KILLS = 3
 
 engines = pytest.mark.parametrize(
     "engine",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 from contextlib import contextmanager
 
 import pytest
@@ -194,13 +193,6 @@ def test_tools_are_off_by_request_and_by_setting(tooled):
     assert again["settings"]["simulateTools"] is False
     assert "tool" not in model.heard
     assert not any("You have tools:" in json.dumps(messages) for messages in model.heard["agent"])
-    # An account that is older than the setting has tools played.
-    with sqlite3.connect(caller.service.data / "promptlift.db", timeout=30) as connection:
-        (kept,) = connection.execute("SELECT settings FROM accounts").fetchone()
-        older = json.loads(kept)
-        del older["optimization"]["simulation"]["simulateTools"]
-        connection.execute("UPDATE accounts SET settings = ?", (json.dumps(older),))
-    assert caller.ask("GET", "/settings")["optimization"]["simulation"]["simulateTools"] is True
     refused = caller.ask(
         "PATCH", "/settings", {"optimization": {"simulation": {"simulateTools": "no"}}}, expect=400
     )

@@ -11,7 +11,7 @@ import orjson
 from promptlift.service.actions.views.percent import percent, points
 from promptlift.service.insights.issue_groups import group_titles
 from promptlift.service.store.conversation_counts import SEVERITIES, issues_of
-from promptlift.stats.differences import newcombe
+from promptlift.stats.differences import FEWEST, score_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -86,7 +86,8 @@ def find_issues(sets: Sequence[IssueSet], known: Mapping[str, str], exclusions: 
 class Effect:
     """Completion with an issue less completion without it, in percentage points with a 95 % interval.
 
-    An observation: what makes a task hard also makes issues.
+    An observation: what makes a task hard also makes issues. ``clear`` where the interval leaves out 0 and neither group is
+    too small for a verdict.
     """
 
     with_it: float
@@ -94,13 +95,14 @@ class Effect:
     change: float
     low: float
     high: float
+    clear: bool
 
     @property
     def impact(self) -> str:
-        """``high``, ``medium`` or ``low``, one less where the interval reaches zero."""
+        """``high``, ``medium`` or ``low``, one less where it is not clear."""
         # unspecified: values of impact but "high", and what they mean.
         grade = 0 if self.change <= -_HIGH else 1 if self.change <= -_MEDIUM else 2
-        return SEVERITIES[min(2, grade + (self.high >= 0.0))]
+        return SEVERITIES[min(2, grade + (not self.clear))]
 
 
 def effect(issue: Issue, figures: Totals) -> Effect | None:
@@ -109,9 +111,11 @@ def effect(issue: Issue, figures: Totals) -> Effect | None:
     if not issue.judged or judged <= 0:
         return None
     done, others = issue.judged - issue.failed, judged - failed
-    low, high = newcombe(done, issue.judged, others, judged)
+    low, high = score_interval(done, issue.judged, others, judged)
     rates = done / issue.judged, others / judged
-    return Effect(points(rates[0]), points(rates[1]), points(rates[0] - rates[1]), points(low), points(high))
+    clear = min(issue.judged, judged) >= FEWEST and not low <= 0.0 <= high
+    change = points(rates[0] - rates[1])
+    return Effect(points(rates[0]), points(rates[1]), change, points(low), points(high), clear)
 
 
 def gain(issue: Issue, figures: Totals) -> tuple[float, float, float] | None:

@@ -15,7 +15,7 @@ from promptlift.service.actions.views.recommendations import recommendations
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.organization import Organization
 from promptlift.service.store import accounts, aggregates, issue_names, prompts
-from promptlift.stats.differences import newcombe
+from promptlift.stats.differences import score_interval
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -153,7 +153,7 @@ def _completion_trend(figures: Totals, before: Totals | None) -> dict[str, Any]:
     if before is None or not (figures.judged and before.judged):
         return {"trend": "+0.0%", **dict.fromkeys(names)}
     change = figures.task_completed / figures.judged - before.task_completed / before.judged
-    low, high = newcombe(figures.task_completed, figures.judged, before.task_completed, before.judged)
+    low, high = score_interval(figures.task_completed, figures.judged, before.task_completed, before.judged)
     values = (percent(before.task_completed, before.judged), points(change), points(low), points(high))
     return {"trend": _signed(points(change), 1) + "%", **dict(zip(names, values, strict=True))}
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.schema.limits import VERIFICATION_PASSES_DEFAULT
 from promptlift.service.deployments.plan import tests_before_deploying
 from promptlift.stats.spending import SearchBudget
 
@@ -60,4 +59,4 @@ def verification_of(row: AnyRow) -> int:
     if tests_before_deploying(settings, rehearsal=row.rehearsal):
         # unspecified: whether pairs are held that those of the regression test will replace. They would cost for nothing.
         return 0
-    return int(settings.get("verificationPasses", VERIFICATION_PASSES_DEFAULT))
+    return int(settings["verificationPasses"])

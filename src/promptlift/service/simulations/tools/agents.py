@@ -24,8 +24,7 @@ def toolbox_of(database: Database, optimization: AnyRow, prompt: str) -> Toolbox
     prompt
         The text that may name tools.
     """
-    # Runs that began with an earlier release have no such setting, and go on as they began.
-    if optimization.rehearsal or not orjson.loads(optimization.settings).get("simulateTools", False):
+    if optimization.rehearsal or not orjson.loads(optimization.settings).get("simulateTools"):
         return None
     row = optimization
     with database.read() as connection:

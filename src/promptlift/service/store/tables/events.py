@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text, text
 
 from promptlift.service.store.tables.columns import ID, account, metadata, numbered, only
 
@@ -33,6 +33,8 @@ webhooks = Table(
     Column("key_id", String(16), nullable=False),
     # Whether the last attempt took long: others do not wait behind it.
     Column("slow", Boolean, nullable=False),
+    # The `sequence` of the last event that was sent to it.
+    Column("last_sequence", BigInteger, nullable=False, server_default=text("0")),
     # The worker that delivers to it.
     Column("worker", String(100)),
     Column("created_at", BigInteger, nullable=False),
@@ -51,6 +53,8 @@ deliveries = Table(
     # pending, delivered or failed.
     Column("status", String(10), nullable=False),
     Column("attempts", Integer, nullable=False),
+    # Its place among the events of the webhook, from its first attempt on.
+    Column("sequence", BigInteger),
     Column("due_at", BigInteger, nullable=False),
     Column("attempted_at", BigInteger),
     Column("status_code", Integer),

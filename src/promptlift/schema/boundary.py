@@ -1,0 +1,60 @@
+"""The boundary around one record of a stranger's file or request: what is wrong with it costs no other one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+__all__ = ["Boundary", "Unreadable", "printable", "reason"]
+
+_REASON_CHARS: Final = 300
+
+
+class Unreadable(ValueError):
+    """One record cannot be read; the message says why and what to do."""
+
+
+class Boundary:
+    """Reports whatever reading one record raises, so that the next one is read.
+
+    Parameters
+    ----------
+    report
+        Takes the reason.
+
+    Examples
+    --------
+    >>> with Boundary(print):
+    ...     {}["role"]
+    cannot be read: KeyError: 'role'
+    """
+
+    def __init__(self, report: Callable[[str], object]) -> None:
+        self._report = report
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, Exception):
+            self._report(reason(error))
+        return isinstance(error, Exception)
+
+
+def reason(error: Exception) -> str:
+    """Return why a record cannot be read, in words that can be printed and sent."""
+    if isinstance(error, Unreadable):
+        return printable(str(error))
+    if isinstance(error, RecursionError):
+        return "nested too deeply to be read"
+    return printable(f"cannot be read: {type(error).__name__}: {str(error)[:_REASON_CHARS]}")
+
+
+def printable(text: str) -> str:
+    """Return a text with halves of surrogate pairs, which cannot be encoded, written as escapes."""
+    return text.encode(errors="backslashreplace").decode()

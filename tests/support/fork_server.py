@@ -1,0 +1,319 @@
+"""``python -m promptlift …`` in tests: forked from a process that has imported everything, at a tenth of a start's cost.
+
+A forked process is a process like any other, with arguments, environment, folder, standard streams, signals and exit code
+of its own; only its parent is the fork server. ``install`` changes what ``subprocess`` does with these commands, here and in
+the processes that are forked. From nothing, as users do, a command is started inside ``cold_starts``, on other systems than
+Linux, and where the environment differs in what is read at an import.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import secrets
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+# What Python and libraries read while they are started and imported.
+_READ_AT_IMPORT = ("HOME", "LANG", "LC_", "MPL", "OMP_", "OPENBLAS_", "PYTHON", "TZ", "XDG_")
+_MESSAGE_BYTES = 1 << 20
+_PYTHON = sys.executable
+# The reader of pages (`main_text`) is not among them: it limits its own memory.
+_FORKED = ("promptlift", "promptlift.service.insights.lexicon.process")
+
+
+class _Process(subprocess.Popen):
+    """A process that is forked where it can be; its connection to the fork server tells its end."""
+
+    _connection: socket.socket | None = None
+
+    def _execute_child(  # type: ignore[override]
+        self, args, executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo, creationflags, shell,
+        p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite, restore_signals, gid, gids, uid, umask,
+        start_new_session, process_group,
+    ):  # fmt: skip
+        if _server.refuses:
+            raise AssertionError(f"A test that starts a process is marked slow: {args}")
+        plain = (
+            executable is preexec_fn is gid is gids is uid is None
+            and close_fds
+            and umask == process_group == -1
+        )
+        environment = dict(os.environ if env is None else env)
+        folder = os.fspath(cwd or Path.cwd())
+        if not (
+            plain
+            and not shell
+            and not pass_fds
+            and os.access(folder, os.X_OK)
+            and can_fork(args, environment)
+        ):
+            super()._execute_child(
+                args, executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo, creationflags, shell,
+                p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite, restore_signals, gid, gids, uid, umask,
+                start_new_session, process_group,
+            )  # fmt: skip
+            return
+        order = {
+            "arguments": [os.fspath(one) for one in args[1:]],
+            "environment": environment,
+            "folder": folder,
+            "session": start_new_session,
+        }
+        streams = [own if given == -1 else given for own, given in enumerate((p2cread, c2pwrite, errwrite))]
+        self._connection = _server.connection()
+        socket.send_fds(self._connection, [json.dumps(order).encode()], streams)
+        self.pid = int(self._connection.recv(_MESSAGE_BYTES))
+        self._child_created = True
+        self._close_pipe_fds(p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
+
+    def _try_wait(self, wait_flags):
+        if self._connection is None:
+            return super()._try_wait(wait_flags)
+        try:
+            said = self._connection.recv(
+                _MESSAGE_BYTES, socket.MSG_DONTWAIT if wait_flags & os.WNOHANG else 0
+            )
+        except BlockingIOError:
+            return 0, 0
+        self._connection.close()
+        # An end that the server did not see is its own: it was killed.
+        return self.pid, int(said or signal.SIGKILL)
+
+    def _internal_poll(self, _deadstate=None, **inner):
+        if self._connection is None:
+            return super()._internal_poll(_deadstate, **inner)
+        if self.returncode is None and self._waitpid_lock.acquire(blocking=False):
+            try:
+                if self.returncode is None:
+                    pid, status = self._try_wait(os.WNOHANG)
+                    if pid:
+                        self._handle_exitstatus(status)
+            finally:
+                self._waitpid_lock.release()
+        return self.returncode
+
+
+class _Server:
+    """The fork server as those see it who ask it for processes; it starts with the first of them."""
+
+    def __init__(self) -> None:
+        self.name = f"promptlift-tests-{secrets.token_hex(8)}"
+        self.environment = dict(os.environ)
+        self.paths = set(sys.path)
+        self._owner: int | None = os.getpid()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self.is_cold = False
+        self.refuses = False
+
+    def connection(self) -> socket.socket:
+        with self._lock:
+            self._start()
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection.connect(f"\0{self.name}")
+        return connection
+
+    def _start(self) -> None:
+        if self._owner == os.getpid() and self._process is None:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+                listener.bind(f"\0{self.name}")
+                listener.listen(128)
+                code = "from support.fork_server import main; main()"
+                # It ends with its standard input: when these tests have.
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-c", code, str(listener.fileno()), self.name],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    env=self.environment | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                    pass_fds=[listener.fileno()],
+                )
+
+    def end(self) -> None:
+        if self._process is not None:
+            self._process.communicate()
+
+
+_server = _Server()
+
+
+def install() -> None:
+    """Have the commands forked that this process starts from now on."""
+    _server.paths = set(sys.path)
+    subprocess.Popen = _Process  # type: ignore[misc]
+
+
+def end() -> None:
+    """End the fork server; what it forked stays."""
+    _server.end()
+
+
+@contextmanager
+def no_starts() -> Iterator[None]:
+    """Refuse to start processes of any kind."""
+    _server.refuses = True
+    try:
+        yield
+    finally:
+        _server.refuses = False
+
+
+@contextmanager
+def cold_starts() -> Iterator[None]:
+    """Start from nothing what is started now."""
+    _server.is_cold = True
+    try:
+        yield
+    finally:
+        _server.is_cold = False
+
+
+def can_fork(args: Any, environment: Mapping[str, str]) -> bool:
+    """Whether a process that has imported everything would do the same."""
+    if sys.platform != "linux" or _server.is_cold or isinstance(args, str | bytes | os.PathLike):
+        return False
+    command = [os.fspath(one) for one in args]
+    options = 2 if command[1:2] == ["-P"] else 1
+    if command[0] != _PYTHON or command[options : options + 1] != ["-m"]:
+        return False
+    if command[options + 1] not in _FORKED:
+        return False
+    paths = environment.get("PYTHONPATH", "").split(os.pathsep)
+    return set(paths) <= {"", *_server.paths} and _fixed(environment) == _fixed(_server.environment)
+
+
+def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(_READ_AT_IMPORT) and name != "PYTHONPATH"
+    }
+
+
+def main() -> None:
+    """Import everything, and fork on request; in a forked process run what was asked for."""
+    listener = socket.socket(fileno=int(sys.argv[1]))
+    _import_everything()
+    install()
+    _server.name, _server.environment, _server._owner = sys.argv[2], dict(os.environ), None
+    gc.collect()
+    gc.freeze()
+    order = _order(listener)
+    code: Any = None
+    try:
+        _run(order)
+    except SystemExit as ended:
+        code = ended.code
+        if isinstance(code, str):
+            raise
+    # The end of a process as always, without taking down module after module: that would take longer than the rest.
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)
+
+
+def _import_everything() -> None:
+    import promptlift
+
+    for module in pkgutil.walk_packages(promptlift.__path__, "promptlift."):
+        if "__main__" not in module.name and ".migrations." not in module.name:
+            importlib.import_module(module.name)
+
+
+def _order(listener: socket.socket) -> dict[str, Any]:
+    """Fork on request until the tests have ended; returns in the forked processes, with what each has to do."""
+    # A descriptor for each process, which is readable when it has ended, and who is told then.
+    asked: dict[int, tuple[int, socket.socket]] = {}
+    watched = selectors.DefaultSelector()
+    watched.register(0, selectors.EVENT_READ)
+    watched.register(listener, selectors.EVENT_READ)
+    while True:
+        for number in [key.fd for key, _ in watched.select()]:
+            if number == 0:
+                os._exit(0)
+            elif number in asked:
+                watched.unregister(number)
+                os.close(number)
+                pid, connection = asked.pop(number)
+                with connection:
+                    _tell(connection, os.waitpid(pid, 0)[1])
+            else:
+                connection, message, streams = _asked(listener)
+                if not message:
+                    continue
+                pid = os.fork()
+                if pid == 0:
+                    watched.close()
+                    _take(streams, [listener, connection, *(one for _, one in asked.values())], [*asked])
+                    return json.loads(message)
+                for given in streams:
+                    os.close(given)
+                _tell(connection, pid)
+                end = os.pidfd_open(pid)
+                asked[end] = pid, connection
+                watched.register(end, selectors.EVENT_READ)
+
+
+def _asked(listener: socket.socket) -> tuple[socket.socket, bytes, list[int]]:
+    """Return what one asks for; the message is empty where it was killed meanwhile."""
+    connection, _ = listener.accept()
+    message, streams = b"", []
+    with suppress(ConnectionError):
+        message, streams, _, _ = socket.recv_fds(connection, _MESSAGE_BYTES, 3)
+    if not message:
+        connection.close()
+    return connection, message, streams
+
+
+def _take(streams: Sequence[int], sockets: Iterable[socket.socket], others: Iterable[int]) -> None:
+    """Take standard streams, and close what is the fork server's."""
+    for own, given in enumerate(streams):
+        os.dup2(given, own)
+    for one in sockets:
+        one.close()
+    for number in (*streams, *others):
+        os.close(number)
+
+
+def _tell(connection: socket.socket, number: int) -> None:
+    with suppress(ConnectionError):  # who asked may have been killed
+        connection.send(str(number).encode())
+
+
+def _run(order: Mapping[str, Any]) -> None:
+    if order["session"]:
+        os.setsid()
+    os.chdir(order["folder"])
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    time.tzset()
+    tempfile.tempdir = None
+    arguments: Sequence[str] = order["arguments"]
+    if arguments[0] == "-P":
+        arguments = arguments[1:]
+    else:
+        sys.path.insert(0, order["folder"])
+        _server.paths.add(order["folder"])
+    _, name, *sys.argv[1:] = arguments
+    if name != "promptlift":
+        del sys.modules[name]  # it runs as the program
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
