@@ -5,6 +5,7 @@ Run with ``pytest tests/benchmarks/test_hostile_records.py -m benchmark -s``.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import Counter
 
@@ -13,10 +14,20 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from promptlift import transcripts
+from promptlift.errors import TranscriptError
 from promptlift.schema.spans.model_call import is_model_call, read_call
-from promptlift.service.otlp.decode import read_json
+from promptlift.service.otlp.decode import read_json, read_protobuf
 from support.spans import request
-from support.stranger_records import RECORDS, hostile, numbered_span, written
+from support.stranger_records import (
+    RECORDS,
+    hostile,
+    hostile_in_protobuf,
+    hostile_plain,
+    in_protobuf,
+    numbered_span,
+    span_in_protobuf,
+    written,
+)
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(3_600)]
 EXAMPLES = settings(
@@ -33,11 +44,28 @@ def records_read(path, name, data):
     return {number for number in (1, 2) for one in found if f"good {number}" in one.content}
 
 
-def spans_read(data):
+def plain_read(path, data):
+    """A file of plain text is one conversation: it has no neighbour to lose."""
+    path.write_bytes(data.draw(hostile_plain()))
+    with contextlib.suppress(TranscriptError):
+        transcripts.read(path, format="plain")
+    return set()
+
+
+def in_json(data):
     bad = written(data.draw(hostile(numbered_span(3))))
     raw = json.dumps(request(numbered_span(1), "@bad@", numbered_span(2))).replace('"@bad@"', bad)
+    return read_json(raw.encode(), lambda _: None)
+
+
+def in_proto(data):
+    raw = in_protobuf(span_in_protobuf(1), data.draw(hostile_in_protobuf()), span_in_protobuf(2))
+    return read_protobuf(raw, lambda _: None)
+
+
+def spans_read(spans):
     said = []
-    for one in read_json(raw.encode(), lambda _: None):
+    for one in spans:
         if one.trace_id in (f"{1:032x}", f"{2:032x}"):
             assert is_model_call(one)
             said += [turn.text for turn in read_call(one, 0).input]
@@ -64,7 +92,9 @@ def test_5000_hostile_records_and_spans(tmp_path):
     for name in RECORDS:
         wanted = set() if name == "langfuse-scores" else {1, 2}
         run(name, 215, lambda data, name=name: records_read(tmp_path / "a.jsonl", name, data), wanted)
-    run("/v1/traces", 500, spans_read, {1, 2})
+    run("plain", 215, lambda data: plain_read(tmp_path / "a.txt", data), set())
+    for name, spans in (("OTLP in JSON", in_json), ("OTLP in protobuf", in_proto)):
+        run(name, 500, lambda data, spans=spans: spans_read(spans(data)), {1, 2})
     print(dict(count))
     assert (count["uncaught"], count["neighbours lost"]) == (0, 0)
     assert count["records and spans"] >= 5_000

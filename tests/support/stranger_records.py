@@ -6,8 +6,10 @@ import copy
 import json
 
 from hypothesis import strategies as st
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 
-from support.spans import chat, request, span
+from support.spans import as_protobuf, chat, request, span
 
 AT = "2026-01-05T10:00:00Z"
 
@@ -426,3 +428,83 @@ def written(record):
     for name, raw in _RAW.items():
         text = text.replace(f'"{name}"', raw)
     return text
+
+
+def field(number, content):
+    """A message within a message of protobuf."""
+    size, length = len(content), bytearray()
+    while size > 127:
+        length.append(size & 127 | 128)
+        size >>= 7
+    return bytes([number << 3 | 2, *length, size]) + content
+
+
+def in_protobuf(*spans):
+    return field(1, field(2, b"".join(field(2, one) for one in spans)))
+
+
+def span_in_protobuf(number):
+    body = as_protobuf(numbered_span(number))
+    return (
+        ExportTraceServiceRequest.FromString(body)
+        .resource_spans[0]
+        .scope_spans[0]
+        .spans[0]
+        .SerializeToString()
+    )
+
+
+def deep(depth):
+    """A span with an attribute of maps in maps, deeper than the library writes."""
+    value = b""
+    for _ in range(depth):
+        value = field(6, field(1, field(1, b"a") + field(2, value)))
+    return field(9, field(1, b"gen_ai.prompt") + field(2, value))
+
+
+@st.composite
+def hostile_in_protobuf(draw):
+    """A span in protobuf of which some bytes, names or depths are not what they should be."""
+    bad = span_in_protobuf(3)
+    deed = draw(st.sampled_from(["bytes", "depth", "names"]))
+    if deed == "bytes":
+        at = draw(st.integers(0, len(bad) - 1))
+        return bad[:at] + draw(st.binary(max_size=8)) + bad[draw(st.integers(at, len(bad))) :]
+    if deed == "depth":
+        return bad + deep(draw(st.integers(1, 400)))
+    message = SpanMessage.FromString(bad)
+    message.attributes.add().key = draw(st.sampled_from([key for key in KEYS if key != "\ud83d"]))
+    return message.SerializeToString()
+
+
+def hostile_plain():
+    """The bytes of a file of plain text with labels in the wrong places, of other pairs, and no text at all."""
+    pieces = [
+        "User:",
+        "Assistant: ",
+        "user:",
+        "HUMAN: ",
+        "AI:",
+        "Agent:",
+        "Customer: hello",
+        "\n",
+        "\r",
+        "\r\n",
+        "\n\n",
+    ]
+    pieces += [
+        " ",
+        "\t",
+        "\0",
+        "\ufeff",
+        "\u2028",
+        "[" * 5_000,
+        "9" * 5_000,
+        "a: b",
+        "x" * 100_000,
+        "User: good\n" * 3_000,
+    ]
+    texts = st.lists(
+        st.sampled_from([piece.encode() for piece in pieces]) | st.binary(max_size=8), max_size=30
+    )
+    return texts.map(b"".join)
