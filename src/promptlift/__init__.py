@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from promptlift.local import local
     from promptlift.workspace import Workspace, connect
-    from promptlift.workspace.snapshots.opened import open_snapshot
+    from promptlift.workspace.opened_snapshot import open_snapshot
 
 __all__ = [
     "Workspace",
@@ -53,7 +53,7 @@ __all__ = [
 _LAZY: Final[dict[str, tuple[str, str | None]]] = {
     "Workspace": ("promptlift.workspace", "Workspace"),
     "connect": ("promptlift.workspace", "connect"),
-    "open_snapshot": ("promptlift.workspace.snapshots.opened", "open_snapshot"),
+    "open_snapshot": ("promptlift.workspace.opened_snapshot", "open_snapshot"),
     **{
         name: (f"promptlift.{name}", None)
         for name in (

@@ -52,8 +52,6 @@ SINGLE_MODULES = {
     "file_lock.py",
     "retry.py",
 }
-# Lists of things that are alike, one a module.
-LONG_ROOMS = {"analysis", "plots", "schema", "stats", "store", "transcripts"}
 CATCH_ALLS = {"base", "common", "helper", "helpers", "misc", "util", "utils"}
 TEXT = {
     ".py",
@@ -75,24 +73,6 @@ TEXT = {
 def texts() -> list[tuple[Path, str]]:
     """Text files of the project."""
     return [(path, path.read_text(encoding="utf-8")) for path in tracked_files() if path.suffix in TEXT]
-
-
-def test_no_module_is_too_long():
-    """A module of over 600 lines has more than one reason to be opened."""
-    long = {
-        shown(path): lines
-        for path in modules()
-        if (lines := path.read_text(encoding="utf-8").count("\n")) > 600
-    }
-    assert not long
-
-
-def test_no_room_has_too_many_modules():
-    """A room of over 14 modules holds several things, unless it is a list of what is alike."""
-    sizes = Counter(path.parent for path in modules() if path.name != "__init__.py")
-    assert not {
-        shown(room): size for room, size in sizes.items() if size > 14 and room.name not in LONG_ROOMS
-    }
 
 
 @pytest.mark.slow

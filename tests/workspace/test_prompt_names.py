@@ -341,7 +341,7 @@ def test_a_name_that_looks_like_an_id_triggers_one_optimization():
 
 
 def test_names_are_believed_for_half_a_minute(monkeypatch):
-    from promptlift.workspace.prompts import names
+    from promptlift.workspace import prompt_names
 
     rows = [{"id": "p1", "name": "Support", "status": "active"}]
     with ForeignService() as service, opened(service) as lift:
@@ -352,6 +352,6 @@ def test_names_are_believed_for_half_a_minute(monkeypatch):
         assert [lift.prompt_id("Support") for _ in range(3)] == ["p1"] * 3
         assert len(service.seen) == 1
         rows.append({"id": "p2", "name": "Support", "status": "active"})
-        monkeypatch.setattr(names, "_FRESH", 0.0)
+        monkeypatch.setattr(prompt_names, "_FRESH", 0.0)
         with pytest.raises(ConfigError, match="2 prompts have the name"):
             lift.prompt_id("Support")

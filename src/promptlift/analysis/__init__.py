@@ -10,6 +10,7 @@ from __future__ import annotations
 from promptlift.analysis.benchmark import benchmark
 from promptlift.analysis.changes import issue_changes, topic_changes
 from promptlift.analysis.compare import compare
+from promptlift.analysis.completion import completion
 from promptlift.analysis.completion_trend import completion_trend
 from promptlift.analysis.corrected_lift import corrected_lift, simulated_label_plan
 from promptlift.analysis.drill_down import conversations_of
@@ -19,7 +20,6 @@ from promptlift.analysis.label_plan import label_plan
 from promptlift.analysis.labeller_agreement import disputed_labels, labeller_agreement
 from promptlift.analysis.measures import measures
 from promptlift.analysis.mentions import issues, topics
-from promptlift.analysis.outcomes import completion
 from promptlift.analysis.persona_scenario_heatmap import persona_scenario_heatmap
 from promptlift.analysis.production_metrics import production_metrics
 from promptlift.analysis.prompt_overview import prompt_overview

@@ -14,7 +14,7 @@ from promptlift.schema import endpoints
 from promptlift.schema.naming import link_of
 from promptlift.schema.prompt_insights import PromptInsightsView
 from promptlift.schema.prompts import PromptCompletion
-from promptlift.workspace.prompts.names import labels_of_rows
+from promptlift.workspace.prompt_names import labels_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

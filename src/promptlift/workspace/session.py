@@ -13,7 +13,7 @@ from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.schema.account import account_rate
-from promptlift.workspace.prompts.names import PromptNames
+from promptlift.workspace.prompt_names import PromptNames
 from promptlift.workspace.waiting import Wait
 
 if TYPE_CHECKING:

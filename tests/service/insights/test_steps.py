@@ -10,7 +10,7 @@ import pytest
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.lexicon.judge import LexiconJudge
-from promptlift.service.insights.steps import NO_SIGN, find_steps
+from promptlift.service.insights.lexicon.steps import NO_SIGN, find_steps
 from promptlift.service.insights.turns import read_turns
 from support.shared_data import load, needs_shared
 

@@ -15,7 +15,7 @@ from promptlift.errors import ConfigError, ValidationError
 from promptlift.schema import limits
 from promptlift.transcripts import Reading
 from promptlift.workspace import LogResult, NotUpdatedWarning
-from promptlift.workspace.prompts.names import PromptNames
+from promptlift.workspace.prompt_names import PromptNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,7 +18,7 @@ from promptlift.service.insights.turns import plain_words
 
 if TYPE_CHECKING:
     from promptlift.service.insights.judge import Issue, Judgement
-    from promptlift.service.insights.steps import Steps
+    from promptlift.service.insights.lexicon.steps import Steps
 
 __all__ = ["HIDDEN", "Exclusions", "read_exclusions"]
 

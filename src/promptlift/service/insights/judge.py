@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.transcript import Transcript
+    from promptlift.service.insights.lexicon.steps import Steps
     from promptlift.service.insights.organization import Organization
-    from promptlift.service.insights.steps import Steps
 
 __all__ = [
     "LEXICON",

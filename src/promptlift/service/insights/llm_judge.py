@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import JudgeFailed, Judgement, JudgeUnavailable
+from promptlift.service.insights.lexicon.steps import find_steps
 from promptlift.service.insights.llm_answer import (
     JudgeAnswer,
     TargetsJudgeAnswer,
@@ -16,7 +17,6 @@ from promptlift.service.insights.llm_answer import (
     to_text,
 )
 from promptlift.service.insights.llm_prompt import BUDGET_CHARS, judge_messages
-from promptlift.service.insights.steps import find_steps
 from promptlift.service.insights.turns import read_turns
 from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavailable
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from promptlift.service.optimizations.generations.budget import personas_of, verification_of
+from promptlift.service.optimizations.budget import personas_of, verification_of
 from promptlift.stats import Experiment
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations import lifecycle
+from promptlift.service.optimizations.budget import wants_search
 from promptlift.service.optimizations.cells import RunCells
 from promptlift.service.optimizations.experiment import experiment_of
-from promptlift.service.optimizations.generations.budget import wants_search
 from promptlift.service.optimizations.generations.run import Searching
 from promptlift.service.optimizations.gepa.run import GepaSearching
 from promptlift.service.optimizations.goal import Goal

@@ -10,10 +10,10 @@ from promptlift.service.insights.judge import LEXICON, JudgeFailed, Judgement
 from promptlift.service.insights.lexicon.completion import COMPLETED_FROM, completion_score
 from promptlift.service.insights.lexicon.issues import WEIGHTS, find_issues
 from promptlift.service.insights.lexicon.signals import Signals, notice
+from promptlift.service.insights.lexicon.steps import find_steps
 from promptlift.service.insights.lexicon.summary import summarize
 from promptlift.service.insights.lexicon.topics import find_topics
 from promptlift.service.insights.lexicon.vader import vader
-from promptlift.service.insights.steps import find_steps
 from promptlift.service.insights.turns import Turn, read_turns
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from promptlift.service.insights.judge import (
     OneByOne,
 )
 from promptlift.service.insights.lexicon.judge import LexiconJudge
-from promptlift.service.insights.steps import FailedStep, Steps
+from promptlift.service.insights.lexicon.steps import FailedStep, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ import orjson
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
+from promptlift.service.optimizations.budget import budget_of, personas_of
 from promptlift.service.optimizations.experiment import experiment_of
-from promptlift.service.optimizations.generations.budget import budget_of, personas_of
 from promptlift.service.optimizations.generations.reflection import Reflection, Written
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.pool import Search, Talk, Write

@@ -8,7 +8,7 @@ import orjson
 
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import LEXICON
-from promptlift.service.optimizations.generations.budget import budget_of, verification_of, wants_search
+from promptlift.service.optimizations.budget import budget_of, verification_of, wants_search
 from promptlift.service.search.evidence import record_of, with_and_without, worth
 from promptlift.service.search.headroom import Judged, headroom
 from promptlift.service.search.pool import Search
