@@ -12,7 +12,7 @@ from promptlift import analysis
 from promptlift.analysis.headroom import ANY_ISSUE
 from promptlift.errors import FrameError
 from promptlift.stats import smallest_findable_points
-from promptlift.stats.headroom import points_to_gain
+from promptlift.stats.planning import points_to_gain
 from support.synthetic_tables import small
 
 

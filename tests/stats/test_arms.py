@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from promptlift.stats.arms import ArmOutcome, compare_arms
-from promptlift.stats.costs import TokenUse, cheapest_arm, cost_per_completed, cost_per_conversation
-from promptlift.stats.holm import holm
+from promptlift.stats.arms import (
+    ArmOutcome,
+    TokenUse,
+    cheapest_arm,
+    compare_arms,
+    cost_per_completed,
+    cost_per_conversation,
+)
 from promptlift.stats.intervals import wilson
+from promptlift.stats.multiplicity import holm
 
 
 def outcomes(*arms, clusters=None):

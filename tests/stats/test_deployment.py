@@ -16,7 +16,7 @@ from promptlift.stats.deployment import (
     deployment_verdict,
     failure_reduction,
 )
-from promptlift.stats.looks import look_multipliers
+from promptlift.stats.intervals import look_multipliers
 
 
 def fix(before_fail, before_n, after_fail, after_n, **options):

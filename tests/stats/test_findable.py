@@ -8,7 +8,7 @@ from scipy.stats import binom, norm
 
 from promptlift.stats import mcnemar_e_value, smallest_findable_points
 from promptlift.stats.differences import score_test_p, sign_test_p
-from promptlift.stats.findable import findable_mean, findable_points_paired, findable_points_unpaired
+from promptlift.stats.planning import findable_mean, findable_points_paired, findable_points_unpaired
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(40, 0.05), (150, 0.05), (150, 0.01), (400, 0.05 / 7)])

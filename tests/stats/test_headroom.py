@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from promptlift.stats.headroom import is_worth_a_test, points_to_gain
+from promptlift.stats.planning import is_worth_a_test, points_to_gain
 
 
 def test_the_upper_bound_of_90_percent_decides():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from promptlift.stats.holm import holm
+from promptlift.stats.multiplicity import holm
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))

@@ -14,8 +14,7 @@ from scipy.stats import beta
 
 from promptlift.stats import labels_needed
 from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen
-from promptlift.stats.label_estimates import estimate_of_difference, estimate_of_group
-from promptlift.stats.label_intervals import quantile_of
+from promptlift.stats.label_estimates import estimate_of_difference, estimate_of_group, quantile_of
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
 from promptlift.stats.labels import (
     LabelledGroup,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from promptlift.stats.looks import look_multiplier, look_multipliers
+from promptlift.stats.intervals import look_multiplier, look_multipliers
 
 
 def test_the_listed_multipliers():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from promptlift.stats.ranks import rank_interval, ranks
+from promptlift.stats.multiplicity import rank_interval, ranks
 
 
 def test_equal_rates_have_equal_places():

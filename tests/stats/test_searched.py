@@ -7,9 +7,7 @@ import json
 import pytest
 
 from promptlift.stats import Experiment
-from promptlift.stats.passes import Outcome
-from promptlift.stats.searched import Searched
-from promptlift.stats.tally import Measured, PairTally
+from promptlift.stats.passes import Measured, Outcome, PairTally, Searched
 
 
 def searched(finalist=7, *, confirm_passes=5):

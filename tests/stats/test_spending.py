@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from promptlift.stats.budget import SearchBudget, planned_spending
 from promptlift.stats.experiment import Experiment
-from promptlift.stats.spending import SearchBudget, planned_spending
 
 
 @pytest.mark.parametrize("mode", ["exploratory", "validation"])

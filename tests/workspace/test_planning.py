@@ -130,7 +130,7 @@ def test_what_cannot_be_planned_is_refused(lift, planned):
 
 
 def test_a_gain_below_what_the_budget_finds_is_said():
-    from promptlift.stats.spending import planned_spending
+    from promptlift.stats.budget import planned_spending
     from promptlift.workspace.optimizing.plan import sentence_of
 
     spending = planned_spending(3, "exploratory")

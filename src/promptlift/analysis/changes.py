@@ -28,8 +28,8 @@ from promptlift.analysis.reading import collect, names_of, require, with_provena
 from promptlift.analysis.spans import Span, two_spans
 from promptlift.stats import compare_unpaired
 from promptlift.stats.differences import FEWEST
-from promptlift.stats.holm import holm
 from promptlift.stats.intervals import check_level, rate_and_interval
+from promptlift.stats.multiplicity import holm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

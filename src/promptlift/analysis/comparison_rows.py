@@ -12,10 +12,10 @@ from promptlift.analysis.wording import TOO_FEW
 from promptlift.stats import compare_paired, compare_unpaired, mcnemar_e_value, wilson
 from promptlift.stats.differences import FEWEST, score_interval, sign_test_p
 from promptlift.stats.evidence import confidence, e_threshold
-from promptlift.stats.findable import findable_mean, findable_points_paired, findable_points_unpaired
-from promptlift.stats.holm import holm
 from promptlift.stats.intervals import mean_interval
+from promptlift.stats.multiplicity import holm
 from promptlift.stats.paired_scores import paired_score_test
+from promptlift.stats.planning import findable_mean, findable_points_paired, findable_points_unpaired
 from promptlift.stats.sentiment import label_test, score_test
 
 if TYPE_CHECKING:

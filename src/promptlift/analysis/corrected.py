@@ -12,7 +12,6 @@ from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.period_counts import started, times_of
 from promptlift.analysis.reading import facts_of, is_missing
 from promptlift.analysis.verdicts import OUTCOME, question_of
-from promptlift.stats.holm import holm
 from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen
 from promptlift.stats.labels import (
     CorrectedDifference,
@@ -21,6 +20,7 @@ from promptlift.stats.labels import (
     corrected_paired_difference,
     corrected_rate,
 )
+from promptlift.stats.multiplicity import holm
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -22,9 +22,8 @@ from promptlift.analysis.reading import (
 from promptlift.stats.budget import confirm_passes
 from promptlift.stats.design import theta_of
 from promptlift.stats.evidence import e_threshold
-from promptlift.stats.headroom import is_worth_a_test, points_to_gain
 from promptlift.stats.intervals import check_level, rate_and_interval
-from promptlift.stats.planning import smallest_findable_points
+from promptlift.stats.planning import is_worth_a_test, points_to_gain, smallest_findable_points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -25,9 +25,9 @@ from promptlift.analysis.wording import figures
 from promptlift.errors import FrameError
 from promptlift.stats import compare_unpaired
 from promptlift.stats.differences import FEWEST
-from promptlift.stats.findable import findable_points_unpaired
-from promptlift.stats.holm import holm
 from promptlift.stats.intervals import check_level, rate_and_interval
+from promptlift.stats.multiplicity import holm
+from promptlift.stats.planning import findable_points_unpaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

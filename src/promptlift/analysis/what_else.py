@@ -21,8 +21,8 @@ from promptlift.analysis.segments import splits_of
 from promptlift.analysis.sentences import other_difference_sentence
 from promptlift.stats import compare_unpaired
 from promptlift.stats.differences import FEWEST
-from promptlift.stats.holm import holm
 from promptlift.stats.intervals import check_level
+from promptlift.stats.multiplicity import holm
 
 if TYPE_CHECKING:
     from datetime import tzinfo

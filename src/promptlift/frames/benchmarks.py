@@ -17,7 +17,7 @@ from promptlift.frames.layouts import (
     SCENARIOS,
 )
 from promptlift.schema.benchmarks import COST_BASES
-from promptlift.stats.costs import TokenUse, cheapest_arm, cost_per_completed, cost_per_conversation
+from promptlift.stats.arms import TokenUse, cheapest_arm, cost_per_completed, cost_per_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from promptlift.stats.evidence import check_counts
-from promptlift.stats.holm import holm
-from promptlift.stats.looks import look_multipliers
+from promptlift.stats.intervals import look_multipliers
+from promptlift.stats.multiplicity import holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from promptlift.stats.evidence import check_counts
-from promptlift.stats.looks import look_multiplier
+from promptlift.stats.intervals import look_multiplier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

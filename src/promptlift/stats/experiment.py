@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from promptlift.stats.budget import VERIFICATION_PASSES, VERIFICATION_PASSES_MAX
-from promptlift.stats.confirmation import Confirmation
 from promptlift.stats.design import Design
 from promptlift.stats.effect import lift
 from promptlift.stats.evidence import LIKELIHOOD_RATIO, confidence_from_log, e_threshold
 from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
-from promptlift.stats.passes import Cell, Outcome, Pass, table_of_outcomes
-from promptlift.stats.searched import Searched
+from promptlift.stats.passes import Cell, Outcome, PairTally, Pass, Searched, table_of_outcomes
 from promptlift.stats.shrinkage import PRIOR_SD_POINTS
-from promptlift.stats.tally import PairTally
-from promptlift.stats.verdict import CLUSTERED, Progress, Verdict, dropped_warnings, variant_stats
+from promptlift.stats.verdict import (
+    CLUSTERED,
+    Confirmation,
+    Progress,
+    Verdict,
+    dropped_warnings,
+    variant_stats,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -26,8 +30,7 @@ if TYPE_CHECKING:
     from promptlift.stats.evidence import ConfidenceMode
     from promptlift.stats.guardrail import Guardrail
     from promptlift.stats.pairs import PairAnalysis
-    from promptlift.stats.passes import Stage
-    from promptlift.stats.tally import Measured
+    from promptlift.stats.passes import Measured, Stage
     from promptlift.stats.verdict import Estimand, Reason, Status, VariantStats
 
 __all__ = ["Cell", "Experiment", "Outcome", "Pass"]

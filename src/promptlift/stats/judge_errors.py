@@ -10,7 +10,7 @@ import numpy as np
 
 from promptlift.stats.differences import score_interval, score_test_p
 from promptlift.stats.intervals import check_level
-from promptlift.stats.label_intervals import quantile_of
+from promptlift.stats.label_estimates import quantile_of
 from promptlift.stats.labels import (
     CorrectedDifference,
     LabelledGroup,

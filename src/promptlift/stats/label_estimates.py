@@ -1,25 +1,29 @@
-"""Estimates of a rate, and of a difference within pairs, from labels and a judge: PPI++, before any refusal.
+"""Estimates from labels and a judge (PPI++), before any refusal, and how far they may be from the truth.
 
 `promptlift.stats.labels` refuses where there are too few labels of an outcome, and puts what is found here into words.
+
+A judge that says yes or no divides the conversations into two strata: those that it calls completed, and the others. The
+corrected rate is the mean of their labels, each stratum with its share of all conversations. Its interval puts together
+one Jeffreys interval a stratum (MOVER), so that it stays right where a good judge errs in a label or two, and is longer
+on the side on which the truth may be further away.
+
+References
+----------
+L. D. Brown, T. T. Cai, A. DasGupta (2001), Interval estimation for a binomial proportion. Statistical Science 16, 101-133.
+
+R. G. Newcombe (1998), Interval estimation for the difference between independent proportions. Statistics in Medicine 17,
+873-890.
+
+G. Y. Zou, A. Donner (2008), Construction of confidence limits about effect measures. Statistics in Medicine 27, 1693-1702.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
-
-from promptlift.stats.label_intervals import (
-    Difference,
-    Reach,
-    quantile_of,
-    reach_of,
-    strata_of,
-    symmetric_reach,
-    whole,
-)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +32,219 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-__all__ = ["Estimate", "estimate_of_difference", "estimate_of_group", "estimate_of_pairs"]
+__all__ = [
+    "Difference",
+    "Estimate",
+    "Reach",
+    "Stratum",
+    "estimate_of_difference",
+    "estimate_of_group",
+    "estimate_of_pairs",
+    "p_of_zero",
+    "quantile_of",
+    "reach_of",
+    "strata_of",
+    "symmetric_reach",
+    "whole",
+]
+
+# From here on the normal distribution serves as well as Student's.
+_MANY_LABELS: Final = 30
+# A value this many standard errors away is as good as impossible.
+_FAR: Final = 38.0
+# unspecified: labels on which the judge errs, in either direction, that the interval of pairs (and of a judge that gives
+# numbers) adds to those that were drawn. Where it errs in a label or two only, the variance of so few says nothing, and
+# the interval shrinks to a point where no error was drawn (Agresti and Coull 1998 on a rate).
+_ADDED_ERRORS: Final = 0.5
+
+
+class Reach(Protocol):
+    """Return how far an interval reaches from its estimate."""
+
+    def __call__(self, z: float) -> tuple[float, float]:
+        """Return the lengths below and above, for a quantile ``z`` of the normal distribution."""
+
+
+class Stratum(NamedTuple):
+    """Conversations on which the judge says the same.
+
+    Attributes
+    ----------
+    share
+        Their share of all conversations.
+    value
+        Share of their labels that say completed.
+    n
+        Their labels; fewer than were counted where the chances differ (Kish).
+    """
+
+    share: float
+    value: float
+    n: float
+
+    def reach(self, z: float) -> tuple[float, float]:
+        """Return how far the Jeffreys interval of ``value`` reaches below and above."""
+        from scipy.special import betaincinv, ndtr  # noqa: PLC0415  (tables without labels never need it)
+
+        tail = float(ndtr(-z))
+        ones, zeros = self.value * self.n + 0.5, (1.0 - self.value) * self.n + 0.5
+        low = 0.0 if self.value <= 0.0 else float(betaincinv(ones, zeros, tail))
+        # The upper end by the other tail, which keeps its digits where it is small.
+        high = 1.0 if self.value >= 1.0 else 1.0 - float(betaincinv(zeros, ones, tail))
+        return max(self.value - low, 0.0), max(high - self.value, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _OfStrata:
+    """Reach of the mean over strata, with what the shares of the strata leave to chance.
+
+    Attributes
+    ----------
+    strata
+        One or two.
+    judge_variance
+        Variance that comes from the number of judged conversations.
+    """
+
+    strata: tuple[Stratum, ...]
+    judge_variance: float
+
+    def __call__(self, z: float) -> tuple[float, float]:
+        """Return the lengths below and above."""
+        parts = [
+            (one.share * below, one.share * above) for one in self.strata for below, above in [one.reach(z)]
+        ]
+        of_judge = z * math.sqrt(self.judge_variance)
+        return math.hypot(of_judge, *(one for one, _ in parts)), math.hypot(
+            of_judge, *(one for _, one in parts)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Symmetric:
+    """Reach of a mean with a standard error: by Student's t below 30 labels, else by the normal distribution.
+
+    Attributes
+    ----------
+    error
+        Standard error.
+    n
+        Labels.
+    """
+
+    error: float
+    n: float
+
+    def __call__(self, z: float) -> tuple[float, float]:
+        """Return the length below and above."""
+        from scipy.special import ndtr, stdtrit  # noqa: PLC0415  (tables without labels never need it)
+
+        quantile = -float(stdtrit(self.n - 1.0, float(ndtr(-z)))) if self.n < _MANY_LABELS else z
+        return quantile * self.error, quantile * self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Reach of a difference of two independent estimates.
+
+    Attributes
+    ----------
+    one, other
+        Reach of the first, and of the one that is taken away from it.
+    """
+
+    one: Reach
+    other: Reach
+
+    def __call__(self, z: float) -> tuple[float, float]:
+        """Return the lengths below and above."""
+        (below, above), (other_below, other_above) = self.one(z), self.other(z)
+        return math.hypot(below, other_above), math.hypot(above, other_below)
+
+
+def strata_of(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers) -> tuple[Stratum, Stratum] | None:
+    """Divide labels by what the judge says of their conversations.
+
+    Parameters
+    ----------
+    y, f
+        Labels, and the judge's verdicts on them.
+    rest
+        Its verdicts on the others.
+    weights
+        Of the labels, one over the chance of each.
+
+    Returns
+    -------
+    pair of Stratum or None
+        Those called completed and the others; None where verdicts are more than yes or no, or where one of both has no label.
+    """
+    everything = np.concatenate([f, rest])
+    called = f == 1.0
+    if not called.any() or called.all() or not np.isin(everything, (0.0, 1.0)).all():
+        return None
+    share = float(everything.mean())
+    return _stratum(share, y[called], weights[called]), _stratum(1.0 - share, y[~called], weights[~called])
+
+
+def whole(y: Numbers, weights: Numbers) -> Stratum:
+    """Return all labels as one stratum, which leaves the judge out."""
+    return _stratum(1.0, y, weights)
+
+
+def reach_of(strata: tuple[Stratum, ...], n: int) -> Reach:
+    """Return the reach of a mean over one or two strata of ``n`` judged conversations."""
+    if len(strata) == 1:
+        return _OfStrata(strata, 0.0)
+    called, others = strata
+    return _OfStrata(strata, (called.value - others.value) ** 2 * called.share * others.share / n)
+
+
+def symmetric_reach(
+    residual: Numbers, weights: Numbers, variance: float, *, errors: tuple[float, float]
+) -> Reach:
+    """Return the reach of a mean with a variance.
+
+    Parameters
+    ----------
+    residual
+        Labels less what is taken of the judge.
+    weights
+        Of the labels.
+    variance
+        Of the mean.
+    errors
+        The residuals of a label on which the judge errs, in either direction.
+    """
+    n = len(residual)
+    centre = float(np.average(residual, weights=weights))
+    added = _ADDED_ERRORS * sum((one - centre) ** 2 for one in errors) * float((weights**2).mean())
+    return _Symmetric(math.sqrt(variance + added / (n * (n - 1))), n)
+
+
+def _stratum(share: float, y: Numbers, weights: Numbers) -> Stratum:
+    kish = float(weights.sum() ** 2 / (weights**2).sum())
+    return Stratum(share, float(np.average(y, weights=weights)), kish)
+
+
+def p_of_zero(value: float, reach: Reach) -> float:
+    """Return the two-sided p of no difference: one less the largest level at which the interval leaves out 0."""
+    from scipy.special import ndtr  # noqa: PLC0415  (tables without labels never need it)
+
+    side = 0 if value > 0.0 else 1
+    low, high = 0.0, _FAR
+    for _ in range(45):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if reach(middle)[side] < abs(value) else (low, middle)
+    return min(1.0, 2.0 * float(ndtr(-low)))
+
+
+def quantile_of(n: float, level: float) -> float:
+    """Return the quantile of an interval from ``n`` labels: Student's below 30, else of the normal distribution."""
+    from scipy.special import ndtri, stdtrit  # noqa: PLC0415  (tables without labels never need it)
+
+    upper = 0.5 + level / 2.0
+    return float(stdtrit(n - 1.0, upper) if n < _MANY_LABELS else ndtri(upper))
 
 
 @dataclass(frozen=True, slots=True)

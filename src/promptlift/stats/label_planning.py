@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptlift.stats.intervals import check_level
-from promptlift.stats.label_intervals import quantile_of
+from promptlift.stats.label_estimates import quantile_of
 from promptlift.stats.labels import FEWEST_LABELS, LabelledGroup
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from promptlift.stats.label_estimates import (
     estimate_of_difference,
     estimate_of_group,
     estimate_of_pairs,
+    p_of_zero,
 )
-from promptlift.stats.label_intervals import p_of_zero
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -201,7 +201,7 @@ def corrected_rate(group: LabelledGroup, *, level: float = 0.95) -> CorrectedRat
     group
         Labels and verdicts.
     level
-        Coverage of the interval, see `promptlift.stats.label_intervals`.
+        Coverage of the interval, see `promptlift.stats.label_estimates`.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from promptlift.stats.guardrail import GUARDRAIL_MARGINS
-from promptlift.stats.holm import holm
+from promptlift.stats.multiplicity import holm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

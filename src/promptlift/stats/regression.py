@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from promptlift.stats.differences import sign_test_p
 from promptlift.stats.evidence import confidence
-from promptlift.stats.holm import holm
+from promptlift.stats.multiplicity import holm
 from promptlift.stats.pairs import PairAnalysis, analyse_pairs
 from promptlift.stats.planning import smallest_findable_points
 

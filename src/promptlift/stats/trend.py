@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from promptlift.stats.holm import holm
+from promptlift.stats.multiplicity import holm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

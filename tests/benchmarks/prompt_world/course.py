@@ -24,9 +24,8 @@ from promptlift.service.search.choice import Seen, choose
 from promptlift.service.search.edits import Edit, assemble, join
 from promptlift.service.search.pool import Child, Search, Talk
 from promptlift.stats import Experiment
-from promptlift.stats.passes import Outcome
-from promptlift.stats.searched import Searched
-from promptlift.stats.spending import SearchBudget
+from promptlift.stats.budget import SearchBudget
+from promptlift.stats.passes import Outcome, Searched
 
 if TYPE_CHECKING:
     from benchmarks.prompt_world.world import World

@@ -22,7 +22,7 @@ import numpy as np
 from promptlift.stats import Experiment, wilson
 from promptlift.stats.budget import VERIFICATION_PASSES
 from promptlift.stats.differences import sign_test_p
-from promptlift.stats.holm import holm
+from promptlift.stats.multiplicity import holm
 from promptlift.stats.passes import Outcome
 from promptlift.stats.shrinkage import VERIFIED_WEIGHT
 

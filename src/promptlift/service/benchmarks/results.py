@@ -10,8 +10,14 @@ from promptlift.schema.benchmarks import BASELINE, LEVEL_DEFAULT, MARGIN_DEFAULT
 from promptlift.service.benchmarks.arms import Arm
 from promptlift.service.benchmarks.scenario_sets import cells_of
 from promptlift.service.store import benchmarks
-from promptlift.stats.arms import ArmOutcome, compare_arms
-from promptlift.stats.costs import TokenUse, cheapest_arm, cost_per_completed, cost_per_conversation
+from promptlift.stats.arms import (
+    ArmOutcome,
+    TokenUse,
+    cheapest_arm,
+    compare_arms,
+    cost_per_completed,
+    cost_per_conversation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.service.deployments.plan import tests_before_deploying
-from promptlift.stats.spending import SearchBudget
+from promptlift.stats.budget import SearchBudget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from promptlift.service.store.tables import AnyRow
-    from promptlift.stats.searched import Searched
-    from promptlift.stats.tally import PairTally
+    from promptlift.stats.passes import PairTally, Searched
 
 __all__ = ["experiment_of"]
 

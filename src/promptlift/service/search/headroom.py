@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from promptlift.schema.search import CIRCULAR
 from promptlift.stats.design import theta_of
 from promptlift.stats.evidence import e_threshold
-from promptlift.stats.headroom import is_worth_a_test, points_to_gain
-from promptlift.stats.planning import smallest_findable_points
+from promptlift.stats.planning import is_worth_a_test, points_to_gain, smallest_findable_points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

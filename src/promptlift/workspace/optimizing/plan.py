@@ -12,7 +12,7 @@ from promptlift.schema.static_html import element, facts, paragraph, root
 if TYPE_CHECKING:
     import pandas as pd
 
-    from promptlift.stats.spending import PlannedSpending
+    from promptlift.stats.budget import PlannedSpending
 
 __all__ = ["CIRCULAR", "OptimizationPlan", "sentence_of"]
 

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from promptlift.schema.settings import OptimizationSettings
-    from promptlift.stats.budget import Mode
+    from promptlift.stats.budget import Mode, PlannedSpending
     from promptlift.stats.evidence import ConfidenceMode
-    from promptlift.stats.spending import PlannedSpending
     from promptlift.workspace.conversations import Time
 
 
@@ -138,7 +137,7 @@ def _known_gain(headroom: dict[str, Any]) -> tuple[float, float, float] | None:
 def _spending(
     settings: OptimizationSettings, mode: Mode, variants: int, *, search: bool, engine: str | None
 ) -> PlannedSpending:
-    from promptlift.stats.spending import planned_spending  # noqa: PLC0415 - the statistics load when they are used
+    from promptlift.stats.budget import planned_spending  # noqa: PLC0415 - the statistics load when they are used
 
     simulation = settings.simulation
     try:

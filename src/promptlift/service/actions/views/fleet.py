@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.service.actions.views.percent import percent, percent_interval
-from promptlift.stats.ranks import rank_interval, ranks
+from promptlift.stats.multiplicity import rank_interval, ranks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

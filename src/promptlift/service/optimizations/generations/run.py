@@ -17,9 +17,7 @@ from promptlift.service.search.edits import assemble
 from promptlift.service.search.pool import Search, Talk, Write
 from promptlift.service.simulations.run import SimulatedConversation
 from promptlift.service.store import optimizations, quotations, simulations
-from promptlift.stats.passes import Cell, Pass
-from promptlift.stats.searched import Searched
-from promptlift.stats.tally import Measured, PairTally
+from promptlift.stats.passes import Cell, Measured, PairTally, Pass, Searched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

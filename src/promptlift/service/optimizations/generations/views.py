@@ -13,7 +13,7 @@ from promptlift.service.search.evidence import record_of, with_and_without, wort
 from promptlift.service.search.headroom import Judged, headroom
 from promptlift.service.search.pool import Search
 from promptlift.service.store import optimizations
-from promptlift.stats.spending import planned_spending
+from promptlift.stats.budget import planned_spending
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Places in a ranking by rates, with what the data allow of each place."""
+"""Several tests at once: Holm's adjustment, and the places of a ranking that the data allow."""
 
 from __future__ import annotations
 
@@ -7,13 +7,52 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from promptlift.stats.holm import holm
 from promptlift.stats.intervals import check_level, rate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["rank_interval", "ranks"]
+__all__ = ["holm", "rank_interval", "ranks"]
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Adjust p-values by Holm's method, which bounds the chance of any false alarm among them.
+
+    The smallest is multiplied by their number, the next by one less, and so on; none falls below the one
+    before it. Valid whatever the tests have to do with each other.
+
+    Parameters
+    ----------
+    p_values
+        One-dimensional.
+
+    Returns
+    -------
+    ndarray
+        Adjusted p-values in the same order, at most 1.
+
+    Raises
+    ------
+    ValueError
+        When a value is not between 0 and 1.
+
+    References
+    ----------
+    S. Holm (1979), A simple sequentially rejective multiple test procedure. Scandinavian Journal of
+    Statistics 6, 65-70.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p_values, np.float64).ravel()
+    if not np.all((p >= 0.0) & (p <= 1.0)):
+        raise ValueError("every p-value must lie between 0 and 1.")
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return adjusted
 
 
 def ranks(successes: ArrayLike, n: ArrayLike) -> NDArray[np.int64]:
