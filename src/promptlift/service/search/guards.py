@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from promptlift.service.search.disguises import folded
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -51,7 +49,7 @@ def says_what_was_said(text: str, messages: Iterable[str]) -> bool:
     Parameters
     ----------
     messages
-        As strangers wrote them, or as they may be read; see ``readings``.
+        As strangers wrote them.
     """
     words = _words(text)
     if not words:
@@ -85,4 +83,4 @@ def _plain(text: str) -> str:
 
 
 def _words(text: str) -> Sequence[str]:
-    return _WORD.findall(folded(text))
+    return _WORD.findall(text.casefold())

@@ -20,7 +20,6 @@ from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
 from promptlift.service.search import guards
 from promptlift.service.search.choice import CHARS_MOST, Seen, bounded_turns, choose
-from promptlift.service.search.disguises import readings
 from promptlift.service.search.edits import Edit, assemble, join
 from promptlift.service.search.pool import Child
 from promptlift.service.simulations.run import is_hopeless
@@ -313,7 +312,7 @@ class Reflection:
             )
             shown.seen[name] = one
             shown.texts[name] = "\n".join(text for _, text in turns)
-            shown.strangers += readings([text for role, text in turns if role != "assistant"])
+            shown.strangers += [text for role, text in turns if role != "assistant"]
         return shown
 
     def _content(self, one: Seen) -> str:
