@@ -1,83 +1,95 @@
 """The tables. Every row belongs to an account; times are milliseconds since 1970, UTC."""
 
-from promptlift.service.store.tables.accounts import accounts, api_keys, rate_windows, usage_counters
-from promptlift.service.store.tables.background import singleton_jobs, workers
-from promptlift.service.store.tables.benchmarks import benchmark_conversations, benchmarks, scenario_sets
-from promptlift.service.store.tables.columns import AnyRow, metadata
+from promptlift.service.store.tables.accounts import (
+    AccountRow,
+    ApiKeyRow,
+    RateWindowRow,
+    SingletonJobRow,
+    UsageRow,
+    WorkerRow,
+)
+from promptlift.service.store.tables.base import AnyRow as AnyRow
+from promptlift.service.store.tables.base import Base
 from promptlift.service.store.tables.conversations import (
-    conversation_contents,
-    conversations,
-    deleted_conversations,
-    idempotency_keys,
-    insights,
-    issue_names,
+    ContentRow,
+    ConversationRow,
+    DeletedConversationRow,
+    IdempotencyKeyRow,
+    InsightsRow,
+    IssueNameRow,
+    TracedCallRow,
+    TracedConversationRow,
 )
 from promptlift.service.store.tables.counts import (
-    BLOCK_COLUMNS,
-    conversation_blocks,
-    conversation_issue_sets,
-    conversation_sums,
-    conversation_turns,
+    BLOCK_COLUMNS as BLOCK_COLUMNS,
 )
-from promptlift.service.store.tables.events import deliveries, events, webhooks
-from promptlift.service.store.tables.judges import judge_runs, judge_verdicts, judges
-from promptlift.service.store.tables.labels import labels
-from promptlift.service.store.tables.optimizations import (
-    deployments,
-    optimization_cells,
-    optimization_variants,
-    optimizations,
-    simulations,
+from promptlift.service.store.tables.counts import (
+    conversation_blocks as conversation_blocks,
 )
+from promptlift.service.store.tables.counts import (
+    conversation_issue_sets as conversation_issue_sets,
+)
+from promptlift.service.store.tables.counts import (
+    conversation_sums as conversation_sums,
+)
+from promptlift.service.store.tables.counts import (
+    conversation_turns as conversation_turns,
+)
+from promptlift.service.store.tables.events import DeliveryRow, EventRow, WebhookRow
 from promptlift.service.store.tables.prompts import (
-    actions,
-    personas,
-    prompt_versions,
-    prompts,
-    variant_reviews,
+    ActionRow,
+    LabelRow,
+    PersonaRow,
+    PromptRow,
+    ReviewRow,
+    VersionRow,
 )
-from promptlift.service.store.tables.traces import traced_calls, traced_conversations
+from promptlift.service.store.tables.runs import (
+    BenchmarkConversationRow,
+    BenchmarkRow,
+    CellRow,
+    DeploymentRow,
+    JudgeRow,
+    JudgeRunRow,
+    OptimizationRow,
+    ScenarioSetRow,
+    SimulationRow,
+    VariantRow,
+    VerdictRow,
+)
 
-__all__ = [
-    "BLOCK_COLUMNS",
-    "AnyRow",
-    "accounts",
-    "actions",
-    "api_keys",
-    "benchmark_conversations",
-    "benchmarks",
-    "conversation_blocks",
-    "conversation_contents",
-    "conversation_issue_sets",
-    "conversation_sums",
-    "conversation_turns",
-    "conversations",
-    "deleted_conversations",
-    "deliveries",
-    "deployments",
-    "events",
-    "idempotency_keys",
-    "insights",
-    "issue_names",
-    "judge_runs",
-    "judge_verdicts",
-    "judges",
-    "labels",
-    "metadata",
-    "optimization_cells",
-    "optimization_variants",
-    "optimizations",
-    "personas",
-    "prompt_versions",
-    "prompts",
-    "rate_windows",
-    "scenario_sets",
-    "simulations",
-    "singleton_jobs",
-    "traced_calls",
-    "traced_conversations",
-    "usage_counters",
-    "variant_reviews",
-    "webhooks",
-    "workers",
-]
+metadata = Base.metadata
+accounts = AccountRow.__table__
+actions = ActionRow.__table__
+api_keys = ApiKeyRow.__table__
+benchmark_conversations = BenchmarkConversationRow.__table__
+benchmarks = BenchmarkRow.__table__
+conversation_contents = ContentRow.__table__
+conversations = ConversationRow.__table__
+deleted_conversations = DeletedConversationRow.__table__
+deliveries = DeliveryRow.__table__
+deployments = DeploymentRow.__table__
+events = EventRow.__table__
+idempotency_keys = IdempotencyKeyRow.__table__
+insights = InsightsRow.__table__
+issue_names = IssueNameRow.__table__
+judge_runs = JudgeRunRow.__table__
+judge_verdicts = VerdictRow.__table__
+judges = JudgeRow.__table__
+labels = LabelRow.__table__
+optimization_cells = CellRow.__table__
+optimization_variants = VariantRow.__table__
+optimizations = OptimizationRow.__table__
+personas = PersonaRow.__table__
+prompt_versions = VersionRow.__table__
+prompts = PromptRow.__table__
+rate_windows = RateWindowRow.__table__
+scenario_sets = ScenarioSetRow.__table__
+simulations = SimulationRow.__table__
+singleton_jobs = SingletonJobRow.__table__
+traced_calls = TracedCallRow.__table__
+traced_conversations = TracedConversationRow.__table__
+usage_counters = UsageRow.__table__
+variant_reviews = ReviewRow.__table__
+webhooks = WebhookRow.__table__
+workers = WorkerRow.__table__

@@ -1,63 +1,82 @@
-"""The tables of accounts, and of what they use."""
+"""Accounts, what they have used, and the processes that work for them."""
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ForeignKey,
-    Integer,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    Text,
-    text,
-)
+from sqlalchemy import text
+from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.service.store.tables.columns import ID, account, metadata
+from promptlift.service.store.tables.base import Account, Base, Id, Key, Seq, Small, reference
 
-accounts = Table(
-    "accounts",
-    metadata,
-    Column("id", ID, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("email", Text, nullable=False),
-    Column("plan", String(20), nullable=False),
+
+class AccountRow(Base):
+    """An account."""
+
+    __tablename__ = "accounts"
+
+    id: Mapped[Key]
+    name: Mapped[str]
+    email: Mapped[str]
+    plan: Mapped[str]
     # Limits of its own in place of those of the plan, as JSON.
-    Column("limits", Text, nullable=False, server_default="{}"),
-    Column("settings", Text, nullable=False),
-    # When it was last changed what insights must not say: all that have been read since are others now.
-    Column("exclusions_at", BigInteger, nullable=False, server_default=text("0")),
-    Column("created_at", BigInteger, nullable=False),
-)
+    limits: Mapped[str] = mapped_column(server_default="{}")
+    settings: Mapped[str]
+    # When the exclusions of insights last changed: insights that were read since were cleaned by other ones.
+    exclusions_at: Mapped[int] = mapped_column(server_default=text("0"))
+    created_at: Mapped[int]
 
-api_keys = Table(
-    "api_keys",
-    metadata,
-    Column("id", ID, primary_key=True),
-    account(index=True),
-    Column("name", Text, nullable=False),
-    Column("prefix", String(20), nullable=False),
-    Column("hash", String(64), nullable=False, unique=True),
-    Column("created_at", BigInteger, nullable=False),
-    Column("last_used_at", BigInteger),
-    Column("revoked_at", BigInteger),
-)
 
-usage_counters = Table(
-    "usage_counters",
-    metadata,
-    account(),
-    Column("period_start", BigInteger, nullable=False),
-    Column("kind", String(20), nullable=False),
-    Column("used", BigInteger, nullable=False),
-    PrimaryKeyConstraint("account_id", "period_start", "kind"),
-)
+class ApiKeyRow(Base):
+    """An API key; only its hash is kept."""
 
-rate_windows = Table(
-    "rate_windows",
-    metadata,
-    Column("account_id", ID, ForeignKey("accounts.id"), primary_key=True),
-    Column("window", BigInteger, nullable=False),
-    Column("used", Integer, nullable=False),
-)
+    __tablename__ = "api_keys"
+
+    id: Mapped[Key]
+    account_id: Mapped[Account] = mapped_column(index=True)
+    name: Mapped[str]
+    prefix: Mapped[str]
+    hash: Mapped[str] = mapped_column(unique=True)
+    created_at: Mapped[int]
+    last_used_at: Mapped[int | None]
+    revoked_at: Mapped[int | None]
+
+
+class UsageRow(Base):
+    """How much of one kind an account has used in a billing period."""
+
+    __tablename__ = "usage_counters"
+
+    account_id: Mapped[Account] = mapped_column(primary_key=True)
+    period_start: Mapped[int] = mapped_column(primary_key=True)
+    kind: Mapped[Key]
+    used: Mapped[int]
+
+
+class RateWindowRow(Base):
+    """The requests of an account in the current minute."""
+
+    __tablename__ = "rate_windows"
+
+    account_id: Mapped[str] = reference("accounts", primary_key=True)
+    window: Mapped[int]
+    used: Mapped[Small]
+
+
+class WorkerRow(Base):
+    """A background worker. Rows name their worker; a row whose worker is gone is taken over by another."""
+
+    __tablename__ = "workers"
+
+    id: Mapped[Key]
+    lease_until: Mapped[int]
+    # Why rows are waiting that it could work on.
+    problem: Mapped[str | None]
+
+
+class SingletonJobRow(Base):
+    """Work that one worker at a time does for all, and which worker has it."""
+
+    __tablename__ = "singleton_jobs"
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    worker: Mapped[str | None]

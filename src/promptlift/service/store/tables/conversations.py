@@ -1,145 +1,189 @@
-"""The tables of conversations and their insights."""
+"""Conversations, their insights, and the spans from which some of them are assembled."""
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    Text,
-    text,
-)
+from sqlalchemy import Index, text
+from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.service.store.tables.columns import ID, account, integers, metadata, numbered, only, reference
+from promptlift.service.store.tables.base import Account, Base, Id, Key, Seq, Small, only, reference
 
-conversations = Table(
-    "conversations",
-    metadata,
-    *numbered(),
-    account(),
-    reference("prompts"),
-    Column("status", String(20), nullable=False),
-    Column("llm_model", Text),
-    Column("company_name", Text),
-    Column("idempotency_key", Text),
-    # The conversation's id in the tool that it came from. Not unique: others may say the same of two.
-    Column("source_id", Text),
-    # SHA-256 of the content; only where there is a source id, by which its changes are recognised.
-    Column("content_hash", String(64)),
-    # What was logged beside the content, or what a structured content says of it. Metadata are a flat JSON object.
-    Column("title", Text),
-    Column("metadata", Text),
-    *(Column(name, BigInteger) for name in ("input_tokens", "output_tokens", "tool_calls", "tool_errors")),
-    *(Column(name, Float) for name in ("cost", "latency_ms")),
-    *integers("created_at", "started_at", "ended_at"),
-    # When it was logged, or when what a list says of it last changed: `changes.stamp`, not the time of the change alone.
-    Column("updated_at", BigInteger, nullable=False, server_default=text("0")),
-    Column("message_count", Integer, nullable=False),
-    Column("user_turns", Integer, nullable=False),
-    Column("response_seconds", Float),
-    Column("has_insights", Boolean, nullable=False),
+
+class ConversationRow(Base):
+    """A logged conversation, without its transcript."""
+
+    __tablename__ = "conversations"
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    prompt_id: Mapped[str] = reference("prompts")
+    status: Mapped[str]
+    llm_model: Mapped[str | None]
+    company_name: Mapped[str | None]
+    idempotency_key: Mapped[str | None]
+    # The conversation's id in the tool that it came from. Not unique: another tool may use the same id.
+    source_id: Mapped[str | None]
+    # SHA-256 of the content, only with a source id: it shows whether the content changed.
+    content_hash: Mapped[str | None]
+    # Logged beside the content, or read from a structured content. Metadata are a flat JSON object.
+    title: Mapped[str | None]
+    metadata_: Mapped[str | None] = mapped_column("metadata", key="metadata")
+    input_tokens: Mapped[int | None]
+    output_tokens: Mapped[int | None]
+    tool_calls: Mapped[int | None]
+    tool_errors: Mapped[int | None]
+    cost: Mapped[float | None]
+    latency_ms: Mapped[float | None]
+    created_at: Mapped[int]
+    started_at: Mapped[int]
+    ended_at: Mapped[int]
+    # When it was logged, or when a list last showed it differently: `changes.stamp`, not only the time of the change.
+    updated_at: Mapped[int] = mapped_column(server_default=text("0"))
+    message_count: Mapped[Small]
+    user_turns: Mapped[Small]
+    response_seconds: Mapped[float | None]
+    has_insights: Mapped[bool]
     # The state of its insights: pending, claimed, done or failed; `generation` counts how often they were asked for.
-    Column("judging", String(10), nullable=False),
-    Column("generation", Integer, nullable=False),
+    judging: Mapped[str]
+    generation: Mapped[Small]
     # The worker that has it; only where it is claimed.
-    Column("worker", String(100)),
-    Column("judge_after", BigInteger, nullable=False),
-    Column("judge_attempts", Integer, nullable=False),
-    Column("judge_problem", Text),
-    Index("ix_conversations_account_id_seq", "account_id", "seq"),
-    Index("ix_conversations_account_id_prompt_id_seq", "account_id", "prompt_id", "seq"),
-    # Lists with a filter: both columns fixed, a range of this index is the list in its order.
-    Index(
-        "ix_conversations_account_id_status_has_insights_seq", "account_id", "status", "has_insights", "seq"
-    ),
-    Index(
-        "ix_conversations_account_id_prompt_id_status_has_insights_seq",
-        *("account_id", "prompt_id", "status", "has_insights", "seq"),
-    ),
-    Index("ix_conversations_account_id_prompt_id_started_at", "account_id", "prompt_id", "started_at"),
-    # What is new to a reader, also of one prompt, is counted and found in this index alone.
-    Index("ix_conversations_account_id_updated_at", "account_id", "updated_at", "prompt_id", "seq"),
-    # SQLite uses a partial index only where a term of the query is, word by word, a term of this condition.
-    Index(
-        "ix_conversations_account_id_prompt_id_source_id",
-        "account_id",
-        "prompt_id",
-        "source_id",
-        **only("source_id IS NOT NULL"),
-    ),
-    # What could not be judged is rare, and asked for with its reasons.
-    Index(
-        "ix_conversations_account_id_prompt_id_judging",
-        *("account_id", "prompt_id", "judging"),
-        **only("judge_problem IS NOT NULL"),
-    ),
-    Index(
-        "ix_conversations_judging",
-        "judging",
-        "judge_after",
-        **only("judging = 'pending' OR judging = 'claimed'"),
-    ),
-)
+    worker: Mapped[str | None]
+    judge_after: Mapped[int]
+    judge_attempts: Mapped[Small]
+    judge_problem: Mapped[str | None]
 
-# Conversations that are no longer there, for readers that keep a copy.
-deleted_conversations = Table(
-    "deleted_conversations",
-    metadata,
-    *numbered(),
-    account(),
-    Column("prompt_id", ID, nullable=False),
-    *integers("deleted_at"),
-    Index("ix_deleted_conversations_account_id_deleted_at", "account_id", "deleted_at"),
-)
+    __table_args__ = (
+        Index("ix_conversations_account_id_seq", "account_id", "seq"),
+        Index("ix_conversations_account_id_prompt_id_seq", "account_id", "prompt_id", "seq"),
+        # Lists with a filter: both columns fixed, a range of this index is the list in its order.
+        Index(
+            "ix_conversations_account_id_status_has_insights_seq",
+            *("account_id", "status", "has_insights", "seq"),
+        ),
+        Index(
+            "ix_conversations_account_id_prompt_id_status_has_insights_seq",
+            *("account_id", "prompt_id", "status", "has_insights", "seq"),
+        ),
+        Index("ix_conversations_account_id_prompt_id_started_at", "account_id", "prompt_id", "started_at"),
+        # What is new to a reader, also of one prompt, is counted and found in this index alone.
+        Index("ix_conversations_account_id_updated_at", "account_id", "updated_at", "prompt_id", "seq"),
+        # SQLite uses a partial index only where a term of the query is, word by word, a term of this condition.
+        Index(
+            "ix_conversations_account_id_prompt_id_source_id",
+            *("account_id", "prompt_id", "source_id"),
+            **only("source_id IS NOT NULL"),
+        ),
+        # Conversations that could not be judged are rare, and listed with their reasons.
+        Index(
+            "ix_conversations_account_id_prompt_id_judging",
+            *("account_id", "prompt_id", "judging"),
+            **only("judge_problem IS NOT NULL"),
+        ),
+        Index(
+            "ix_conversations_judging",
+            *("judging", "judge_after"),
+            **only("judging = 'pending' OR judging = 'claimed'"),
+        ),
+    )
 
-# Apart from the row, so that lists and counts never read transcripts. Bytes, so that every character survives.
-conversation_contents = Table(
-    "conversation_contents",
-    metadata,
-    Column("conversation_id", ID, ForeignKey("conversations.id"), primary_key=True),
-    Column("content", LargeBinary, nullable=False),
-)
 
-idempotency_keys = Table(
-    "idempotency_keys",
-    metadata,
-    account(),
-    Column("key", Text, nullable=False),
-    Column("conversation_id", ID, ForeignKey("conversations.id"), nullable=False),
-    Column("expires_at", BigInteger, nullable=False, index=True),
-    PrimaryKeyConstraint("account_id", "key"),
-)
+class DeletedConversationRow(Base):
+    """A conversation that was deleted, for readers that keep a copy."""
 
-insights = Table(
-    "insights",
-    metadata,
-    Column("conversation_id", ID, ForeignKey("conversations.id"), primary_key=True),
-    account(),
-    Column("id", ID, nullable=False, unique=True),
-    Column("generation", Integer, nullable=False),
-    Column("sentiment", String(10), nullable=False),
-    Column("sentiment_score", Float, nullable=False),
-    Column("task_completed", Boolean, nullable=False),
-    Column("document", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-)
+    __tablename__ = "deleted_conversations"
+    __table_args__ = (Index("ix_deleted_conversations_account_id_deleted_at", "account_id", "deleted_at"),)
 
-# The group of each title of an issue, where a model named it. Titles are bytes: they can hold a NUL character.
-issue_names = Table(
-    "issue_names",
-    metadata,
-    account(),
-    Column("issue", String(32), nullable=False),
-    Column("title", LargeBinary, nullable=False),
-    Column("name", LargeBinary, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    PrimaryKeyConstraint("account_id", "issue"),
-)
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    prompt_id: Mapped[str]
+    deleted_at: Mapped[int]
+
+
+class ContentRow(Base):
+    """A transcript, apart from its conversation: lists and counts never read it. Bytes, so that every character survives."""
+
+    __tablename__ = "conversation_contents"
+
+    conversation_id: Mapped[str] = reference("conversations", primary_key=True)
+    content: Mapped[bytes]
+
+
+class IdempotencyKeyRow(Base):
+    """The conversation that a request with this key made."""
+
+    __tablename__ = "idempotency_keys"
+
+    account_id: Mapped[Account] = mapped_column(primary_key=True)
+    key: Mapped[Key]
+    conversation_id: Mapped[str] = reference("conversations")
+    expires_at: Mapped[int] = mapped_column(index=True)
+
+
+class InsightsRow(Base):
+    """The insights of a conversation; the whole document is JSON."""
+
+    __tablename__ = "insights"
+
+    conversation_id: Mapped[str] = reference("conversations", primary_key=True)
+    account_id: Mapped[Account]
+    id: Mapped[Id]
+    generation: Mapped[Small]
+    sentiment: Mapped[str]
+    sentiment_score: Mapped[float]
+    task_completed: Mapped[bool]
+    document: Mapped[str]
+    created_at: Mapped[int]
+
+
+class IssueNameRow(Base):
+    """The group of a title of an issue, where a model named it. Titles are bytes: they can contain NUL."""
+
+    __tablename__ = "issue_names"
+
+    account_id: Mapped[Account] = mapped_column(primary_key=True)
+    issue: Mapped[Key]
+    title: Mapped[bytes]
+    name: Mapped[bytes]
+    created_at: Mapped[int]
+
+
+class TracedConversationRow(Base):
+    """A conversation that is assembled from spans. The spans since it was last closed are in its calls."""
+
+    __tablename__ = "traced_conversations"
+    __table_args__ = (
+        Index("uq_traced_conversations_key", "account_id", "prompt_id", "key", unique=True),
+        Index("ix_traced_conversations_tail", "account_id", "prompt_id", "tail"),
+        Index("ix_traced_conversations_close_at", "close_at", **only("close_at IS NOT NULL")),
+    )
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    prompt_id: Mapped[str] = reference("prompts")
+    # SHA-256 of the application's id of the conversation, or of the trace.
+    key: Mapped[str]
+    # The application's id of the conversation, if it has one.
+    source_id: Mapped[str | None]
+    # SHA-256 of everything up to the newest answer: a call with this history continues the conversation.
+    tail: Mapped[str | None]
+    # When it is to be closed; empty when it is closed.
+    close_at: Mapped[int | None]
+    worker: Mapped[str | None]
+    # The conversation that it became when it was closed first.
+    conversation_id: Mapped[str | None]
+    changed_at: Mapped[int] = mapped_column(index=True)
+
+
+class TracedCallRow(Base):
+    """A call of a model, read from a span."""
+
+    __tablename__ = "traced_calls"
+    __table_args__ = (Index("uq_traced_calls_span_id", "account_id", "span_id", unique=True),)
+
+    seq: Mapped[Seq]
+    account_id: Mapped[Account]
+    traced_id: Mapped[str] = reference("traced_conversations", index=True)
+    span_id: Mapped[str]
+    data: Mapped[bytes]

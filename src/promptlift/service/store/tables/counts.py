@@ -6,9 +6,13 @@ for every count.
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, PrimaryKeyConstraint, String, Table, text
+from typing import Any
 
-from promptlift.service.store.tables.columns import ID, integers, metadata, span_of_prompt
+from sqlalchemy import BigInteger, Column, Integer, LargeBinary, PrimaryKeyConstraint, Table, Text, text
+
+from promptlift.service.store.tables.base import Base
+
+metadata = Base.metadata
 
 # The column of a block that counts a status, without and with insights.
 BLOCK_COLUMNS = {
@@ -17,13 +21,25 @@ BLOCK_COLUMNS = {
     for has_insights in (False, True)
 }
 
+
+def integers(*names: str) -> list[Column[Any]]:
+    """Return columns of whole numbers."""
+    return [Column(name, BigInteger, nullable=False) for name in names]
+
+
+def span_of_prompt() -> list[Column[Any]]:
+    """Return what conversations are counted by: their prompt, the length of a span of time, and when it begins."""
+    names = ("account_id", "prompt_id")
+    return [*(Column(name, Text, nullable=False) for name in names), *integers("span", "start")]
+
+
 # Conversations in blocks of sequence numbers, for totals of lists and for finding a page. The rows with an empty
 # prompt_id count all prompts of the account.
 conversation_blocks = Table(
     "conversation_blocks",
     metadata,
-    Column("account_id", ID, nullable=False),
-    Column("prompt_id", ID, nullable=False),
+    Column("account_id", Text, nullable=False),
+    Column("prompt_id", Text, nullable=False),
     Column("block", BigInteger, nullable=False),
     *(Column(name, Integer, nullable=False) for name in BLOCK_COLUMNS.values()),
     PrimaryKeyConstraint("account_id", "prompt_id", "block"),
@@ -65,7 +81,7 @@ conversation_issue_sets = Table(
     "conversation_issue_sets",
     metadata,
     *span_of_prompt(),
-    Column("issue_set", String(32), nullable=False),
+    Column("issue_set", Text, nullable=False),
     Column("issues", LargeBinary, nullable=False),
     # All of them, those that have ended, and those that ended with the task not completed.
     *integers("scored", "judged", "failed"),

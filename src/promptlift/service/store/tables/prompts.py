@@ -1,109 +1,128 @@
-"""The tables of prompts, and of what people do with them."""
+"""Prompts, their versions, and what people do with them."""
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    Text,
-    true,
-)
+from sqlalchemy import Index, UniqueConstraint, true
+from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.service.store.tables.columns import (
-    ID,
-    SEQUENCE,
-    account,
-    integers,
-    metadata,
-    numbered,
-    reference,
-)
+from promptlift.service.store.tables.base import Account, Base, Id, Key, Seq, Small, reference
 
-prompts = Table(
-    "prompts",
-    metadata,
-    *numbered(),
-    account(),
-    Column("name", Text, nullable=False),
-    Column("content", Text, nullable=False),
-    # Whether the content is the prompt's text; False where an import made the prompt and its text was never given.
-    Column("content_known", Boolean, nullable=False, server_default=true()),
-    Column("llm_model", Text, nullable=False),
-    Column("description", Text),
-    Column("tags", Text, nullable=False),
-    Column("temperature", Float),
-    Column("max_tokens", Integer),
-    Column("objective", Text),
-    Column("status", String(20), nullable=False),
-    *integers("created_at", "updated_at"),
-    Column("deleted_at", BigInteger),
-    Index("ix_prompts_account_id_seq", "account_id", "seq"),
-)
 
-prompt_versions = Table(
-    "prompt_versions",
-    metadata,
-    Column("seq", SEQUENCE, primary_key=True, autoincrement=True),
-    account(),
-    Column("prompt_id", ID, ForeignKey("prompts.id"), nullable=False, index=True),
-    Column("content", Text, nullable=False),
-    Column("content_known", Boolean, nullable=False, server_default=true()),
-    # How the text came: created, updated, applied, auto_deployed, rolled_back, restored.
-    Column("origin", String(20), nullable=False),
-    Column("optimization_id", ID),
-    Column("variant_id", ID),
-    Column("created_at", BigInteger, nullable=False),
-)
+class PromptRow(Base):
+    """A prompt with its current text."""
 
-personas = Table(
-    "personas",
-    metadata,
-    *numbered(),
-    account(index=True),
-    Column("name", Text, nullable=False),
-    Column("description", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("deleted_at", BigInteger),
-)
+    __tablename__ = "prompts"
+    __table_args__ = (Index("ix_prompts_account_id_seq", "account_id", "seq"),)
 
-# What people think of a variant: one verdict and one note each.
-variant_reviews = Table(
-    "variant_reviews",
-    metadata,
-    account(),
-    reference("optimizations"),
-    Column("variant_id", ID, nullable=False),
-    Column("verdict", String(10)),
-    Column("note", Text),
-    Column("updated_at", BigInteger, nullable=False),
-    PrimaryKeyConstraint("optimization_id", "variant_id"),
-)
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    name: Mapped[str]
+    content: Mapped[str]
+    # False where an import made the prompt and its text was never given.
+    content_known: Mapped[bool] = mapped_column(server_default=true())
+    llm_model: Mapped[str]
+    description: Mapped[str | None]
+    tags: Mapped[str]
+    temperature: Mapped[float | None]
+    max_tokens: Mapped[Small | None]
+    objective: Mapped[str | None]
+    status: Mapped[str]
+    created_at: Mapped[int]
+    updated_at: Mapped[int]
+    deleted_at: Mapped[int | None]
 
-# What people did: apply, stop, restore, undo. A row is written in the transaction of the action, and only undoing the action changes it.
-actions = Table(
-    "actions",
-    metadata,
-    *numbered(),
-    account(),
-    reference("prompts"),
-    Column("optimization_id", ID),
-    Column("variant_id", ID),
-    Column("kind", String(10), nullable=False),
-    Column("from_version_seq", BigInteger),
-    Column("to_version_seq", BigInteger),
-    Column("note", Text),
-    Column("undoes", ID),
-    Column("undone_by", ID),
-    Column("undone_at", BigInteger),
-    Column("created_at", BigInteger, nullable=False),
-    Index("ix_actions_account_id_seq", "account_id", "seq"),
-    Index("ix_actions_prompt_id_seq", "prompt_id", "seq"),
-)
+
+class VersionRow(Base):
+    """A text that a prompt had."""
+
+    __tablename__ = "prompt_versions"
+
+    seq: Mapped[Seq]
+    account_id: Mapped[Account]
+    prompt_id: Mapped[str] = reference("prompts", index=True)
+    content: Mapped[str]
+    content_known: Mapped[bool] = mapped_column(server_default=true())
+    # Where the text came from: created, updated, applied, auto_deployed, rolled_back, restored.
+    origin: Mapped[str]
+    optimization_id: Mapped[str | None]
+    variant_id: Mapped[str | None]
+    created_at: Mapped[int]
+
+
+class PersonaRow(Base):
+    """A persona that an account wrote itself."""
+
+    __tablename__ = "personas"
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account] = mapped_column(index=True)
+    name: Mapped[str]
+    description: Mapped[str]
+    created_at: Mapped[int]
+    deleted_at: Mapped[int | None]
+
+
+class ReviewRow(Base):
+    """What people think of a variant: one verdict and one note."""
+
+    __tablename__ = "variant_reviews"
+
+    account_id: Mapped[Account]
+    optimization_id: Mapped[str] = reference("optimizations", primary_key=True)
+    variant_id: Mapped[Key]
+    verdict: Mapped[str | None]
+    note: Mapped[str | None]
+    updated_at: Mapped[int]
+
+
+class ActionRow(Base):
+    """What a person did: apply, stop, restore, undo. Written in the transaction of the action; only undoing changes it."""
+
+    __tablename__ = "actions"
+    __table_args__ = (
+        Index("ix_actions_account_id_seq", "account_id", "seq"),
+        Index("ix_actions_prompt_id_seq", "prompt_id", "seq"),
+    )
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    prompt_id: Mapped[str] = reference("prompts")
+    optimization_id: Mapped[str | None]
+    variant_id: Mapped[str | None]
+    kind: Mapped[str]
+    from_version_seq: Mapped[int | None]
+    to_version_seq: Mapped[int | None]
+    note: Mapped[str | None]
+    undoes: Mapped[str | None]
+    undone_by: Mapped[str | None]
+    undone_at: Mapped[int | None]
+    created_at: Mapped[int]
+
+
+class LabelRow(Base):
+    """A person's answer about a conversation. No foreign key: a simulated conversation is in another table."""
+
+    __tablename__ = "labels"
+    __table_args__ = (
+        UniqueConstraint("account_id", "conversation_id", "question", "labeller", name="uq_labels_answer"),
+        Index("ix_labels_account_id_seq", "account_id", "seq"),
+        Index("ix_labels_account_id_prompt_id_seq", "account_id", "prompt_id", "seq"),
+        Index("ix_labels_conversation_id", "conversation_id"),
+    )
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    prompt_id: Mapped[str]
+    conversation_id: Mapped[str]
+    # Only of a simulated conversation.
+    optimization_id: Mapped[str | None]
+    question: Mapped[str]
+    labeller: Mapped[str]
+    value: Mapped[str]
+    chance: Mapped[float | None]
+    draw_id: Mapped[str | None]
+    labelled_at: Mapped[int]

@@ -1,0 +1,307 @@
+"""Optimizations, benchmarks and judges with their runs, and the deployments of variants."""
+
+from __future__ import annotations
+
+from sqlalchemy import Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from promptlift.service.store.tables.base import Account, Base, Id, Seq, Small, reference
+
+
+class OptimizationRow(Base):
+    """An optimization with its settings, its state and its results."""
+
+    __tablename__ = "optimizations"
+    __table_args__ = (
+        Index("ix_optimizations_account_id_seq", "account_id", "seq"),
+        Index("ix_optimizations_prompt_id_seq", "prompt_id", "seq"),
+        Index("ix_optimizations_status", "status"),
+    )
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    prompt_id: Mapped[str] = reference("prompts")
+    status: Mapped[str]
+    mode: Mapped[str]
+    variant_count: Mapped[Small]
+    intent: Mapped[str | None]
+    persona_ids: Mapped[str | None]
+    # What counts for this run, as JSON: the account's settings and the prompt as they were when it was asked for.
+    settings: Mapped[str]
+    prompt: Mapped[str]
+    seed: Mapped[int]
+    rehearsal: Mapped[bool]
+    # Logged conversations to take scenarios from, in their order, each with the weight by which it was drawn; a JSON list,
+    # written when the run begins.
+    pool: Mapped[str | None]
+    experiment: Mapped[str | None]
+    # What could be gained by the logged conversations; and the search with its candidates, edits and outcomes. Both JSON.
+    headroom: Mapped[str | None]
+    search: Mapped[str | None]
+    results: Mapped[str | None]
+    failure: Mapped[str | None]
+    stop_reason: Mapped[str | None]
+    model_calls: Mapped[int]
+    tokens: Mapped[int]
+    # The worker that runs it.
+    worker: Mapped[str | None]
+    created_at: Mapped[int]
+    started_at: Mapped[int | None]
+    completed_at: Mapped[int | None]
+
+
+class VariantRow(Base):
+    """A text of an optimization; the original is number 0."""
+
+    __tablename__ = "optimization_variants"
+
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    optimization_id: Mapped[str] = reference("optimizations", primary_key=True)
+    number: Mapped[Small] = mapped_column(primary_key=True)
+    name: Mapped[str]
+    content: Mapped[str]
+    rationale: Mapped[str | None]
+    created_at: Mapped[int]
+
+
+class CellRow(Base):
+    """Who talks about what in a cell, written before its first conversation."""
+
+    __tablename__ = "optimization_cells"
+
+    account_id: Mapped[Account]
+    optimization_id: Mapped[str] = reference("optimizations", primary_key=True)
+    number: Mapped[Small] = mapped_column(primary_key=True)
+    pass_number: Mapped[Small]
+    stage: Mapped[str]
+    persona: Mapped[str]
+    scenario: Mapped[str]
+
+
+class SimulationRow(Base):
+    """A simulated conversation with its judgement; never changed after it was written."""
+
+    __tablename__ = "simulations"
+
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    optimization_id: Mapped[str] = reference("optimizations", primary_key=True)
+    cell: Mapped[Small] = mapped_column(primary_key=True)
+    arm: Mapped[Small] = mapped_column(primary_key=True)
+    pass_number: Mapped[Small]
+    stage: Mapped[str]
+    status: Mapped[str]
+    task_completed: Mapped[bool | None]
+    sentiment: Mapped[str | None]
+    sentiment_score: Mapped[float | None]
+    quality: Mapped[float | None]
+    turns: Mapped[Small]
+    ended_by: Mapped[str | None]
+    # Whether the conversation met each target of the optimization, as JSON; nothing without targets.
+    criteria: Mapped[str | None]
+    # Titles of what the judge found wrong, as JSON; nothing where it found nothing.
+    issues: Mapped[str | None]
+    error: Mapped[str | None]
+    content: Mapped[bytes | None]
+    created_at: Mapped[int]
+
+
+class DeploymentRow(Base):
+    """A variant after its optimization: staged, tested, live, rolled back."""
+
+    __tablename__ = "deployments"
+    __table_args__ = (
+        Index("ix_deployments_optimization_id_seq", "optimization_id", "seq"),
+        Index("ix_deployments_prompt_id_seq", "prompt_id", "seq"),
+        Index("ix_deployments_state", "state"),
+    )
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    prompt_id: Mapped[str] = reference("prompts")
+    optimization_id: Mapped[str] = reference("optimizations")
+    variant_id: Mapped[str]
+    state: Mapped[str]
+    origin: Mapped[str]
+    regression: Mapped[str | None]
+    production: Mapped[str | None]
+    verification: Mapped[str | None]
+    # How many conversations after the change the last check saw.
+    checked: Mapped[Small]
+    version_seq: Mapped[int | None]
+    previous_version_seq: Mapped[int | None]
+    applied_at: Mapped[int | None]
+    rolled_back_at: Mapped[int | None]
+    reason: Mapped[str | None]
+    # The worker that runs its regression test.
+    worker: Mapped[str | None]
+    created_at: Mapped[int]
+    updated_at: Mapped[int]
+
+
+class ScenarioSetRow(Base):
+    """One version of a fixed set of scenarios; `set_id` is the same in all its versions."""
+
+    __tablename__ = "scenario_sets"
+    __table_args__ = (
+        Index("ix_scenario_sets_account_id_seq", "account_id", "seq"),
+        Index("uq_scenario_sets_set_id_version", "set_id", "version", unique=True),
+    )
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    set_id: Mapped[str]
+    version: Mapped[Small]
+    name: Mapped[str]
+    source: Mapped[str]
+    prompt_id: Mapped[str]
+    size: Mapped[Small]
+    # Conversations to take scenarios from, a JSON list; empty where any may be taken.
+    conversation_ids: Mapped[str | None]
+    # The version whose scenarios it begins with.
+    grows_from: Mapped[str | None]
+    # The personas and scenarios by number, a JSON list: written once, by the first benchmark with this version.
+    cells: Mapped[str | None]
+    created_at: Mapped[int]
+
+
+class BenchmarkRow(Base):
+    """A benchmark with its settings and results."""
+
+    __tablename__ = "benchmarks"
+    __table_args__ = (
+        Index("ix_benchmarks_account_id_seq", "account_id", "seq"),
+        Index("ix_benchmarks_status", "status"),
+    )
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    scenario_set_row_id: Mapped[str] = reference("scenario_sets")
+    name: Mapped[str]
+    status: Mapped[str]
+    # What counts for this benchmark, as JSON: the texts with their models, and the settings as they were.
+    arms: Mapped[str]
+    settings: Mapped[str]
+    prices: Mapped[str]
+    objective: Mapped[str | None]
+    seed: Mapped[int]
+    rehearsal: Mapped[bool]
+    results: Mapped[str | None]
+    failure: Mapped[str | None]
+    stop_reason: Mapped[str | None]
+    model_calls: Mapped[int]
+    tokens: Mapped[int]
+    # The worker that runs it.
+    worker: Mapped[str | None]
+    created_at: Mapped[int]
+    started_at: Mapped[int | None]
+    completed_at: Mapped[int | None]
+
+
+class BenchmarkConversationRow(Base):
+    """A simulated conversation of a benchmark with its judgement; never changed after it was written."""
+
+    __tablename__ = "benchmark_conversations"
+
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    benchmark_id: Mapped[str] = reference("benchmarks", primary_key=True)
+    cell: Mapped[Small] = mapped_column(primary_key=True)
+    arm: Mapped[Small] = mapped_column(primary_key=True)
+    status: Mapped[str]
+    task_completed: Mapped[bool | None]
+    sentiment: Mapped[str | None]
+    sentiment_score: Mapped[float | None]
+    quality: Mapped[float | None]
+    turns: Mapped[Small]
+    ended_by: Mapped[str | None]
+    # Of the assistant alone; estimated where the endpoint did not count them.
+    input_tokens: Mapped[Small]
+    output_tokens: Mapped[Small]
+    tokens_estimated: Mapped[bool]
+    error: Mapped[str | None]
+    content: Mapped[bytes | None]
+    created_at: Mapped[int]
+
+
+class JudgeRow(Base):
+    """One version of a judge, which never changes; `judge_id` is the same in all its versions."""
+
+    __tablename__ = "judges"
+    __table_args__ = (
+        Index("ix_judges_account_id_name_seq", "account_id", "name", "seq"),
+        Index("uq_judges_judge_id_version", "judge_id", "version", unique=True),
+    )
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    judge_id: Mapped[str]
+    version: Mapped[Small]
+    name: Mapped[str]
+    question: Mapped[str]
+    rubric: Mapped[str | None]
+    # A JSON list of text, answer and reason.
+    examples: Mapped[str]
+    llm_model: Mapped[str | None]
+    origin: Mapped[str]
+    created_at: Mapped[int]
+
+
+class JudgeRunRow(Base):
+    """A backfill or an alignment of one version of a judge."""
+
+    __tablename__ = "judge_runs"
+    __table_args__ = (
+        Index("ix_judge_runs_account_id_seq", "account_id", "seq"),
+        Index("ix_judge_runs_status", "status"),
+    )
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    judge_row_id: Mapped[str] = reference("judges")
+    kind: Mapped[str]
+    status: Mapped[str]
+    # As JSON: which conversations, or which labels; limits and price; the general settings as they were.
+    settings: Mapped[str]
+    # As JSON: what an alignment has asked so far, and what it found.
+    state: Mapped[str | None]
+    result: Mapped[str | None]
+    failure: Mapped[str | None]
+    stop_reason: Mapped[str | None]
+    total: Mapped[int]
+    model_calls: Mapped[int]
+    tokens: Mapped[int]
+    input_tokens: Mapped[int]
+    output_tokens: Mapped[int]
+    # The worker that runs it.
+    worker: Mapped[str | None]
+    created_at: Mapped[int]
+    started_at: Mapped[int | None]
+    completed_at: Mapped[int | None]
+
+
+class VerdictRow(Base):
+    """What a version of a judge answered for a conversation; without an answer, why there is none."""
+
+    __tablename__ = "judge_verdicts"
+    __table_args__ = (
+        Index("ix_judge_verdicts_conversation_id", "conversation_id"),
+        Index("ix_judge_verdicts_run_id", "run_id"),
+    )
+
+    account_id: Mapped[Account]
+    judge_row_id: Mapped[str] = reference("judges", primary_key=True)
+    conversation_id: Mapped[str] = reference("conversations", primary_key=True)
+    run_id: Mapped[str]
+    verdict: Mapped[bool | None]
+    reason: Mapped[str | None]
+    problem: Mapped[str | None]
+    analyser: Mapped[str]
+    created_at: Mapped[int]
