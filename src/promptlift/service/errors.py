@@ -15,20 +15,17 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 # The specification leaves the status of some codes open; section 4 of the design decides them.
-# unspecified: the codes of refusals that are HTTP's own (405, 408, 414, 415, 431).
+# unspecified: the codes of refusals that are HTTP's own (405, 415).
 STATUS_OF: dict[str, int] = {
     "VALIDATION_ERROR": 400,
     "INVALID_API_KEY": 401,
     "NOT_FOUND": 404,
     "METHOD_NOT_ALLOWED": 405,
-    "REQUEST_TIMEOUT": 408,
     "INVALID_STATE": 409,
     "PAYLOAD_TOO_LARGE": 413,
-    "URI_TOO_LONG": 414,
     "UNSUPPORTED_MEDIA_TYPE": 415,
     "LIMIT_EXCEEDED": 429,
     "RATE_LIMIT_EXCEEDED": 429,
-    "HEADERS_TOO_LARGE": 431,
     "INTERNAL_ERROR": 500,
     "SERVICE_UNAVAILABLE": 503,
 }

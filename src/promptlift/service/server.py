@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import signal
 import socket
 import sys
@@ -16,8 +15,7 @@ import uvicorn
 from promptlift.errors import ServiceStartError
 from promptlift.service.actions.logging.conversation_log import ConversationLog
 from promptlift.service.app import create_app
-from promptlift.service.connections.acceptor import Acceptor
-from promptlift.service.connections.protocol import ClientConnection
+from promptlift.service.connections import ClientConnection, most_connections
 from promptlift.service.context import AppContext
 from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.settings import API_PATH, DEFAULT_PLAN
@@ -34,9 +32,12 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.limits import PlanName
-    from promptlift.service.settings import ConnectionLimits, ServiceSettings
+    from promptlift.service.settings import ServiceSettings
 
 SWITCH_SECONDS = 0.001
+_BACKLOG = 512
+# Longer than clients and proxies keep a connection that they may use again.
+_KEEP_ALIVE_SECONDS = 75
 
 
 @dataclass(frozen=True)
@@ -157,10 +158,12 @@ def _run(
         http=ClientConnection,
         ws="none",
         lifespan="off",
-        log_level="warning",
+        log_level="error",
         access_log=False,
         server_header=False,
-        timeout_keep_alive=math.ceil(settings.connections.idle),
+        # So many are accepted in one turn of the event loop, before any of them can be closed to make room.
+        backlog=min(_BACKLOG, most_connections() // 2),
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=10,
     )
     logging.basicConfig(level=logging.WARNING, handlers=[ThrottledHandler()])
@@ -173,9 +176,9 @@ def _run(
         background.start()
     else:
         background.leave_to_others()
-    server = _Server(config, listener, settings.connections, on_started)
+    server = _Server(config, on_started)
     try:
-        server.run(sockets=[])  # uvicorn itself accepts nothing
+        server.run(sockets=[listener])
     finally:
         log.close()
         background.stop()
@@ -184,17 +187,10 @@ def _run(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, with connections that are accepted and bounded here."""
+    """uvicorn's server, which says when it is ready."""
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        listener: socket.socket,
-        limits: ConnectionLimits,
-        on_started: Callable[[], None],
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
         super().__init__(config)
-        self._acceptor = Acceptor(self, listener, limits)
         self._on_started = on_started
         self.failure: Exception | None = None
 
@@ -203,13 +199,8 @@ class _Server(uvicorn.Server):
         if self.started:
             try:
                 self._on_started()
-                self._acceptor.start()
             except Exception as error:  # noqa: BLE001 - raised when uvicorn has ended; here it would log a traceback
                 self.failure, self.should_exit = error, True
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._acceptor.stop()
-        await super().shutdown(sockets=sockets)
 
 
 @contextmanager
@@ -219,7 +210,7 @@ def _listening(settings: ServiceSettings) -> Iterator[socket.socket]:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((settings.host, settings.port))
-        listener.listen(512)
+        listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
         raise ServiceStartError(

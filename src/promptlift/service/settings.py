@@ -20,86 +20,12 @@ if TYPE_CHECKING:
 API_PATH = "/api/v1"
 DEFAULT_PLAN: Final = "enterprise"
 DATABASE_NAME = "promptlift.db"
-# One Python process answers no more clients than these at a time, whatever the operating system allows.
-_MOST_CONNECTIONS = 4096
-_LEAST_CONNECTIONS = 8
 
 
 def default_data_folder() -> Path:
     """Return the user's data folder: ``PROMPTLIFT_DATA``, else the platform's place for application data."""
     chosen = os.environ.get("PROMPTLIFT_DATA")
     return Path(chosen).expanduser() if chosen else Path(platformdirs.user_data_dir("promptlift"))
-
-
-@dataclass(frozen=True)
-class ConnectionLimits:
-    """Limits of the connections of one service process. Times are seconds.
-
-    Attributes
-    ----------
-    headers
-        From the connection, or from the first byte of a later request, to the end of its headers.
-    body
-        What a body may take at any speed, and the longest silence in it. One that takes longer must come at
-        ``rate`` or faster on average. The same holds for the client that reads an answer.
-    rate
-        Bytes a second.
-    idle
-        Between an answer and the next request.
-    connections
-        Connections at a time; 0 is half of the files that the process may have open. The other half is for
-        the database, logs and requests to a language model.
-    """
-
-    headers: float = 10.0
-    body: float = 60.0
-    rate: float = 1024.0
-    idle: float = 75.0
-    connections: int = 0
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read limits such as ``headers=10,body=60``; those that are not named keep their default.
-
-        Raises
-        ------
-        ConfigError
-            A name is unknown or a value is no positive number.
-        """
-        values: dict[str, float] = {}
-        for part in filter(None, (part.strip() for part in text.split(","))):
-            name, _, value = part.partition("=")
-            try:
-                values[name.strip()] = float(value)
-            except ValueError:
-                values[name.strip()] = 0.0
-        names = {field.name for field in fields(cls)}
-        if not values.keys() <= names or not all(0 < value < 1e9 for value in values.values()):
-            raise ConfigError(
-                f"PROMPTLIFT_CONNECTION_LIMITS must give positive numbers for some of {', '.join(sorted(names))}, "
-                f"such as headers=10,body=60, not {text!r}"
-            )
-        limits: dict[str, float | int] = {**values}
-        if "connections" in values:
-            limits["connections"] = max(1, int(values["connections"]))
-        return cls(**limits)  # type: ignore[arg-type]
-
-    def most(self) -> int:
-        """Return how many connections there may be at a time in this process."""
-        import resource  # noqa: PLC0415  absent on Windows, where nothing is served
-
-        return self.connections or most_connections(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-
-
-def most_connections(open_files: int) -> int:
-    """Return how many connections a process may have that may open `open_files` files.
-
-    >>> most_connections(256), most_connections(1_048_576)
-    (128, 4096)
-    """
-    if open_files < 0:  # without a limit
-        return _MOST_CONNECTIONS
-    return max(_LEAST_CONNECTIONS, min(_MOST_CONNECTIONS, open_files // 2))
 
 
 @dataclass(frozen=True)
@@ -124,8 +50,6 @@ class ServiceSettings:
         Whether webhooks and websites may lie on private networks.
     secret_key
         What the secrets of webhooks are made from; ``None`` takes that of the file beside the database.
-    connections
-        How many connections there may be, and how long their clients may take.
     work
         Whether this process does background work; if not, others have to.
     lease_seconds
@@ -145,7 +69,6 @@ class ServiceSettings:
     models: tuple[str, ...] = ()
     allow_private_networks: bool = False
     secret_key: str | None = field(default=None, repr=False)
-    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     work: bool = True
     lease_seconds: float = 15.0
     otlp_quiet_seconds: float = 300.0
@@ -190,7 +113,6 @@ class ServiceSettings:
             "allow_private_networks": env.get("PROMPTLIFT_ALLOW_PRIVATE_NETWORKS", "").lower()
             in ("1", "true", "yes", "on"),
             "secret_key": env.get("PROMPTLIFT_SECRET_KEY") or None,
-            "connections": ConnectionLimits.parse(env.get("PROMPTLIFT_CONNECTION_LIMITS", "")),
         }
         for name in ("lease_seconds", "otlp_quiet_seconds", "rehearsal_seconds"):
             text = env.get(f"PROMPTLIFT_{name.upper()}")

@@ -31,10 +31,7 @@ _WITH_BODY = ("VALIDATION_ERROR", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE")
 _BEFORE_ENDPOINT = (
     "VALIDATION_ERROR",
     "METHOD_NOT_ALLOWED",
-    "REQUEST_TIMEOUT",
     "PAYLOAD_TOO_LARGE",
-    "URI_TOO_LONG",
-    "HEADERS_TOO_LARGE",
 )
 _ETAG = {"description": "Names this answer, for If-None-Match", "schema": {"type": "string"}}
 _IF_NONE_MATCH = {
