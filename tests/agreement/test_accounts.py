@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from promptlift.errors import ConfigError
 from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.naming import SCHEMES
-from promptlift.service.administration import keys
+from promptlift.service.administration import accounts
 from promptlift.service.settings import ServiceSettings
 from support.command_line import promptlift_command
 from support.optimizing import tiny
@@ -304,19 +304,19 @@ def test_an_agents_fleet_is_of_its_own_account(new_account):
 def test_a_revoked_key_is_refused_at_once(service, new_account, database):
     wire = new_account()
     settings = ServiceSettings(data=service.data)
-    made = keys.create_key(settings, name="for a colleague")
+    made = accounts.create_key(settings, name="for a colleague")
     first = new_account()
     first.key = made.key
     assert first.ask("GET", "/account").status == 200
-    (shown,) = [key for key in keys.list_keys(settings) if key.prefix == made.prefix]
+    (shown,) = [key for key in accounts.list_keys(settings) if key.prefix == made.prefix]
     assert (shown.name, shown.revoked_at) == ("for a colleague", None)
     assert made.key not in repr(made)
-    assert made.key not in str(keys.list_keys(settings))
-    assert keys.revoke_key(settings, shown.id) == made.prefix
+    assert made.key not in str(accounts.list_keys(settings))
+    assert accounts.revoke_key(settings, shown.id) == made.prefix
     assert first.ask("GET", "/account").status == 401
     with pytest.raises(ConfigError, match="No valid key"):
-        keys.revoke_key(settings, shown.id)
+        accounts.revoke_key(settings, shown.id)
     assert wire.ask("GET", "/account").status == 200
-    (shown,) = [key for key in keys.list_keys(settings) if key.prefix == made.prefix]
+    (shown,) = [key for key in accounts.list_keys(settings) if key.prefix == made.prefix]
     assert shown.revoked_at is not None
     assert shown.last_used_at is not None

@@ -22,8 +22,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights.lexicon import phrases
-from promptlift.service.insights.lexicon.completion import COMPLETED_FROM
-from promptlift.service.insights.lexicon.judge import POSITIVE_FROM, LexiconJudge, read_conversation
+from promptlift.service.insights.lexicon.judge import (
+    COMPLETED_FROM,
+    POSITIVE_FROM,
+    LexiconJudge,
+    read_conversation,
+)
 from promptlift.service.insights.lexicon.vader import vader
 from promptlift.service.insights.turns import plain_words
 from support.shared_data import load, needs_shared

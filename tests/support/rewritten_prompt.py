@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptlift.service.simulations.prompt_text import PromptText
+from promptlift.service.simulations.tasks import PromptText
 
 ORIGINAL = """\
 You are the assistant of {{shop}}. Greet {name} by name.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.actions.logging.conversation_log import ConversationLog
     from promptlift.service.background.kind import Kind
-    from promptlift.service.benchmarks.worker import BenchmarkJobs
+    from promptlift.service.benchmarks.run import BenchmarkJobs
     from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.judges.worker import JudgeJobs
     from promptlift.service.llm.served import ServedModels

@@ -12,10 +12,10 @@ from promptlift.service import clock
 from promptlift.service.background.others import OtherWorkers
 from promptlift.service.background.singleton import SingletonJob
 from promptlift.service.background.worker import Worker
-from promptlift.service.benchmarks.worker import BenchmarkJobs
+from promptlift.service.benchmarks.run import BenchmarkJobs
 from promptlift.service.deployments.worker import ProductionWatch, RegressionTests
-from promptlift.service.insights.issue_naming import EVERY_SECONDS as NAMING_SECONDS
-from promptlift.service.insights.issue_naming import IssueNaming
+from promptlift.service.insights.issue_groups import EVERY_SECONDS as NAMING_SECONDS
+from promptlift.service.insights.issue_groups import IssueNaming
 from promptlift.service.insights.worker import InsightJobs
 from promptlift.service.judges.worker import JudgeJobs
 from promptlift.service.models import Models, choose_judge

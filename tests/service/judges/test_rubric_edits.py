@@ -8,9 +8,8 @@ from dataclasses import replace
 import pytest
 
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.judges.align import split
+from promptlift.service.judges.align import Edit, Mistake, apply, edits_messages, refused, split
 from promptlift.service.judges.question import JudgeText
-from promptlift.service.judges.rubric_edits import Edit, Mistake, apply, edits_messages, refused
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from support.orders import ORDERS
 

@@ -12,8 +12,7 @@ from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.optimizations.tasks import Failure, RejectedDraft, VariantsRequest
 from promptlift.service.optimizations.variants.strategies import STRATEGIES
 from promptlift.service.simulations.personas import Persona
-from promptlift.service.simulations.prompt_text import PromptText
-from promptlift.service.simulations.tasks import Scenario, ScenariosRequest
+from promptlift.service.simulations.tasks import PromptText, Scenario, ScenariosRequest
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
 
 PROMPT = PromptText(

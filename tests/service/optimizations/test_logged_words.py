@@ -13,7 +13,7 @@ from promptlift.service.optimizations.variants.request import owners_words
 from promptlift.service.optimizations.variants.write import ROUNDS, VariantsFailed, write_variants
 from promptlift.service.rehearsal import Rehearsal
 from promptlift.service.rehearsal.rewrites import REWRITES, rewrite
-from promptlift.service.simulations.prompt_text import PromptText
+from promptlift.service.simulations.tasks import PromptText
 from support.data_blocks import read_records
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
 

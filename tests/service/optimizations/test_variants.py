@@ -10,7 +10,7 @@ from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.strategies import STRATEGIES, choose_strategies
 from promptlift.service.optimizations.variants.write import ROUNDS, VariantsFailed, write_variants
-from promptlift.service.simulations.prompt_text import PromptText
+from promptlift.service.simulations.tasks import PromptText
 from support.data_blocks import read_records
 from support.hostile import ENCODABLE, name_of
 from support.rewritten_prompt import ORIGINAL, PROMPT, REWRITE

@@ -12,7 +12,7 @@ from promptlift.service.rehearsal.reflection import suspect_causes, word_edit
 from promptlift.service.rehearsal.rewrites import REWRITES, rewrite
 from promptlift.service.rehearsal.script import SCRIPT
 from promptlift.service.rehearsal.truth import Truth
-from promptlift.service.simulations.prompt_text import PromptText
+from promptlift.service.simulations.tasks import PromptText
 
 PROMPT = "You help customers of a shop with orders and refunds. Never promise a refund above $50."
 OPENINGS = [f"It is about my order {number}" for number in range(400)]

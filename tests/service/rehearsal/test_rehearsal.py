@@ -25,8 +25,8 @@ from promptlift.service.rehearsal.words import keywords
 from promptlift.service.simulations import conversation_request, scenarios_request
 from promptlift.service.simulations.conversation import simulate
 from promptlift.service.simulations.personas import library
-from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import opening_key, write_scenarios
+from promptlift.service.simulations.tasks import PromptText
 
 SHOP = PromptText(
     "You are a support agent of the shop Acme. Please help {{customer_name}} with orders, refunds and delivery. Never "
@@ -388,7 +388,7 @@ def test_no_module_of_the_rehearsal_reads_what_a_model_is_asked():
 def test_the_same_seed_and_task_give_the_same_answer_in_any_process():
     code = (
         "from promptlift.service.rehearsal import Rehearsal as R;"
-        "from promptlift.service.simulations.prompt_text import PromptText as P;"
+        "from promptlift.service.simulations.tasks import PromptText as P;"
         "from promptlift.service.simulations.scenarios import write_scenarios as w;"
         "from promptlift.service.simulations.personas import library;"
         "p=P('Help with parcels.');"

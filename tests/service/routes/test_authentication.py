@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from promptlift.service.actions import access
-from promptlift.service.administration import keys
+from promptlift.service.administration.accounts import revoke_key
 from promptlift.service.errors import ApiException
 from promptlift.service.routes.http.authentication import KEY_MEMORY_SECONDS, KeyCache
 from promptlift.service.settings import ServiceSettings
@@ -73,7 +73,7 @@ def test_a_key_that_is_revoked_while_it_is_read_is_not_remembered_for_longer(dat
 
 def test_revoking_takes_as_long_as_a_key_may_be_remembered(database, tmp_path, monkeypatch):
     waited = []
-    monkeypatch.setattr(keys.time, "sleep", waited.append)
+    monkeypatch.setattr("time.sleep", waited.append)
     settings = ServiceSettings(data=tmp_path, database_url=database.url)
-    keys.revoke_key(settings, KEY)
+    revoke_key(settings, KEY)
     assert waited == [KEY_MEMORY_SECONDS]

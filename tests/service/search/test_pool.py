@@ -9,8 +9,7 @@ import pytest
 
 from promptlift.service.search.edits import Edit
 from promptlift.service.search.evidence import record_of, with_and_without, worth
-from promptlift.service.search.pareto import draw_parent, front
-from promptlift.service.search.pool import BATCH, Child, Member, Search, Talk
+from promptlift.service.search.pool import BATCH, Child, Member, Search, Talk, draw_parent, front
 
 
 def edit(number):

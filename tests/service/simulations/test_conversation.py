@@ -16,8 +16,7 @@ from promptlift.service.llm.hostile_text import data_block, plain_answer, storab
 from promptlift.service.simulations.conversation import PERSONA_TRIES, simulate
 from promptlift.service.simulations.conversation_request import NO_ANSWER, read_persona
 from promptlift.service.simulations.personas import Persona, library
-from promptlift.service.simulations.prompt_text import PromptText
-from promptlift.service.simulations.tasks import Scenario
+from promptlift.service.simulations.tasks import PromptText, Scenario
 from support.data_blocks import read_records
 from support.hostile import ENCODABLE, PAYLOADS, name_of
 from support.scripted_model import ScriptedModel, in_turn, model_tasks

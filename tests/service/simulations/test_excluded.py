@@ -7,8 +7,8 @@ import random
 
 from promptlift.service.insights.organization import Organization
 from promptlift.service.simulations.personas import draw, library
-from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import from_conversation, write_scenarios
+from promptlift.service.simulations.tasks import PromptText
 from support.scripted_model import ScriptedModel, model_tasks
 
 PROMPT = PromptText("You help.", "gpt-4o", None, None, None)

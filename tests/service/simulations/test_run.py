@@ -9,9 +9,8 @@ from promptlift.service.llm.failures import EndpointDown, LlmRefused, LlmUnavail
 from promptlift.service.simulations.cells import Cell
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.pool import SimulationPool
-from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.run import GONE_AFTER, Run, SimulatedConversation
-from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, Scenario
+from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, PromptText, Scenario
 from promptlift.service.store import optimizations, simulations
 from support.databases import migrated
 from support.deployed import World

@@ -12,7 +12,6 @@ from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.simulations.personas import library
-from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.scenarios import (
     FAILURE_WEIGHT,
     GOAL_CHARS,
@@ -25,7 +24,7 @@ from promptlift.service.simulations.scenarios import (
     weighted_order,
     write_scenarios,
 )
-from promptlift.service.simulations.tasks import Scenario
+from promptlift.service.simulations.tasks import PromptText, Scenario
 from support.data_blocks import read_records
 from support.hostile import PAYLOADS, name_of
 from support.scripted_model import ScriptedModel, in_turn, model_tasks

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert
 
 from promptlift.service import clock
-from promptlift.service.insights.issue_naming import GroupsAnswer, IssueNaming, merge
+from promptlift.service.insights.issue_groups import GroupsAnswer, IssueNaming, merge
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.llm.port import ChatAnswer
 from promptlift.service.store import accounts, conversation_counts, events, issue_names, usage

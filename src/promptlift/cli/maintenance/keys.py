@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from promptlift.service.administration import keys
+from promptlift.service.administration import accounts
 from promptlift.service.settings import ServiceSettings
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def create(name: str, *, account: str | None = None, data: Path | None, database
     data, database
         Which service.
     """
-    made = keys.create_key(settings_of(data, database), name=name, account=account)
+    made = accounts.create_key(settings_of(data, database), name=name, account=account)
     sys.stdout.write(f"{made.key}\n")
     sys.stderr.write("Copy it now: only its hash is stored, and it is not shown again.\n")
 
@@ -40,7 +40,7 @@ def show(*, account: str | None = None, data: Path | None, database: str | None)
     data, database
         Which service.
     """
-    known = keys.list_keys(settings_of(data, database), account=account)
+    known = accounts.list_keys(settings_of(data, database), account=account)
     if not known:
         sys.stdout.write("There are no keys yet. `promptlift keys create` creates one.\n")
         return
@@ -75,7 +75,7 @@ def revoke(key: str, *, data: Path | None, database: str | None) -> None:
     ConfigError
         The name matches no valid key, or several.
     """
-    prefix = keys.revoke_key(settings_of(data, database), key)
+    prefix = accounts.revoke_key(settings_of(data, database), key)
     sys.stdout.write(f"The key {prefix} is revoked.\n")
 
 

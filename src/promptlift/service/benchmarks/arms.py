@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.service.deployments.current_version import version_id, version_seq
 from promptlift.service.errors import invalid
-from promptlift.service.simulations.prompt_text import PromptText
+from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import benchmarks, prompts
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""One benchmark from its first scenario to its results, in steps that each keep their rows."""
+"""Benchmarks from their first scenario to their results, in steps that each keep their rows."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import orjson
 
 from promptlift.errors import PromptliftError
 from promptlift.service import clock
-from promptlift.service.benchmarks import scenario_sets
+from promptlift.service.benchmarks import requests, scenario_sets
 from promptlift.service.benchmarks.arms import Arm
 from promptlift.service.benchmarks.results import results_of
 from promptlift.service.identifiers import new_id
-from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.run import (
     GONE_AFTER,
     ModelGone,
     Run,
     SimulatedConversation,
+    SimulationRuns,
     is_hopeless,
 )
+from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import benchmarks, prompts
 
 if TYPE_CHECKING:
@@ -29,13 +30,14 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from promptlift.service.models import Models
     from promptlift.service.simulations.conversation import TokenCounts
     from promptlift.service.simulations.run import Simulator
     from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
-__all__ = ["BenchmarkRun"]
+__all__ = ["BenchmarkJobs", "BenchmarkRun"]
 
 # The key is wrong, whatever the model: no arm will fare better.
 _NO_ENDPOINT: Final = frozenset({401, 403})
@@ -160,3 +162,30 @@ class BenchmarkRun(Run):
                 benchmarks.fill_set(connection, row.id, scenario_sets.to_state(chosen), len(chosen))
                 row = benchmarks.get_set(connection, row.id)
         return scenario_sets.cells_of(row)
+
+
+# Each mostly waits for the model; the others are queued.
+RUNS_AT_A_TIME: Final = 8
+
+
+class BenchmarkJobs(SimulationRuns):
+    """Run benchmarks; see ``SimulationRuns``."""
+
+    name = "benchmark"
+    threads = RUNS_AT_A_TIME
+
+    def __init__(self, database: Database, models: Models, pool: Simulator, *, worker: str) -> None:
+        super().__init__(benchmarks.LEASES, database, models, pool, worker=worker)
+
+    def open(self, row_id: str) -> BenchmarkRun:
+        """Return the run of a benchmark, with the configured model or the rehearsal."""
+        with self._database.read() as connection:
+            row = benchmarks.get(connection, row_id)
+        tasks = self._models.tasks(rehearsal=row.rehearsal, seed=row.seed, own_models=True)
+        return BenchmarkRun(self._database, self._pool, tasks, row, worker=self._worker)
+
+    def fail(self, row_id: str, reason: str) -> None:
+        """End a benchmark for a reason, with what was measured."""
+        with self._database.write() as connection:
+            if self.leases.held(connection, self._worker, [row_id]):
+                requests.end(connection, benchmarks.get(connection, row_id), "failed", failure=reason)

@@ -13,9 +13,8 @@ from promptlift.schema.benchmarks import SCENARIOS_DEFAULT
 from promptlift.service import clock
 from promptlift.service.errors import invalid, not_found
 from promptlift.service.identifiers import new_id
-from promptlift.service.simulations import run_personas
 from promptlift.service.simulations.cells import Cell, logged_scenarios
-from promptlift.service.simulations.personas import Persona, draw
+from promptlift.service.simulations.personas import Persona, all_personas, draw
 from promptlift.service.simulations.scenarios import opening_key, weighted_order, write_scenarios
 from promptlift.service.simulations.tasks import Scenario
 from promptlift.service.store import benchmarks, conversations, optimizations, prompts
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.benchmarks import ScenarioSetRequest
-    from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.simulations.tasks import PromptText, SimulationTasks
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
@@ -210,7 +208,7 @@ def choose(
     with database.read() as connection:
         if row.grows_from is not None:
             cells = cells_of(benchmarks.get_set(connection, row.grows_from))
-        personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
+        personas = all_personas(connection, row.account_id, before=row.created_at)
         taken = {one.conversation_id for one in cells}
         found: list[tuple[Scenario, str | None]] = []
         if row.source != "model":

@@ -20,9 +20,8 @@ from promptlift.service.deployments.regression_test import (
     plan_cells,
     summarize,
 )
-from promptlift.service.simulations import run_personas
 from promptlift.service.simulations.cells import Cell, logged_scenarios
-from promptlift.service.simulations.prompt_text import PromptText
+from promptlift.service.simulations.personas import all_personas
 from promptlift.service.simulations.run import Run, SimulatedConversation
 from promptlift.service.simulations.scenarios import (
     ScenariosFailed,
@@ -30,6 +29,7 @@ from promptlift.service.simulations.scenarios import (
     weighted_order,
     write_scenarios,
 )
+from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.simulations.tools.agents import toolbox_of
 from promptlift.service.store import deployments, optimizations, prompts, simulations
 
@@ -108,7 +108,7 @@ class RegressionRun(Run):
         """Choose the personas and scenarios of the cells once, and keep them."""
         row = self.optimization
         with self.database.read() as connection:
-            personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
+            personas = all_personas(connection, row.account_id, before=row.created_at)
         scenarios = self._scenarios(personas)
         plan = plan_cells(personas, random.Random(f"{row.seed} {STAGE} personas"), scenarios=len(scenarios))
         chosen = [

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
+__all__ = ["apply_text"]
+
 
 def on_completed(
     connection: Connection,
@@ -459,3 +461,54 @@ def _production(connection: Connection, row: AnyRow) -> dict[str, Any] | None:
     return {
         name: value for name, value in document.items() if name not in ("verifiedAt", "liveSince")
     } or None
+
+
+def apply_text(
+    database: Database,
+    caller: Caller,
+    scheme: Scheme,
+    optimization_id: str,
+    content: str,
+    *,
+    if_version_id: str | None = None,
+    note: str | None = None,
+) -> dict[str, Any]:
+    """Make a text the current version, as an edit that came from an optimization, and return the answer of the API.
+
+    Nothing was measured of it, so no deployment is watched and nothing is said of its lift.
+
+    Parameters
+    ----------
+    if_version_id
+        Only while this version is current, so that a change made in the meantime is not overwritten.
+    note
+        Kept with the action.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``; ``INVALID_STATE`` when another version is live.
+    """
+    with database.write() as connection:
+        optimization = find_optimization(connection, caller, optimization_id)
+        prompt, before = lock_prompt(connection, scheme, optimization)
+        changed = prompt.content != content
+        now, seq = clock.now(), int(before.seq)
+        if changed:
+            check_version(before, if_version_id)
+            reason = "A text put together by hand was applied"
+            supersede(connection, caller.account_id, prompt.id, now, reason=reason)
+            seq = current_version.replace(
+                connection, prompt, content, origin="updated", now=now, optimization_id=optimization.id
+            )
+        return record_apply(
+            connection,
+            scheme,
+            optimization,
+            before=before.seq,
+            after=seq,
+            changed=changed,
+            message="The text is live now" if changed else "The text was live already",
+            note=note,
+            now=now,
+        )

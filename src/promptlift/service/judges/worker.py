@@ -9,7 +9,7 @@ from promptlift.errors import PromptliftError
 from promptlift.service.background.runs import Runs
 from promptlift.service.judges import requests
 from promptlift.service.judges.align import Alignment
-from promptlift.service.judges.backfill import Backfill
+from promptlift.service.judges.run import Backfill
 from promptlift.service.store import judges
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import orjson
 
 from promptlift.service.optimizations.logged_mix import pool_of
-from promptlift.service.simulations import run_personas
 from promptlift.service.simulations.cells import Cell, logged_scenarios
-from promptlift.service.simulations.personas import draw
+from promptlift.service.simulations.personas import all_personas, draw, named
 from promptlift.service.simulations.scenarios import opening_key, write_scenarios
 from promptlift.service.store import simulations
 
@@ -121,9 +120,9 @@ class RunCells:
         with self._run.database.read() as connection:
             if row.persona_ids is not None:
                 ids = orjson.loads(row.persona_ids)
-                panel = run_personas.named(connection, row.account_id, ids, before=row.created_at)
+                panel = named(connection, row.account_id, ids, before=row.created_at)
                 return [panel[ids[number % len(ids)]] for number in numbers]
-            personas = run_personas.all_personas(connection, row.account_id, before=row.created_at)
+            personas = all_personas(connection, row.account_id, before=row.created_at)
         return draw(personas, len(numbers), random.Random(f"{row.seed} personas {pass_number}"))
 
     def _scenarios(self, count: int, personas: Sequence[Persona]) -> _Scenarios:

@@ -18,7 +18,7 @@ from promptlift.service.optimizations.gepa import asking as gepa
 from promptlift.service.optimizations.goal import goal_of
 from promptlift.service.optimizations.results import unmeasured, variants_of
 from promptlift.service.optimizations.targets import criteria_of
-from promptlift.service.simulations import run_personas
+from promptlift.service.simulations.personas import named
 from promptlift.service.store import accounts, action_log, optimizations, prompts, simulations, usage
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _check_personas(
         raise invalid(
             {"personaIds": f"must have at most {persona_count} entries, the personaCount of the settings"}
         )
-    known = run_personas.named(connection, caller.account_id, wanted, before=clock.now())
+    known = named(connection, caller.account_id, wanted, before=clock.now())
     problems = {f"personaIds[{at}]": "no such persona" for at, one in enumerate(ids) if one not in known}
     if problems:
         raise invalid(problems)

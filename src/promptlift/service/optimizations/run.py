@@ -27,9 +27,9 @@ from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
 from promptlift.service.optimizations.variants.write import given_variants, write_variants
-from promptlift.service.simulations.prompt_text import PromptText
 from promptlift.service.simulations.run import Run, SimulatedConversation
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
+from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.simulations.tools.agents import toolbox_of
 from promptlift.service.store import accounts, optimizations, simulations
 from promptlift.stats import Experiment

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from promptlift.service.optimizations.variants.strategies import Strategy
-    from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.tasks import PromptText
 
 __all__ = [
     "EditDraft",

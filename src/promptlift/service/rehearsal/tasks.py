@@ -23,8 +23,13 @@ if TYPE_CHECKING:
     from promptlift.service.insights.organization import Organization
     from promptlift.service.optimizations.tasks import EditsRequest, RewriteRequest, VariantsRequest
     from promptlift.service.simulations.personas import Persona
-    from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.tasks import PersonaMessage, Scenario, ScenarioDraft, ScenariosRequest
+    from promptlift.service.simulations.tasks import (
+        PersonaMessage,
+        PromptText,
+        Scenario,
+        ScenarioDraft,
+        ScenariosRequest,
+    )
     from promptlift.service.simulations.tools.request import ToolRequest
 
 __all__ = ["Rehearsal"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.schema import endpoints
 from promptlift.schema.naming import SCHEMES
-from promptlift.service.deployments import by_hand, transitions
+from promptlift.service.deployments import transitions
 from promptlift.service.errors import invalid
 from promptlift.service.optimizations import requests
 
@@ -64,7 +64,7 @@ def actions(context: AppContext) -> Actions:
         where = (database, request.caller, SCHEMES["prompt"], request.id)
         version_id, note = body.if_version_id, body.note
         if body.content is not None:
-            applied = by_hand.apply_text(*where, body.content, if_version_id=version_id, note=note)
+            applied = transitions.apply_text(*where, body.content, if_version_id=version_id, note=note)
         else:
             applied = transitions.apply(
                 *where,

@@ -17,8 +17,7 @@ from promptlift.service.simulations.tools.player import ToolPlayer
 
 if TYPE_CHECKING:
     from promptlift.service.simulations.personas import Persona
-    from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.tasks import Scenario, SimulationTasks
+    from promptlift.service.simulations.tasks import PromptText, Scenario, SimulationTasks
     from promptlift.service.simulations.tools.player import How
     from promptlift.service.simulations.tools.toolbox import Toolbox
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from promptlift.service.insights.organization import Organization
     from promptlift.service.llm.calls import Calls
     from promptlift.service.simulations.personas import Persona
-    from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.tasks import Scenario, ScenariosRequest
+    from promptlift.service.simulations.tasks import PromptText, Scenario, ScenariosRequest
     from promptlift.service.simulations.tools.request import ToolRequest
 
 __all__ = ["ModelSimulationTasks"]

@@ -1,4 +1,4 @@
-"""The people who talk with a prompt in a simulation: the built-in library, and drawing from it."""
+"""Personas: the library that comes with the service, an account's own, and those of a run."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
+from promptlift.service.store import personas
+
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-__all__ = ["LIBRARY_PREFIX", "Persona", "draw", "library", "library_by_id"]
+    from sqlalchemy import Connection
+
+__all__ = ["LIBRARY_PREFIX", "Persona", "all_personas", "draw", "library", "library_by_id", "named"]
 
 LIBRARY_PREFIX: Final = "per_lib_"
 
@@ -70,3 +74,19 @@ def draw(pool: Sequence[Persona], count: int, rng: random.Random) -> list[Person
         while left and len(drawn) < count:
             drawn.append(left.pop(int(rng.random() * len(left))))
     return drawn
+
+
+def all_personas(connection: Connection, account_id: str, *, before: int) -> list[Persona]:
+    """Return the account's own personas as they were at a time, and the library."""
+    return [*_own(connection, account_id, before), *library()]
+
+
+def named(connection: Connection, account_id: str, ids: Sequence[str], *, before: int) -> dict[str, Persona]:
+    """Return the personas with these ids; unknown ids are left out."""
+    there = {persona.id: persona for persona in all_personas(connection, account_id, before=before)}
+    return {one: there[one] for one in ids if one in there}
+
+
+def _own(connection: Connection, account_id: str, before: int) -> list[Persona]:
+    rows = personas.alive_at(connection, account_id, before)
+    return [Persona(row.id, row.name, row.description) for row in rows]

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from promptlift.service.models import Models
     from promptlift.service.simulations.cells import Cell
     from promptlift.service.simulations.conversation import TokenCounts
-    from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.tasks import SimulationTasks
+    from promptlift.service.simulations.tasks import PromptText, SimulationTasks
     from promptlift.service.simulations.tools.toolbox import Toolbox
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases

@@ -10,7 +10,7 @@ from promptlift.errors import PromptliftError, TranscriptError
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import LEXICON
-from promptlift.service.insights.lexicon.summary import request_of
+from promptlift.service.insights.lexicon.judge import request_of
 from promptlift.service.insights.turns import plain_words, read_turns
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import storable_line, storable_text
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.insights.organization import Organization
     from promptlift.service.simulations.personas import Persona
-    from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.tasks import ScenarioDraft, SimulationTasks
+    from promptlift.service.simulations.tasks import PromptText, ScenarioDraft, SimulationTasks
 
 __all__ = [
     "FAILURE_WEIGHT",

@@ -1,4 +1,4 @@
-"""The tasks of a simulation, and who carries them out: a language model, or the rehearsal that stands in for one.
+"""What simulations ask of a model, and the text that they simulate.
 
 A task is asked with the objects of this package and answered with objects. Only `model_tasks` knows the sentences in
 which a language model is asked, so those can be changed without anything else taking notice.
@@ -16,17 +16,40 @@ if TYPE_CHECKING:
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.insights.organization import Organization
     from promptlift.service.simulations.personas import Persona
-    from promptlift.service.simulations.prompt_text import PromptText
     from promptlift.service.simulations.tools.request import ToolRequest
 
 __all__ = [
     "AssistantMessage",
     "PersonaMessage",
+    "PromptText",
     "Scenario",
     "ScenarioDraft",
     "ScenariosRequest",
     "SimulationTasks",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """A prompt's text and how it is run.
+
+    Attributes
+    ----------
+    content
+        The original text.
+    llm_model
+        Name of the model that the prompt is bound to; ``None`` leaves it to the endpoint.
+    temperature, max_tokens
+        As the prompt says; ``None`` leaves them to the endpoint.
+    objective
+        What the prompt is for, as its owner wrote it.
+    """
+
+    content: str
+    llm_model: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    objective: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

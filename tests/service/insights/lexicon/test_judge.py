@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights.judge import Issue, Judge, JudgeFailed, Judgement
-from promptlift.service.insights.lexicon.judge import LexiconJudge, read_conversation
-from promptlift.service.insights.lexicon.summary import SUMMARY_CHARS
+from promptlift.service.insights.lexicon.judge import SUMMARY_CHARS, LexiconJudge, read_conversation
 from promptlift.service.insights.turns import MESSAGE_CHARS, MESSAGES_READ, TOTAL_CHARS, read_turns
 
 JUDGE: Judge = LexiconJudge()

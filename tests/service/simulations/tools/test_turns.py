@@ -10,8 +10,7 @@ from promptlift.schema.transcript import dump_content, parse_content
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.simulations.conversation import CALLS_MOST, simulate
 from promptlift.service.simulations.personas import Persona
-from promptlift.service.simulations.prompt_text import PromptText
-from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, Scenario
+from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, PromptText, Scenario
 from promptlift.service.simulations.tools.request import tool_messages
 from promptlift.service.simulations.tools.toolbox import Toolbox
 

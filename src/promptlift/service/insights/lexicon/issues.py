@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service.insights.judge import SEVERITIES, Issue
-from promptlift.service.insights.lexicon.quotation import quotation
+from promptlift.service.insights.lexicon.signals import quotation
 
 if TYPE_CHECKING:
     from promptlift.service.insights.judge import Severity

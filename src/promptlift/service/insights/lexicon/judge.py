@@ -1,17 +1,26 @@
-"""The judge for when no language model is configured: a word list and rules, nothing else."""
+"""The built-in analyser: outcome, issues, quotations and summary of a conversation, from phrases.
+
+A sum of points, written from common sense, squeezed to 0..1 by the logistic function. It sees what people say about
+the outcome, never the outcome itself: an assistant that politely did the wrong thing looks completed.
+
+That errors of tools count was decided on the retail agents of tau2-bench; the other rules were fitted to no data. A
+refusal or a hand-over counts against completion, although the policy of an agent may ask for it: where most of them
+are right, as with the airline agents of that benchmark, the order is no better than chance.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from promptlift.schema.inert import shorten_middle
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import LEXICON, JudgeFailed, Judgement
-from promptlift.service.insights.lexicon.completion import COMPLETED_FROM, completion_score
+from promptlift.service.insights.lexicon import phrases
 from promptlift.service.insights.lexicon.issues import WEIGHTS, find_issues
 from promptlift.service.insights.lexicon.signals import Signals, notice
 from promptlift.service.insights.lexicon.steps import find_steps
-from promptlift.service.insights.lexicon.summary import summarize
 from promptlift.service.insights.lexicon.topics import find_topics
 from promptlift.service.insights.lexicon.vader import vader
 from promptlift.service.insights.turns import Turn, read_turns
@@ -21,9 +30,112 @@ if TYPE_CHECKING:
 
     from promptlift.schema.insights import Sentiment
     from promptlift.schema.transcript import Transcript
+    from promptlift.service.insights.lexicon.signals import Signals
     from promptlift.service.insights.organization import Organization
+    from promptlift.service.insights.turns import Turn
 
-__all__ = ["LexiconJudge", "Reading", "read_conversation"]
+__all__ = [
+    "COMPLETED_FROM",
+    "POINTS",
+    "SUMMARY_CHARS",
+    "LexiconJudge",
+    "Reading",
+    "completion_score",
+    "read_conversation",
+    "request_of",
+    "summarize",
+]
+
+COMPLETED_FROM: Final = 0.5
+# Where nothing speaks for either, a conversation is taken for slightly more likely completed.
+START: Final = 0.4
+
+POINTS: Final[dict[str, float]] = {
+    "thanks": 1.0,
+    "solved": 1.5,
+    "farewell": 0.5,
+    "done": 1.0,
+    "friendly_end": 0.5,
+    "not_solved": -2.0,
+    "not_solved_early": -0.5,
+    "gives_up": -2.0,
+    "wants_person": -1.5,
+    "repeats": -0.5,
+    "cannot": -1.0,
+    "failed": -1.0,
+    "handed_over": -1.5,
+    "open_question": -0.7,
+    "unanswered": -1.5,
+    "tool_error": -0.7,
+    "last_tool_error": -2.0,
+}
+NO_ANSWER: Final = -3.0
+LAST_SENTIMENT: Final = 0.5  # times the VADER compound of the user's last turn
+
+
+def completion_score(signals: Signals) -> float:
+    """Return a score from 0 to 1 that orders conversations; it is not a probability."""
+    points = START + LAST_SENTIMENT * signals.last_sentiment
+    points += sum(value for name, value in POINTS.items() if getattr(signals, name) is not None)
+    if signals.assistant_turns == 0:
+        points += NO_ANSWER
+    return 1 / (1 + math.exp(-points))
+
+
+SUMMARY_CHARS: Final = 400
+REQUEST_CHARS: Final = 180
+END_CHARS: Final = 140
+GREETING_WORDS: Final = 3
+
+# The first that applies is used.
+_ENDINGS: Final = (
+    ("gives_up", "The user gave up"),
+    ("not_solved", "The user said it did not help"),
+    ("unanswered", "The user's last message was not answered"),
+    ("handed_over", "The conversation was handed over"),
+    ("solved", "The user was satisfied"),
+    ("thanks", "The user said thanks"),
+    ("failed", "The assistant reported a failure"),
+    ("cannot", "The assistant could not help"),
+    ("done", "The assistant reported that it was done"),
+    ("open_question", "It ended with a question to the user"),
+)
+
+
+def request_of(turns: Sequence[Turn]) -> str | None:
+    """Return what the user asked for, in one line: the first message that is more than a greeting."""
+    user = [turn for turn in turns if turn.speaker == "user"]
+    if not user:
+        return None
+    request = next((turn for turn in user if turn.words.count(" ") - 1 > GREETING_WORDS), user[0])
+    return _one_line(request.text, REQUEST_CHARS)
+
+
+def summarize(turns: Sequence[Turn], signals: Signals) -> str:
+    """Quote the first request, and say how the conversation ended."""
+    request = request_of(turns)
+    if request is None:
+        return "The user said nothing."
+    asked = f"Asked: “{request}”."
+    ending = next((text for name, text in _ENDINGS if getattr(signals, name) is not None), None)
+    answers = [turn for turn in turns if turn.speaker == "assistant"]
+    if not answers:
+        return f"{asked} Nobody answered."[:SUMMARY_CHARS]
+    last = f"Last answer: “{_one_line(_last_answer(answers).text, END_CHARS)}”."
+    return " ".join(part for part in (asked, f"{ending}." if ending else "", last) if part)[:SUMMARY_CHARS]
+
+
+def _last_answer(answers: Sequence[Turn]) -> Turn:
+    """Return the last answer that is more than a polite ending, of the last three; else the last."""
+    for turn in reversed(answers[-3:]):
+        if not any(phrase in turn.words for phrase in phrases.ANYTHING_ELSE):
+            return turn
+    return answers[-1]
+
+
+def _one_line(text: str, limit: int) -> str:
+    return shorten_middle(" ".join(text.split()), limit)
+
 
 # The bounds that VADER's authors give for a label.
 POSITIVE_FROM: Final = 0.05

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from promptlift.schema.inert import shorten_around, shorten_middle
 from promptlift.service.insights.lexicon import phrases
-from promptlift.service.insights.lexicon.quotation import quotation
 from promptlift.service.insights.turns import plain_words
 
 if TYPE_CHECKING:
@@ -17,7 +17,45 @@ if TYPE_CHECKING:
 
     from promptlift.service.insights.turns import Turn
 
-__all__ = ["Signals", "holds", "is_error", "notice", "says_again", "unanswered"]
+__all__ = [
+    "QUOTATION_CHARS",
+    "Signals",
+    "holds",
+    "is_error",
+    "notice",
+    "quotation",
+    "says_again",
+    "unanswered",
+]
+
+QUOTATION_CHARS: Final = 200
+
+
+def quotation(text: str, phrase: str | None = None) -> str:
+    """Return a message in one line of at most ``QUOTATION_CHARS`` characters, cut at words.
+
+    Parameters
+    ----------
+    text
+        The message.
+    phrase
+        What a long message is cut around, as in ``phrases``; without one it loses its middle.
+    """
+    line = " ".join(text.split())
+    if len(line) <= QUOTATION_CHARS:
+        return line
+    found = _pattern(phrase).search(line) if phrase else None
+    if found is None:
+        return shorten_middle(line, QUOTATION_CHARS)
+    return shorten_around(line, *found.span(), QUOTATION_CHARS)
+
+
+@cache
+def _pattern(phrase: str) -> re.Pattern[str]:
+    """Find a phrase with any punctuation between its words, and any apostrophe in them."""
+    words = (re.escape(word).replace("'", "['\u2019\u2018\u02bc`]") for word in phrase.split())
+    return re.compile(r"(?<!\w)" + r"[\W_]+".join(words) + r"(?!\w)", re.IGNORECASE)
+
 
 CLOSING_USER_TURNS: Final = 2
 CLOSING_ASSISTANT_TURNS: Final = 2

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from promptlift.service.optimizations.tasks import Failure, VariantsRequest
-    from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.tasks import PromptText
 
 __all__ = [
     "VariantAnswer",

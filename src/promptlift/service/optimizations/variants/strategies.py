@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.tasks import PromptText
 
 __all__ = ["STRATEGIES", "Strategy", "choose_strategies"]
 

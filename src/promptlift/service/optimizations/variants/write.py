@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.optimizations.tasks import Failure, OptimizationTasks, WrittenDrafts
     from promptlift.service.optimizations.variants.logged_words import LoggedWords
-    from promptlift.service.simulations.prompt_text import PromptText
+    from promptlift.service.simulations.tasks import PromptText
 
 __all__ = ["ROUNDS", "VariantText", "VariantsFailed", "Written", "given_variants", "write_variants"]
 

@@ -10,8 +10,7 @@ from promptlift.service.simulations.tools.calls import RESULT_CHARS, LoggedCall
 from promptlift.service.simulations.tools.request import ToolRequest
 
 if TYPE_CHECKING:
-    from promptlift.service.simulations.prompt_text import PromptText
-    from promptlift.service.simulations.tasks import Scenario, SimulationTasks
+    from promptlift.service.simulations.tasks import PromptText, Scenario, SimulationTasks
     from promptlift.service.simulations.tools.calls import ToolCall
     from promptlift.service.simulations.tools.toolbox import Toolbox
 

@@ -8,8 +8,6 @@ from promptlift.service.store.tables.accounts import (
     UsageRow,
     WorkerRow,
 )
-from promptlift.service.store.tables.base import AnyRow as AnyRow
-from promptlift.service.store.tables.base import Base
 from promptlift.service.store.tables.conversations import (
     ContentRow,
     ConversationRow,
@@ -36,6 +34,8 @@ from promptlift.service.store.tables.counts import (
     conversation_turns as conversation_turns,
 )
 from promptlift.service.store.tables.events import DeliveryRow, EventRow, WebhookRow
+from promptlift.service.store.tables.mapping import AnyRow as AnyRow
+from promptlift.service.store.tables.mapping import Base
 from promptlift.service.store.tables.prompts import (
     ActionRow,
     LabelRow,

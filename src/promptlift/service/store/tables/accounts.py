@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.service.store.tables.base import Account, Base, Id, Key, Seq, Small, reference
+from promptlift.service.store.tables.mapping import Account, Base, Id, Key, Seq, Small, reference
 
 
 class AccountRow(Base):

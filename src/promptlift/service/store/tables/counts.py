@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, PrimaryKeyConstraint, Table, Text, text
 
-from promptlift.service.store.tables.base import Base
+from promptlift.service.store.tables.mapping import Base
 
 metadata = Base.metadata
 
