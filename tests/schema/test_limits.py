@@ -34,8 +34,7 @@ def test_plans_have_the_quotas_and_rates_of_the_specification(
 
 def test_lists_have_the_defaults_of_the_specification():
     assert limits.LIST_LIMIT_MAX == 100
-    assert limits.PROMPTS_LIMIT_DEFAULT == 20
-    assert limits.CONVERSATIONS_LIMIT_DEFAULT == 20
+    assert limits.LIST_LIMIT_DEFAULT == 20
     assert limits.OPTIMIZATIONS_LIMIT_DEFAULT == 10
     assert get_args(limits.InsightsDays) == ("7", "30", "90", "all")
     assert limits.INSIGHTS_DAYS_DEFAULT == "30"

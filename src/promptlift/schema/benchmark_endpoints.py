@@ -19,8 +19,8 @@ from promptlift.schema.queries import (
     BenchmarkConversationsQuery,
     BenchmarkQuery,
     BenchmarksQuery,
+    PageQuery,
     ScenarioSetQuery,
-    ScenarioSetsQuery,
 )
 
 BENCHMARKS_LIST: Final = Endpoint(
@@ -85,7 +85,7 @@ SCENARIO_SETS_LIST: Final = Endpoint(
     "GET /scenario-sets",
     Page[ScenarioSet],
     "Every version of every scenario set, newest first",
-    query=ScenarioSetsQuery,
+    query=PageQuery,
     specified=(),
 )
 SCENARIO_SETS_GET: Final = Endpoint(

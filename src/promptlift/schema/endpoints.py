@@ -50,15 +50,14 @@ from promptlift.schema.queries import (
     ConversationQuery,
     ConversationsQuery,
     DeletedConversationsQuery,
-    DeliveriesQuery,
     EventsQuery,
     InsightsQuery,
     LabelsQuery,
     OptimizationsQuery,
+    PageQuery,
     PersonasQuery,
     PromptsQuery,
     SimulationsQuery,
-    VersionsQuery,
 )
 from promptlift.schema.reviews import ReviewUpdate, VariantReview
 from promptlift.schema.settings import (
@@ -216,7 +215,7 @@ PROMPTS_VERSIONS: Final = Endpoint(
     "GET /{segment}/{id}/versions",
     Page[PromptVersion],
     "Versions of the text of {a_noun}, newest first",
-    query=VersionsQuery,
+    query=PageQuery,
     specified=(),
 )
 PROMPTS_RESTORE: Final = Endpoint(
@@ -425,7 +424,7 @@ WEBHOOKS_DELIVERIES: Final = Endpoint(
     "GET /webhooks/{id}/deliveries",
     Page[Delivery],
     "Deliveries to a webhook, newest first",
-    query=DeliveriesQuery,
+    query=PageQuery,
     specified=(),
 )
 EVENTS_LIST: Final = Endpoint(

@@ -16,14 +16,14 @@ from promptlift.schema.judges import (
 )
 from promptlift.schema.optimizations import StopRequest
 from promptlift.schema.pages import Done, Page
-from promptlift.schema.queries import JudgeQuery, JudgeRunsQuery, JudgesQuery, VerdictsQuery
+from promptlift.schema.queries import JudgeQuery, JudgeRunsQuery, PageQuery, VerdictsQuery
 
 JUDGES_LIST: Final = Endpoint(
     "judges.list",
     "GET /judges",
     Page[Judge],
     "List judges, each in its newest version",
-    query=JudgesQuery,
+    query=PageQuery,
     specified=(),
 )
 # The same text twice is one version.
@@ -53,7 +53,7 @@ JUDGES_VERSIONS: Final = Endpoint(
     "GET /judges/{id}/versions",
     Page[Judge],
     "Versions of a judge, newest first",
-    query=JudgesQuery,
+    query=PageQuery,
     specified=(),
 )
 JUDGES_VERDICTS: Final = Endpoint(

@@ -197,7 +197,7 @@ def _quoted(word: str) -> str:
 class PageQuery(QueryModel):
     """The part of a list that is asked for."""
 
-    limit: Limit = limits.LIST_LIMIT_MAX
+    limit: Limit = limits.LIST_LIMIT_DEFAULT
     """Items of a page"""
     offset: Offset = 0
     """Items before the page"""
@@ -220,21 +220,12 @@ class LinkedQuery(PageQuery):
 class PromptsQuery(PageQuery):
     """Query of ``GET /prompts``."""
 
-    limit: Limit = limits.PROMPTS_LIMIT_DEFAULT
-    """Items of a page"""
     tags: Words = ()
     """Comma-separated; one of them is enough. A tag that has a comma stands in double quotes"""
     status: PromptStatus | None = None
     """Only this status"""
     include_completion: Flag = False
     """Beyond the specification: items carry their task completion, also by week"""
-
-
-class VersionsQuery(PageQuery):
-    """Query of ``GET /prompts/:id/versions``."""
-
-    limit: Limit = limits.PROMPTS_LIMIT_DEFAULT
-    """Items of a page"""
 
 
 class InsightsQuery(QueryModel):
@@ -247,8 +238,6 @@ class InsightsQuery(QueryModel):
 class ConversationsQuery(LinkedQuery):
     """Query of ``GET /conversations``."""
 
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
     status: ConversationStatus | None = None
     """Only this status"""
     has_insights: Flag | None = None
@@ -264,8 +253,6 @@ class ConversationsQuery(LinkedQuery):
 class DeletedConversationsQuery(LinkedQuery):
     """Query of ``GET /conversations/deleted``."""
 
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
     deleted_since: Since = None
     """Only what was deleted since; the answer has asOf, for the next time"""
 
@@ -289,8 +276,6 @@ class OptimizationsQuery(LinkedQuery):
 class SimulationsQuery(PageQuery):
     """Query of ``GET /optimizations/:id/simulations``."""
 
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
     variant_id: FilterText = None
     """Only conversations with this variant"""
     stage: SimulationStage | None = None
@@ -304,8 +289,6 @@ class SimulationsQuery(PageQuery):
 class ActionsQuery(LinkedQuery):
     """Query of ``GET /actions``."""
 
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
     optimization_id: FilterText = None
     """Only of this optimization"""
 
@@ -313,8 +296,6 @@ class ActionsQuery(LinkedQuery):
 class LabelsQuery(LinkedQuery):
     """Query of ``GET /labels``."""
 
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
     conversation_id: FilterText = None
     """Only of this conversation"""
     optimization_id: FilterText = None
@@ -335,18 +316,9 @@ class PersonasQuery(PageQuery):
     """Items of a page"""
 
 
-class DeliveriesQuery(PageQuery):
-    """Query of ``GET /webhooks/:id/deliveries``."""
-
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
-
-
 class EventsQuery(PageQuery):
     """Query of ``GET /events``."""
 
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
     kind: EventKind | None = Field(default=None, alias="type")
     """Only this kind"""
     cursor: EventsCursor | None = None
@@ -357,8 +329,6 @@ class EventsQuery(PageQuery):
 class BenchmarksQuery(PageQuery):
     """Query of ``GET /benchmarks``."""
 
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
     status: BenchmarkStatus | None = None
     """Only this status"""
 
@@ -388,8 +358,6 @@ class BenchmarkQuery(QueryModel):
 class BenchmarkConversationsQuery(PageQuery):
     """Query of ``GET /benchmarks/:id/conversations``."""
 
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
     arm: Annotated[int | None, Field(ge=0, le=ARMS_MAX - 1), BeforeValidator(_whole(0, ARMS_MAX - 1))] = None
     """Only of this arm"""
     task_completed: Flag | None = None
@@ -398,25 +366,11 @@ class BenchmarkConversationsQuery(PageQuery):
     """Whether items carry transcripts"""
 
 
-class ScenarioSetsQuery(PageQuery):
-    """Query of ``GET /scenario-sets``."""
-
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
-
-
 class ScenarioSetQuery(QueryModel):
     """Query of ``GET /scenario-sets/:id``."""
 
     version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
     """The version; the newest when it is left out"""
-
-
-class JudgesQuery(PageQuery):
-    """Query of ``GET /judges`` and of the versions of a judge."""
-
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
 
 
 class JudgeQuery(QueryModel):
@@ -429,6 +383,8 @@ class JudgeQuery(QueryModel):
 class VerdictsQuery(LinkedQuery):
     """Query of ``GET /judges/:id/verdicts``."""
 
+    limit: Limit = limits.LIST_LIMIT_MAX
+    """Items of a page"""
     version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
     """Only of this version; of the newest one when it is left out"""
     all_versions: Flag = False
@@ -438,7 +394,5 @@ class VerdictsQuery(LinkedQuery):
 class JudgeRunsQuery(PageQuery):
     """Query of ``GET /judge-runs``."""
 
-    limit: Limit = limits.CONVERSATIONS_LIMIT_DEFAULT
-    """Items of a page"""
     judge_id: FilterText = None
     """Only of this judge"""

@@ -29,7 +29,7 @@ def problems(text, model=CONVERSATIONS):
 
 def test_without_parameters_there_are_defaults_and_no_problem():
     query = read("")
-    assert (query.limit, query.offset) == (limits.CONVERSATIONS_LIMIT_DEFAULT, 0)
+    assert (query.limit, query.offset) == (limits.LIST_LIMIT_DEFAULT, 0)
     assert (query.prompt_id, query.linked_id, query.status, query.has_insights) == (None,) * 4
     assert (query.include_insights, query.include_content) == (False, False)
     assert read("", queries.PromptsQuery).tags == ()

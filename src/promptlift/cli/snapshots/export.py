@@ -18,12 +18,11 @@ from promptlift.schema.queries import (
     ConversationQuery,
     ConversationsQuery,
     DeletedConversationsQuery,
-    JudgesQuery,
     LabelsQuery,
     OptimizationsQuery,
+    PageQuery,
     PromptsQuery,
     VerdictsQuery,
-    VersionsQuery,
 )
 from promptlift.service.actions import account as account_actions
 from promptlift.service.actions import conversations, labels, prompts, versions
@@ -89,7 +88,7 @@ class DatabaseTransport(Transport):
             case "prompts", []:
                 found = prompts.page(database, caller, PromptsQuery.model_validate(query))
             case "prompts", [one, "versions"]:
-                listed = VersionsQuery.model_validate(query)
+                listed = PageQuery.model_validate(query)
                 found = versions.page(
                     database, caller, SCHEMES["prompt"], one, limit=listed.limit, offset=listed.offset
                 )
@@ -129,7 +128,7 @@ class DatabaseTransport(Transport):
             case "judges", [one, "verdicts"]:
                 return judge_versions.verdict_page(database, caller, one, VerdictsQuery.model_validate(query))
             case "judges", ([] | [_, "versions"]):
-                pages = JudgesQuery.model_validate(query)
+                pages = PageQuery.model_validate(query)
                 judge_id = rest[0] if rest else None
                 return judge_versions.page(
                     database, caller, judge_id=judge_id, limit=pages.limit, offset=pages.offset

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         BenchmarkConversationsQuery,
         BenchmarkQuery,
         BenchmarksQuery,
+        PageQuery,
         ScenarioSetQuery,
-        ScenarioSetsQuery,
     )
     from promptlift.service.context import AppContext
     from promptlift.service.routes.http.serve import Actions, ApiRequest
@@ -97,7 +97,7 @@ class _Benchmarks:
         self._context.benchmarks.look()
         return answer
 
-    def sets(self, request: ApiRequest[None, ScenarioSetsQuery]) -> dict[str, Any]:
+    def sets(self, request: ApiRequest[None, PageQuery]) -> dict[str, Any]:
         query = request.query
         return scenario_sets.page(self._database, request.caller, limit=query.limit, offset=query.offset)
 

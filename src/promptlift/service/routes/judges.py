@@ -13,7 +13,7 @@ from promptlift.service.routes.http.serve import Reply
 if TYPE_CHECKING:
     from promptlift.schema.judges import JudgeAlignCreate, JudgeBackfillCreate, JudgeCreate
     from promptlift.schema.optimizations import StopRequest
-    from promptlift.schema.queries import JudgeQuery, JudgeRunsQuery, JudgesQuery, VerdictsQuery
+    from promptlift.schema.queries import JudgeQuery, JudgeRunsQuery, PageQuery, VerdictsQuery
     from promptlift.service.context import AppContext
     from promptlift.service.routes.http.serve import Actions, ApiRequest
 
@@ -47,7 +47,7 @@ class _Judges:
     def _model(self) -> str | None:
         return self._context.models.model
 
-    def list(self, request: ApiRequest[None, JudgesQuery]) -> dict[str, Any]:
+    def list(self, request: ApiRequest[None, PageQuery]) -> dict[str, Any]:
         query = request.query
         return versions.page(self._database, request.caller, limit=query.limit, offset=query.offset)
 
@@ -65,7 +65,7 @@ class _Judges:
         self._context.judges.look()
         return answer
 
-    def versions(self, request: ApiRequest[None, JudgesQuery]) -> dict[str, Any]:
+    def versions(self, request: ApiRequest[None, PageQuery]) -> dict[str, Any]:
         query = request.query
         return versions.page(
             self._database, request.caller, judge_id=request.id, limit=query.limit, offset=query.offset

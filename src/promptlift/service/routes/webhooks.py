@@ -12,7 +12,7 @@ from promptlift.schema import endpoints
 from promptlift.service.actions import events
 
 if TYPE_CHECKING:
-    from promptlift.schema.queries import DeliveriesQuery, EventsQuery
+    from promptlift.schema.queries import EventsQuery, PageQuery
     from promptlift.schema.webhooks import WebhookCreate
     from promptlift.service.context import AppContext
     from promptlift.service.routes.http.serve import Actions, ApiRequest
@@ -58,7 +58,7 @@ class _Webhooks:
     def resume(self, request: ApiRequest[None, None]) -> dict[str, Any]:
         return self._webhooks.resume(request.caller, request.id)
 
-    def deliveries(self, request: ApiRequest[None, DeliveriesQuery]) -> dict[str, Any]:
+    def deliveries(self, request: ApiRequest[None, PageQuery]) -> dict[str, Any]:
         query = request.query
         return self._webhooks.deliveries(request.caller, request.id, limit=query.limit, offset=query.offset)
 
