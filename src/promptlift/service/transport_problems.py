@@ -1,36 +1,52 @@
-"""Why a request over httpx got no answer, without addresses, keys or words of the other side."""
+"""What requests over httpcore and httpx have in common: why one got no answer, and which connections it opened."""
 
 from __future__ import annotations
 
 import ssl
-from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+import httpcore
 import httpx
 
-__all__ = ["problem_of", "unread"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["OpenedConnections", "problem_of"]
 
 _BROKEN_HTTP: Final = {
     "disconnected without": "it closed the connection without an answer",
     "closed connection": "it closed the connection within its answer",
     "too long": "its answer's headers are too long",
 }
-# Nothing public shows what was received after an answer.
-_HTTP_STATE: Final = attrgetter("stream._httpcore_stream._stream._connection._h11_state")
 
 
-def unread(response: httpx.Response) -> bool:
-    """Whether more than the answer came: httpx would take it for the answer to the next request."""
-    return bool(_HTTP_STATE(response).trailing_data[0])
+class OpenedConnections:
+    """The connections that a request opened; given to it as its extension ``trace``."""
+
+    def __init__(self) -> None:
+        self._streams: list[httpcore.AsyncNetworkStream] = []
+
+    async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        """Note a connection."""
+        if event.endswith("connect_tcp.complete"):
+            self._streams.append(info["return_value"])
+
+    def __bool__(self) -> bool:
+        return bool(self._streams)
+
+    async def aclose(self) -> None:
+        """Close them: httpcore forgets a connection whose TLS handshake is cancelled, and leaves it open."""
+        for stream in self._streams:
+            await stream.aclose()
 
 
 def problem_of(error: Exception) -> str:
-    """Return why there is no answer, as a clause."""
+    """Return why there is no answer, as a clause without addresses, keys or words of the other side."""
     said = str(error)
     if isinstance(error, httpx.ProxyError):
         status = said[:3] if said[:3].isdigit() else "no status"
         return f"the proxy refused the connection with {status}"
-    if isinstance(error, httpx.RemoteProtocolError):
+    if isinstance(error, (httpx.RemoteProtocolError, httpcore.RemoteProtocolError)):
         known = (problem for words, problem in _BROKEN_HTTP.items() if words in said)
         return next(known, "its answer is not HTTP")
     cause = _cause(error, ssl.SSLError)
@@ -38,7 +54,7 @@ def problem_of(error: Exception) -> str:
         return f"its certificate is not trusted: {cause.verify_message}"
     if cause is not None:
         return f"no secure connection ({cause.reason or type(cause).__name__})"
-    if isinstance(error, (httpx.ReadError, httpx.WriteError, httpx.CloseError)):
+    if isinstance(error, (httpx.ReadError, httpx.WriteError, httpcore.ReadError, httpcore.WriteError)):
         return "the connection broke"
     return "it cannot be reached"
 

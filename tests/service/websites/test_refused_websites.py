@@ -10,6 +10,7 @@ from promptlift.service.websites.visit import UnreadableWebsite, full_url, visit
 from support.private_addresses import FORMS, NO_URLS
 from support.website import a_website, redirect_to
 
+PUBLIC = "93.184.215.14"
 REFUSED = r"private, loopback, link-local or reserved|neither a name nor an IP|is not a URL"
 # Websites may be plain HTTP, and an address without a scheme gets one.
 NO_WEBSITES = [url for url in NO_URLS if url not in ("http://example.com/", "example.com")]
@@ -44,29 +45,27 @@ class Names:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
+@pytest.fixture
+def at_a_public_address(monkeypatch):
+    """A public address at which websites of this machine are found."""
+    connect = asyncio.SelectorEventLoop.create_connection
+
+    def create_connection(loop, factory, host, port, **options):
+        return connect(loop, factory, "127.0.0.1" if host == PUBLIC else host, port, **options)
+
+    monkeypatch.setattr("asyncio.SelectorEventLoop.create_connection", create_connection)
+    return PUBLIC
+
+
 @pytest.mark.parametrize("host", FORMS)
-def test_a_redirect_to_a_private_address_is_not_followed(net, host, monkeypatch):
-    """The first address is allowed as a stand-in for a public one; from then on the guard is closed."""
+def test_a_redirect_to_a_private_address_is_not_followed(guarded, host, at_a_public_address):
     with a_website() as website:
         website.pages["/"] = redirect_to(f"http://{host}:{website.port}/inside")
         website.pages["/inside"] = "<p>Our mission is to be private.</p>"
-        first = (f"127.0.0.1:{website.port}", net._addresses)
-
-        async def addresses(target):
-            if (
-                target.url.netloc.decode() == first[0]
-                and target.url.path in ("/", "/robots.txt")
-                and len(website.asked) < 2
-            ):
-                return ["127.0.0.1"]
-            net._allow_private = False
-            return await first[1](target)
-
-        monkeypatch.setattr(net, "_addresses", addresses)
-        monkeypatch.setattr("promptlift.service.net.client.KEPT_CONNECTIONS", 0)
+        client = guarded(resolve=Names([at_a_public_address], ["127.0.0.1"]))
         with pytest.raises(UnreadableWebsite, match=REFUSED):
-            visit(net, website.url)
-        assert "/inside" not in website.paths
+            visit(client, f"http://website.test:{website.port}/")
+        assert website.paths[-1] == "/"
 
 
 @pytest.mark.parametrize(
@@ -83,19 +82,14 @@ def test_a_name_with_a_private_address_is_not_read(guarded, answers):
         visit(guarded(resolve=Names(*answers)), "http://rebinding.test/")
 
 
-def test_a_name_that_turns_private_after_its_robots_txt_is_not_read(guarded, monkeypatch):
+def test_a_name_that_turns_private_after_its_robots_txt_is_not_read(
+    guarded, at_a_public_address, monkeypatch
+):
     """Rebinding: public for the first look-up, loopback for the second."""
-    names = Names(["93.184.215.14"], ["127.0.0.1"])
+    names = Names([at_a_public_address], ["127.0.0.1"])
     with a_website() as website:
         client = guarded(resolve=names)
-        # The public address is this website; each request connects anew.
-        connect = asyncio.SelectorEventLoop.create_connection
-
-        def create_connection(loop, factory, host, port, **options):
-            return connect(loop, factory, "127.0.0.1" if host == "93.184.215.14" else host, port, **options)
-
-        monkeypatch.setattr("asyncio.SelectorEventLoop.create_connection", create_connection)
-        monkeypatch.setattr("promptlift.service.net.client.KEPT_CONNECTIONS", 0)
+        monkeypatch.setattr("promptlift.service.net.client.KEPT_CONNECTIONS", 0)  # each request connects anew
         with pytest.raises(UnreadableWebsite, match="private"):
             visit(client, f"http://rebinding.test:{website.port}/")
         assert website.paths == ["/robots.txt"]

@@ -12,6 +12,7 @@ import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -20,7 +21,7 @@ import httpx
 
 from promptlift.retry import read_retry_after
 from promptlift.service.llm.answers import decode
-from promptlift.service.transport_problems import problem_of, unread
+from promptlift.service.transport_problems import problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,8 @@ CONNECT_SECONDS: Final = 10.0
 KEPT_CONNECTIONS: Final = 64
 # Servers close an idle connection after five seconds or more; it is given up before that.
 IDLE_SECONDS: Final = 4.0
+# Nothing public shows what was received after an answer.
+_HTTP_STATE: Final = attrgetter("stream._httpcore_stream._stream._connection._h11_state")
 
 
 # httpcore asks for sniffio several times a request. Where it is not installed Python would search every folder for it
@@ -149,7 +152,8 @@ class Transport:
         try:
             response = await connection.handle_async_request(request)
             body = await _body(response)
-            reusable = not unread(response)
+            # More than the answer would be taken for the answer to the next request.
+            reusable = not _HTTP_STATE(response).trailing_data[0]
             await response.aclose()
         except BaseException:
             await connection.aclose()

@@ -13,22 +13,19 @@ import socket
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import httpcore
 import httpx
 
 from promptlift.service.event_loop import EventLoopThread
 from promptlift.service.net.addresses import UnusableUrl, is_public, numeric_addresses, read_url
-from promptlift.service.net.connection import Broken, Connection, Unreachable
-from promptlift.service.transport_problems import problem_of
+from promptlift.service.transport_problems import OpenedConnections, problem_of
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-    from promptlift.service.net.addresses import Target
-
-    Origin = tuple[str, str, int]
     Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 __all__ = ["GuardedClient", "NoAnswer", "RefusedAddress", "Reply", "Request", "Sent", "TooSlow"]
@@ -38,6 +35,10 @@ KEPT_CONNECTIONS: Final = 64
 IDLE_SECONDS: Final = 4.0
 # A name may have several addresses, of which the first may not answer.
 ADDRESSES_TRIED: Final = 4
+# Where only the status counts: how much of a body, and how long, is read to use the connection again.
+DRAIN_BYTES: Final = 64 * 1024
+DRAIN_SECONDS: Final = 1.0
+_BROKEN: Final = (httpcore.ReadError, httpcore.WriteError, httpcore.RemoteProtocolError)
 
 
 class NoAnswer(Exception):
@@ -132,9 +133,8 @@ class GuardedClient:
     def __init__(self, *, allow_private: bool, resolve: Resolve | None = None) -> None:
         self._allow_private = allow_private
         self._resolve = resolve or _look_up
-        self._idle: dict[Origin, list[Connection]] = {}
-        # All that were ever idle and are open; each has one timer.
-        self._watched: set[Connection] = set()
+        self._network = _CheckedNetwork(self._addresses)
+        self._idle: list[httpcore.AsyncHTTPConnection] = []
         self._loop = EventLoopThread("promptlift-net", at_end=self._close_idle)
 
     def submit(self, request: Request) -> Future[Reply]:
@@ -187,12 +187,12 @@ class GuardedClient:
         target = read_url(url)
         with contextlib.suppress(TimeoutError, OSError, UnicodeError):
             async with asyncio.timeout(seconds):
-                await self._addresses(target)
+                await self._addresses(target.host, target.port)
 
-    async def _addresses(self, target: Target) -> list[str]:
+    async def _addresses(self, host: str, port: int) -> list[str]:
         """Resolve a host; one address that is not public refuses all of them."""
         # A busy resolver answers late or not at all; an address in numbers needs none.
-        found = numeric_addresses(target.host) or await self._resolve(target.host, target.port)
+        found = numeric_addresses(host) or await self._resolve(host, port)
         found = list(dict.fromkeys(found))
         if not self._allow_private and not all(map(is_public, found)):
             raise RefusedAddress("its address is private, loopback, link-local or reserved")
@@ -218,118 +218,132 @@ class GuardedClient:
 
     async def _send(self, request: Request) -> Reply:
         target = read_url(request.url, schemes=request.schemes)
-        head = _head(target, request)
+        url = httpcore.URL(
+            scheme=target.url.raw_scheme,
+            host=target.host.encode("ascii"),
+            port=target.port,
+            target=target.url.raw_path,
+        )
+        headers = {
+            "Host": target.url.netloc.decode("ascii"),
+            "Accept-Encoding": "identity",
+            "User-Agent": "promptlift",
+            **request.headers,
+        }
+        opened = OpenedConnections()
         try:
             async with asyncio.timeout(request.seconds) as deadline:
-                return await self._exchange(target, request, head, deadline.when() or 0.0)
+                while True:
+                    try:
+                        return await self._exchange(url, list(headers.items()), request, opened, deadline)
+                    except _BROKEN:
+                        # The other side may have closed a kept connection meanwhile, which is no answer to this request.
+                        if opened:
+                            raise
         except TimeoutError:
             raise TooSlow(f"it did not answer within {request.seconds:g} seconds") from None
         except socket.gaierror:
             raise NoAnswer("its name has no address") from None
-        except Broken as error:
-            raise NoAnswer(str(error)) from None
-        except (Unreachable, OSError, UnicodeError) as error:
+        except (*_BROKEN, httpcore.ConnectError, httpcore.ConnectTimeout, OSError, UnicodeError) as error:
             raise NoAnswer(problem_of(error)) from None
 
-    async def _exchange(self, target: Target, request: Request, head: bytes, deadline: float) -> Reply:
-        if kept := self._take_idle(target.origin):
-            # The other side may have closed it meanwhile, which is no answer to this request.
-            with contextlib.suppress(Broken):
-                return await self._ask(kept, target, request, head, deadline)
-        addresses = (await self._addresses(target))[:ADDRESSES_TRIED]
-        for number, address in enumerate(addresses, 1):
-            try:
-                connection = await Connection.open(
-                    address,
-                    target.port,
-                    tls=self._certificates if target.url.scheme == "https" else None,
-                    name=target.host,
-                    seconds=request.seconds / 2,  # the next address may answer
-                )
-            except (Unreachable, OSError):
-                if number == len(addresses):
-                    raise
-            else:
-                return await self._ask(connection, target, request, head, deadline)
-        raise NoAnswer("its name has no address")
+    async def _exchange(
+        self,
+        url: httpcore.URL,
+        headers: Sequence[tuple[str, str]],
+        request: Request,
+        opened: OpenedConnections,
+        deadline: asyncio.Timeout,
+    ) -> Reply:
+        # Half the time for an address: the next one may answer.
+        extensions = {"timeout": {"connect": request.seconds / 2}, "trace": opened}
+        connection = await self._connection_to(url.origin)
+        try:
+            async with connection.stream(
+                request.method, url, headers=headers, content=request.content or None, extensions=extensions
+            ) as response:
+                if request.max_bytes:
+                    content, whole = await _body(response, request.max_bytes)
+                else:
+                    deadline.reschedule((deadline.when() or 0.0) + DRAIN_SECONDS)
+                    content, whole = b"", await _drained(response)
+        except BaseException:
+            await opened.aclose()
+            raise
+        await self._keep(connection)
+        found: dict[str, str] = {}
+        for name, value in response.headers:
+            key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+            found[key] = f"{found[key]}, {text}" if key in found else text
+        return Reply(response.status, found, content, whole)
+
+    async def _connection_to(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
+        """Return an idle connection, or one that connects with its first request.
+
+        A pool of httpcore looks at the sockets of all idle connections for every request.
+        """
+        while (kept := next((one for one in self._idle if one.can_handle_request(origin)), None)) is not None:
+            self._idle.remove(kept)
+            if not kept.has_expired():
+                return kept
+            await kept.aclose()
+        return httpcore.AsyncHTTPConnection(
+            origin,
+            ssl_context=self._certificates,
+            keepalive_expiry=IDLE_SECONDS,
+            network_backend=self._network,
+        )
+
+    async def _keep(self, connection: httpcore.AsyncHTTPConnection) -> None:
+        if connection.is_idle():
+            self._idle.append(connection)
+        while len(self._idle) > KEPT_CONNECTIONS:
+            await self._idle.pop(0).aclose()
 
     @cached_property
     def _certificates(self) -> ssl.SSLContext:
-        # Those of SSL_CERT_FILE included.
-        context = httpx.create_ssl_context()
-        context.set_alpn_protocols(["http/1.1"])
-        return context
-
-    async def _ask(
-        self, connection: Connection, target: Target, request: Request, head: bytes, deadline: float
-    ) -> Reply:
-        status, headers, content, whole = await connection.ask(
-            head, request.content, max_bytes=request.max_bytes, deadline=deadline
-        )
-        if connection.is_usable:
-            self._keep(target.origin, connection)
-        return Reply(status, headers, content, whole)
-
-    # Idle connections
-
-    def _take_idle(self, origin: Origin) -> Connection | None:
-        kept = self._idle.get(origin, [])
-        while kept:
-            connection = kept.pop()
-            if connection.is_usable:
-                return connection
-        return None
-
-    def _keep(self, origin: Origin, connection: Connection) -> None:
-        if sum(map(len, self._idle.values())) >= KEPT_CONNECTIONS:
-            connection.close()
-            return
-        self._idle.setdefault(origin, []).append(connection)
-        if connection not in self._watched:
-            self._watched.add(connection)
-            self._look_later(origin, connection, IDLE_SECONDS)
-
-    def _look_later(self, origin: Origin, connection: Connection, seconds: float) -> None:
-        asyncio.get_running_loop().call_later(seconds, self._drop_if_idle, origin, connection)
-
-    def _drop_if_idle(self, origin: Origin, connection: Connection) -> None:
-        """Close a connection that nobody used for a while; look again later at one that somebody did."""
-        left = connection.idle_since + IDLE_SECONDS - asyncio.get_running_loop().time()
-        kept = self._idle.get(origin, [])
-        is_idle = connection in kept
-        if connection.is_usable and (left > 0 or not is_idle):
-            self._look_later(origin, connection, left if left > 0 else IDLE_SECONDS)
-            return
-        self._watched.discard(connection)
-        connection.close()
-        if is_idle:
-            kept.remove(connection)
-        if not kept:
-            self._idle.pop(origin, None)
+        return httpx.create_ssl_context()  # with those of SSL_CERT_FILE
 
     async def _close_idle(self) -> None:
-        for connection in self._watched:
-            connection.close()
-        self._watched.clear()
-        self._idle.clear()
-        await asyncio.sleep(0)  # asyncio closes their sockets
+        while self._idle:
+            await self._idle.pop().aclose()
 
 
-def _head(target: Target, request: Request) -> bytes:
-    """Return the request line and header fields as they are sent."""
-    fields = {
-        "Host": target.url.netloc.decode("ascii"),
-        "Accept-Encoding": "identity",
-        "User-Agent": "promptlift",
-        **request.headers,
-    }
-    if request.content:
-        fields["Content-Length"] = str(len(request.content))
-    lines = [f"{request.method} {target.url.raw_path.decode('ascii')} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in fields.items()]
-    if any("\r" in line or "\n" in line for line in lines):
-        raise ValueError("a header field must be one line")
-    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+class _CheckedNetwork(httpcore.AnyIOBackend):
+    """Connects to the addresses of a name that were checked; TLS verifies the name all the same."""
+
+    def __init__(self, addresses: Resolve) -> None:
+        self._addresses = addresses
+
+    async def connect_tcp(
+        self, host: str, port: int, *arguments: Any, **options: Any
+    ) -> httpcore.AsyncNetworkStream:
+        addresses = (await self._addresses(host, port))[:ADDRESSES_TRIED]
+        for number, address in enumerate(addresses, 1):
+            try:
+                return await super().connect_tcp(address, port, *arguments, **options)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if number == len(addresses):
+                    raise
+        raise NoAnswer("its name has no address")
+
+
+async def _body(response: httpcore.Response, max_bytes: int) -> tuple[bytes, bool]:
+    """Return what is wanted of a body, and whether that is all."""
+    body = bytearray()
+    async for piece in response.aiter_stream():
+        body += piece
+        if len(body) > max_bytes:
+            return bytes(body[:max_bytes]), False
+    return bytes(body), True
+
+
+async def _drained(response: httpcore.Response) -> bool:
+    """Whether a body that nobody wants came to its end soon, so that the connection can be used again."""
+    with contextlib.suppress(TimeoutError, *_BROKEN):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            return (await _body(response, DRAIN_BYTES))[1]
+    return False
 
 
 async def _look_up(host: str, port: int) -> list[str]:
