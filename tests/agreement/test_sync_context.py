@@ -22,6 +22,7 @@ EXTRACTED = {
     "objectives": "Make shipping simple for small shops.",
     "kpis": "Parcels that are delivered on time.",
 }
+DESCRIPTION = "Northwind Parcels brings parcels from online shops to 4 million homes."
 
 
 @pytest.fixture
@@ -86,14 +87,15 @@ def test_the_page_is_data_for_the_model(answering, website):
         completion(json.dumps({"industry": "", "objectives": " ", "kpis": None})),
     ],
 )
-def test_the_words_of_the_page_stand_in_for_a_model_in_trouble(answering, website, trouble):
+def test_the_words_of_the_page_are_kept_where_the_model_is_in_trouble(answering, website, trouble):
     answering.model.fault = lambda _asked: trouble
     try:
         found = sync(answering.account(), website.url)
     finally:
         answering.model.fault = None
-    assert found["extracted"]["industry"] == "Logistics and delivery"
-    assert (found["analyser"], bool(found["problem"])) == ("words", True)
+    assert found["extracted"] == {"industry": "", "objectives": DESCRIPTION, "kpis": ""}
+    assert found["analyser"] == "words"
+    assert found["problem"].endswith(". Industry and KPIs need a language model.")
 
 
 def test_what_the_model_says_is_bounded_and_harmless(answering, website):
@@ -111,20 +113,22 @@ def test_what_the_model_says_is_bounded_and_harmless(answering, website):
     assert found["objectives"] == "Serve shops."
 
 
-def test_without_a_model_the_page_says_it_in_its_own_words(start_service, website):
+def test_without_a_model_the_words_of_the_page_are_kept(start_service, website):
     running = start_service(env={"PROMPTLIFT_ALLOW_PRIVATE_NETWORKS": "1"})
     wire = Wire(running.base_url, running.key)
     wire.ask("PATCH", "/settings", {"general": {"excludedDataAndTopics": "customer ratings, courier"}})
+    website.pages["/"] = "<title>Ours</title><p>We carry parcels. Our courier is fast. Shops like us.</p>"
     found = sync(wire, website.url.removesuffix("/"))
-    assert (found["analyser"], found["problem"]) == ("words", None)
-    assert found["applied"] == ["industry", "objectives", "kpis"]
-    assert found["extracted"]["objectives"].startswith("Our mission is to make shipping simple")
+    assert (found["analyser"], found["applied"]) == ("words", ["objectives"])
+    assert found["problem"].startswith("No language model is configured.")
     # The sentence that names the courier is excluded.
-    assert found["extracted"]["kpis"] == "98.5 % of all parcels are delivered on time."
+    said = {"industry": "", "objectives": "We carry parcels. Shops like us.", "kpis": ""}
+    assert found["extracted"] == said
+    assert {name: general(wire)[name] for name in said} == said
     assert sync(wire, website.url)["applied"] == []
-    website.pages["/"] = "<title>Nothing</title><p>Nothing is said here."
-    assert sync(wire, website.url, overwrite=True)["extracted"]["kpis"] == ""
-    assert general(wire)["kpis"] == "98.5 % of all parcels are delivered on time."
+    website.pages["/"] = "<title>Nothing</title><p>Our courier is all we have."
+    assert sync(wire, website.url, overwrite=True)["extracted"]["objectives"] == ""
+    assert general(wire)["objectives"] == said["objectives"]
 
     website.pages["/robots.txt"] = "User-agent: *\nDisallow: /"
     answer = wire.ask("POST", "/settings/sync-context", {"url": website.url})

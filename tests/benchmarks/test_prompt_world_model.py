@@ -19,7 +19,7 @@ from promptlift.schema.optimizations import Optimization
 from promptlift.service.insights.llm_answer import TargetsJudgeAnswer
 from promptlift.service.optimizations.variants.request import VariantsAnswer
 from promptlift.service.simulations.scenarios_request import ScenariosAnswer
-from promptlift.service.websites.company_request import CompanyAnswer
+from promptlift.service.websites.company import Company
 from support.stub_endpoint import StubEndpoint
 
 
@@ -246,7 +246,7 @@ def test_persona_tool_and_context(asking):
     for heard in (SETTLED, OPEN):
         assert one.ask("persona", ("system", "Play."), ("user", heard)).endswith("[END]")
     assert isinstance(json.loads(one.ask("tool", ("user", "lookup(1)"))), dict)
-    found = CompanyAnswer.model_validate_json(one.ask("context", ("user", "A page")))
+    found = Company.model_validate_json(one.ask("context", ("user", "A page")))
     assert found.industry
     assert found.objectives
 

@@ -187,8 +187,8 @@ class SyncContextAnswer(ApiModel):
     applied: list[str] | None = None
     """Settings that were changed. Our service gives it and what follows, others may not."""
     analyser: str | None = None
-    """``llm:`` and the name of the model, or ``words`` where the words of the page itself were taken."""
+    """``llm:`` and the name of the model, or ``words`` where only the page's own words were kept, as objectives."""
     url: str | None = None
     """Address of the page after redirects."""
     problem: str | None = None
-    """Why the model did not read the page, where one is configured."""
+    """Why no language model read the page."""

@@ -45,7 +45,7 @@ def read_website(
     ApiException
         ``VALIDATION_ERROR`` under ``url`` for a website that cannot be read.
     """
-    # unspecified: what happens without tokens. The words of the page itself stand in for the model, as for one in trouble.
+    # unspecified: what happens without tokens. The page's own words are kept, as for a model in trouble.
     now = clock.now()
     with database.read() as connection:
         limit = usage.token_limit_reached(connection, caller.account_id, now=now)

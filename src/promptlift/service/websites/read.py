@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.service.llm.failures import Cancelled, LlmError
 from promptlift.service.llm.hostile_text import storable_line
-from promptlift.service.websites.company_request import ask_about_company
-from promptlift.service.websites.main_text import main_text
-from promptlift.service.websites.own_words import own_words
-from promptlift.service.websites.page_text import read_page
+from promptlift.service.websites.company import Company, ask_about_company, harmless_sentences
+from promptlift.service.websites.page import read_page
 from promptlift.service.websites.visit import UnreadableWebsite, full_url, visit
 
 if TYPE_CHECKING:
@@ -20,13 +18,13 @@ if TYPE_CHECKING:
 
     from promptlift.service.llm.calls import Calls
     from promptlift.service.net.client import GuardedClient
-    from promptlift.service.websites.company import Company
-    from promptlift.service.websites.page_text import PageText
+    from promptlift.service.websites.page import PageText
 
 __all__ = ["WORDS", "CompanyReading", "Websites"]
 
 WORDS: Final = "words"
-"""``analyser`` where the words of the page itself were taken."""
+"""``analyser`` where no model read the page: its own words are the objectives, and the rest is empty."""
+_NO_MODEL: Final = "No language model is configured"
 # Together with the visit less than clients wait for an answer.
 MODEL_SECONDS: Final = 25.0
 
@@ -42,7 +40,7 @@ class CompanyReading:
     tokens
         Tokens that the model used up, also where its answer could not be used.
     problem
-        Why the model did not read the page; ``None`` where it did, or there is none.
+        Why no model read the page; ``None`` where one did.
     """
 
     company: Company
@@ -62,7 +60,7 @@ class Websites:
     new_calls
         Return a new job's view of the language model; ``None`` without one.
     model_seconds
-        How long the model may take; then the words of the page itself are taken.
+        How long the model may take.
     """
 
     def __init__(
@@ -77,7 +75,9 @@ class Websites:
         self._model_seconds = model_seconds
 
     def read(self, url: str, *, no_model: str | None = None) -> CompanyReading:
-        """Read a website; the model says what it says, or the words of the page itself do.
+        """Read a website and let the model say what it says about the company.
+
+        Without a model the page's own words are kept.
 
         Parameters
         ----------
@@ -93,13 +93,11 @@ class Websites:
         text = read_page(page.html)
         if not (text.paragraphs or text.descriptions):
             raise UnreadableWebsite("has no text that can be read without running its scripts")
-        if (main := main_text(page.html, text.paragraphs)) is not None:
-            text.paragraphs = main
         calls = self._new_calls()
-        if calls is None or no_model is not None:
-            return CompanyReading(
-                own_words(text), page.url, WORDS, problem=None if calls is None else no_model
-            )
+        if calls is None:
+            return _own_words(text, page.url, _NO_MODEL)
+        if no_model is not None:
+            return _own_words(text, page.url, no_model)
         return self._ask(calls, text, page.url)
 
     def _ask(self, calls: Calls, text: PageText, url: str) -> CompanyReading:
@@ -109,11 +107,17 @@ class Websites:
         try:
             company, model = ask_about_company(calls, text, seed=secrets.randbits(128))
         except Cancelled:
-            problem = f"the language model did not answer within {self._model_seconds:g} seconds"
+            problem = f"The language model did not answer within {self._model_seconds:g} seconds"
         except LlmError as error:
             problem = storable_line(str(error), 500)
         else:
             return CompanyReading(company, url, f"llm:{model}", calls.tokens)
         finally:
             watch.cancel()
-        return CompanyReading(own_words(text), url, WORDS, calls.tokens, problem)
+        return _own_words(text, url, problem, calls.tokens)
+
+
+def _own_words(text: PageText, url: str, problem: str, tokens: int = 0) -> CompanyReading:
+    said = harmless_sentences(" ".join(text.descriptions[:1] or text.paragraphs))
+    problem = f"{problem.rstrip('.')}. Industry and KPIs need a language model."
+    return CompanyReading(Company(objectives=said), url, WORDS, tokens, problem)

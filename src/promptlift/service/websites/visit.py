@@ -8,10 +8,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
+from urllib.robotparser import RobotFileParser
 
 from promptlift.service.net.addresses import UnusableUrl, read_url
 from promptlift.service.net.client import NoAnswer, RefusedAddress, Request
-from promptlift.service.websites.robots import AGENT, ROBOTS_BYTES, Robots, read_robots
 
 if TYPE_CHECKING:
     from promptlift.service.net.addresses import Target
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["PAGE_BYTES", "Page", "UnreadableWebsite", "full_url", "visit"]
 
 PAGE_BYTES: Final = 1024 * 1024
+AGENT: Final = "promptlift"
+# As much as RFC 9309 asks a reader to read at least.
+ROBOTS_BYTES: Final = 500 * 1024
+_ROBOTS_FIELDS: Final = ("user-agent", "allow", "disallow")
 VISIT_SECONDS: Final = 15.0
 REDIRECTS_MAX: Final = 5
 _SCHEMES: Final = ("https", "http")
@@ -83,12 +87,12 @@ class _Visit:
     def __init__(self, net: GuardedClient, deadline: float) -> None:
         self._net = net
         self._deadline = deadline
-        self._robots: dict[tuple[str, str, int], Robots] = {}
+        self._robots: dict[tuple[str, str, int], RobotFileParser] = {}
 
     def read(self, url: str) -> Page:
         for _ in range(REDIRECTS_MAX + 1):
             target = self._target(url)
-            if not self._rules(target).allows(target.url.raw_path.decode("ascii")):
+            if not self._rules(target).can_fetch(AGENT, str(target.url)):
                 raise UnreadableWebsite(f"does not want to be read: its robots.txt excludes {AGENT}")
             reply = self._get(str(target.url), PAGE_BYTES)
             location = reply.headers.get("location")
@@ -105,7 +109,7 @@ class _Visit:
         except UnusableUrl as error:
             raise UnreadableWebsite(str(error)) from None
 
-    def _rules(self, target: Target) -> Robots:
+    def _rules(self, target: Target) -> RobotFileParser:
         """Return the rules of an origin.
 
         As RFC 9309 says: a site that has no such file allows everything, one that cannot give it nothing.
@@ -114,7 +118,7 @@ class _Visit:
             self._robots[target.origin] = self._read_rules(target)
         return self._robots[target.origin]
 
-    def _read_rules(self, target: Target) -> Robots:
+    def _read_rules(self, target: Target) -> RobotFileParser:
         url = urljoin(str(target.url), "/robots.txt")
         for _ in range(REDIRECTS_MAX + 1):
             reply = self._get(url, ROBOTS_BYTES)
@@ -126,9 +130,7 @@ class _Visit:
             raise UnreadableWebsite(
                 f"may not be read: its robots.txt cannot be had (the server answered {reply.status})"
             )
-        return (
-            read_robots(reply.content.decode("utf-8", "replace")) if 200 <= reply.status < 300 else Robots()
-        )
+        return _robots(reply.content.decode("utf-8", "replace") if 200 <= reply.status < 300 else "")
 
     def _get(self, url: str, max_bytes: int) -> Reply:
         left = self._deadline - time.monotonic()
@@ -150,6 +152,17 @@ class _Visit:
             raise UnreadableWebsite(f"cannot be read: {error}") from None
         except UnusableUrl as error:
             raise UnreadableWebsite(str(error)) from None
+
+
+def _robots(text: str) -> RobotFileParser:
+    rules = RobotFileParser()
+    lines = text.removeprefix("\ufeff").splitlines()
+    try:
+        # Other fields mean nothing here, and some values of them break the parser.
+        rules.parse([line for line in lines if line.lstrip().lower().startswith(_ROBOTS_FIELDS)])
+    except ValueError:
+        raise UnreadableWebsite("may not be read: its robots.txt cannot be understood") from None
+    return rules
 
 
 def _html(reply: Reply) -> str:

@@ -2,18 +2,14 @@
 
 import pytest
 
-from promptlift.service.websites.page_text import TEXT_CHARS, read_page
+from promptlift.service.websites.page import TEXT_CHARS, read_page
 from support.website import COMPANY_PAGE
 
 
 def test_the_shown_words_of_a_page_are_read():
     page = read_page(COMPANY_PAGE)
     assert page.title == "Northwind Parcels | Delivery & shipping"
-    assert page.descriptions == [
-        "Northwind Parcels brings parcels from online shops to 4 million homes.",
-        "A courier for shops of every size.",
-    ]
-    assert page.headings == ["Every parcel, on time"]
+    assert page.descriptions == ["Northwind Parcels brings parcels from online shops to 4 million homes."]
     assert page.paragraphs[1].startswith("Our mission is to make shipping simple")
     assert page.paragraphs[-1].endswith("one hand — ours.")
     assert len(page.paragraphs) == 4
@@ -64,33 +60,38 @@ def test_visible_text_with_odd_markup_is_read():
 
 @pytest.mark.parametrize(
     "unit",
-    ["<", "<a", "<!--", "</", "<a b='", '<a "', "<script>", "&#9", "<div hidden>", "<meta content=", "<a ="],
+    [
+        "<",
+        "<a",
+        "<!--",
+        "</",
+        "<a b='",
+        '<a "',
+        "<script>",
+        "&#9",
+        "<div hidden>",
+        "<meta content=",
+        "<a =",
+        "<?",
+        "<![",
+        "<![CDATA[",
+        "<![x[",
+        "<!DOCTYPE ",
+        "<a '",
+        "<p>a",
+        "<b c>",
+        "</b ",
+        "<title>",
+        "<textarea>",
+    ],
 )
 @pytest.mark.slow
 def test_a_page_made_to_take_hours_is_read(unit):
-    # html.parser takes 2.7 seconds for 20 KB of some of these, and 2,500 times as long for this much: the time-out of
+    # html.parser takes 25 seconds to close 64 KB of some of these, and 250 times as long for this much: the time-out of
     # the test ends it.
     page = read_page("<p>hello</p>" + unit * (1_000_000 // len(unit)))
     assert page.paragraphs[0] == "hello"
     assert sum(map(len, page.paragraphs)) <= 2 * TEXT_CHARS
-
-
-@pytest.mark.parametrize(
-    "linked",
-    [
-        "[" * 100_000,
-        "{}",
-        "null",
-        '{"description": 3}',
-        '{"@graph": 3}',
-        '"text"',
-        '{"description": "' + "x" * 200_000,
-        "[[]]",
-    ],
-)
-def test_linked_data_of_any_shape_does_no_harm(linked):
-    page = read_page(f"<script type='application/ld+json'>{linked}</script><p>hello</p>")
-    assert (page.descriptions, page.paragraphs) == ([], ["hello"])
 
 
 def test_references_to_no_character_do_no_harm():
