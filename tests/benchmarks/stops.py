@@ -4,7 +4,7 @@ A real service with a real endpoint. At a random call of the search, with every 
 text, the model becomes slow: it answers after 0.2 to 5 seconds, and hangs at one call in ten. Up to two seconds later
 (while the writer still writes, at every fourth stop) the search is stopped. The endpoint notices when each call was answered, or given up.
 
-Run ``python tests/benchmarks/stops.py`` for the seconds on SQLite; see ``--help`` for PostgreSQL and GEPA.
+Run ``python tests/benchmarks/stops.py`` for the seconds on SQLite; see ``--help`` for PostgreSQL.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from benchmarks.prompt_world.world import World
     from support.stub_endpoint import Asked, Say
 
-WRITES = {"search": "reflection", "gepa": "rewrite"}
 SLOWEST, FASTEST = 5.0, 0.2
 PAUSE_SECONDS = 2.0
 HANGS = 0.1
@@ -116,10 +115,9 @@ class Stop:
 class Stopping:
     """Searches of one prompt, stopped one after the other."""
 
-    def __init__(self, caller: Caller, model: SlowingModel, engine: str, chance: random.Random) -> None:
+    def __init__(self, caller: Caller, model: SlowingModel, chance: random.Random) -> None:
         self._caller = caller
         self._model = model
-        self._engine = engine
         self._chance = chance
         caller.settings(**SMALL)
         self._prompt_id = world_prompt(caller, model.world)
@@ -135,14 +133,13 @@ class Stopping:
         whole = self.calls()
         print(json.dumps({"callsOfAWholeSearch": whole}), flush=True)
         for number in range(count):
-            purpose = None if number % 4 else WRITES[self._engine]
+            purpose = None if number % 4 else "reflection"
             most = whole.total() if purpose is None else whole[purpose]
             self._model.quicken(self._chance.randint(1, most), purpose=purpose)
             yield self._stop(pause=FASTEST if purpose else PAUSE_SECONDS)
 
     def _start(self) -> str:
-        engine = {"engine": "gepa"} if self._engine == "gepa" else {"search": "on"}
-        made = self._caller.start(self._prompt_id, mode="exploratory", variantCount=3, **engine)
+        made = self._caller.start(self._prompt_id, mode="exploratory", variantCount=3, search="on")
         return str(made["id"])
 
     def _stop(self, *, pause: float) -> Stop:
@@ -174,7 +171,7 @@ class Stopping:
         )
 
 
-def measure(engine: str, database: str, *, count: int, seed: int) -> list[Stop]:
+def measure(database: str, *, count: int, seed: int) -> list[Stop]:
     """Stop ``count`` searches of one service.
 
     Parameters
@@ -197,7 +194,7 @@ def measure(engine: str, database: str, *, count: int, seed: int) -> list[Stop]:
         caller = Caller(service)
         stack.callback(caller.close)
         found = []
-        for one in Stopping(caller, model, engine, chance).stops(count):
+        for one in Stopping(caller, model, chance).stops(count):
             print(json.dumps(vars(one)), flush=True)
             found.append(one)
         model.quicken()
@@ -212,15 +209,14 @@ def spread(seconds: Sequence[float]) -> str:
 def main() -> None:
     """Print each stop, and the least, median and most seconds of all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--engine", choices=list(WRITES), default="search")
     parser.add_argument("--database", choices=["sqlite", "postgresql", "workers"], default="sqlite")
     parser.add_argument("--stops", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    found = measure(given.engine, given.database, count=given.stops, seed=given.seed)
+    found = measure(given.database, count=given.stops, seed=given.seed)
     calls = sum((Counter(one.under_way) for one in found), Counter())
     print(
-        f"{given.engine}, {given.database}: {len(found)} stops with {calls.total()} calls under way {dict(calls)}; "
+        f"{given.database}: {len(found)} stops with {calls.total()} calls under way {dict(calls)}; "
         f"answered {spread([one.answered for one in found])}, stopped {spread([one.stopped for one in found])}, "
         f"last call ended {spread([one.last_ended for one in found])}, begun after the answer "
         f"{sum(one.later for one in found)}, states {dict(Counter(one.status for one in found))}"

@@ -297,14 +297,6 @@ def test_gepa_is_measured_alone_and_confirmed(monkeypatch):
     assert confirmed.gain in (0, alone.gain)
 
 
-def test_gepa_is_measured_as_our_engine():
-    pytest.importorskip("gepa", reason="needs the extra gepa")
-    found = measure("defective", 3, "gepa-here", "exploratory")
-    assert 60 <= found.conversations <= 465
-    assert (found.gain != 0) == found.named
-    assert (found.copied, found.lost, found.causal) == ((), (), None)
-
-
 def nothing_named(family, seed, engine, mode):
     """Stand in for a measurement: an optimizer that names nothing."""
     return Measured(family, seed, engine, mode, 0.0, False, False, 100, 1_000, (), (), 1.0)

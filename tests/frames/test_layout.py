@@ -265,6 +265,7 @@ LAYOUT = {
         "n_logged_effective: float64",
         "failed_share_tested: float64",
         "failed_share_logged: float64",
+        "source: prompt|model|handed_in",
         "goal_points: float64",
         "generation: Int64",
         "parent_variant_id: str",

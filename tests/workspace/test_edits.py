@@ -99,9 +99,10 @@ def test_texts_and_search_are_sent_as_they_are_given(searched, lift):
     lift.optimize("p1", candidates={"Mine": "You help."}, search="off", wait=False)
     lift.optimize("p1", candidates=["You help.", "You serve."], wait=False)
     lift.optimize("p1", wait=False)
-    lift.optimize("p1", engine="gepa", wait=False)
-    named, unnamed, plain, other = searched.asked
+    named, unnamed, plain = searched.asked
     assert (named["candidates"], named["search"]) == ([{"name": "Mine", "content": "You help."}], "off")
     assert unnamed["candidates"] == [{"content": "You help."}, {"content": "You serve."}]
     assert plain == {"promptId": "p1"}
-    assert other == {"promptId": "p1", "engine": "gepa"}
+    for wrong in ([None], {"Mine": 3}, [{"prompt": "You help."}]):
+        with pytest.raises(ConfigError, match="is no text"):
+            lift.optimize("p1", candidates=wrong, wait=False)

@@ -62,8 +62,6 @@ def test_the_mode_and_the_search_change_the_cost(lift, planned):
     assert halved.points_findable > whole.points_findable
     assert "for the search" in halved.sentence
     assert lift.plan_optimization("Planned", variants=1, search="on").search == "off"
-    assert lift.plan_optimization("Planned", variants=1, engine="promptlift").search == "off"
-    assert lift.plan_optimization("Planned", variants=1, engine="gepa").search == "on"
 
 
 def test_a_budget_too_small_for_a_search_is_planned_without_one(lift, planned):
@@ -103,14 +101,16 @@ def test_the_headroom_is_that_of_the_analysis_and_no_model_is_called(lift, plann
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wanted", [{}, {"variants": 1, "engine": "gepa"}], ids=["usual", "gepa"])
+@pytest.mark.parametrize(
+    "wanted", [{}, {"candidates": ["You help.", "You serve."]}], ids=["search", "candidates"]
+)
 def test_the_service_says_so_too_when_an_optimization_is_asked_for(lift, planned, wanted):
     judged(lift, planned, 12, 12)
     plan = lift.plan_optimization(planned.id, mode="exploratory", **wanted)
     made = lift.optimize(planned.id, mode="exploratory", wait=False, **wanted)
     lift.client.optimizations.stop(made.id)
     assert made.headroom.text.endswith(CIRCULAR)
-    assert plan.search == "on"
+    assert plan.search == ("off" if wanted else "on")
     told = made.headroom
     assert (told.points_findable, told.enough) == (plan.points_findable, plan.enough)
     assert (told.points, told.points_low, told.points_high) == (
@@ -120,9 +120,28 @@ def test_the_service_says_so_too_when_an_optimization_is_asked_for(lift, planned
     )
 
 
+def test_texts_that_are_handed_in_are_counted_as_they_are_tested(lift, planned):
+    judged(lift, planned, 2, 1)
+    texts = ["You help.", "You serve."]
+    plan = lift.plan_optimization("Planned", mode="exploratory", candidates=texts)
+    assert (plan.variants, plan.search) == (2, "off")
+    made = lift.optimize(planned.id, mode="exploratory", candidates=texts, wait=False)
+    found = lift.wait(made.id)
+    assert found.results.progress.conversations_max == plan.spending.most + plan.spending.verification
+    assert found.search_plan is None
+
+
 def test_what_cannot_be_planned_is_refused(lift, planned):
-    refused = ({"variants": 9}, {"search": "maybe"}, {"mode": "fast"}, {"engine": "other"})
-    for arguments in (*refused, {"engine": "gepa", "search": "off"}):
+    refused = (
+        {"variants": 9},
+        {"search": "maybe"},
+        {"mode": "fast"},
+        {"candidates": []},
+        {"candidates": [None]},
+    )
+    texts = ["You help.", "You serve."]
+    wrong = ({"variants": 3}, {"search": "on"}, {"candidates": 3 * texts})
+    for arguments in (*refused, *({"candidates": texts, **one} for one in wrong)):
         with pytest.raises(ConfigError):
             lift.plan_optimization(planned.id, **arguments)
     with pytest.raises(NotFound):

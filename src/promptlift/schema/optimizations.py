@@ -12,9 +12,9 @@ from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pyd
 from promptlift.schema.inert import one_line
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
-from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchEngine, SearchPlan, SearchSetting
+from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchPlan, SearchSetting
 from promptlift.schema.static_html import element, paragraph, root
-from promptlift.schema.texts import LinkText, LongText, PromptText, not_blank
+from promptlift.schema.texts import LinkText, LongText, PromptText, ShortText, not_blank
 from promptlift.schema.verdict_sentence import next_call, verdict_sentence
 from promptlift.schema.versions import TextChange
 
@@ -22,6 +22,8 @@ OptimizationStatus = Literal["queued", "running", "completed", "failed", "stoppe
 OPTIMIZATION_STATUSES: Final[tuple[OptimizationStatus, ...]] = get_args(OptimizationStatus)
 OptimizationMode = Literal["exploratory", "validation"]
 OPTIMIZATION_MODES: Final[tuple[OptimizationMode, ...]] = get_args(OptimizationMode)
+VariantSource = Literal["prompt", "model", "handed_in"]
+VARIANT_SOURCES: Final[tuple[VariantSource, ...]] = get_args(VariantSource)
 
 # unspecified: how many personas may be named. Far more than a pass can use.
 PERSONAS_MAX: Final = 500
@@ -50,8 +52,6 @@ class RunSettings(ApiModel):
     variants_per_generation: int | None = None
     search: str | None = None
     """``on`` where candidates may be written in generations, each learning from failures; else ``off``."""
-    engine: str | None = None
-    """The engine that searches: ``promptlift``, or ``gepa`` for the public package; ``None`` where the request named nobody."""
     verification_passes: int | None = None
     """Passes after a win that only measure how large the lift is."""
     persona_count: int | None = None
@@ -158,10 +158,8 @@ class WeightedMeasure(RequestModel):
 class CandidateText(RequestModel):
     """A text that somebody wrote, to be tested as a variant."""
 
-    content: Annotated[
-        str, StringConstraints(max_length=limits.PROMPT_CONTENT_BYTES), AfterValidator(not_blank)
-    ]
-    name: Annotated[str, StringConstraints(max_length=limits.NAME_CHARS)] | None = None
+    content: PromptText
+    name: ShortText | None = None
 
 
 class OptimizationCreate(RequestModel):
@@ -188,14 +186,11 @@ class OptimizationCreate(RequestModel):
     """Ours: what candidates of a search and finalists are chosen by: ``taskCompletion`` and target improvements of ``intent``,
     each with a weight. Task completion alone when it is left out. Whatever the goal, only a variant that completes more tasks
     is named the winner."""
-    engine: SearchEngine | None = None
-    """Ours: who searches. ``gepa`` is the public package, if it is installed where the service runs: a search whatever the
-    account's setting, within the same budget and with the same confirmation. Not with ``search: "off"`` or ``candidates``."""
     candidates: Annotated[list[CandidateText], Field(min_length=1, max_length=limits.VARIANTS_MAX)] | None = (
         None
     )
-    """Ours: whole texts to test in place of written variants, so without a search. ``variantCount`` must be their number, or
-    be left out."""
+    """Ours: whole texts to test in place of written variants, so without a search: ``variantCount`` must be their number, or
+    be left out. Each differs from the others and from the prompt, and keeps its template variables."""
 
 
 class ApplyRequest(RequestModel):
@@ -269,6 +264,8 @@ class Variant(Effect):
     """0 is the original. Our service gives it and what follows, others may not."""
     rationale: str | None = None
     """Why the text was written so."""
+    source: Annotated[str | None, Column(categories=VARIANT_SOURCES)] = None
+    """Who wrote the text: ``prompt`` for the original, ``model``, or ``handed_in`` for a candidate of the request."""
     stage: Annotated[str | None, Column(categories=VARIANT_STAGES)] = None
     """``screen`` or ``confirm``: the two ran on different cells and cannot be compared."""
     n: Annotated[int | None, Column()] = None

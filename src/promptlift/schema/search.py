@@ -17,7 +17,6 @@ CandidateState = Literal["testing", "pool", "rejected", "finalist"]
 CANDIDATE_STATES: Final[tuple[CandidateState, ...]] = get_args(CandidateState)
 SearchSetting = Literal["on", "off"]
 SEARCH_DEFAULT: Final[SearchSetting] = "on"
-SearchEngine = Literal["promptlift", "gepa"]
 
 # Stands in evidence in the place of the id of a conversation whose words are deleted.
 DELETED: Final = "deleted"

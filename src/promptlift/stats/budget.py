@@ -233,13 +233,11 @@ def planned_spending(
     iterations: int = 10,
     verification_passes: int = VERIFICATION_PASSES,
     search: bool = False,
-    engine: str | None = None,
 ) -> PlannedSpending:
     """Return the most that an optimization may spend.
 
     A search and its confirmation have together what screening and confirmation have without a search, and the search
-    half of it at most. Where that is too little for a search there is none, nor with a single variant, unless the engine
-    is ``gepa``.
+    half of it at most. Where that is too little for a search there is none, nor with a single variant.
 
     Raises
     ------
@@ -259,7 +257,7 @@ def planned_spending(
         screening += (1 + active) * cells
         active = keep
     passes, searches = confirm_passes(variants, mode, iterations), False
-    if search and (variants > 1 or engine == "gepa"):
+    if search and variants > 1:
         budget = SearchBudget.of(
             variants=variants, mode=mode, personas=personas, scenarios=scenarios, iterations=iterations
         )

@@ -65,13 +65,6 @@ def search_high(world: World, model: WorldModel, endpoint: StubEndpoint, mode: s
     return _service(world, model, endpoint, mode, seed, search="on", confidence="high")
 
 
-def gepa_here(world: World, model: WorldModel, endpoint: StubEndpoint, mode: str, seed: int) -> Named:
-    """Optimize with the real service and GEPA as its engine."""
-    named = _service(world, model, endpoint, mode, seed, search="on", engine="gepa")
-    # Its one edit is the whole text: no cause is named.
-    return named._replace(without_cause=None)
-
-
 def _service(
     world: World,
     model: WorldModel,
@@ -80,7 +73,6 @@ def _service(
     seed: int,
     *,
     search: str,
-    engine: str | None = None,
     confidence: str = "moderate",
 ) -> Named:
     """Do as users of the service do: logged conversations first, then ``lift.optimize``."""
@@ -116,7 +108,7 @@ def _service(
             wanted = {"search": search, "simulation": {"confidenceMode": confidence}}
             lift.client.settings.update(optimization=wanted)
             model.forget()
-            done = lift.optimize(prompt.id, mode=mode, seed=seed, engine=engine, timeout=DEADLINE_SECONDS)
+            done = lift.optimize(prompt.id, mode=mode, seed=seed, timeout=DEADLINE_SECONDS)
             found = lift.client.optimizations.variants(done.id).data
             winner = next((one for one in found if one.is_winner), None)
             if winner is None:
@@ -172,7 +164,6 @@ ENGINES: Final[dict[str, Callable[..., Named]]] = {
     "search-high": search_high,
     "gepa": gepa,
     "gepa-confirmed": gepa_confirmed,
-    "gepa-here": gepa_here,
 }
 
 

@@ -196,11 +196,8 @@ class WorldModel:
         ]
         return {"edits": edits}
 
-    def _rewrite(self, body: dict[str, Any]) -> str:
-        """Answer a whole prompt, as to those who name no purpose."""
-        return self._other(body)
-
     def _other(self, body: dict[str, Any]) -> str:
+        """Answer a whole prompt, as to an optimizer that names no purpose."""
         said = body["messages"][-1]["content"]
         fenced = _FENCED.search(said)
         prompt = fenced[1] if fenced else self.world.seed_prompt

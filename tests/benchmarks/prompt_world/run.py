@@ -2,9 +2,9 @@
 
     python tests/benchmarks/prompt_world/run.py --families additive null --worlds 5 --mode validation --engines today gepa
 
-The engines *gepa* and *gepa-confirmed* need the package gepa, and so does *gepa-here*, which is GEPA as the engine of our
-service. *search* asks for moderate confidence, *search-low* and *search-high* for the other two. Every world that is done is
-a line in the file of ``--out``; started again with the same file, the run goes on from there.
+The engines *gepa* and *gepa-confirmed* need the package gepa. *search* asks for moderate confidence, *search-low* and
+*search-high* for the other two. Every world that is done is a line in the file of ``--out``; started again with the same
+file, the run goes on from there.
 """
 
 from __future__ import annotations

@@ -22,8 +22,7 @@ class Optimizations(Group):
         """Start an optimization. The request is never repeated after a failure.
 
         ``fields`` may be mode, variant_count, intent (a dict with target_improvements and hypothesis), persona_ids
-        and, offers of the embedded service, seed, rehearsal_seconds, search, engine and candidates (dicts with content and
-        name). ``Workspace.optimize`` also waits for the end.
+        and, offers of the embedded service, seed, rehearsal_seconds, search and candidates (dicts with content and name). ``Workspace.optimize`` also waits for the end.
         """
         return self._send(endpoints.OPTIMIZATIONS_CREATE, prompt_id=prompt_id, **fields)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["PURPOSES", "ChatAnswer", "ChatModel", "JobView", "Purpose", "check_purpose"]
 
 Purpose = Literal[
-    "judge", "scenarios", "persona", "agent", "variants", "reflection", "rewrite", "tool", "context", "issues"
+    "judge", "scenarios", "persona", "agent", "variants", "reflection", "tool", "context", "issues"
 ]
 PURPOSES: Final[tuple[Purpose, ...]] = get_args(Purpose)
 

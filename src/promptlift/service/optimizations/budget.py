@@ -27,10 +27,8 @@ def wants_search(settings: Mapping[str, Any], *, variants: int, failed: bool) ->
     variants
         Candidates of the first generation.
     failed
-        Whether a logged conversation failed. GEPA needs none.
+        Whether a logged conversation failed.
     """
-    if settings.get("engine") == "gepa":
-        return True
     return failed and variants > 1 and settings.get("search", "off") == "on"
 
 

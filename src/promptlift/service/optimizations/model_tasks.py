@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlift.service.llm.hostile_text import plain_answer
 from promptlift.service.optimizations.generations.request import EditsAnswer, edits_messages
-from promptlift.service.optimizations.gepa.request import rewrite_messages
-from promptlift.service.optimizations.tasks import (
-    EditDraft,
-    Rewritten,
-    VariantDraft,
-    WrittenDrafts,
-    WrittenEdits,
-)
+from promptlift.service.optimizations.tasks import EditDraft, VariantDraft, WrittenDrafts, WrittenEdits
 from promptlift.service.optimizations.variants.request import VariantsAnswer, variants_messages
 from promptlift.service.simulations.model_tasks import ModelSimulationTasks
 
 if TYPE_CHECKING:
-    from promptlift.service.optimizations.tasks import EditsRequest, RewriteRequest, VariantsRequest
+    from promptlift.service.optimizations.tasks import EditsRequest, VariantsRequest
 
 __all__ = ["ModelTasks"]
 
@@ -49,9 +41,3 @@ class ModelTasks(ModelSimulationTasks):
             for one in answer.parsed.edits
         ]
         return WrittenEdits(drafts, mark)
-
-    def rewrite(self, request: RewriteRequest) -> Rewritten:
-        """Ask for a whole new text."""
-        messages, mark = rewrite_messages(request)
-        answer = self._chat.chat(messages, purpose="rewrite")
-        return Rewritten(plain_answer(answer.text), mark)

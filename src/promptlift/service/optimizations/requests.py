@@ -14,10 +14,10 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.experiment import experiment_of
 from promptlift.service.optimizations.generations.views import candidates_of, headroom_of, judged_of, plan_of
-from promptlift.service.optimizations.gepa import asking as gepa
 from promptlift.service.optimizations.goal import goal_of
 from promptlift.service.optimizations.results import unmeasured, variants_of
 from promptlift.service.optimizations.targets import criteria_of
+from promptlift.service.optimizations.variants.checks import missing_variables
 from promptlift.service.simulations.personas import named
 from promptlift.service.store import accounts, action_log, optimizations, prompts, simulations, usage
 
@@ -56,7 +56,7 @@ def trigger(
     ------
     ApiException
         ``NOT_FOUND`` for the prompt, ``INVALID_STATE`` while its text is not known, ``VALIDATION_ERROR`` for
-        personas, an engine that is not installed, or the pace of what is no rehearsal, ``LIMIT_EXCEEDED`` for the month.
+        personas, candidates, or the pace of what is no rehearsal, ``LIMIT_EXCEEDED`` for the month.
     """
     link, prompt_id = _link(body)
     pace = _pace(body, rehearsal=rehearsal, default=rehearsal_seconds)
@@ -80,7 +80,8 @@ def trigger(
             "prompt_id": prompt_id,
             "status": "queued",
             "mode": body.mode or settings["optimization"]["optimizationStrategy"],
-            "variant_count": _variant_count(body, settings["optimization"]["variantsPerGeneration"]),
+            "variant_count": body.variant_count
+            or (chosen["variantsPerGeneration"] if body.candidates is None else len(body.candidates)),
             "intent": None if body.intent is None else orjson.dumps(body.intent.to_wire()).decode(),
             "persona_ids": None
             if body.persona_ids is None
@@ -89,7 +90,7 @@ def trigger(
                 {
                     **chosen,
                     **pace,
-                    **_search(body),
+                    **_variants_of(body, prompt.content),
                     **_tools(body),
                     **goal_of(body),
                     "general": settings["general"],
@@ -139,22 +140,33 @@ def _pace(body: OptimizationCreate, *, rehearsal: bool, default: float) -> dict[
     return {"rehearsalSeconds": seconds} if rehearsal and seconds else {}
 
 
-def _variant_count(body: OptimizationCreate, usual: int) -> int:
+def _variants_of(body: OptimizationCreate, original: str) -> dict[str, Any]:
+    """Return what the request says of a search or of candidates; nothing leaves it to the account's setting.
+
+    Raises
+    ------
+    ApiException
+        ``VALIDATION_ERROR`` for candidates that are equal to each other or to the prompt, lack a template variable, or go
+        against the rest of the request.
+    """
     if body.candidates is None:
-        return body.variant_count or usual
+        return {} if body.search is None else {"search": body.search}
+    problems = {}
+    if body.search == "on":
+        problems["search"] = "must be off, or left out: candidates are tested as they are"
     if body.variant_count not in (None, len(body.candidates)):
-        raise invalid({"variantCount": "must be the number of candidates, or left out"})
-    return len(body.candidates)
-
-
-def _search(body: OptimizationCreate) -> dict[str, Any]:
-    """Return what the request says of a search; nothing leaves it to the account's setting."""
-    if body.engine == "gepa":
-        return gepa.settings_of(body)
-    engine = {} if body.engine is None else {"engine": body.engine}
-    if body.candidates is not None:
-        return {"search": "off", "candidates": [one.to_wire() for one in body.candidates]}
-    return engine if body.search is None else {"search": body.search, **engine}
+        problems["variantCount"] = "must be the number of candidates, or left out"
+    known = {original.strip(): "is the present text of the prompt"}
+    for at, one in enumerate(body.candidates):
+        text = one.content.strip()
+        if text in known:
+            problems[f"candidates[{at}].content"] = known[text]
+        elif missing := missing_variables(text, original):
+            problems[f"candidates[{at}].content"] = f"must keep the template variables: {', '.join(missing)}"
+        known.setdefault(text, f"is the same text as candidates[{at}]")
+    if problems:
+        raise invalid(problems)
+    return {"search": "off", "candidates": [one.to_wire() for one in body.candidates]}
 
 
 def _tools(body: OptimizationCreate) -> dict[str, Any]:
@@ -374,10 +386,12 @@ def variants(database: Database, caller: Caller, optimization_id: str) -> dict[s
     winner = document.get("results", {}).get("winningVariantId")
     measured = document.get("variants") or variants_of(experiment_of(row).verdict())
     searched = candidates_of(row, [one.id for one in rows])
+    written = "handed_in" if "candidates" in orjson.loads(row.settings) else "model"
     staged = deployment["variantId"] if deployment and deployment["state"] == "staged" else None
     return {
         "data": [
             _variant(row, one, measured.get(str(one.number), {}), winner=winner, staged=staged)
+            | {"source": written if one.number else "prompt"}
             | searched.get(one.number, {})
             for one in rows
         ]

@@ -20,7 +20,6 @@ from promptlift.service.optimizations.budget import wants_search
 from promptlift.service.optimizations.cells import RunCells
 from promptlift.service.optimizations.experiment import experiment_of
 from promptlift.service.optimizations.generations.run import Searching
-from promptlift.service.optimizations.gepa.run import GepaSearching
 from promptlift.service.optimizations.goal import Goal
 from promptlift.service.optimizations.targets import targets_of
 from promptlift.service.optimizations.tasks import Failure
@@ -163,7 +162,7 @@ class OptimizationRun(Run):
         order = weighted_order(candidates, random.Random(f"{row.seed} pool"))
         pool = [(one, weights[one]) for one in order]
         if wants_search(self._settings, variants=row.variant_count, failed=bool(failures)):
-            searching = self._searcher(prior_sd_points=_prior_sd(history), said=said)
+            searching = Searching(self, prior_sd_points=_prior_sd(history), said=said)
             reason = searching.begin(pool, self._notes)
             if reason is None:
                 with self.database.read() as connection:
@@ -171,7 +170,7 @@ class OptimizationRun(Run):
             self._notes.append(NO_SEARCH.format(reason=reason))
         given = self._settings.get("candidates")
         written = (
-            given_variants(given)
+            given_variants(given, self.prompt.content, said)
             if given
             else write_variants(
                 self.tasks,
@@ -184,7 +183,9 @@ class OptimizationRun(Run):
                 said=said,
             )
         )
-        if len(written.variants) < row.variant_count:
+        if given:
+            self._notes += written.problems
+        elif len(written.variants) < row.variant_count:
             self._notes.append(
                 f"Only {len(written.variants)} of {row.variant_count} variants could be tested. "
                 + " ".join(written.problems)
@@ -215,14 +216,6 @@ class OptimizationRun(Run):
             optimizations.change(connection, row.id, {**columns, "pool": pool_text})
             return optimizations.variants(connection, row.id)
 
-    @property
-    def _is_gepa(self) -> bool:
-        return bool(self._settings.get("engine") == "gepa")
-
-    def _searcher(self, *, prior_sd_points: float, said: LoggedWords | None = None) -> Searching:
-        engine = GepaSearching if self._is_gepa else Searching
-        return engine(self, prior_sd_points=prior_sd_points, said=said)
-
     def _searching(self) -> Searching | None:
         """Return the search that is under way; ``None`` without one, and when it has its finalist."""
         with self.database.read() as connection:
@@ -236,7 +229,7 @@ class OptimizationRun(Run):
         if state["finalist"] is not None:
             self.cells.avoid(state["read"])
             return None
-        searching = self._searcher(prior_sd_points=_prior_sd(history))
+        searching = Searching(self, prior_sd_points=_prior_sd(history))
         searching.restore(state)
         return searching
 

@@ -19,8 +19,6 @@ __all__ = [
     "Failure",
     "OptimizationTasks",
     "RejectedDraft",
-    "RewriteRequest",
-    "Rewritten",
     "ShownConversation",
     "VariantDraft",
     "VariantsRequest",
@@ -201,51 +199,6 @@ class WrittenEdits(NamedTuple):
     mark: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteRequest:
-    """A request for a whole new text in the words of another optimizer.
-
-    Attributes
-    ----------
-    asked
-        These words, with the present text and conversations under it in them. Hostile text.
-    prompt
-        The original.
-    content
-        The present text.
-    conversations
-        Those that ``asked`` shows.
-    intent, general
-        As of ``VariantsRequest``.
-    problems
-        Why the last answer was not accepted.
-    seed
-        Differs between the requests of a run.
-    """
-
-    asked: str
-    prompt: PromptText
-    content: str
-    conversations: Sequence[ShownConversation]
-    intent: Mapping[str, Any]
-    general: Mapping[str, Any]
-    problems: Sequence[str]
-    seed: int
-
-
-class Rewritten(NamedTuple):
-    """A whole new text between lines of three backticks, before anything of it is checked.
-
-    Attributes
-    ----------
-    mark
-        What stood around the data of the request; see ``WrittenDrafts``.
-    """
-
-    text: str
-    mark: str | None = None
-
-
 class OptimizationTasks(SimulationTasks, Protocol):
     """The tasks of one optimization; see ``SimulationTasks``."""
 
@@ -257,6 +210,3 @@ class OptimizationTasks(SimulationTasks, Protocol):
 
         ``LlmBadAnswer`` says that the writer is not capable of it: then there is no search.
         """
-
-    def rewrite(self, request: RewriteRequest) -> Rewritten:
-        """Write a whole new text as another optimizer asks for it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from promptlift.schema.assembly import assembled
 from promptlift.service.optimizations.tasks import EditDraft
 from promptlift.service.rehearsal.causes import CAUSES
 from promptlift.service.rehearsal.draws import Draws
@@ -13,10 +12,10 @@ from promptlift.service.rehearsal.lines import MARK, kind_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.service.optimizations.tasks import EditsRequest, RewriteRequest, ShownConversation
+    from promptlift.service.optimizations.tasks import EditsRequest, ShownConversation
     from promptlift.service.rehearsal.causes import Cause
 
-__all__ = ["Suspicion", "Wording", "rewrite_text", "suspect_causes", "word_edit", "write_edits"]
+__all__ = ["Suspicion", "Wording", "suspect_causes", "word_edit", "write_edits"]
 
 _BY_FAILING: Final = {one.failing: one for one in CAUSES}
 _QUOTE_CHARS: Final = 120
@@ -57,21 +56,6 @@ def write_edits(request: EditsRequest, seed: int) -> list[EditDraft]:
             evidence = list(quotes[:_EVIDENCE])
             edits.append(EditDraft(f"Rehearsal: {cause.symptom}.", cause.why, evidence, *wording))
     return edits
-
-
-def rewrite_text(request: RewriteRequest, seed: int) -> str:
-    """Write a text anew: with a rule against each symptom in the failed conversations.
-
-    Parameters
-    ----------
-    seed
-        Seed of the run.
-    """
-    text = request.content
-    for cause, quotes in suspect_causes(request.conversations, seed):
-        wording = word_edit(cause, text, seed, request.seed, *(words for _, words in quotes))
-        text = text if wording is None else assembled(text, [wording])
-    return text
 
 
 def suspect_causes(shown: Sequence[ShownConversation], seed: int) -> list[Suspicion]:

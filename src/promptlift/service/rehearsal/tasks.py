@@ -6,10 +6,10 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service.llm.failures import Cancelled
-from promptlift.service.optimizations.tasks import Rewritten, VariantDraft, WrittenDrafts, WrittenEdits
+from promptlift.service.optimizations.tasks import VariantDraft, WrittenDrafts, WrittenEdits
 from promptlift.service.rehearsal.conversation import answer_as_assistant, speak_as_persona
 from promptlift.service.rehearsal.judgement import judge
-from promptlift.service.rehearsal.reflection import rewrite_text, write_edits
+from promptlift.service.rehearsal.reflection import write_edits
 from promptlift.service.rehearsal.rewrites import rewrite
 from promptlift.service.rehearsal.situations import write_situations
 from promptlift.service.rehearsal.truth import Truth
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptlift.schema.transcript import Role, Transcript
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.insights.organization import Organization
-    from promptlift.service.optimizations.tasks import EditsRequest, RewriteRequest, VariantsRequest
+    from promptlift.service.optimizations.tasks import EditsRequest, VariantsRequest
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.tasks import (
         PersonaMessage,
@@ -97,11 +97,6 @@ class Rehearsal:
         """Word a rule against each symptom that the conversations show."""
         self._count()
         return WrittenEdits(write_edits(request, self.seed))
-
-    def rewrite(self, request: RewriteRequest) -> Rewritten:
-        """Put a rule against each symptom that the conversations show into the text."""
-        self._count()
-        return Rewritten(f"```\n{rewrite_text(request, self.seed)}\n```")
 
     def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioDraft]:
         """Write everyday situations around the words of the prompt."""

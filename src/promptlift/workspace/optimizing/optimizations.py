@@ -46,7 +46,6 @@ class Optimizing(Session):
         seed: int | None = None,
         rehearsal_seconds: float | None = None,
         search: str | None = None,
-        engine: str | None = None,
         candidates: Sequence[str] | Mapping[str, str] | None = None,
         goal: Mapping[str, float] | None = None,
         simulate_tools: bool | None = None,
@@ -81,12 +80,10 @@ class Optimizing(Session):
             ``on`` lets candidates be written in generations that learn from logged failures, where there are any; ``off``
             writes all variants at once. Default: the account's setting, which is ``on`` in a new account. Offered by the
             embedded service.
-        engine
-            Who searches: ``promptlift``, or ``gepa`` for the public package GEPA, which needs the extra ``gepa`` where the
-            service runs. Budget, guards and confirmation are the same. Offered by the embedded service.
         candidates
-            Whole texts to test in place of written variants: a list, or a dict from names to texts. Offered by the embedded
-            service.
+            Whole texts to test in place of written variants, whoever wrote them: a list, or a dict from names to texts, 5 at
+            most. They are tested as they are, with the same statistics; a warning says where one lost a rule of the prompt or
+            repeats customers. Offered by the embedded service.
         goal
             What candidates of a search and finalists are chosen by: a weight for each of ``taskCompletion`` and the target
             improvements of ``intent``. Default: task completion alone. Whatever the goal, a search accepts no candidate that
@@ -127,8 +124,7 @@ class Optimizing(Session):
             "seed": seed,
             "rehearsal_seconds": rehearsal_seconds,
             "search": search,
-            "engine": engine,
-            "candidates": None if candidates is None else _candidates(candidates),
+            "candidates": None if candidates is None else handed_in(candidates),
             "goal": None
             if goal is None
             else [{"measure": measure, "weight": weight} for measure, weight in goal.items()],
@@ -299,10 +295,25 @@ def _check_timeout(timeout: float | None) -> None:
         raise ConfigError(f"timeout must be seconds, 0 or more, or None, not {timeout!r}.")
 
 
-def _candidates(given: Sequence[str] | Mapping[str, str]) -> list[dict[str, str]]:
-    if isinstance(given, Mapping):
-        return [{"name": name, "content": text} for name, text in given.items()]
-    return [{"content": text} for text in _texts(given)]
+def handed_in(candidates: Sequence[str] | Mapping[str, str]) -> list[dict[str, str]]:
+    """Return candidates as a request has them.
+
+    Raises
+    ------
+    ConfigError
+        When one is no text.
+    """
+    if isinstance(candidates, Mapping):
+        found = [{"name": name, "content": text} for name, text in candidates.items()]
+    else:
+        found = [{"content": text} for text in _texts(candidates)]
+    for one in found:
+        for value in one.values():
+            if not isinstance(value, str):
+                raise ConfigError(
+                    f"candidates must be a list of texts, or a dict from names to texts: {value!r:.80} is no text."
+                )
+    return found
 
 
 def _texts(given: Sequence[str]) -> list[str]:

@@ -6,10 +6,14 @@ import math
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from promptlift.errors import ConfigError
+from promptlift.schema.limits import VARIANTS_MAX, VARIANTS_MIN
 from promptlift.workspace.conversations import ConversationTables
+from promptlift.workspace.optimizing.optimizations import handed_in
 from promptlift.workspace.optimizing.plan import OptimizationPlan, sentence_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import pandas as pd
 
     from promptlift.schema.settings import OptimizationSettings
@@ -29,7 +33,7 @@ class Planning(ConversationTables):
         variants: int | None = None,
         confidence_mode: ConfidenceMode | None = None,
         search: Literal["on", "off"] | None = None,
-        engine: Literal["promptlift", "gepa"] | None = None,
+        candidates: Sequence[str] | Mapping[str, str] | None = None,
         since: Time | None = None,
         until: Time | None = None,
     ) -> OptimizationPlan:
@@ -44,8 +48,8 @@ class Planning(ConversationTables):
         mode, variants, search
             As for :meth:`optimize`. Default: the account's settings. Without a conversation that failed, or with a single
             variant, there is no search.
-        engine
-            As for :meth:`optimize`. GEPA always searches.
+        candidates
+            As for :meth:`optimize`: as many variants as there are texts, and no search.
         confidence_mode
             ``low``, ``moderate`` or ``high``. Default: the account's setting.
         since, until
@@ -72,13 +76,13 @@ class Planning(ConversationTables):
         simulation = settings.simulation
         mode = settings.optimization_strategy if mode is None else mode
         count = settings.variants_per_generation if variants is None else variants
+        if candidates is not None:
+            count, search = _of_candidates(len(handed_in(candidates)), variants, search)
         confidence = simulation.confidence_mode if confidence_mode is None else confidence_mode
-        is_gepa = _is_gepa(engine, search)
-        chosen = "on" if is_gepa else _chosen_search(settings, search)
+        chosen = _chosen_search(settings, search)
         conversations = self.conversations(prompt_id, insights=True, since=since, until=until)
         failed = bool(conversations["task_completed"].eq(False).any())
-        searches = is_gepa or (chosen == "on" and failed)
-        spending = _spending(settings, mode, count, search=searches, engine=engine)
+        spending = _spending(settings, mode, count, search=chosen == "on" and failed)
         table = _headroom(conversations, spending, mode, confidence)
         whole = cast("dict[str, Any]", table.iloc[0].to_dict())
         gain = _known_gain(whole) if whole["total"] else None
@@ -119,13 +123,15 @@ def _chosen_search(settings: OptimizationSettings, search: str | None) -> str:
     return chosen
 
 
-def _is_gepa(engine: str | None, search: str | None) -> bool:
-    """Whether GEPA is to search."""
-    if engine not in (None, "promptlift", "gepa"):
-        raise ConfigError(f"engine must be promptlift or gepa, not {engine!r}.")
-    if engine == "gepa" and search == "off":
-        raise ConfigError("search must be left out: the engine gepa is a search.")
-    return engine == "gepa"
+def _of_candidates(count: int, variants: int | None, search: str | None) -> tuple[int, Literal["off"]]:
+    """Return the number of variants and the search of a plan with candidates."""
+    if not VARIANTS_MIN <= count <= VARIANTS_MAX:
+        raise ConfigError(f"candidates must be {VARIANTS_MIN} to {VARIANTS_MAX} texts, not {count}.")
+    if variants not in (None, count):
+        raise ConfigError(f"variants must be the number of candidates, {count}, or left out.")
+    if search == "on":
+        raise ConfigError("search must be off, or left out: candidates are tested as they are.")
+    return count, "off"
 
 
 def _known_gain(headroom: dict[str, Any]) -> tuple[float, float, float] | None:
@@ -134,9 +140,7 @@ def _known_gain(headroom: dict[str, Any]) -> tuple[float, float, float] | None:
     return None if any(map(math.isnan, (points, low, high))) else (points, low, high)
 
 
-def _spending(
-    settings: OptimizationSettings, mode: Mode, variants: int, *, search: bool, engine: str | None
-) -> PlannedSpending:
+def _spending(settings: OptimizationSettings, mode: Mode, variants: int, *, search: bool) -> PlannedSpending:
     from promptlift.stats.budget import planned_spending  # noqa: PLC0415 - the statistics load when they are used
 
     simulation = settings.simulation
@@ -149,7 +153,6 @@ def _spending(
             iterations=settings.max_iterations,
             verification_passes=settings.verification_passes,
             search=search,
-            engine=engine,
         )
     except ValueError as error:
         raise ConfigError(str(error)) from None

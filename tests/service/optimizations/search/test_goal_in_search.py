@@ -1,14 +1,13 @@
-"""A weighted goal in a search, by both engines: it decides who is accepted, and makes up for no loss of completion."""
+"""A weighted goal in a search: it decides who is accepted, and makes up for no loss of completion."""
 
 from __future__ import annotations
 
 import json
 import re
-from importlib.util import find_spec
 
 import pytest
 
-from support.answering_model import PROMPT, AnsweringModel, serving, share
+from support.answering_model import AnsweringModel, serving, share
 from support.data_blocks import read_records
 from support.kills import KILLS
 from support.optimizing_caller import Caller
@@ -21,16 +20,6 @@ GOAL = [{"measure": "taskCompletion", "weight": 1}, {"measure": TARGET, "weight"
 LOGGED = 8
 NEW_MANNER = "\nManner 1: name the day."
 
-engines = pytest.mark.parametrize(
-    "engine",
-    [
-        None,
-        pytest.param(
-            "gepa", marks=pytest.mark.skipif(find_spec("gepa") is None, reason="needs the extra gepa")
-        ),
-    ],
-)
-
 
 class NamesTheDay(AnsweringModel):
     """Every text completes the same tasks, but for ``worse`` with the new manner, which alone names the day."""
@@ -38,7 +27,6 @@ class NamesTheDay(AnsweringModel):
     def __init__(self, *, worse=0.0, **options):
         super().__init__(**options)
         self.worse = worse
-        self.told = []
 
     def _agent(self, messages):
         text, opening = messages[0]["content"], messages[1]["content"]
@@ -54,12 +42,6 @@ class NamesTheDay(AnsweringModel):
         for one in found.get("criteria", []):
             one["met"] = "On Tuesday" in json.dumps(messages)
         return found
-
-    def _rewrite(self, messages):
-        self.told.append(messages[-1]["content"])
-        (content,) = set(re.findall(re.escape(PROMPT) + r"(?:\nManner \d: [^\n]+)*", messages[-1]["content"]))
-        number = 1 + content.count("Manner")
-        return f"```\n{content}\nManner {number}: name the day{' again' * (number - 1)}.\n```"
 
 
 class LearnsFromWhatWasMissed(NamesTheDay):
@@ -83,7 +65,7 @@ class LearnsFromWhatWasMissed(NamesTheDay):
         return found
 
 
-def optimized(caller, engine, *, goal=True):
+def optimized(caller, *, goal=True):
     """Log failures, optimize, and give the ended optimization with its candidates."""
     prompt_id = caller.prompt()
     for at in range(LOGGED):
@@ -97,7 +79,7 @@ def optimized(caller, engine, *, goal=True):
     body = {"intent": INTENT, "mode": "exploratory", "variantCount": 2}
     if goal:
         body["goal"] = GOAL
-    return caller.start(prompt_id, **body, **({} if engine is None else {"engine": engine}))["id"]
+    return caller.start(prompt_id, **body)["id"]
 
 
 def states(caller, optimization_id):
@@ -109,28 +91,20 @@ def states(caller, optimization_id):
     return {one["number"]: one["search"] for one in candidates}
 
 
-@engines
-def test_only_with_a_goal_is_accepted_who_completes_as_much_and_meets_a_target(
-    begin, engine, database_of_service
-):
-    model = NamesTheDay()
-    caller = begin(model, database=database_of_service)
+def test_only_with_a_goal_is_accepted_who_completes_as_much_and_meets_a_target(begin, database_of_service):
+    caller = begin(NamesTheDay(), database=database_of_service)
     caller.settings(**SMALL)
-    without = states(caller, optimized(caller, engine, goal=False))
+    without = states(caller, optimized(caller, goal=False))
     assert {(one["won"], one["lost"]) for one in without.values()} == {(0, 0)}
     assert "pool" not in {one["state"] for one in without.values()}
     # It is confirmed as the best of those that were rejected.
     assert all("goal" not in one["reason"] for one in without.values())
-    assert not [text for text in model.told if "Its owner wants" in text]
 
-    optimization_id = optimized(caller, engine)
+    optimization_id = optimized(caller)
     found = states(caller, optimization_id)
     assert found[1]["reason"].endswith("By the goal that is +75.0 points.")
     (finalist,) = [one for one in caller.variants(optimization_id) if one.get("isFinalist")]
     assert "Manner 1:" in finalist["content"]
-    # GEPA's writer reads why the score is low.
-    wanted = f"Its owner wants this too, and it is not there: {TARGET}"
-    assert bool(engine) is any(wanted in text for text in model.told)
     # Points of completion, as ever.
     assert abs(found[finalist["number"]]["points"]) < 5
     assert finalist["goalPoints"] == pytest.approx(75, abs=1)
@@ -142,10 +116,10 @@ def test_with_a_goal_the_writer_learns_from_targets_that_were_missed(begin):
     caller = begin(model)
     # A second generation, after conversations that were judged by the targets.
     caller.settings(**SMALL | {"personaCount": 4})
-    states(caller, optimized(caller, None, goal=False))
+    states(caller, optimized(caller, goal=False))
     assert model.missed == []
 
-    optimization_id = optimized(caller, None)
+    optimization_id = optimized(caller)
     states(caller, optimization_id)
     assert model.missed
     assert all(one == [TARGET] for one in model.missed)
@@ -153,11 +127,10 @@ def test_with_a_goal_the_writer_learns_from_targets_that_were_missed(begin):
     assert NEW_MANNER.strip() in finalist["content"]
 
 
-@engines
-def test_whoever_completes_less_is_not_accepted_though_the_goal_likes_it(begin, engine):
+def test_whoever_completes_less_is_not_accepted_though_the_goal_likes_it(begin):
     caller = begin(NamesTheDay(worse=0.6))
     caller.settings(**SMALL)
-    optimization_id = optimized(caller, engine)
+    optimization_id = optimized(caller)
     found = states(caller, optimization_id)
     loser = found[1]
     assert loser["lost"] > loser["won"]
@@ -167,11 +140,10 @@ def test_whoever_completes_less_is_not_accepted_though_the_goal_likes_it(begin, 
     assert caller.get(optimization_id)["results"]["winnerSelected"] is False
 
 
-@engines
 @pytest.mark.crash
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_kills_leave_the_same_final_state_with_a_goal_too(tmp_path, engine):
+def test_kills_leave_the_same_final_state_with_a_goal_too(tmp_path):
     def final_state(name, meanwhile):
         model = NamesTheDay()
         with serving(model) as env:
@@ -180,7 +152,7 @@ def test_kills_leave_the_same_final_state_with_a_goal_too(tmp_path, engine):
             caller = Caller(service)
             try:
                 caller.settings(**SMALL)
-                optimization_id = optimized(caller, engine)
+                optimization_id = optimized(caller)
                 meanwhile(service, model)
                 caller.ended(optimization_id, seconds=200)
                 return without_ids(caller.final_state(optimization_id)), model.asked.total()

@@ -222,19 +222,6 @@ def test_a_budget_without_room_for_a_generation_and_a_confirmation_is_said(begin
     assert model.asked["reflection"] == 0
 
 
-def test_texts_that_somebody_wrote_are_tested_as_they_are(begin):
-    caller = begin(AnsweringModel())
-    caller.settings(**SMALL)
-    prompt_id = caller.prompt()
-    text = "Say where the parcel is.\nNever promise a refund."
-    made = caller.start(prompt_id, candidates=[{"content": text, "name": "By hand"}])
-    assert made["variantCount"] == 1
-    caller.ended(made["id"])
-    _, mine = caller.variants(made["id"])
-    assert (mine["name"], mine["content"]) == ("By hand", text)
-    caller.start(prompt_id, candidates=[{"content": text}], variantCount=2, expect=400)
-
-
 def test_no_candidate_repeats_what_customers_said(searched):
     world, _, caller, found = searched("copy-trap")
     own = [world.seed_prompt]

@@ -67,7 +67,6 @@ def headroom_of(
         search=wants_search(
             settings, variants=row["variant_count"], failed=not all(one.completed for one in judged)
         ),
-        engine=settings.get("engine"),
     )
     found = headroom(
         judged, pairs=spending.pairs, mode=row["mode"], confidence_mode=settings["confidenceMode"]

@@ -32,8 +32,10 @@ __all__ = [
     "LONG_CHARS",
     "SHORTEST_PART",
     "longest_chars",
+    "missing_variables",
     "placeholders",
     "problems_of",
+    "problems_of_wording",
     "same_text",
     "shortest_chars",
 ]
@@ -94,8 +96,7 @@ def problems_of(
     wrong_length = _length(text, original)
     if wrong_length:
         return (*problems, *wrong_length)
-    problems += _placeholders(text, original)
-    problems += lost_constraints(text, original)
+    problems += problems_of_wording(text, original)
     if any(_near_copy(text, other, original) for other in others):
         problems.append("It is nearly the same as another variant: change something else.")
     return tuple(problems)
@@ -134,6 +135,16 @@ def _length(text: str, original: str) -> list[str]:
     if size < shortest_chars(original):
         return [f"It is too short: {size} characters, at least {shortest_chars(original)} are needed."]
     return []
+
+
+def missing_variables(text: str, original: str) -> list[str]:
+    """Return the template variables of the original that a text lacks; ``<NAME>`` and ``[NAME]`` may be mere words."""
+    return sorted(one for one in placeholders(original) - placeholders(text) if one[0] not in "<[")
+
+
+def problems_of_wording(text: str, original: str) -> list[str]:
+    """Describe what of the original's placeholders and constraints a text lost or added."""
+    return [*_placeholders(text, original), *lost_constraints(text, original)]
 
 
 def _placeholders(text: str, original: str) -> list[str]:

@@ -11,7 +11,7 @@ from promptlift.service.insights.exclusions import Exclusions, read_exclusions
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import storable_line, storable_text
 from promptlift.service.optimizations.tasks import RejectedDraft, VariantsRequest
-from promptlift.service.optimizations.variants.checks import problems_of
+from promptlift.service.optimizations.variants.checks import problems_of, problems_of_wording
 from promptlift.service.optimizations.variants.logged_words import Repeated
 from promptlift.service.optimizations.variants.request import owners_words
 from promptlift.service.optimizations.variants.strategies import Strategy, choose_strategies
@@ -67,20 +67,24 @@ class Written:
     variants
         At least one, at most as many as were asked for.
     problems
-        When there are fewer: why the last try of each missing one was not accepted.
+        When there are fewer: why the last try of each missing one was not accepted. Of those that were handed in: what would
+        not be accepted of a model.
     """
 
     variants: tuple[VariantText, ...]
     problems: tuple[str, ...]
 
 
-def given_variants(candidates: Sequence[Mapping[str, Any]]) -> Written:
-    """Return texts that somebody wrote as variants; what their owner wants is not checked."""
+def given_variants(candidates: Sequence[Mapping[str, Any]], original: str, said: LoggedWords) -> Written:
+    """Return texts that were handed in as variants; what a written one may not do is only a problem to be told."""
     work = _Work([])
     for number, one in enumerate(candidates, start=1):
         place = _Place(Strategy(f"Candidate {number}", ""))
         name = work.free_name(storable_line(one.get("name") or "", NAME_CHARS - 8) or place.strategy.name)
-        place.variant = VariantText(name, storable_text(one["content"]), "")
+        text = one["content"]
+        place.variant = VariantText(name, text, "It was handed in, and is tested as it is.")
+        if found := [*problems_of_wording(text, original), *said.repeated(text).problems()]:
+            place.problem = f"“{name}” was handed in and is tested as it is. {' '.join(found)}"
         work.places.append(place)
     return work.written()
 
