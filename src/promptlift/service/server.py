@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import signal
 import socket
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from promptlift.schema.limits import PlanName
     from promptlift.service.settings import ServiceSettings
 
-SWITCH_SECONDS = 0.001
 _BACKLOG = 512
 # Longer than clients and proxies keep a connection that they may use again.
 _KEEP_ALIVE_SECONDS = 75
@@ -170,8 +168,6 @@ def _run(
     # uvicorn sends itself the signal again that it ended for; the parts below are to be closed first.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
-    # Requests wait for the interpreter while a transcript is judged: let them wait for a shorter time.
-    sys.setswitchinterval(SWITCH_SECONDS)
     if settings.work:
         background.start()
     else:

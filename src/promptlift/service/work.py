@@ -110,17 +110,7 @@ class BackgroundWork:
             naming = IssueNaming(database, client, client.settings.model)
             self.kinds.append(SingletonJob("name_issues", naming.step, every_seconds=NAMING_SECONDS))
         if self.secrets is not None:
-            self.kinds += [
-                Deliveries(
-                    database,
-                    self.net,
-                    self.secrets,
-                    worker=self._worker.id,
-                    slow=slow,
-                    is_busy=self._conversations_come_in,
-                )
-                for slow in (False, True)
-            ]
+            self.kinds.append(Deliveries(database, self.net, self.secrets, worker=self._worker.id))
 
     def start(self) -> None:
         """Begin to work."""
@@ -143,9 +133,6 @@ class BackgroundWork:
         self._pool.close()
         self.judges.close()
         self._judge.close()
-
-    def _conversations_come_in(self) -> bool:
-        return self.insights.is_busy()  # set by the code that logs them, after this was put together
 
     def _look_for_insights(self) -> None:
         self.insights.look()

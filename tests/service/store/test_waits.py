@@ -50,14 +50,14 @@ def test_conversations_are_judged_at_once_and_tried_again_after_the_longest_paus
 def test_deliveries_are_attempted_after_the_delay_of_their_attempt(filled):
     with filled.database.write() as connection:
         values = {"id": "whk_1", "account_id": filled.account, "url": "https://hooks.invalid/"}
-        values |= {"events": ["prompt.deleted"], "status": "active", "key_id": "key", "slow": False}
+        values |= {"events": ["prompt.deleted"], "status": "active", "key_id": "key"}
         webhooks.add(connection, values | {"created_at": NOW})
         rows = [events.row("prompt.deleted", filled.account, "prm_1", {}, now=AHEAD) for _ in range(5)]
         events.write(connection, rows)
         for attempts, row in enumerate(rows):
             mine = tables.deliveries.c.event_id == row["id"]
             connection.execute(update(tables.deliveries).where(mine).values(attempts=attempts))
-    assert due(filled.database, webhooks.leases(key_id="key", slow=False)) == ["whk_1"]
+    assert due(filled.database, webhooks.leases(key_id="key")) == ["whk_1"]
     with filled.database.read() as connection:
         times = connection.scalars(select(tables.deliveries.c.due_at).order_by(tables.deliveries.c.seq))
         assert [(at - NOW) // 1_000 for at in times] == list(WEBHOOK_DELAYS_SECONDS)

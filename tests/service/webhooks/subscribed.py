@@ -59,7 +59,7 @@ class Subscribed:
     def __post_init__(self) -> None:
         self.net = ScriptedNet(lambda: self.now)
         self.sender = Sender(self.database, self.net, self.secrets, now=lambda: self.now)
-        self.leases = webhooks.leases(key_id=self.secrets.key_id, slow=False)
+        self.leases = webhooks.leases(key_id=self.secrets.key_id)
         with self.database.write() as connection:
             self.account = accounts.create(connection, name="n", email="e", plan="enterprise")
             workers.renew(connection, WORKER, seconds=3600)
@@ -73,7 +73,6 @@ class Subscribed:
             "events": list(kinds) or ["prompt.deleted"],
             "status": "active",
             "key_id": self.secrets.key_id,
-            "slow": False,
             "created_at": self.now,
         }
         with self.database.write() as connection:
@@ -97,7 +96,7 @@ class Subscribed:
             ids = self.leases.claim(connection, WORKER, limit=100, now=self.now)
         for webhook_id in ids:
             try:
-                self.sender.send_due(webhook_id, WORKER, slow=False, is_ending=lambda: False)
+                self.sender.send_due(webhook_id, WORKER, is_ending=lambda: False)
             except LeaseLost:
                 continue
             with self.database.write() as connection:

@@ -8,7 +8,6 @@ from promptlift.service.errors import ApiException
 from promptlift.service.store import webhooks
 from promptlift.service.store.accounts import Caller
 from promptlift.service.webhooks import worker
-from promptlift.service.webhooks.deliveries import Sender
 from promptlift.service.webhooks.endpoints import Webhooks
 from promptlift.service.webhooks.worker import trim_outbox
 from service.webhooks.subscribed import START, WORKER, Subscribed
@@ -227,28 +226,10 @@ def test_a_process_with_another_key_sends_nothing(world):
     world.subscribe()
     (event,) = world.record()
     own = world.leases
-    world.leases = webhooks.leases(key_id=Secrets("x" * 32).key_id, slow=False)
+    world.leases = webhooks.leases(key_id=Secrets("x" * 32).key_id)
     assert world.work() == []
     world.leases = own
     assert world.work() == [event]
-
-
-def test_a_receiver_that_turned_slow_is_served_by_the_slow_threads_of_the_same_worker_only(world):
-    webhook_id = world.subscribe()
-    world.record(count=3)
-
-    def hand_over(_request):
-        with world.database.write() as connection:
-            webhooks.set_slow(connection, webhook_id, slow=True)
-            webhooks.leases(key_id=world.secrets.key_id, slow=True).claim(
-                connection, WORKER, limit=1, now=world.now
-            )
-        return 204
-
-    world.net.answer = hand_over
-    assert len(world.work()) == 1
-    assert {one.status for one in world.rows("deliveries")} == {"pending"}
-    assert world.rows("webhooks")[0].worker == WORKER
 
 
 def test_what_comes_while_a_webhook_is_served_waits_for_its_next_turn(world):
@@ -269,23 +250,6 @@ def test_what_comes_while_a_webhook_is_served_waits_for_its_next_turn(world):
 
 def test_webhooks_are_claimed_once_in_a_while(world, monkeypatch):
     monkeypatch.setattr(worker, "GATHER_SECONDS", 3600.0)
-    kind = worker.Deliveries(
-        world.database, None, world.secrets, worker=WORKER, slow=False, is_busy=lambda: False
-    )
+    kind = worker.Deliveries(world.database, None, world.secrets, worker=WORKER)
     assert kind.places(0) == kind.threads
     assert kind.places(0) == 0
-
-
-def test_deliveries_go_on_while_conversations_come_in(world):
-    world.sender = Sender(
-        world.database, world.net, world.secrets, now=lambda: world.now, is_busy=lambda: True
-    )
-    world.subscribe()
-    ids = world.record(count=5)
-    sent = []
-    while len(sent) < len(ids):
-        more = world.work()
-        assert more
-        sent += more
-    assert sent == ids
-    assert {one.status for one in world.rows("deliveries")} == {"delivered"}

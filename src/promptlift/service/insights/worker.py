@@ -62,8 +62,8 @@ AWAY_PAUSE = 60 * clock.SECOND
 # A conversation that the judge cannot make sense of is tried so often.
 JUDGE_TRIES = 3
 
-# While conversations come in, some are claimed and kept once in this time: logging goes first.
-GIVE_WAY_SECONDS = 0.25
+# Claiming costs a transaction, for one conversation or for hundreds: what comes in this time shares it.
+GATHER_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,6 @@ class InsightJobs(Kind):
 
     Attributes
     ----------
-    is_busy
-        Whether conversations are coming in right now; set by the code that logs them.
     problem_elsewhere
         Why conversations wait, as the workers of other processes say it; set where this process does not judge.
     """
@@ -184,9 +182,7 @@ class InsightJobs(Kind):
         self._worker = worker
         self._model = JudgeWatch(probe, make_trial=self._make_trial, go_on=self._go_on_with)
         self._judges = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
-        self.is_busy: Callable[[], bool] = lambda: False
         self.problem_elsewhere: Callable[[], str | None] = lambda: None
-        self._turn = threading.Lock()
         self._claim_at = 0.0
         self._finished: deque[_Finished] = deque()
         self._writing = threading.Lock()
@@ -217,9 +213,9 @@ class InsightJobs(Kind):
         if self._model.away:
             return self._model.places(1)
         now = time.monotonic()
-        if held > 2 * self.chunk or (now < self._claim_at and self.is_busy()):
+        if held > 2 * self.chunk or now < self._claim_at:
             return 0
-        self._claim_at = now + GIVE_WAY_SECONDS
+        self._claim_at = now + GATHER_SECONDS
         return self._model.places(self._claim)
 
     def claimed(self, ids: Sequence[str]) -> None:
@@ -239,7 +235,6 @@ class InsightJobs(Kind):
         if self._one_by_one:
             self._keep_as_they_come({self._judges.submit(self._judge_all, [row], general) for row in rows})
             return
-        self._give_way()
         self._keep(self._judge_all(rows, general))
 
     def _with_tokens(self, rows: Sequence[AnyRow]) -> Sequence[AnyRow]:
@@ -276,13 +271,6 @@ class InsightJobs(Kind):
         finally:
             for future in judging_now:
                 future.cancel()
-
-    def _give_way(self) -> None:
-        """Wait for as long as conversations come in, at most `GIVE_WAY_SECONDS`, one batch after the other."""
-        with self._turn:
-            deadline = time.monotonic() + GIVE_WAY_SECONDS
-            while self.is_busy() and time.monotonic() < deadline and not self._ending.wait(0.02):
-                pass
 
     def _judge_all(self, rows: Sequence[AnyRow], general: dict[str, dict[str, str]]) -> list[_Judged]:
         rows = self._begun(rows)

@@ -49,20 +49,18 @@ _DELIVERED = (
 )
 
 
-def leases(*, key_id: str, slow: bool) -> Leases:
+def leases(*, key_id: str) -> Leases:
     """Return the leases of webhooks that have a delivery due.
 
     Parameters
     ----------
     key_id
         Only webhooks whose secret is derived from this key: without it nobody can sign.
-    slow
-        Whether those whose last attempt took long, or the others.
     """
     first_due = select(func.min(deliveries.c.due_at)).where(
         deliveries.c.webhook_id == webhooks.c.id, _PENDING
     )
-    at_work = (webhooks.c.status == "active") & (webhooks.c.key_id == key_id) & (webhooks.c.slow.is_(slow))
+    at_work = (webhooks.c.status == "active") & (webhooks.c.key_id == key_id)
     return Leases(
         webhooks,
         at_work,
@@ -123,7 +121,7 @@ def remove(connection: Connection, account_id: str, webhook_id: str) -> bool:
 def resume(connection: Connection, webhook_id: str, *, now: int) -> None:
     """Make a failing webhook active again; what was not delivered begins anew, now."""
     connection.execute(
-        update(webhooks).where(webhooks.c.id == webhook_id).values(status="active", slow=False, worker=None)
+        update(webhooks).where(webhooks.c.id == webhook_id).values(status="active", worker=None)
     )
     connection.execute(
         update(deliveries)
@@ -206,22 +204,17 @@ def due(connection: Connection, webhook_id: str, *, now: int, limit: int) -> Seq
     ).all()
 
 
-def of_worker(
-    connection: Connection, webhook_id: str, worker: str, *, slow: bool, keep: bool = False
-) -> AnyRow | None:
+def of_worker(connection: Connection, webhook_id: str, worker: str, *, keep: bool = False) -> AnyRow | None:
     """Return a webhook if this worker still delivers to it.
 
     Parameters
     ----------
-    slow
-        Whether it delivers among the slow receivers: each worker has threads for these and for the others.
     keep
         Whether to lock the webhook for this transaction.
     """
     found = select(webhooks).where(
         webhooks.c.id == webhook_id,
         webhooks.c.worker == worker,
-        webhooks.c.slow.is_(slow),
         webhooks.c.status == "active",
     )
     return connection.execute(found.with_for_update() if keep else found).one_or_none()
@@ -242,11 +235,6 @@ def record(connection: Connection, delivery_id: str, **values: Any) -> None:
 def set_status(connection: Connection, webhook_id: str, status: WebhookStatus) -> None:
     """Set the status of a webhook; nobody has it after that."""
     connection.execute(update(webhooks).where(webhooks.c.id == webhook_id).values(status=status, worker=None))
-
-
-def set_slow(connection: Connection, webhook_id: str, *, slow: bool) -> None:
-    """Note whether attempts take long; nobody has the webhook after that."""
-    connection.execute(update(webhooks).where(webhooks.c.id == webhook_id).values(slow=slow, worker=None))
 
 
 def page(connection: Connection, webhook_id: str, *, limit: int, offset: int) -> tuple[Sequence[AnyRow], int]:

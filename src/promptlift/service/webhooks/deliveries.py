@@ -30,15 +30,12 @@ if TYPE_CHECKING:
 __all__ = ["ATTEMPT_SECONDS", "Attempt", "Sender"]
 
 ATTEMPT_SECONDS: Final = 10.0
-# An attempt that took longer makes its webhook a slow one.
-SLOW_SECONDS: Final = 2.0
 # Deliveries that are read at once, and how long one webhook is served before others have their turn.
 _AT_ONCE: Final = 200
 _TURN_SECONDS: Final = 10.0
 # What a killed process may send twice: every transaction waits for those that log and judge.
 _KEEP_SECONDS: Final = 0.25
-# What is sent without another look whether the webhook is still there and this worker's. While conversations come in, as much time
-# is left to them after that: logging goes first.
+# What is sent without another look whether the webhook is still there and this worker's.
 _MOMENT_SECONDS: Final = 0.05
 
 
@@ -74,8 +71,6 @@ class Sender:
         Secrets of the webhooks.
     now
         The clock that retries go by.
-    is_busy
-        Whether conversations are coming in right now.
     """
 
     def __init__(
@@ -85,13 +80,11 @@ class Sender:
         secrets: Secrets,
         *,
         now: Callable[[], int] = clock.now,
-        is_busy: Callable[[], bool] = lambda: False,
     ) -> None:
         self._database = database
         self._net = net
         self._secrets = secrets
         self._now = now
-        self._is_busy = is_busy
 
     def attempt(self, webhook: AnyRow, envelope: Mapping[str, Any]) -> Attempt:
         """Send an event once."""
@@ -106,7 +99,7 @@ class Sender:
         except NoAnswer as error:
             return [Attempt(None, f"No answer: {error}", 0.0)]
 
-    def send_due(self, webhook_id: str, worker: str, *, slow: bool, is_ending: Callable[[], bool]) -> None:
+    def send_due(self, webhook_id: str, worker: str, *, is_ending: Callable[[], bool]) -> None:
         """Send what is due to a webhook that this worker has, until what is due is sent or others have their turn.
 
         Raises
@@ -117,7 +110,7 @@ class Sender:
         turn_ends = time.monotonic() + _TURN_SECONDS
         while not is_ending() and time.monotonic() < turn_ends:
             with self._database.read() as connection:
-                webhook = webhooks.of_worker(connection, webhook_id, worker, slow=slow)
+                webhook = webhooks.of_worker(connection, webhook_id, worker)
                 rows = webhooks.due(connection, webhook_id, now=self._now(), limit=_AT_ONCE)
             if webhook is None:
                 raise LeaseLost
@@ -133,7 +126,7 @@ class Sender:
         new = [row.id for row in rows if row.sequence is None]
         if new:
             with self._database.write() as connection:
-                mine = webhooks.of_worker(connection, webhook.id, worker, slow=webhook.slow, keep=True)
+                mine = webhooks.of_worker(connection, webhook.id, worker, keep=True)
                 if mine is None:
                     raise LeaseLost
                 numbers |= webhooks.number(connection, mine, new)
@@ -163,12 +156,10 @@ class Sender:
             attempts += [(row, attempt, ended_at) for row, attempt in zip(left, sent, strict=False)]
             if sent[-1].problem is not None or time.monotonic() > keep_at or is_ending():
                 break
-            if self._is_busy():
-                time.sleep(_MOMENT_SECONDS)
             if not self._is_mine(webhook, worker):
                 break
         with self._database.write() as connection:
-            if webhooks.of_worker(connection, webhook.id, worker, slow=webhook.slow, keep=True) is None:
+            if webhooks.of_worker(connection, webhook.id, worker, keep=True) is None:
                 # Nobody may write over what another worker does; the receiver knows the events by their ids.
                 raise LeaseLost
             self._record(connection, webhook, attempts)
@@ -176,15 +167,12 @@ class Sender:
 
     def _is_mine(self, webhook: AnyRow, worker: str) -> bool:
         with self._database.read() as connection:
-            return webhooks.of_worker(connection, webhook.id, worker, slow=webhook.slow) is not None
+            return webhooks.of_worker(connection, webhook.id, worker) is not None
 
     @staticmethod
     def _record(
         connection: Connection, webhook: AnyRow, attempts: Sequence[tuple[AnyRow, Attempt, int]]
     ) -> None:
-        if any((attempt.seconds > SLOW_SECONDS) != webhook.slow for _, attempt, _ in attempts):
-            # The threads for the others take it from here.
-            webhooks.set_slow(connection, webhook.id, slow=not webhook.slow)
         webhooks.record_delivered(
             connection,
             [

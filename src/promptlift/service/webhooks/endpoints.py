@@ -92,7 +92,6 @@ class Webhooks:
             "description": body.description,
             "status": "active",
             "key_id": secrets.key_id,
-            "slow": False,
             "created_at": clock.now(),
         }
         with self._database.write() as connection:

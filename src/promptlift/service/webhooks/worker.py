@@ -12,7 +12,7 @@ from promptlift.service.store import webhooks
 from promptlift.service.webhooks.deliveries import Sender
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from promptlift.service.net.client import GuardedClient
     from promptlift.service.store.database import Database
@@ -29,8 +29,6 @@ _TRIMMED_A_TIME: Final = 100
 class Deliveries(Kind):
     """Deliver to webhooks that have something due.
 
-    Receivers whose last attempt took long have threads of their own, so that nobody else waits behind them.
-
     Parameters
     ----------
     database
@@ -41,34 +39,20 @@ class Deliveries(Kind):
         Secrets of the webhooks.
     worker
         Name of the worker in the rows.
-    slow
-        Whether to deliver to slow receivers, or to the others.
-    is_busy
-        Whether conversations are coming in right now.
     """
 
+    name = "deliveries"
+    # They wait for answers most of the time. A receiver that hangs has one for ten seconds.
+    threads = 96
     watches_leases = True
     grace = 2.0
 
-    def __init__(
-        self,
-        database: Database,
-        net: GuardedClient,
-        secrets: Secrets,
-        *,
-        worker: str,
-        slow: bool,
-        is_busy: Callable[[], bool],
-    ) -> None:
+    def __init__(self, database: Database, net: GuardedClient, secrets: Secrets, *, worker: str) -> None:
         super().__init__()
-        self.name = "slow deliveries" if slow else "deliveries"
-        # They wait for answers most of the time. A receiver that begins to hang has one for ten seconds.
-        self.threads = 32 if slow else 64
-        self.leases = webhooks.leases(key_id=secrets.key_id, slow=slow)
+        self.leases = webhooks.leases(key_id=secrets.key_id)
         self._database = database
-        self._sender = Sender(database, net, secrets, is_busy=is_busy)
+        self._sender = Sender(database, net, secrets)
         self._worker = worker
-        self._slow = slow
         self._claim_at = 0.0
         self._ending = threading.Event()
 
@@ -83,7 +67,7 @@ class Deliveries(Kind):
     def work(self, ids: Sequence[str]) -> None:
         """Deliver what is due to these webhooks, and release them."""
         for webhook_id in ids:
-            self._sender.send_due(webhook_id, self._worker, slow=self._slow, is_ending=self._ending.is_set)
+            self._sender.send_due(webhook_id, self._worker, is_ending=self._ending.is_set)
         with self._database.write() as connection:
             self.leases.release(connection, self._worker, ids)
 

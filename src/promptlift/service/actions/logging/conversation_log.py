@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
 
 BATCH = 64
-# After a write more conversations are likely to come for this long.
-BUSY_SECONDS = 0.05
 # When several come side by side, the others of this moment are waited for: one transaction for all costs less.
 GATHER_SECONDS = 0.001
 # How often another process may take a key between the look and the write.
@@ -93,14 +91,8 @@ class ConversationLog:
         self._database = database
         self._jobs = jobs
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
-        self._written_at = -BUSY_SECONDS
-        jobs.is_busy = self.is_busy
         self._thread = threading.Thread(target=self._run, name="conversation-log", daemon=True)
         self._thread.start()
-
-    def is_busy(self) -> bool:
-        """Whether conversations are coming in right now."""
-        return not self._waiting.empty() or time.monotonic() - self._written_at < BUSY_SECONDS
 
     async def log(self, entry: Entry) -> Logged:
         """Keep a conversation, and return when it is committed.
@@ -167,7 +159,6 @@ class ConversationLog:
                 if isinstance(entries, list):
                     self._write_many(entries, outcome)
             gathering = len(batch) > 1
-            self._written_at = time.monotonic()
 
     def _write(self, batch: list[tuple[Entry | Update, asyncio.Future[Any]]]) -> None:
         try:

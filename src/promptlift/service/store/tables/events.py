@@ -41,8 +41,6 @@ class WebhookRow(Base):
     status: Mapped[str]
     # Which key the secret is derived from.
     key_id: Mapped[str]
-    # Whether the last attempt took long: others do not wait behind it.
-    slow: Mapped[bool]
     # The `sequence` of the last event that was sent to it.
     last_sequence: Mapped[int] = mapped_column(server_default=text("0"))
     # The worker that delivers to it.
