@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import signal
 import sys
@@ -33,6 +34,9 @@ for profile, examples in (("quick", 20), ("complete", 50), ("thorough", 1000)):
     hypothesis.settings.register_profile(profile, deadline=None, max_examples=examples)
 
 fork_server.install()
+
+# What collecting imports and makes stays until the end: no time is spent looking for garbage in it.
+gc.disable()
 
 
 # Fixtures that start a process, a browser or PostgreSQL: tests that use one are slow.
@@ -89,10 +93,15 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give property tests few examples where slow tests are left out."""
+    """Give property tests few examples where slow tests are left out, and import no plugin that only those need."""
     if not config.getoption("--hypothesis-profile"):
-        left_out = config.getoption("markexpr") == "not slow"
-        hypothesis.settings.load_profile("quick" if left_out else "complete")
+        hypothesis.settings.load_profile("quick" if _slow_is_left_out(config) else "complete")
+    if not _slow_is_left_out(config):
+        config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
+
+
+def _slow_is_left_out(config: pytest.Config) -> bool:
+    return config.getoption("markexpr") == "not slow"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -101,7 +110,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path == Path(__file__).with_name("benchmarks"):
         named = any("benchmarks" in argument for argument in config.args)
         return None if named or expression == "benchmark" else True
-    return True if expression == "not slow" and collection_path.name in _SLOW_FOLDERS else None
+    return True if _slow_is_left_out(config) and collection_path.name in _SLOW_FOLDERS else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -120,6 +129,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # The longest files first, so that no processor waits for one of them at the end.
     longest = {item.path for item in items if item.get_closest_marker("crash") is not None}
     items.sort(key=lambda item: item.path not in longest)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from now on, but only in what the tests themselves make."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -24,8 +24,8 @@ CHECKS = [
 ]
 
 
-@schemathesis.serializer("application/x-protobuf")
-def protobuf(_context, value):
+@schemathesis.serializer("application/x-protobuf", "application/x-ndjson")
+def as_it_is(_context, value):
     """Send what it makes up as it is."""
     return value if isinstance(value, bytes) else str(value).encode()
 
