@@ -6,6 +6,7 @@ the same minute. No test asserts a time: what is asserted is that every call was
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import sys
 import time
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from promptlift.service.llm import LlmSettings
-from promptlift.service.llm.calls import Budget, Calls
+from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.client import ChatClient
 
 # The programs of the benchmark beside this one.
@@ -48,7 +49,7 @@ def test_the_rate_of_the_model_port(tmp_path, delay_ms, calls):
     with running_stub(tmp_path / "stub.log", delay_ms=delay_ms) as stub:
         settings = LlmSettings(f"{stub.address}/v1", MODEL)
         with ChatClient(settings) as client:
-            job = Calls(client, Budget(AT_A_TIME))
+            job = Calls(client, asyncio.Semaphore(AT_A_TIME))
 
             def ask(count: int) -> None:
                 for _ in range(count):

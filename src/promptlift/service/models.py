@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -11,7 +12,7 @@ from promptlift.service.insights.judge import OneByOne
 from promptlift.service.insights.lexicon.process import LexiconProcess
 from promptlift.service.insights.llm_judge import LlmJudge
 from promptlift.service.llm import LlmSettings
-from promptlift.service.llm.calls import Budget, Calls
+from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.retry import Circuit, RetryPolicy
 from promptlift.service.optimizations.model_tasks import ModelTasks
 
@@ -54,7 +55,8 @@ class Models:
         seconds_until_down: float = SECONDS_UNTIL_DOWN,
     ) -> None:
         self._client = client
-        self._budget = Budget(at_a_time)
+        self._at_a_time = at_a_time
+        self._places = asyncio.Semaphore(at_a_time)
         self._seconds_until_down = seconds_until_down
 
     @classmethod
@@ -84,13 +86,13 @@ class Models:
     @property
     def conversations_at_a_time(self) -> int:
         """Conversations to hold side by side: half as many again as calls, some are between two calls."""
-        return self._budget.at_a_time + (self._budget.at_a_time + 1) // 2
+        return self._at_a_time + (self._at_a_time + 1) // 2
 
     def calls_in_time(self) -> Calls | None:
         """Return a view of the model for a request that waits for it: few tries; ``None`` without an endpoint."""
         if self._client is None:
             return None
-        return Calls(self._client, self._budget, policy=RetryPolicy(attempts=2, budget=10.0))
+        return Calls(self._client, self._places, policy=RetryPolicy(attempts=2, budget=10.0))
 
     def tasks(self, *, rehearsal: bool, seed: int, own_models: bool = False) -> OptimizationTasks:
         """Return who carries out the tasks of one run: the configured model, or the rehearsal.
@@ -129,7 +131,7 @@ class Models:
         return None if self._client is None else self._calls(self._client)
 
     def _calls(self, client: ChatClient) -> Calls:
-        return Calls(client, self._budget, circuit=Circuit(seconds=self._seconds_until_down))
+        return Calls(client, self._places, circuit=Circuit(seconds=self._seconds_until_down))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import httpcore
 import httpx
@@ -21,23 +21,29 @@ _BROKEN_HTTP: Final = {
 
 
 class OpenedConnections:
-    """The connections that a request opened; given to it as its extension ``trace``."""
+    """The connections that a request opens; closed when it fails.
+
+    httpcore forgets a connection whose TLS handshake is cancelled, and leaves it open.
+    """
 
     def __init__(self) -> None:
         self._streams: list[httpcore.AsyncNetworkStream] = []
 
-    async def __call__(self, event: str, info: Mapping[str, Any]) -> None:
-        """Note a connection."""
-        if event.endswith("connect_tcp.complete"):
-            self._streams.append(info["return_value"])
-
     def __bool__(self) -> bool:
         return bool(self._streams)
 
-    async def aclose(self) -> None:
-        """Close them: httpcore forgets a connection whose TLS handshake is cancelled, and leaves it open."""
-        for stream in self._streams:
-            await stream.aclose()
+    async def note(self, event: str, info: Mapping[str, Any]) -> None:
+        """Note what a request does; its extension ``trace``."""
+        if event.endswith("connect_tcp.complete"):
+            self._streams.append(info["return_value"])
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            for stream in self._streams:
+                await stream.aclose()
 
 
 def problem_of(error: Exception) -> str:

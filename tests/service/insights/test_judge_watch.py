@@ -6,7 +6,6 @@ import pytest
 
 from promptlift.service.insights.judge_watch import (
     PAUSE_SECONDS,
-    SILENCE_SECONDS,
     TRIAL_ANYWAY_SECONDS,
     TRIAL_SECONDS,
     JudgeWatch,
@@ -22,7 +21,6 @@ class World:
         self.probed = 0
         self.trials: list[str | None] = []
         self.went_on: list[list[str]] = []
-        self.cut_before: list[float] = []
         self.watch = JudgeWatch(
             self,
             make_trial=self.trials.append,
@@ -33,9 +31,6 @@ class World:
     def reachable(self) -> bool:
         self.probed += 1
         return self.up
-
-    def abort_older_than(self, moment: float) -> None:
-        self.cut_before.append(moment)
 
     def later(self, seconds: float) -> None:
         self.now += seconds
@@ -141,26 +136,3 @@ def test_one_conversation_that_the_model_fails_on_stops_no_other(world):
     assert world.watch.alone("poison")
     world.watch.unanswered("poison", "500")
     assert not world.watch.away
-
-
-def test_requests_lost_in_a_silence_are_cut_when_the_endpoint_is_back(world):
-    assert world.watch.begin("a")
-    world.up = False
-    world.later(SILENCE_SECONDS)
-    silent = world.now
-    world.later(PAUSE_SECONDS)
-    assert world.cut_before == []
-    world.up = True
-    world.later(PAUSE_SECONDS)
-    assert world.cut_before == [silent]
-
-
-def test_a_slow_model_that_answers_in_between_is_left_alone(world):
-    assert world.watch.begin("a")
-    assert world.watch.begin("b")
-    world.up = False
-    world.later(SILENCE_SECONDS)
-    world.watch.answered("a")
-    world.up = True
-    world.later(SILENCE_SECONDS)
-    assert world.cut_before == []

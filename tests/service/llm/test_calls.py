@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -15,7 +16,7 @@ from promptlift.service.llm import (
     LlmError,
     LlmUnavailable,
 )
-from promptlift.service.llm.calls import Budget, Calls
+from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.retry import Circuit, RetryPolicy
 from service.llm.test_client import ASK, Fruit
 from support.service_process import wait_until
@@ -34,7 +35,7 @@ def test_calls_and_tokens_are_counted_with_retries_and_second_asks(talk):
             completion('{"name": "a", "count": 1}', prompt=10, completed=20),
         ]
     )
-    calls = Calls(client, Budget(2), policy=QUICK)
+    calls = Calls(client, asyncio.Semaphore(2), policy=QUICK)
     answer = calls.chat(ASK, purpose="judge", schema=Fruit)
     assert (calls.calls, calls.tokens, answer.tokens) == (3, 33, 33)
     assert calls.chat(ASK, purpose="agent").text.startswith("{")
@@ -43,7 +44,7 @@ def test_calls_and_tokens_are_counted_with_retries_and_second_asks(talk):
 
 def test_tokens_of_a_call_that_fails_are_counted(talk):
     _, client = talk([completion("nothing", prompt=4, completed=1)])
-    calls = Calls(client, Budget(1), policy=QUICK)
+    calls = Calls(client, asyncio.Semaphore(1), policy=QUICK)
     with pytest.raises(LlmBadAnswer):
         calls.chat(ASK, purpose="judge", schema=Fruit)
     assert (calls.calls, calls.tokens) == (2, 10)
@@ -52,14 +53,14 @@ def test_tokens_of_a_call_that_fails_are_counted(talk):
 def test_an_answer_that_does_not_fit_is_asked_for_as_often_as_the_policy_says(talk):
     misfit = completion("nothing")
     stub, client = talk([misfit, misfit, misfit, completion('{"name": "a", "count": 1}')])
-    calls = Calls(client, Budget(1), policy=RetryPolicy(first=0.01, answers=4))
+    calls = Calls(client, asyncio.Semaphore(1), policy=RetryPolicy(first=0.01, answers=4))
     assert calls.chat(ASK, purpose="judge", schema=Fruit).parsed == Fruit(name="a", count=1)
     assert [len(asked.body["messages"]) for asked in stub.asked] == [2, 4, 4, 4]
 
 
 def test_the_view_of_one_job_counts_nothing_of_another(talk):
     _, client = talk([completion("x")])
-    one, two = Calls(client, Budget(1)), Calls(client, Budget(1))
+    one, two = Calls(client, asyncio.Semaphore(1)), Calls(client, asyncio.Semaphore(1))
     one.chat(ASK, purpose="agent")
     client.chat(ASK, purpose="agent")
     assert (one.calls, two.calls, two.tokens) == (1, 0, 0)
@@ -80,13 +81,13 @@ def test_no_more_requests_than_the_budget_are_under_way(talk):
         return completion("x")
 
     _, model = talk(answer)
-    budget = Budget(3)
+    budget = asyncio.Semaphore(3)
     jobs = [Calls(model, budget) for _ in range(4)]
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda n: jobs[n % 4].chat(ASK, purpose="agent"), range(80)))
     assert sum(calls.calls for calls in jobs) == 80
     assert seen["most"] <= 3
-    assert budget.ask(object()).done()  # every place came back
+    assert not budget.locked()  # every place came back
 
 
 def test_a_pause_between_two_tries_holds_no_place(talk):
@@ -99,7 +100,7 @@ def test_a_pause_between_two_tries_holds_no_place(talk):
         return completion("x")
 
     _, client = talk(answer)
-    budget = Budget(1)
+    budget = asyncio.Semaphore(1)
     slow = Calls(client, budget, policy=RetryPolicy(first=100, longest=100, budget=1000))
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(slow.chat, [{"role": "user", "content": "slow"}], purpose="agent")
@@ -112,7 +113,7 @@ def test_a_pause_between_two_tries_holds_no_place(talk):
 
 def test_later_calls_raise_at_once(talk):
     _, client = talk([completion("x")])
-    calls = Calls(client, Budget(1))
+    calls = Calls(client, asyncio.Semaphore(1))
     calls.cancel()
     calls.cancel()
     with pytest.raises(Cancelled):
@@ -126,7 +127,7 @@ def test_a_dead_endpoint_is_noticed_and_says_why(talk):
     stub, client = talk([Say({"error": {"message": "out of memory"}}, status=500)])
     calls = Calls(
         client,
-        Budget(4),
+        asyncio.Semaphore(4),
         policy=RetryPolicy(attempts=4, first=0.001),
         circuit=Circuit(failures=10, seconds=0),
     )
@@ -143,7 +144,7 @@ def test_a_dead_endpoint_is_noticed_and_says_why(talk):
     assert len(stub.asked) == calls.calls == 10
     # Another job finds out by itself: the endpoint may be back.
     with pytest.raises(LlmUnavailable):
-        Calls(client, Budget(1), policy=QUICK).chat(ASK, purpose="agent")
+        Calls(client, asyncio.Semaphore(1), policy=QUICK).chat(ASK, purpose="agent")
     assert len(stub.asked) == 13
 
 
@@ -157,14 +158,14 @@ def test_a_pause_ends_when_the_endpoint_counts_as_down(talk):
     _, client = talk(answer)
     calls = Calls(
         client,
-        Budget(2),
+        asyncio.Semaphore(2),
         policy=RetryPolicy(attempts=9, first=100, longest=100, budget=1e6),
         circuit=Circuit(failures=2, seconds=0),
     )
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(calls.chat, ASK, purpose="agent")
         assert paused.wait(10)
-        wait_until(lambda: calls._job._work, what="it pauses")
+        wait_until(lambda: calls._work, what="it pauses")
         second = pool.submit(calls.chat, ASK, purpose="agent")
         assert not wait((first, second), LIMIT).not_done
     assert all(isinstance(call.exception(), EndpointDown) for call in (first, second))
@@ -173,7 +174,7 @@ def test_a_pause_ends_when_the_endpoint_counts_as_down(talk):
 def test_a_model_s_refusal_says_that_the_endpoint_lives(talk):
     answers = [Say({}, status=500), Say({}, status=500), Say({}, status=404)]
     stub, client = talk(lambda _: answers[(len(stub.asked) - 1) % 3])
-    calls = Calls(client, Budget(1), policy=QUICK, circuit=Circuit(failures=3, seconds=0))
+    calls = Calls(client, asyncio.Semaphore(1), policy=QUICK, circuit=Circuit(failures=3, seconds=0))
     for _ in range(3):
         with pytest.raises(LlmError) as error:
             calls.chat(ASK, purpose="agent")
@@ -182,7 +183,7 @@ def test_a_model_s_refusal_says_that_the_endpoint_lives(talk):
 
 def test_an_unknown_purpose_is_refused_before_any_request(talk):
     _, client = talk([completion("x")])
-    calls = Calls(client, Budget(1))
+    calls = Calls(client, asyncio.Semaphore(1))
     with pytest.raises(ValueError, match="purpose must be one of"):
         calls.chat(ASK, purpose="fun")  # type: ignore[call-overload]
     assert calls.calls == 0
@@ -191,8 +192,10 @@ def test_an_unknown_purpose_is_refused_before_any_request(talk):
 def test_a_job_brings_its_own_policy(talk):
     stub, client = talk([Say({}, status=503)])
     with pytest.raises(LlmUnavailable, match="asked 2 times"):
-        Calls(client, Budget(1), policy=RetryPolicy(attempts=2, first=0.01)).chat(ASK, purpose="agent")
+        Calls(client, asyncio.Semaphore(1), policy=RetryPolicy(attempts=2, first=0.01)).chat(
+            ASK, purpose="agent"
+        )
     with pytest.raises(LlmUnavailable, match="asked 3 times"):
-        Calls(client, Budget(1), policy=None).chat(ASK, purpose="agent")
+        Calls(client, asyncio.Semaphore(1), policy=None).chat(ASK, purpose="agent")
     assert len(stub.asked) == 5
     assert json.dumps(stub.asked[0].body) == json.dumps(stub.asked[-1].body)

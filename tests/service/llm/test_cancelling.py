@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from promptlift.service.llm import (
     LlmSettings,
     LlmUnavailable,
 )
-from promptlift.service.llm.calls import Budget, Calls
+from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.retry import Circuit, RetryPolicy
 from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer
@@ -78,7 +78,7 @@ def say(text: str) -> list[dict[str, str]]:
 def test_cancel_ends_requests_under_way_and_the_endpoint_sees_it(endpoint):
     hanging = Hanging()
     _, client = endpoint(hanging)
-    budget = Budget(8)
+    budget = asyncio.Semaphore(8)
     one, two = Calls(client, budget), Calls(client, budget)
     with ThreadPoolExecutor(8) as pool:
         ended = [pool.submit(one.chat, say("hang"), purpose="agent") for _ in range(3)]
@@ -101,7 +101,7 @@ def test_cancel_ends_requests_under_way_and_the_endpoint_sees_it(endpoint):
 def test_cancel_leaves_the_kept_connections_to_the_other_jobs(endpoint):
     hanging = Hanging()
     raw, client = endpoint(hanging)
-    one, two = Calls(client, Budget(2)), Calls(client, Budget(2))
+    one, two = Calls(client, asyncio.Semaphore(2)), Calls(client, asyncio.Semaphore(2))
     one.chat(say("a"), purpose="agent")
     one.cancel()
     two.chat(say("b"), purpose="agent")
@@ -115,7 +115,7 @@ def test_many_cancelled_jobs_leave_the_others_right(endpoint):
     """Cuts race with answers that are just coming; no job ever sees another's."""
     hanging = Hanging()
     _, client = endpoint(hanging)
-    budget = Budget(8)
+    budget = asyncio.Semaphore(8)
     stop = threading.Event()
 
     def talk_on(number: int) -> int:
@@ -145,19 +145,25 @@ def test_many_cancelled_jobs_leave_the_others_right(endpoint):
         finally:
             stop.set()
         assert all(call.result(10) > 0 for call in talking)
-    wait_until(lambda: budget._taken == 0, what="every place came back")
+    everywhere = Calls(client, budget)
+    with ThreadPoolExecutor(8) as pool:  # every place came back
+        all_at_once = [pool.submit(everywhere.chat, say("hang"), purpose="agent") for _ in range(8)]
+        for _ in range(8):
+            assert hanging.hung.acquire(timeout=10)
+        everywhere.cancel()
+        wait(all_at_once, LIMIT)
 
 
 def test_calls_that_wait_for_the_budget_end(endpoint):
     hanging = Hanging()
     _, client = endpoint(hanging)
-    budget = Budget(1)
+    budget = asyncio.Semaphore(1)
     holder, waiter = Calls(client, budget), Calls(client, budget)
     with ThreadPoolExecutor(4) as pool:
         held = pool.submit(holder.chat, say("slow"), purpose="agent")
         assert hanging.hung.acquire(timeout=10)
         line = [pool.submit(waiter.chat, say("a"), purpose="agent") for _ in range(2)]
-        wait_until(lambda: len(budget._waiting) == 1, what="a call waits for its place")
+        wait_until(budget.locked, what="a call waits for its place")
         waiter.cancel()
         assert not wait(line, LIMIT).not_done
         assert all(isinstance(call.exception(), Cancelled) for call in line)
@@ -170,7 +176,7 @@ def test_calls_that_wait_for_the_budget_end(endpoint):
 def cancelled_while_connecting(address: str, connecting: Callable[[], bool]) -> BaseException | None:
     """Cancel a call when ``connecting`` holds, and return what it ends with at once."""
     with ChatClient(LlmSettings(address, "m")) as client, ThreadPoolExecutor(1) as pool:
-        calls = Calls(client, Budget(1))
+        calls = Calls(client, asyncio.Semaphore(1))
         waiting = pool.submit(calls.chat, say("a"), purpose="agent")
         wait_until(connecting, what="it connects")
         calls.cancel()
@@ -239,7 +245,7 @@ def test_nothing_is_left_running_when_the_client_is_closed(endpoint):
     hanging = Hanging()
     before = set(threading.enumerate())
     raw, client = endpoint(hanging)
-    calls = Calls(client, Budget(4))
+    calls = Calls(client, asyncio.Semaphore(4))
     assert calls.chat(say("a"), purpose="agent").text == "ok"
     with ThreadPoolExecutor(2) as pool:
         waiting = [pool.submit(calls.chat, say("hang"), purpose="agent") for _ in range(2)]
@@ -258,7 +264,7 @@ def test_closing_the_client_ends_requests_under_way_too(endpoint):
     hanging = Hanging()
     _, client = endpoint(hanging)
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(Calls(client, Budget(1)).chat, say("hang"), purpose="agent")
+        waiting = pool.submit(Calls(client, asyncio.Semaphore(1)).chat, say("hang"), purpose="agent")
         assert hanging.hung.acquire(timeout=10)
         client.close()
         with pytest.raises(LlmUnavailable):
@@ -273,38 +279,17 @@ def test_nobody_waits_on_for_an_endpoint_that_is_gone(endpoint):
     _, client = endpoint(hanging)
     circuit = Circuit(failures=3, seconds=0)
     calls = Calls(
-        client, Budget(8), policy=RetryPolicy(attempts=9, first=100, longest=100, budget=1e6), circuit=circuit
+        client,
+        asyncio.Semaphore(8),
+        policy=RetryPolicy(attempts=9, first=100, longest=100, budget=1e6),
+        circuit=circuit,
     )
     with ThreadPoolExecutor(8) as pool:
         hung = [pool.submit(calls.chat, say("hang"), purpose="agent") for _ in range(2)]
         for _ in range(2):
             assert hanging.hung.acquire(timeout=10)
         for _ in range(3):
-            calls._job.record("it answered 503")
+            calls.record("it answered 503")
         assert not wait(hung, LIMIT).not_done
     assert all(isinstance(call.exception(), EndpointDown) for call in hung)
     assert "it answered 503" in str(hung[0].exception())
-
-
-def test_old_requests_are_aborted_and_made_again(endpoint):
-    asked, gone = threading.Semaphore(0), threading.Event()
-
-    def serve(line: socket.socket, number: int) -> None:
-        assert read_request(line)
-        asked.release()
-        if number == 0:
-            if left(line):
-                gone.set()
-        else:
-            line.sendall(whole_answer())
-
-    raw, client = endpoint(serve)
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(client.chat, say("a"), purpose="agent")
-        assert asked.acquire(timeout=10)
-        client.abort_older_than(time.monotonic() - 1000)
-        assert not wait([waiting], 0.1).done
-        client.abort_older_than(time.monotonic())
-        assert waiting.result(LIMIT).text == "ok"
-    assert gone.wait(LIMIT)
-    assert raw.connections == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import socket
 import struct
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from promptlift.service.llm.calls import OPTIMIZATION_POLICY, Budget, Calls
+from promptlift.service.llm.calls import OPTIMIZATION_POLICY, Calls
 from promptlift.service.llm.client import ChatClient
 from service.llm.test_client import ASK, Fruit
 from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer, whole_body
@@ -107,7 +108,7 @@ def ask(flaky: Flaky, count: int) -> tuple[int, Calls]:
     with ChatClient(endpoint.settings, timeout=0.5) as client:
         # The real policy, with pauses a tenth as long.
         policy = replace(OPTIMIZATION_POLICY, first=OPTIMIZATION_POLICY.first / 10)
-        calls = Calls(client, Budget(16), policy=policy)
+        calls = Calls(client, asyncio.Semaphore(16), policy=policy)
 
         def one(number: int) -> bool:
             wanted: dict[str, Any] = {"purpose": "agent"}

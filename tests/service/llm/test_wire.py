@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from promptlift.service.llm import LlmUnavailable
-from promptlift.service.llm import transport as transport_module
+from promptlift.service.llm import endpoint as endpoint_module
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.retry import RetryPolicy
 from service.llm.test_client import ASK
@@ -102,21 +102,26 @@ def test_a_connection_that_ends_is_not_used_again(serve, pieces):
     assert endpoint.connections == 3
 
 
-def test_what_nobody_asked_for_is_not_taken_for_the_next_answer(serve):
-    endpoint, client = serve(sends(whole_answer("first") + whole_answer("planted")))
+def test_bytes_after_an_answer_cost_no_more_than_a_try(serve):
+    """Servers that count characters where bytes are meant send more than they say."""
+    _, client = serve(sends(whole_answer("first") + b"\xc3}]"), policy=RetryPolicy(attempts=2, first=0.01))
     assert [text_of(client) for _ in range(3)] == ["first"] * 3
-    assert endpoint.connections == 3
-    late = threading.Event()
+
+
+def test_an_answer_that_comes_unasked_is_not_taken_for_the_next(serve):
+    first_read, planted = threading.Event(), threading.Event()
 
     def handler(line: socket.socket, _: int) -> None:
         while read_request(line):
             line.sendall(whole_answer("first"))
+            assert first_read.wait(10)
             line.sendall(whole_answer("planted"))
-            late.set()
+            planted.set()
 
     _, client = serve(handler)
     assert text_of(client) == "first"
-    assert late.wait(10)
+    first_read.set()
+    assert planted.wait(10)
     assert text_of(client) == "first"
 
 
@@ -140,7 +145,7 @@ def test_an_idle_connection_that_the_endpoint_closed_costs_no_try(serve):
 
 
 def test_a_connection_that_was_idle_too_long_is_not_used(serve, monkeypatch):
-    monkeypatch.setattr(transport_module, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(endpoint_module, "IDLE_SECONDS", 0.0)
     endpoint, client = serve(sends(whole_answer()))
     assert [text_of(client) for _ in range(2)] == ["ok"] * 2
     assert endpoint.connections == 2
@@ -233,6 +238,7 @@ def test_what_is_sent_is_one_plain_request(serve):
         "Host": f"127.0.0.1:{endpoint.port}",
         "Accept": "application/json",
         "Accept-Encoding": "identity",
+        "Connection": "keep-alive",
         "User-Agent": "promptlift",
         "X-Promptlift-Purpose": "agent",
         "Authorization": f"Bearer {endpoint.settings.api_key}",

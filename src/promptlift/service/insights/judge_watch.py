@@ -28,8 +28,6 @@ LONGEST_PAUSE_SECONDS: Final = 600.0
 TRIAL_ANYWAY_SECONDS: Final = 30.0
 # After so long without an outcome a trial is taken for lost: its job died.
 TRIAL_SECONDS: Final = 150.0
-# Requests under way for so long, with no answer to any other, are a reason to probe.
-SILENCE_SECONDS: Final = 10.0
 
 
 class Probe(Protocol):
@@ -37,9 +35,6 @@ class Probe(Protocol):
 
     def reachable(self) -> bool:
         """Whether the endpoint answers at all; takes a few seconds at most."""
-
-    def abort_older_than(self, moment: float) -> None:
-        """End requests that were begun before a time of ``time.monotonic``, so that they are made again."""
 
 
 class JudgeWatch:
@@ -76,9 +71,7 @@ class JudgeWatch:
         self._begun: dict[str, float] = {}
         self._answered_at = -float("inf")
         self._next_look = 0.0
-        self._next_probe = 0.0
         self._last_trial = 0.0
-        self._silent_since: float | None = None
         self._open = False
         self._trial: str | None = None
         self._ending = threading.Event()
@@ -136,7 +129,6 @@ class JudgeWatch:
         with self._lock:
             self._begun.pop(conversation_id, None)
             self._answered_at = self._clock()
-            self._silent_since = None
             was_away, self._away = self._away, False
             put_off, self._put_off = list(self._put_off), {}
             self._trial = None
@@ -179,25 +171,13 @@ class JudgeWatch:
     def look(self) -> None:
         """Look after the endpoint if it is time."""
         now = self._clock()
-        with self._lock:
-            due = self._away and now >= self._next_look
-            oldest = min(self._begun.values(), default=now)
-            quiet = now - max(oldest, self._answered_at) >= SILENCE_SECONDS and now >= self._next_probe
-            self._next_probe = now + PAUSE_SECONDS if due or quiet else self._next_probe
-        if self._probe is None or not (due or quiet):
+        if self._probe is None or not self._away or now < self._next_look:
             return
-        reachable = self._probe.reachable()
-        if not reachable:
-            with self._lock:
-                # Only what was begun before this can be lost with it.
-                self._silent_since = self._silent_since or now
-                self._next_look = max(self._next_look, self._clock() + PAUSE_SECONDS)
-        elif self._silent_since is not None:
-            # It was gone and nothing was answered since: what it was asked before may never be answered.
-            self._probe.abort_older_than(self._silent_since)
-            self._silent_since = None
-        if due and (reachable or now - self._last_trial >= TRIAL_ANYWAY_SECONDS):
+        if self._probe.reachable() or now - self._last_trial >= TRIAL_ANYWAY_SECONDS:
             self._open_trial()
+        else:
+            with self._lock:
+                self._next_look = self._clock() + PAUSE_SECONDS
 
     def _open_trial(self) -> None:
         with self._lock:

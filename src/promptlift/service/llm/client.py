@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -14,20 +15,21 @@ from promptlift.service.llm.answers import (
     read_completion,
     read_usage,
 )
+from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.dialect import Dialect, request_body
-from promptlift.service.llm.endpoint import ASKED_ONCE, NO_JOB, ONE_ATTEMPT, Endpoint
-from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused
+from promptlift.service.llm.endpoint import Endpoint, Request
+from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused, LlmUnavailable
 from promptlift.service.llm.port import ChatAnswer, check_purpose
-from promptlift.service.llm.retry import RetryPolicy
+from promptlift.service.llm.retry import Circuit, RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pydantic import BaseModel
 
-    from promptlift.service.llm.port import ChatModel, JobView, Purpose
+    from promptlift.service.llm.endpoint import Reply
+    from promptlift.service.llm.port import Purpose
     from promptlift.service.llm.settings import LlmSettings
-    from promptlift.service.llm.transport import Reply
 
 __all__ = ["ChatClient"]
 
@@ -37,6 +39,7 @@ DIALECT_STATUSES: Final = (400, 422)
 MODELS_SECONDS: Final = 5.0
 # Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
 SECOND_TEMPERATURE: Final = 0.7
+ONE_ATTEMPT: Final = RetryPolicy(attempts=1, answers=1)
 
 
 class ChatClient:
@@ -62,6 +65,7 @@ class ChatClient:
         self._policy = policy or RetryPolicy()
         self._endpoint = Endpoint(settings, settings.timeout if timeout is None else timeout)
         self._dialects: dict[str, Dialect] = {}
+        self._own_calls = self._calls(None)
 
     def __repr__(self) -> str:
         return f"ChatClient({self.settings!r})"
@@ -101,15 +105,14 @@ class ChatClient:
         LlmBadAnswer
             The answer is empty, or did not fit twice.
         """
-        return self._answer(messages, _Question(purpose, **wanted), NO_JOB)
+        return self._own_calls.chat(messages, purpose=purpose, **wanted)
 
-    def within(self, job: JobView) -> ChatModel:
-        """Return a view that works for ``job``: counted, limited and cancelled with it, over the same connections."""
-        return _View(self._answer, job)
-
-    def once(self) -> ChatModel:
+    def once(self) -> Calls:
         """Return a view that asks once: no answer, and one that does not fit, are reported without another attempt."""
-        return _View(self._answer, ASKED_ONCE)
+        return self._calls(ONE_ATTEMPT)
+
+    def _calls(self, policy: RetryPolicy | None) -> Calls:
+        return Calls(self, policy=policy, circuit=Circuit(seconds=math.inf))
 
     def models(self) -> list[str]:
         """List the models that the endpoint serves: asked once, for at most ``MODELS_SECONDS``.
@@ -119,25 +122,28 @@ class ChatClient:
         LlmUnavailable, LlmRefused, LlmBadAnswer
             As ``chat``.
         """
-        reply = self._endpoint.send(
-            "GET", "/models", purpose="models", job=NO_JOB, policy=ONE_ATTEMPT, seconds=MODELS_SECONDS
-        )
+        request = Request("/models", "models", ONE_ATTEMPT, seconds=MODELS_SECONDS)
+        reply = self._endpoint.send(request, self._own_calls)
         if reply.status != 200:
             raise self._refusal(reply)
         return model_names(reply.document)
 
     def reachable(self) -> bool:
         """Whether the endpoint answers at all, whatever it says; takes at most ``MODELS_SECONDS``."""
-        return self._endpoint.reachable("/models", seconds=MODELS_SECONDS)
+        try:
+            self.models()
+        except LlmUnavailable:
+            return False
+        except LlmError:
+            pass
+        return True
 
-    def abort_older_than(self, moment: float) -> None:
-        """End requests that were begun before a time of ``time.monotonic``, so that they are made again."""
-        self._endpoint.abort_older_than(moment)
-
-    def _answer(
-        self, messages: Sequence[Mapping[str, str]], question: _Question, job: JobView
+    def answer(
+        self, messages: Sequence[Mapping[str, str]], purpose: Purpose, job: Calls, **wanted: Any
     ) -> ChatAnswer[Any]:
-        check_purpose(question.purpose)
+        """Ask for one answer as ``chat`` does, for a job: counted, limited and cancelled with it."""
+        check_purpose(purpose)
+        question = _Question(purpose, **wanted)
         policy = job.policy or self._policy
         first = [{"role": message["role"], "content": message["content"]} for message in messages]
         said = first
@@ -173,7 +179,7 @@ class ChatClient:
         self,
         messages: list[dict[str, str]],
         question: _Question,
-        job: JobView,
+        job: Calls,
         policy: RetryPolicy,
         tally: _Tally,
     ) -> tuple[str, str]:
@@ -193,9 +199,8 @@ class ChatClient:
                 max_tokens=question.max_tokens,
                 schema=shape,
             )
-            reply = self._endpoint.send(
-                "POST", "/chat/completions", purpose=question.purpose, job=job, policy=policy, body=body
-            )
+            request = Request("/chat/completions", question.purpose, policy, body)
+            reply = self._endpoint.send(request, job)
             if reply.status == 200:
                 break
             changed = None
@@ -209,7 +214,6 @@ class ChatClient:
         prompt, completion = read_usage(reply.document)
         tally.prompt += prompt
         tally.completion += completion
-        job.spend(prompt + completion)
         text = read_completion(reply.document)
         name = reply.document.get("model")
         return text, name if isinstance(name, str) and name else model
@@ -253,19 +257,6 @@ class _Question:
 class _Tally:
     prompt: int = 0
     completion: int = 0
-
-
-class _View:
-    """A client that works for one job."""
-
-    def __init__(self, answer: Callable[..., ChatAnswer[Any]], job: JobView) -> None:
-        self._answer = answer
-        self._job = job
-
-    def chat(
-        self, messages: Sequence[Mapping[str, str]], *, purpose: Purpose, **wanted: Any
-    ) -> ChatAnswer[Any]:
-        return self._answer(messages, _Question(purpose, **wanted), self._job)
 
 
 def _times(answers: int) -> str:

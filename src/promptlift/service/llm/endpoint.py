@@ -1,31 +1,81 @@
-"""One model endpoint: requests with retries on an event loop of their own, for callers that are threads."""
+"""One model endpoint: requests on an event loop of their own, for callers that are threads, made again while that may help."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import time
-from concurrent.futures import CancelledError, Future
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from concurrent.futures import CancelledError
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
+import httpx
+
+from promptlift.retry import read_retry_after
 from promptlift.service.event_loop import EventLoopThread
-from promptlift.service.llm.answers import completion_problem, encode, error_text
+from promptlift.service.llm.answers import completion_problem, decode, encode, error_text, read_usage
 from promptlift.service.llm.dialect import names_the_shape
 from promptlift.service.llm.failures import LlmUnavailable
-from promptlift.service.llm.retry import RETRIED_STATUSES, AdaptiveTimeout, RetryPolicy
-from promptlift.service.llm.transport import NoAnswer, TooSlow, Transport
+from promptlift.service.llm.retry import RETRIED_STATUSES, AdaptiveTimeout
+from promptlift.service.transport_problems import OpenedConnections, problem_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from promptlift.service.llm.port import JobView
+    from promptlift.service.llm.calls import Calls
+    from promptlift.service.llm.retry import RetryPolicy
     from promptlift.service.llm.settings import LlmSettings
-    from promptlift.service.llm.transport import Reply
 
-__all__ = ["ASKED_ONCE", "NO_JOB", "ONE_ATTEMPT", "Endpoint"]
+__all__ = ["Endpoint", "Reply", "Request"]
 
-Result = TypeVar("Result")
+ANSWER_BYTES: Final = 4 * 1024 * 1024
+CONNECT_SECONDS: Final = 10.0
+# Servers close an idle connection after five seconds or more; it is given up before that.
+IDLE_SECONDS: Final = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request.
+
+    Attributes
+    ----------
+    body
+        JSON to POST; ``None`` makes it a GET.
+    seconds
+        For each attempt; decided from how long earlier answers took when ``None``.
+    """
+
+    path: str
+    purpose: str
+    policy: RetryPolicy
+    body: dict[str, Any] | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP answer.
+
+    Attributes
+    ----------
+    document
+        The decoded JSON body, ``None`` when it is not JSON.
+    """
+
+    status: int
+    document: Any
+    retry_after: float | None
+
+
+class _NoAnswer(Exception):
+    """No whole answer came. The message says why, without the address or the key."""
+
+
+class _TooSlow(_NoAnswer):
+    """The deadline passed."""
 
 
 class Endpoint:
@@ -42,30 +92,14 @@ class Endpoint:
     def __init__(self, settings: LlmSettings, timeout: float) -> None:
         self._settings = settings
         self._timeout = AdaptiveTimeout(timeout)
-        self._transport = Transport(settings)
-        self._loop = EventLoopThread("promptlift-llm", at_end=self._transport.aclose)
+        self._loop = EventLoopThread("promptlift-llm", at_end=self._close_connections)
 
     def close(self) -> None:
         """End all requests and pauses, and close all connections; returns when nothing is left running."""
         self._loop.close()
 
-    def send(
-        self,
-        method: str,
-        path: str,
-        *,
-        purpose: str,
-        job: JobView,
-        policy: RetryPolicy,
-        body: dict[str, Any] | None = None,
-        seconds: float | None = None,
-    ) -> Reply:
+    def send(self, request: Request, job: Calls) -> Reply:
         """Send a request until there is an answer that is not worth another attempt.
-
-        Parameters
-        ----------
-        seconds
-            For each attempt; decided from how long earlier answers took when ``None``.
 
         Raises
         ------
@@ -74,69 +108,43 @@ class Endpoint:
         Cancelled, EndpointDown
             As the job says.
         """
-        content = None if body is None else encode(body)
         try:
-            return job.wait(
-                self._loop.submit(self._attempts, method, path, purpose, job, policy, body, content, seconds)
-            )
+            return job.wait(self._loop.submit(self._attempts, request, job))
         except CancelledError:
             raise LlmUnavailable("The language model did not answer: the client was closed.") from None
-
-    def reachable(self, path: str, *, seconds: float) -> bool:
-        """Whether one request has any answer within its time."""
-        try:
-            NO_JOB.wait(
-                self._loop.submit(self._transport.send, "GET", path, purpose="models", seconds=seconds)
-            )
-        except (NoAnswer, CancelledError):
-            return False
-        return True
-
-    def abort_older_than(self, moment: float) -> None:
-        """End attempts that were begun before a time of ``time.monotonic``; policies decide about further ones."""
-        self._loop.call(self._transport.abort_older_than, moment)
 
     def redact(self, text: str) -> str:
         """Return a text of the endpoint without the key."""
         key = self._settings.api_key
         return text.replace(key, "[key]") if key else text
 
-    async def _attempts(
-        self,
-        method: str,
-        path: str,
-        purpose: str,
-        job: JobView,
-        policy: RetryPolicy,
-        body: dict[str, Any] | None,
-        content: bytes | None,
-        seconds: float | None,
-    ) -> Reply:
+    async def _attempts(self, request: Request, job: Calls) -> Reply:
+        content = None if request.body is None else encode(request.body)
         start = time.monotonic()
         attempt, timeouts = 0, 0
         while True:
             attempt += 1
             retry_after = None
             try:
-                async with job.place():
-                    allowed = seconds or self._timeout.seconds(purpose, timeouts=timeouts)
+                async with job.places or nullcontext():
+                    job.begin()
+                    allowed = request.seconds or self._timeout.seconds(request.purpose, timeouts=timeouts)
                     begun = time.monotonic()
-                    reply = await self._transport.send(
-                        method, path, purpose=purpose, seconds=allowed, content=content
-                    )
-            except NoAnswer as error:
-                timeouts += isinstance(error, TooSlow)
+                    reply = await self._exchange(request, content, allowed)
+            except _NoAnswer as error:
+                timeouts += isinstance(error, _TooSlow)
                 problem: str | None = str(error)
             else:
-                problem, retry_after = _problem(reply, body), reply.retry_after
+                problem, retry_after = _problem(reply, request.body), reply.retry_after
             if problem is None:
                 job.record(None)
-                if reply.status == 200 and seconds is None:
-                    self._timeout.record(purpose, time.monotonic() - begun)
+                job.tokens += sum(read_usage(reply.document))
+                if reply.status == 200 and request.seconds is None:
+                    self._timeout.record(request.purpose, time.monotonic() - begun)
                 return reply
             problem = self.redact(problem)
             job.record(problem)
-            pause = policy.pause(
+            pause = request.policy.pause(
                 attempt, elapsed=time.monotonic() - start, retry_after=retry_after, chance=random.random()
             )
             if pause is None:
@@ -148,33 +156,81 @@ class Endpoint:
                 )
             await asyncio.sleep(pause)
 
-
-class _NoJob:
-    """For a call that belongs to no job: nothing counts it, limits it or cancels it."""
-
-    def __init__(self, policy: RetryPolicy | None = None) -> None:
-        self.policy = policy
-
-    @asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
-        yield
-
-    def wait(self, work: Future[Result]) -> Result:
+    async def _exchange(self, request: Request, content: bytes | None, seconds: float) -> Reply:
+        """Make one attempt; its seconds are for all of it, so an endpoint that sends a byte now and then does not stretch them."""
+        connect = min(CONNECT_SECONDS, seconds)
+        headers = {"X-Promptlift-Purpose": request.purpose}
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+        body = bytearray()
         try:
-            return work.result()
-        finally:
-            work.cancel()  # the waiting thread was interrupted; no effect on what is done
+            async with (
+                asyncio.timeout(seconds),
+                OpenedConnections() as opened,
+                self._client.stream(
+                    "GET" if content is None else "POST",
+                    self._settings.base_url + request.path,
+                    headers=headers,
+                    content=content,
+                    timeout=httpx.Timeout(None, connect=connect),
+                    extensions={"trace": opened.note},
+                ) as response,
+            ):
+                async for piece in response.aiter_raw():
+                    body += piece
+                    if len(body) > ANSWER_BYTES:
+                        raise _NoAnswer(f"its answer is larger than {ANSWER_BYTES // 1024 // 1024} MB")
+        except TimeoutError:
+            raise _TooSlow(f"it did not answer within {seconds:.3g} seconds") from None
+        except httpx.ConnectTimeout:
+            raise _NoAnswer(f"no connection within {connect:g} seconds{self._through}") from None
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+            raise _NoAnswer(problem_of(error) + self._through) from None
+        return Reply(
+            response.status_code, decode(bytes(body)), read_retry_after(response.headers.get("retry-after"))
+        )
 
-    def spend(self, tokens: int) -> None:
-        pass
+    @cached_property
+    def _client(self) -> httpx.AsyncClient:
+        headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": "promptlift",
+        }
+        if self._settings.api_key is not None:
+            headers["Authorization"] = f"Bearer {self._settings.api_key}"
+        try:
+            if self._proxy is not None and not 0 < (httpx.URL(self._proxy).port or 80) < 65_536:
+                raise ValueError  # noqa: TRY301 - as httpx says of other addresses
+            return httpx.AsyncClient(
+                headers=headers,
+                # Loaded only where certificates are needed; those of SSL_CERT_FILE included.
+                verify=self._settings.base_url.startswith("https:") and httpx.create_ssl_context(),
+                proxy=self._proxy,
+                trust_env=False,
+                limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
+            )
+        except (ImportError, ValueError, httpx.InvalidURL):
+            raise _NoAnswer(
+                "the proxy that the environment names cannot be used; name one like http://host:port"
+            ) from None
 
-    def record(self, problem: str | None) -> None:
-        pass
+    @cached_property
+    def _proxy(self) -> str | None:
+        parts = urlsplit(self._settings.base_url)
+        if self._settings.on_this_machine or proxy_bypass(parts.hostname or ""):
+            return None
+        proxies = getproxies()
+        named = proxies.get(parts.scheme) or proxies.get("all")
+        return f"http://{named}" if named and "://" not in named else named
 
+    @property
+    def _through(self) -> str:
+        return "" if self._proxy is None else ", through the proxy that the environment names"
 
-NO_JOB: Final = _NoJob()
-ONE_ATTEMPT: Final = RetryPolicy(attempts=1, answers=1)
-ASKED_ONCE: Final = _NoJob(ONE_ATTEMPT)
+    async def _close_connections(self) -> None:
+        if "_client" in self.__dict__:
+            await self._client.aclose()
 
 
 def _problem(reply: Reply, body: dict[str, Any] | None) -> str | None:

@@ -1,4 +1,4 @@
-"""The interface to a language model: what is asked, what is answered, and for which job.
+"""The interface to a language model: what is asked, and what is answered.
 
 Loads no HTTP library, so callers and tests import it freely.
 """
@@ -22,12 +22,8 @@ from pydantic import BaseModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Future
-    from contextlib import AbstractAsyncContextManager
 
-    from promptlift.service.llm.retry import RetryPolicy
-
-__all__ = ["PURPOSES", "ChatAnswer", "ChatModel", "JobView", "Purpose", "check_purpose"]
+__all__ = ["PURPOSES", "ChatAnswer", "ChatModel", "Purpose", "check_purpose"]
 
 Purpose = Literal[
     "judge", "scenarios", "persona", "agent", "variants", "reflection", "tool", "context", "issues"
@@ -35,7 +31,6 @@ Purpose = Literal[
 PURPOSES: Final[tuple[Purpose, ...]] = get_args(Purpose)
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
-Result = TypeVar("Result")
 ParsedT_co = TypeVar("ParsedT_co", covariant=True)
 
 
@@ -104,32 +99,6 @@ class ChatModel(Protocol):
         schema: type[Parsed],
         check: Callable[[Parsed], None] | None = None,
     ) -> ChatAnswer[Parsed]: ...
-
-
-class JobView(Protocol):
-    """The job for which a client makes requests."""
-
-    @property
-    def policy(self) -> RetryPolicy | None:
-        """When to ask again; the model's own policy when ``None``."""
-
-    def place(self) -> AbstractAsyncContextManager[None]:
-        """Hold one of the places for requests side by side, and count the request.
-
-        Raises ``Cancelled``, and ``EndpointDown`` when too many requests in a row had no answer.
-        """
-
-    def wait(self, work: Future[Result]) -> Result:
-        """Return the result of work for this job, which is cancelled with the job or when the endpoint is down.
-
-        Raises ``Cancelled`` or ``EndpointDown`` then.
-        """
-
-    def spend(self, tokens: int) -> None:
-        """Count tokens, as soon as an answer names them."""
-
-    def record(self, problem: str | None) -> None:
-        """Record why a request had no answer; ``None`` when it was answered, whatever the answer was."""
 
 
 def check_purpose(purpose: Any) -> None:

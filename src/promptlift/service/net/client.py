@@ -256,20 +256,19 @@ class GuardedClient:
         deadline: asyncio.Timeout,
     ) -> Reply:
         # Half the time for an address: the next one may answer.
-        extensions = {"timeout": {"connect": request.seconds / 2}, "trace": opened}
+        extensions = {"timeout": {"connect": request.seconds / 2}, "trace": opened.note}
         connection = await self._connection_to(url.origin)
-        try:
-            async with connection.stream(
+        async with (
+            opened,
+            connection.stream(
                 request.method, url, headers=headers, content=request.content or None, extensions=extensions
-            ) as response:
-                if request.max_bytes:
-                    content, whole = await _body(response, request.max_bytes)
-                else:
-                    deadline.reschedule((deadline.when() or 0.0) + DRAIN_SECONDS)
-                    content, whole = b"", await _drained(response)
-        except BaseException:
-            await opened.aclose()
-            raise
+            ) as response,
+        ):
+            if request.max_bytes:
+                content, whole = await _body(response, request.max_bytes)
+            else:
+                deadline.reschedule((deadline.when() or 0.0) + DRAIN_SECONDS)
+                content, whole = b"", await _drained(response)
         await self._keep(connection)
         found: dict[str, str] = {}
         for name, value in response.headers:
