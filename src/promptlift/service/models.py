@@ -12,8 +12,8 @@ from promptlift.service.insights.judge import OneByOne
 from promptlift.service.insights.lexicon.process import LexiconProcess
 from promptlift.service.insights.llm_judge import LlmJudge
 from promptlift.service.llm import LlmSettings
-from promptlift.service.llm.calls import Calls
-from promptlift.service.llm.retry import Circuit, RetryPolicy
+from promptlift.service.llm.calls import PATIENCE_SECONDS, Calls
+from promptlift.service.llm.retry import RetryPolicy
 from promptlift.service.optimizations.model_tasks import ModelTasks
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["ChosenJudge", "Models", "choose_judge"]
 
 CALLS_AT_A_TIME: Final = 8
-SECONDS_UNTIL_DOWN: Final = 60.0
 # Model calls wait for the network, so eight go out side by side; the built-in analyser has one process.
 _JUDGEMENTS_AT_A_TIME: Final = 8
 Number = TypeVar("Number", int, float)
@@ -52,7 +51,7 @@ class Models:
         client: ChatClient | None,
         *,
         at_a_time: int = CALLS_AT_A_TIME,
-        seconds_until_down: float = SECONDS_UNTIL_DOWN,
+        seconds_until_down: float = PATIENCE_SECONDS,
     ) -> None:
         self._client = client
         self._at_a_time = at_a_time
@@ -70,7 +69,7 @@ class Models:
         """
         env = os.environ if environ is None else environ
         at_a_time = _number(env, "PROMPTLIFT_LLM_CONCURRENCY", CALLS_AT_A_TIME, 1, 256, read=int)
-        seconds = _number(env, "PROMPTLIFT_LLM_PATIENCE", SECONDS_UNTIL_DOWN, 0, 86_400, read=float)
+        seconds = _number(env, "PROMPTLIFT_LLM_PATIENCE", PATIENCE_SECONDS, 0, 86_400, read=float)
         return cls(client, at_a_time=at_a_time, seconds_until_down=seconds)
 
     @property
@@ -131,7 +130,7 @@ class Models:
         return None if self._client is None else self._calls(self._client)
 
     def _calls(self, client: ChatClient) -> Calls:
-        return Calls(client, self._places, circuit=Circuit(seconds=self._seconds_until_down))
+        return Calls(client, self._places, patience=self._seconds_until_down)
 
 
 @dataclass(frozen=True)

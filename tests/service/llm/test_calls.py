@@ -16,8 +16,9 @@ from promptlift.service.llm import (
     LlmError,
     LlmUnavailable,
 )
+from promptlift.service.llm.availability import Availability
 from promptlift.service.llm.calls import Calls
-from promptlift.service.llm.retry import Circuit, RetryPolicy
+from promptlift.service.llm.retry import RetryPolicy
 from service.llm.test_client import ASK, Fruit
 from support.service_process import wait_until
 from support.stub_endpoint import Say, completion
@@ -125,26 +126,28 @@ def test_later_calls_raise_at_once(talk):
 
 def test_a_dead_endpoint_is_noticed_and_says_why(talk):
     stub, client = talk([Say({"error": {"message": "out of memory"}}, status=500)])
+    client.availability = Availability(after=10)
     calls = Calls(
         client,
         asyncio.Semaphore(4),
         policy=RetryPolicy(attempts=4, first=0.001),
-        circuit=Circuit(failures=10, seconds=0),
+        patience=0,
     )
     for _ in range(2):
         with pytest.raises(LlmUnavailable) as error:
             calls.chat(ASK, purpose="agent")
         assert not isinstance(error.value, EndpointDown)
     with pytest.raises(
-        EndpointDown, match=r"no answer to 10 requests in a row.*it answered 500 out of memory"
+        EndpointDown, match=r"answered nothing for 0 seconds or more.*it answered 500 out of memory"
     ):
         calls.chat(ASK, purpose="agent")
     with pytest.raises(EndpointDown):
         calls.chat(ASK, purpose="agent")
     assert len(stub.asked) == calls.calls == 10
-    # Another job finds out by itself: the endpoint may be back.
-    with pytest.raises(LlmUnavailable):
-        Calls(client, asyncio.Semaphore(1), policy=QUICK).chat(ASK, purpose="agent")
+    # Another job asks for as long as its own patience: the endpoint may be back.
+    with pytest.raises(LlmUnavailable) as error:
+        Calls(client, asyncio.Semaphore(1), policy=QUICK, patience=60).chat(ASK, purpose="agent")
+    assert not isinstance(error.value, EndpointDown)
     assert len(stub.asked) == 13
 
 
@@ -156,11 +159,12 @@ def test_a_pause_ends_when_the_endpoint_counts_as_down(talk):
         return Say({}, status=503)
 
     _, client = talk(answer)
+    client.availability = Availability(after=2)
     calls = Calls(
         client,
         asyncio.Semaphore(2),
         policy=RetryPolicy(attempts=9, first=100, longest=100, budget=1e6),
-        circuit=Circuit(failures=2, seconds=0),
+        patience=0,
     )
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(calls.chat, ASK, purpose="agent")
@@ -174,7 +178,8 @@ def test_a_pause_ends_when_the_endpoint_counts_as_down(talk):
 def test_a_model_s_refusal_says_that_the_endpoint_lives(talk):
     answers = [Say({}, status=500), Say({}, status=500), Say({}, status=404)]
     stub, client = talk(lambda _: answers[(len(stub.asked) - 1) % 3])
-    calls = Calls(client, asyncio.Semaphore(1), policy=QUICK, circuit=Circuit(failures=3, seconds=0))
+    client.availability = Availability(after=3)
+    calls = Calls(client, asyncio.Semaphore(1), policy=QUICK, patience=0)
     for _ in range(3):
         with pytest.raises(LlmError) as error:
             calls.chat(ASK, purpose="agent")

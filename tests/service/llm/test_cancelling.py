@@ -21,9 +21,10 @@ from promptlift.service.llm import (
     LlmSettings,
     LlmUnavailable,
 )
+from promptlift.service.llm.availability import Availability
 from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.client import ChatClient
-from promptlift.service.llm.retry import Circuit, RetryPolicy
+from promptlift.service.llm.retry import RetryPolicy
 from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer
 from support.service_process import wait_until
 
@@ -274,15 +275,15 @@ def test_closing_the_client_ends_requests_under_way_too(endpoint):
 
 
 def test_nobody_waits_on_for_an_endpoint_that_is_gone(endpoint):
-    """Requests that hang and pauses between tries end with the circuit, not with their own time."""
+    """Requests that hang and pauses between tries end with the patience, not with their own time."""
     hanging = Hanging()
     _, client = endpoint(hanging)
-    circuit = Circuit(failures=3, seconds=0)
+    client.availability = Availability(after=3)
     calls = Calls(
         client,
         asyncio.Semaphore(8),
         policy=RetryPolicy(attempts=9, first=100, longest=100, budget=1e6),
-        circuit=circuit,
+        patience=0,
     )
     with ThreadPoolExecutor(8) as pool:
         hung = [pool.submit(calls.chat, say("hang"), purpose="agent") for _ in range(2)]

@@ -5,11 +5,12 @@ import pytest
 from promptlift.errors import PromptliftError
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.insights.judge import JudgeFailed
+from promptlift.service.llm.availability import GONE_AFTER
 from promptlift.service.llm.failures import EndpointDown, LlmRefused, LlmUnavailable
 from promptlift.service.simulations.cells import Cell
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.pool import SimulationPool
-from promptlift.service.simulations.run import GONE_AFTER, Run, SimulatedConversation
+from promptlift.service.simulations.run import Run, SimulatedConversation
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, PromptText, Scenario
 from promptlift.service.store import optimizations, simulations
 from support.databases import migrated
@@ -122,7 +123,7 @@ def test_what_was_kept_is_not_simulated_again(run):
         (LlmUnavailable("busy"), False),
         (LlmRefused("too long", status=400), False),
         (LlmRefused("wrong key", status=401), True),
-        (EndpointDown(20, 75), True),
+        (EndpointDown(75), True),
     ],
 )
 def test_a_model_is_gone_after_failures_in_a_row_or_a_hopeless_one(run, error, gone_at_once):

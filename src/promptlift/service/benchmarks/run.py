@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -14,13 +13,11 @@ from promptlift.service.benchmarks import requests, scenario_sets
 from promptlift.service.benchmarks.arms import Arm
 from promptlift.service.benchmarks.results import results_of
 from promptlift.service.identifiers import new_id
+from promptlift.service.llm.availability import Availability, ModelGone, is_hopeless
 from promptlift.service.simulations.run import (
-    GONE_AFTER,
-    ModelGone,
     Run,
     SimulatedConversation,
     SimulationRuns,
-    is_hopeless,
 )
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import benchmarks, prompts
@@ -53,8 +50,8 @@ class BenchmarkRun(Run):
         # One objective for all arms, so that they are judged alike.
         prompt = PromptText(self._arms[0].content, objective=row.objective)
         super().__init__(database, pool, tasks, row=row, prompt=prompt, worker=worker)
-        # By arm, because each may run on another model: failures in a row, and why it was given up.
-        self._failures: Counter[int] = Counter()
+        # By arm, because each may run on another model: whether it answers, and why it was given up.
+        self._models = [Availability() for _ in self._arms]
         self._gone: dict[int, ModelGone] = {}
         self._noting = threading.Lock()
 
@@ -97,8 +94,7 @@ class BenchmarkRun(Run):
 
     def answered(self, conversation: SimulatedConversation) -> None:
         """Note that the arm's model answered."""
-        with self._noting:
-            self._failures[conversation.arm] = 0
+        self._models[conversation.arm].record(None)
 
     def unanswered(self, error: PromptliftError, conversation: SimulatedConversation) -> ModelGone | None:
         """Note that an arm's model did not answer; an arm whose model is gone is given up, and the others go on.
@@ -108,13 +104,12 @@ class BenchmarkRun(Run):
         ModelGone or None
             Why the whole benchmark may not go on: the endpoint is gone, or no arm is left.
         """
-        arm, gone = conversation.arm, ModelGone(str(error))
         if is_hopeless(error, statuses=_NO_ENDPOINT):
-            return gone
+            return ModelGone(str(error))
+        if (gone := self._models[conversation.arm].gone(error)) is None:
+            return None
         with self._noting:
-            self._failures[arm] += 1
-            if is_hopeless(error) or self._failures[arm] >= GONE_AFTER:
-                self._gone[arm] = gone
+            self._gone[conversation.arm] = gone
             return gone if len(self._gone) == len(self._arms) else None
 
     def carry_on(self) -> None:

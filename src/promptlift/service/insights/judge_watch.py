@@ -12,6 +12,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
+from promptlift.service.llm.availability import Availability
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -65,11 +67,10 @@ class JudgeWatch:
         self._go_on = go_on
         self._clock = clock
         self._lock = threading.Lock()
-        self._away = False
-        self._reason: str | None = None
+        # One conversation that went unanswered while no other was answered, after all attempts at it, is enough.
+        self._model = Availability(after=1, clock=clock)
         self._put_off: dict[str, None] = {}
         self._begun: dict[str, float] = {}
-        self._answered_at = -float("inf")
         self._next_look = 0.0
         self._last_trial = 0.0
         self._open = False
@@ -89,17 +90,17 @@ class JudgeWatch:
     @property
     def away(self) -> bool:
         """Whether the model cannot be reached, as far as is known."""
-        return self._away
+        return not self._model.reachable
 
     @property
     def reason(self) -> str | None:
         """Why conversations wait; ``None`` while the model answers."""
-        return self._reason if self._away else None
+        return self._model.why
 
     def places(self, limit: int) -> int:
         """Return how many conversations may be claimed: one for a trial while the model is away, and only when it is due."""
         with self._lock:
-            if not self._away:
+            if not self.away:
                 return limit
             opened, self._open = self._open, False
             return int(opened)
@@ -107,7 +108,7 @@ class JudgeWatch:
     def claimed(self, conversation_ids: Sequence[str]) -> None:
         """Note what was claimed: while the model is away the first of them is the trial."""
         with self._lock:
-            if self._away:
+            if self.away:
                 self._trial = conversation_ids[0] if conversation_ids else None
                 if not conversation_ids:
                     self._next_look = self._clock()
@@ -115,21 +116,21 @@ class JudgeWatch:
     def begin(self, conversation_id: str) -> bool:
         """Note that a conversation goes to the judge; says whether it may."""
         with self._lock:
-            if self._away and conversation_id != self._trial:
+            if self.away and conversation_id != self._trial:
                 return False
             self._begun[conversation_id] = self._clock()
             return True
 
     def is_trial(self, conversation_id: str) -> bool:
         """Whether this conversation is the trial: then the model is asked once and not again."""
-        return self._away and conversation_id == self._trial
+        return self.away and conversation_id == self._trial
 
     def answered(self, conversation_id: str) -> None:
         """Note that the model answered, whatever it said."""
         with self._lock:
             self._begun.pop(conversation_id, None)
-            self._answered_at = self._clock()
-            was_away, self._away = self._away, False
+            was_away = self.away
+            self._model.record(None)
             put_off, self._put_off = list(self._put_off), {}
             self._trial = None
         if was_away:
@@ -149,29 +150,32 @@ class JudgeWatch:
         if self._probe is None:
             return True
         with self._lock:
-            return not self._away and self._answered_at >= self._begun.get(conversation_id, self._clock())
+            return self._answered_since(self._begun.get(conversation_id, self._clock()))
 
     def unanswered(self, conversation_id: str, reason: str, *, retry_after: float | None = None) -> None:
         """Note that the model did not answer for a conversation that was put off because of it."""
         with self._lock:
             began = self._begun.pop(conversation_id, self._clock())
-            if self._probe is None or (not self._away and self._answered_at >= began):
+            if self._probe is None or self._answered_since(began):
                 return
-            news = not self._away or conversation_id == self._trial
-            if not self._away:
+            news = not self.away or conversation_id == self._trial
+            if not self.away:
                 _LOG.warning("the language model cannot be reached, insights wait: %s", reason)
                 self._last_trial = self._clock()
-            self._away, self._reason = True, reason
+            self._model.record(reason)
             self._put_off[conversation_id] = None
             if news:  # not so what was on its way before: it must not end a trial
                 self._open, self._trial = False, None
                 pause = min(max(PAUSE_SECONDS, retry_after or 0.0), LONGEST_PAUSE_SECONDS)
                 self._next_look = self._clock() + pause
 
+    def _answered_since(self, moment: float) -> bool:
+        return not self.away and self._model.answered_at >= moment
+
     def look(self) -> None:
         """Look after the endpoint if it is time."""
         now = self._clock()
-        if self._probe is None or not self._away or now < self._next_look:
+        if self._probe is None or not self.away or now < self._next_look:
             return
         if self._probe.reachable() or now - self._last_trial >= TRIAL_ANYWAY_SECONDS:
             self._open_trial()
@@ -181,7 +185,7 @@ class JudgeWatch:
 
     def _open_trial(self) -> None:
         with self._lock:
-            if not self._away:
+            if not self.away:
                 return
             self._open = True
             self._last_trial = self._clock()

@@ -19,9 +19,9 @@ from promptlift.service.background.runs import LeaseLost
 from promptlift.service.errors import tokens_used_up
 from promptlift.service.insights.judge import JudgeFailed
 from promptlift.service.judges.question import JudgeText, Verdict, ask
+from promptlift.service.llm.availability import Availability, ModelGone
 from promptlift.service.llm.failures import (
     Cancelled,
-    EndpointDown,
     LlmBadAnswer,
     LlmRefused,
     LlmUnavailable,
@@ -40,18 +40,10 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
-__all__ = ["Backfill", "JudgeRun", "LimitReached", "ModelGone", "Tried", "cost_of"]
+__all__ = ["Backfill", "JudgeRun", "LimitReached", "Tried", "cost_of"]
 
-# After this many conversations in a row without an answer the model is gone, not flaky.
-GONE_AFTER: Final = 8
-# Only the operator can correct these (key, model name, address): every other call fails as well.
-HOPELESS_STATUSES: Final = frozenset({401, 402, 403, 404})
 PROBLEM_CHARS: Final = 1_000
 _MILLION: Final = 1_000_000
-
-
-class ModelGone(PromptliftError):
-    """The model does not answer any more; the message says why."""
 
 
 class LimitReached(PromptliftError):
@@ -131,7 +123,7 @@ class JudgeRun(ABC):
         self._lock = threading.Lock()
         self._read = self._written = 0
         self._counted = {"model_calls": 0, "tokens": 0, "input_tokens": 0, "output_tokens": 0}
-        self._unanswered = 0
+        self._model = Availability()
 
     @property
     def analyser(self) -> str:
@@ -246,28 +238,15 @@ class JudgeRun(ABC):
                 self.calls, text, parse_content(content), model=self.model, exclusions=self._exclusions
             )
         except (LlmUnavailable, LlmRefused) as error:
-            return Tried(conversation_id, problem=_shown(error), gone=self._gone(error))
+            return Tried(conversation_id, problem=_shown(error), gone=self._model.gone(error))
         except LlmBadAnswer as error:
-            self._answered()
+            self._model.record(None)
             return Tried(conversation_id, problem=_shown(error))
         except (JudgeFailed, TranscriptError) as error:
             return Tried(conversation_id, problem=_shown(error))
-        self._answered()
+        self._model.record(None)
         self.spend(verdict.input_tokens, verdict.output_tokens)
         return Tried(conversation_id, verdict)
-
-    def _answered(self) -> None:
-        with self._lock:
-            self._unanswered = 0
-
-    def _gone(self, error: PromptliftError) -> ModelGone | None:
-        hopeless = isinstance(error, EndpointDown) or (
-            isinstance(error, LlmRefused) and error.status in HOPELESS_STATUSES
-        )
-        with self._lock:
-            self._unanswered += 1
-            gone = hopeless or self._unanswered >= GONE_AFTER
-        return ModelGone(str(error)) if gone else None
 
     def _spent(self) -> dict[str, int]:
         return {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmError
-from promptlift.service.llm.retry import Circuit, RetryPolicy
+from promptlift.service.llm.retry import RetryPolicy
 
 if TYPE_CHECKING:
     import asyncio
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from promptlift.service.llm.client import ChatClient
     from promptlift.service.llm.port import ChatAnswer, Purpose
 
-__all__ = ["OPTIMIZATION_POLICY", "Calls", "Cancelled"]
+__all__ = ["OPTIMIZATION_POLICY", "PATIENCE_SECONDS", "Calls", "Cancelled"]
 
 OPTIMIZATION_POLICY: Final = RetryPolicy(attempts=16, budget=600.0, first=0.2, longest=10.0, answers=6)
-"""Retries of an optimization's calls: short pauses at first, and enough of them to outlast what ``Circuit`` waits."""
+"""Retries of an optimization's calls: short pauses at first, and enough of them to outlast ``PATIENCE_SECONDS``."""
+PATIENCE_SECONDS: Final = 60.0
+"""Longer than a restart of the endpoint takes, and than a limit of requests a minute."""
 
 Result = TypeVar("Result")
 
@@ -36,8 +39,8 @@ class Calls:
         attempts does not.
     policy
         When to ask again; the model's own policy when ``None``.
-    circuit
-        When to stop asking for good; a new one when ``None``.
+    patience
+        Seconds without any answer of the endpoint after which the job stops asking for good.
 
     Attributes
     ----------
@@ -55,7 +58,7 @@ class Calls:
         places: asyncio.Semaphore | None = None,
         *,
         policy: RetryPolicy | None = OPTIMIZATION_POLICY,
-        circuit: Circuit | None = None,
+        patience: float = PATIENCE_SECONDS,
     ) -> None:
         self.places = places
         self.policy = policy
@@ -63,9 +66,10 @@ class Calls:
         self.tokens = 0
         self.cancelled = False
         self._model = model
-        self._circuit = circuit or Circuit()
+        self._patience = patience
+        self._asked_since = math.inf
+        self._down: str | None = None
         self._work: set[Future[Any]] = set()
-        self._problem = ""
 
     def __repr__(self) -> str:
         return f"<Calls: {self.calls} calls, {self.tokens} tokens{', cancelled' if self.cancelled else ''}>"
@@ -88,7 +92,7 @@ class Calls:
         Cancelled
             The job was cancelled, before or meanwhile.
         EndpointDown
-            Too many requests of this job in a row had no answer.
+            The endpoint did not answer anybody for longer than the patience.
         LlmUnavailable, LlmRefused, LlmBadAnswer
             As the model does.
         """
@@ -107,7 +111,7 @@ class Calls:
         """Return the result of work for this job, which is cancelled with the job or when the endpoint is down."""
         self._work.add(work)
         try:
-            if self.cancelled or self._circuit.down:
+            if self.cancelled or self._down is not None:
                 work.cancel()
             return work.result()
         except CancelledError:
@@ -123,19 +127,21 @@ class Calls:
         """Count a request, unless none may be made any more."""
         self._check()
         self.calls += 1
+        self._asked_since = min(self._asked_since, time.monotonic())
 
     def record(self, problem: str | None) -> None:
         """Record why a request had no answer; ``None`` when it was answered, whatever the answer was."""
-        self._problem = problem or self._problem
-        self._circuit.record(answered=problem is None, now=time.monotonic())
-        if self._circuit.down:  # no call waits for an endpoint that is gone
-            self._cancel_work()
+        endpoint = self._model.availability
+        endpoint.record(problem)
+        if endpoint.away_for(self._patience, asked_since=self._asked_since):
+            self._down = problem or ""
+            self._cancel_work()  # no call waits for an endpoint that is gone
 
     def _check(self) -> None:
         if self.cancelled:
             raise Cancelled
-        if self._circuit.down:
-            raise EndpointDown(self._circuit.failures, self._circuit.seconds, reason=self._problem)
+        if self._down is not None:
+            raise EndpointDown(self._patience, reason=self._down)
 
     def _cancel_work(self) -> None:
         for work in self._work.copy():

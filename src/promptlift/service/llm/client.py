@@ -15,12 +15,13 @@ from promptlift.service.llm.answers import (
     read_completion,
     read_usage,
 )
+from promptlift.service.llm.availability import Availability
 from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.dialect import Dialect, request_body
 from promptlift.service.llm.endpoint import Endpoint, Request
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused, LlmUnavailable
 from promptlift.service.llm.port import ChatAnswer, check_purpose
-from promptlift.service.llm.retry import Circuit, RetryPolicy
+from promptlift.service.llm.retry import RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,8 @@ __all__ = ["ChatClient"]
 
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
+# With 15 % of the requests failing at random, so many in a row happen once in 10^16.
+UNANSWERED_REQUESTS: Final = 20
 # A list that takes longer is of no use to its caller: it is asked for again soon enough.
 MODELS_SECONDS: Final = 5.0
 # Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
@@ -56,6 +59,11 @@ class ChatClient:
         When a request is repeated: after no answer, 408, 425, 429, 5xx, and a 200 without a completion.
     timeout
         Seconds for one request; less for an endpoint that is known to be faster, see ``AdaptiveTimeout``.
+
+    Attributes
+    ----------
+    availability
+        Whether the endpoint answers, whoever asks.
     """
 
     def __init__(
@@ -64,6 +72,7 @@ class ChatClient:
         self.settings = settings
         self._policy = policy or RetryPolicy()
         self._endpoint = Endpoint(settings, settings.timeout if timeout is None else timeout)
+        self.availability = Availability(after=UNANSWERED_REQUESTS)
         self._dialects: dict[str, Dialect] = {}
         self._own_calls = self._calls(None)
 
@@ -112,7 +121,7 @@ class ChatClient:
         return self._calls(ONE_ATTEMPT)
 
     def _calls(self, policy: RetryPolicy | None) -> Calls:
-        return Calls(self, policy=policy, circuit=Circuit(seconds=math.inf))
+        return Calls(self, policy=policy, patience=math.inf)
 
     def models(self) -> list[str]:
         """List the models that the endpoint serves: asked once, for at most ``MODELS_SECONDS``.

@@ -6,7 +6,7 @@
     ├── Cancelled               the job that asked was cancelled; no failure of the model
     └── LlmError                .tokens used up before it
         ├── LlmUnavailable      no answer in time, 429 or 5xx until the budget ended; later it may work
-        │   └── EndpointDown    too many requests in a row had no answer; no more are made
+        │   └── EndpointDown    it answered nothing for too long; no more requests are made
         ├── LlmRefused          .status; the endpoint does not take the request: key, model, size
         └── LlmBadAnswer        it answered, and the answer cannot be used
             └── LlmEmptyAnswer  it said nothing, as often as it was asked
@@ -63,13 +63,13 @@ class LlmUnavailable(LlmError):
 
 
 class EndpointDown(LlmUnavailable):
-    """Too many requests of one job in a row had no answer; no more are made for it."""
+    """The endpoint answered nothing for too long; no more requests are made for the job."""
 
-    def __init__(self, failures: int, seconds: float, *, reason: str = "") -> None:
+    def __init__(self, seconds: float, *, reason: str = "") -> None:
         said = f" The last failure: {reason}." if reason else ""
         super().__init__(
-            f"The language model's endpoint seems to be down: no answer to {failures} requests in a row "
-            f"over {seconds:g} seconds or more.{said} Check that it is up and that PROMPTLIFT_LLM_BASE_URL is right, "
+            f"The language model's endpoint seems to be down: it answered nothing for {seconds:g} seconds or more."
+            f"{said} Check that it is up and that PROMPTLIFT_LLM_BASE_URL is right, "
             "then start again."
         )
 

@@ -1,4 +1,4 @@
-"""Decide whether and when to ask a model again, how long to wait for it, and when to give it up; without any I/O."""
+"""Decide whether and when to ask a model again, and how long to wait for it; without any I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from promptlift.retry import backoff
 
-__all__ = ["RETRIED_STATUSES", "AdaptiveTimeout", "Circuit", "RetryPolicy"]
+__all__ = ["RETRIED_STATUSES", "AdaptiveTimeout", "RetryPolicy"]
 
 RETRIED_STATUSES: Final = frozenset({408, 425, 429, *range(500, 600)})
 _REMEMBERED: Final = 32
@@ -103,50 +103,3 @@ class AdaptiveTimeout:
         known = self._took.get(purpose, ())
         usual = self.times * max(known) if len(known) >= _ENOUGH else self.limit
         return min(self.limit, max(self.shortest, usual) * 2.0 ** min(timeouts, 20))
-
-
-@dataclass(slots=True)
-class Circuit:
-    """Notice an endpoint that answers nothing any more.
-
-    It is down when ``failures`` requests in a row had no answer and ``seconds`` passed since the first of them. One
-    answer, whatever it says, starts both anew; down is down for good. With 15 % of the requests failing at random,
-    20 in a row happen once in 10^16.
-
-    Attributes
-    ----------
-    failures
-        Requests in a row without an answer.
-    seconds
-        Time that they must have taken: a restart of the endpoint, and a limit of requests a minute, are shorter.
-    """
-
-    failures: int = 20
-    seconds: float = 75.0
-    _failed: int = field(default=0, init=False)
-    _since: float = field(default=0.0, init=False)
-    _down: bool = field(default=False, init=False)
-
-    @property
-    def down(self) -> bool:
-        """Whether to stop asking."""
-        return self._down
-
-    def record(self, *, answered: bool, now: float) -> None:
-        """Record the outcome of one request.
-
-        Parameters
-        ----------
-        answered
-            Whether the endpoint answered it at all.
-        now
-            Seconds on any steady clock.
-        """
-        if answered:
-            self._failed = 0
-            return
-        if self._failed == 0:
-            self._since = now
-        self._failed += 1
-        if self._failed >= self.failures and now - self._since >= self.seconds:
-            self._down = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import orjson
 
@@ -14,14 +14,14 @@ from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost, Runs
 from promptlift.service.errors import tokens_used_up
 from promptlift.service.identifiers import new_id
-from promptlift.service.insights.judge import JudgeUnavailable
 from promptlift.service.insights.organization import Organization
-from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmRefused
+from promptlift.service.llm.availability import Availability, ModelGone
+from promptlift.service.llm.failures import Cancelled
 from promptlift.service.store import simulations, usage
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -35,35 +35,15 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
 
 __all__ = [
-    "GONE_AFTER",
-    "ModelGone",
     "Run",
     "SimulatedConversation",
     "SimulationRuns",
     "TokensUsedUp",
-    "is_hopeless",
 ]
-
-# After this many conversations in a row without an answer the model is gone, not flaky.
-GONE_AFTER: Final = 8
-# Only the operator can correct these (key, model name, address): every other call fails as well.
-HOPELESS_STATUSES: Final = frozenset({401, 402, 403, 404})
-
-
-class ModelGone(PromptliftError):
-    """The model does not answer any more; the message says why."""
 
 
 class TokensUsedUp(PromptliftError):
     """The account may use no more tokens this month; the message says so."""
-
-
-def is_hopeless(error: PromptliftError, statuses: Collection[int] = HOPELESS_STATUSES) -> bool:
-    """Whether an error says that other calls will not fare better: the endpoint is down, or refuses with a status."""
-    of_the_model = error.__cause__ if isinstance(error, JudgeUnavailable) else error
-    return isinstance(of_the_model, EndpointDown) or (
-        isinstance(of_the_model, LlmRefused) and of_the_model.status in statuses
-    )
 
 
 class SimulatedConversation(NamedTuple):
@@ -134,7 +114,7 @@ class Run(ABC):
         self.worker = worker
         self._pool = pool
         self._counted = (0, 0)
-        self._unanswered = 0
+        self._model = Availability()
         self._lock = threading.Lock()
 
     @abstractmethod
@@ -266,7 +246,7 @@ class Run(ABC):
 
     def answered(self, conversation: SimulatedConversation) -> None:  # noqa: ARG002 - for runs with several models
         """Note that the model answered."""
-        self._unanswered = 0
+        self._model.record(None)
 
     def unanswered(
         self,
@@ -280,11 +260,7 @@ class Run(ABC):
         ModelGone or None
             Why the run may not continue: it happened too often in a row, or cannot improve.
         """
-        final = is_hopeless(error)
-        with self._lock:
-            self._unanswered += 1
-            gone = self._unanswered >= GONE_AFTER
-        return ModelGone(str(error)) if final or gone else None
+        return self._model.gone(error)
 
 
 class SimulationRuns(Runs):

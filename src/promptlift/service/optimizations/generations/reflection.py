@@ -12,6 +12,7 @@ import orjson
 from promptlift.errors import TranscriptError
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.llm.availability import is_hopeless
 from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused
 from promptlift.service.llm.hostile_text import storable_line, storable_text
 from promptlift.service.optimizations.tasks import EditsRequest, ShownConversation
@@ -22,7 +23,6 @@ from promptlift.service.search import guards
 from promptlift.service.search.choice import CHARS_MOST, Seen, bounded_turns, choose
 from promptlift.service.search.edits import Edit, assemble, join
 from promptlift.service.search.pool import Child
-from promptlift.service.simulations.run import is_hopeless
 from promptlift.service.store import conversations, optimizations, simulations
 
 if TYPE_CHECKING:
