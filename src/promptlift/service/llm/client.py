@@ -21,7 +21,7 @@ from promptlift.service.llm.dialect import Dialect, request_body
 from promptlift.service.llm.endpoint import Endpoint, Request
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused, LlmUnavailable
 from promptlift.service.llm.port import ChatAnswer, check_purpose
-from promptlift.service.llm.retry import RetryPolicy
+from promptlift.service.llm.retry import ONE_ATTEMPT, RetryPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,6 @@ UNANSWERED_REQUESTS: Final = 20
 MODELS_SECONDS: Final = 5.0
 # Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
 SECOND_TEMPERATURE: Final = 0.7
-ONE_ATTEMPT: Final = RetryPolicy(attempts=1, answers=1)
 
 
 class ChatClient:
@@ -131,7 +130,7 @@ class ChatClient:
         LlmUnavailable, LlmRefused, LlmBadAnswer
             As ``chat``.
         """
-        request = Request("/models", "models", ONE_ATTEMPT, seconds=MODELS_SECONDS)
+        request = Request("/models", "models", seconds=MODELS_SECONDS)
         reply = self._endpoint.send(request, self._own_calls)
         if reply.status != 200:
             raise self._refusal(reply)

@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from concurrent.futures import CancelledError
-from contextlib import nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -20,12 +20,13 @@ from promptlift.service.event_loop import EventLoopThread
 from promptlift.service.llm.answers import completion_problem, decode, encode, error_text, read_usage
 from promptlift.service.llm.dialect import names_the_shape
 from promptlift.service.llm.failures import LlmUnavailable
-from promptlift.service.llm.retry import RETRIED_STATUSES, AdaptiveTimeout
+from promptlift.service.llm.retry import ONE_ATTEMPT, RETRIED_STATUSES, AdaptiveTimeout, RetryPolicy
 from promptlift.service.transport_problems import OpenedConnections, problem_of
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from promptlift.service.llm.calls import Calls
-    from promptlift.service.llm.retry import RetryPolicy
     from promptlift.service.llm.settings import LlmSettings
 
 __all__ = ["Endpoint", "Reply", "Request"]
@@ -34,6 +35,9 @@ ANSWER_BYTES: Final = 4 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
 # Servers close an idle connection after five seconds or more; it is given up before that.
 IDLE_SECONDS: Final = 4.0
+# Requests under way for so long, with no answer to any other, are a reason to probe; so often, and for so long at most.
+SILENCE_SECONDS: Final = 10.0
+PROBE_SECONDS: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,7 @@ class Request:
 
     path: str
     purpose: str
-    policy: RetryPolicy
+    policy: RetryPolicy = ONE_ATTEMPT
     body: dict[str, Any] | None = None
     seconds: float | None = None
 
@@ -92,6 +96,9 @@ class Endpoint:
     def __init__(self, settings: LlmSettings, timeout: float) -> None:
         self._settings = settings
         self._timeout = AdaptiveTimeout(timeout)
+        self._under_way: dict[asyncio.Timeout, float] = {}
+        self._answered_at = 0.0
+        self._watching: asyncio.Task[None] | None = None
         self._loop = EventLoopThread("promptlift-llm", at_end=self._close_connections)
 
     def close(self) -> None:
@@ -163,9 +170,11 @@ class Endpoint:
         if content is not None:
             headers["Content-Type"] = "application/json"
         body = bytearray()
+        begun = time.monotonic()
         try:
             async with (
-                asyncio.timeout(seconds),
+                asyncio.timeout(seconds) as deadline,
+                self._watched(deadline, begun) if content is not None else nullcontext(),
                 OpenedConnections() as opened,
                 self._client.stream(
                     "GET" if content is None else "POST",
@@ -181,7 +190,8 @@ class Endpoint:
                     if len(body) > ANSWER_BYTES:
                         raise _NoAnswer(f"its answer is larger than {ANSWER_BYTES // 1024 // 1024} MB")
         except TimeoutError:
-            raise _TooSlow(f"it did not answer within {seconds:.3g} seconds") from None
+            passed = min(seconds, time.monotonic() - begun)
+            raise _TooSlow(f"it did not answer within {passed:.3g} seconds") from None
         except httpx.ConnectTimeout:
             raise _NoAnswer(f"no connection within {connect:g} seconds{self._through}") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
@@ -189,6 +199,43 @@ class Endpoint:
         return Reply(
             response.status_code, decode(bytes(body)), read_retry_after(response.headers.get("retry-after"))
         )
+
+    @asynccontextmanager
+    async def _watched(self, deadline: asyncio.Timeout, begun: float) -> AsyncIterator[None]:
+        """Watch over a request: an endpoint that was gone for a while may never answer it."""
+        self._under_way[deadline] = begun
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._watch())
+        try:
+            yield
+            self._answered_at = time.monotonic()
+        finally:
+            del self._under_way[deadline]
+
+    async def _watch(self) -> None:
+        """End requests that were begun before a silence, once the endpoint is back, so that they are made again."""
+        silent_since: float | None = None
+        while self._under_way:
+            await asyncio.sleep(PROBE_SECONDS)
+            now = time.monotonic()
+            oldest = min(self._under_way.values(), default=now)
+            if now - max(oldest, self._answered_at) < SILENCE_SECONDS:
+                silent_since = None
+            elif not await self._probe():
+                silent_since = silent_since or now
+            elif silent_since is not None:
+                for deadline, begun in self._under_way.items():
+                    if begun < silent_since and not deadline.expired():
+                        deadline.reschedule(0)
+                silent_since = None
+
+    async def _probe(self) -> bool:
+        """Whether the endpoint answers at all, whatever it says."""
+        try:
+            await self._exchange(Request("/models", "models"), None, PROBE_SECONDS)
+        except _NoAnswer:
+            return False
+        return True
 
     @cached_property
     def _client(self) -> httpx.AsyncClient:

@@ -8,7 +8,7 @@ from typing import Final
 
 from promptlift.retry import backoff
 
-__all__ = ["RETRIED_STATUSES", "AdaptiveTimeout", "RetryPolicy"]
+__all__ = ["ONE_ATTEMPT", "RETRIED_STATUSES", "AdaptiveTimeout", "RetryPolicy"]
 
 RETRIED_STATUSES: Final = frozenset({408, 425, 429, *range(500, 600)})
 _REMEMBERED: Final = 32
@@ -59,6 +59,9 @@ class RetryPolicy:
         if retry_after is not None:
             pause = max(pause, retry_after)
         return pause if elapsed + pause <= self.budget else None
+
+
+ONE_ATTEMPT: Final = RetryPolicy(attempts=1, answers=1)
 
 
 @dataclass
