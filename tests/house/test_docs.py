@@ -31,6 +31,7 @@ def text_of(name: str) -> str:
     return (DOCS / f"{name}.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_every_room_has_a_page_in_the_reference():
     """A new room of the package is in the reference, or said to be an inner one."""
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} | {
@@ -39,6 +40,7 @@ def test_every_room_has_a_page_in_the_reference():
     assert rooms - INNER_ROOMS == {room.module for room in load("reference").ROOMS if room.module}
 
 
+@pytest.mark.slow
 def test_every_public_name_is_in_the_reference():
     """Every name in the ``__all__`` of a room has an entry, under the room or under the package itself."""
     reference = load("reference")

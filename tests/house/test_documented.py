@@ -6,10 +6,15 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from support.source_tree import PACKAGE, modules, shown, tree_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+# They read every module.
+pytestmark = pytest.mark.slow
 
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
+import pickle
+from functools import cache
+
 import pytest
 
+from promptlift.report import drawings
 from support.report_numbers import pdf_can_be_written
+
+_paint = drawings._paint
+
+
+@cache
+def _drawn(name, plot, table, *sizes):
+    return _paint(name, plot, pickle.loads(table), *sizes)
+
+
+@pytest.fixture
+def draws_anew() -> None:
+    """For tests of what else a drawing depends on than its numbers."""
+
+
+@pytest.fixture(autouse=True)
+def _drawn_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw a picture of the same numbers once for all tests: it takes most of the time of a page."""
+    if "draws_anew" not in request.fixturenames:
+        monkeypatch.setattr(
+            drawings,
+            "_paint",
+            lambda name, plot, table, *sizes: _drawn(name, plot, pickle.dumps(table), *sizes),
+        )
 
 
 @pytest.fixture

@@ -28,7 +28,8 @@ from promptlift.report.compose import compose
 from promptlift.report.gather import gather
 from promptlift.report.period import Window
 from promptlift.report.renderers import renderer_for
-from support.hostile import ENCODABLE, PAYLOADS, name_of
+from support.cases import slow_except
+from support.hostile import ENCODABLE, ONE_OF_EACH, PAYLOADS, name_of
 from support.report_page import NOW, Page, clock, conversations, read_page
 
 TEMPLATE = next(text for text in PAYLOADS if text.startswith("{{"))
@@ -115,7 +116,7 @@ def nothing_invisible(text):
     assert not re.search("[\u0300-\u036f]{4}", text)
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
 def test_no_cell_of_a_workbook_does_anything(payload):
     data = rendered(payload, "xlsx")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -167,7 +168,7 @@ def test_markdown_shows_a_payload_as_text(payload):
     assert len(text) < 300_000
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
 def test_csv_is_inert_in_spreadsheets(payload):
     with zipfile.ZipFile(io.BytesIO(rendered(payload, "csv.zip"))) as archive:
         files = [archive.read(name) for name in archive.namelist()]
@@ -194,7 +195,7 @@ def assert_no_formula(cell):
         ).startswith("'")
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
 def test_parquet_keeps_texts_as_texts(payload):
     table = pd.read_parquet(io.BytesIO(rendered(payload, "parquet")))
     assert {"share", "part", "count"} <= set(table["unit"])

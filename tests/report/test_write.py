@@ -53,6 +53,7 @@ def test_the_pictures_are_there_as_text(tmp_path):
     assert "Share of conversations (n = 60)" in page.text
 
 
+@pytest.mark.usefixtures("draws_anew")
 def test_the_colours_of_figures_follow_the_page(tmp_path):
     page = read_page(write(conversations(60), tmp_path / "r.html"))
     (style,) = (data for tag, data in page.pieces if tag == "style")
@@ -79,12 +80,14 @@ def test_every_id_is_there_once_and_every_reference_is_found(tmp_path):
     }
 
 
+@pytest.mark.usefixtures("draws_anew")
 def test_the_same_data_and_clock_give_the_same_bytes(tmp_path):
     table = conversations(60)
     first = write(table, tmp_path / "a.html").read_bytes()
     assert write(table.sample(frac=1, random_state=1).sort_index(), tmp_path / "b.html").read_bytes() == first
 
 
+@pytest.mark.usefixtures("draws_anew")
 @pytest.mark.slow
 def test_the_zone_of_the_clock_does_not_matter(tmp_path):
     table = conversations(20)
@@ -111,6 +114,7 @@ def test_the_bytes_do_not_depend_on_the_process(tmp_path):
     assert texts[0] == texts[1]
 
 
+@pytest.mark.usefixtures("draws_anew")
 def test_the_settings_of_matplotlib_neither_change_nor_matter(tmp_path):
     import matplotlib as mpl
 

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from promptlift.schema.conversations import Conversation
-from support.hostile import PAYLOADS, name_of
+from support.cases import slow_except
+from support.hostile import ONE_OF_EACH, PAYLOADS, name_of
 from support.report_page import Page
 
 OWN_TAGS = {"b", "br", "div", "p", "small", "span", "strong"}
@@ -57,7 +58,7 @@ def test_what_cannot_be_shown_is_said(content, said):
     assert "No insights: The endpoint is down." in page.text
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
 def test_a_hostile_conversation_is_text(payload):
     content = json.dumps({"messages": [{"role": "user", "content": payload}]})
     issues = [{"title": payload, "evidence": payload}, payload]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from promptlift.schema.optimizations import Optimization
-from support.hostile import PAYLOADS, name_of
+from support.cases import slow_except
+from support.hostile import ONE_OF_EACH, PAYLOADS, name_of
 from support.report_page import Page
 
 WON = {"winnerSelected": True, "winningVariantId": "v", "confidence": 0.97}
@@ -90,7 +91,7 @@ def test_an_optimization_says_its_verdict(fields, sentence):
     assert call.get(found.status, "lift.variants") in words
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
 def test_a_hostile_reason_is_text_in_a_cell(payload):
     page = Page(optimization({"status": "failed", "failure": payload, "id": payload or "o"})._repr_html_())
     assert page.names <= {"div", "p", "b", "small", "code", "span", "br"}

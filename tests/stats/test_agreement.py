@@ -50,6 +50,7 @@ def test_what_cannot_be_told_is_said():
         krippendorff_alpha([[-1, 2]])
 
 
+@pytest.mark.slow
 def test_the_interval_of_alpha_covers_what_it_says():
     """Two people who are right in 85 % each: the interval holds the alpha of endless items in about 95 %."""
     rng = np.random.default_rng(1)

@@ -123,6 +123,7 @@ def verified_share(rate_before, rate_after, before_n, checks):
     return total
 
 
+@pytest.mark.slow
 def test_a_useless_fix_is_rarely_verified():
     assert verified_share(0.15, 0.15, 40, CHECKPOINTS[:2]) < 0.03
     # The point rule alone, 40 before and 10 after:

@@ -175,6 +175,7 @@ def test_screening_counts_all_its_passes_and_never_the_confirmation():
     assert finished.variants[1].analysis.n == finished.analysis.n
 
 
+@pytest.mark.slow
 def test_ties_favour_no_position():
     finalists = Counter(play(Experiment(3, seed=seed), same, most=2).finalist for seed in range(1500))
     assert chisquare([finalists[arm] for arm in (1, 2, 3)]).pvalue > 1e-4

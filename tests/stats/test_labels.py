@@ -27,6 +27,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 import labels_truth as truth
 
+from support.cases import slow_except
+
 
 def group(n11, n10, n01, n00, ones, zeros, **how):
     """Labelled conversations by (person, judge), and unlabelled ones by the judge."""
@@ -340,9 +342,13 @@ def test_what_a_verdict_means_follows_from_the_judge():
 DRAWS = 600
 
 
-@pytest.mark.parametrize("draw", [truth.group, truth.by_verdict])
+@pytest.mark.parametrize("draw", slow_except([truth.group], [truth.group, truth.by_verdict]))
 @pytest.mark.parametrize(
-    ("rate", "judge", "n"), [(0.5, truth.LENIENT, 50), (0.7, truth.STRICT, 100), (0.6, truth.FAIR, 60)]
+    ("rate", "judge", "n"),
+    slow_except(
+        [(0.5, truth.LENIENT, 50)],
+        [(0.5, truth.LENIENT, 50), (0.7, truth.STRICT, 100), (0.6, truth.FAIR, 60)],
+    ),
 )
 def test_a_corrected_rate_is_right_whatever_the_judge(rate, judge, n, draw):
     row = truth.one_rate(rate, judge, n, draws=DRAWS, draw=draw)
@@ -386,6 +392,7 @@ def test_below_the_refusal_the_estimate_is_the_one_that_is_given_where_nothing_i
     assert 0.0 < low < 0.6 < high < 1.0
 
 
+@pytest.mark.slow
 def test_the_interval_holds_over_all_draws_and_the_refusal_selects():
     row = truth.two_rates((0.45, 0.6), (truth.LENIENT, truth.STRICT), 30, draws=400, kind="by verdict")
     assert 0.3 < row.answered < 0.6
@@ -408,6 +415,7 @@ def test_where_every_draw_is_refused_the_interval_is_still_looked_at():
 
 
 @pytest.mark.parametrize("kind", ["independent", "by verdict", "paired"])
+@pytest.mark.slow
 def test_errors_that_differ_by_arm_call_no_equal_arm_higher(kind):
     row = truth.two_rates((0.5, 0.5), (truth.STRICT, truth.LENIENT), 100, draws=300, kind=kind)
     assert row.raw_higher == 1.0

@@ -86,6 +86,7 @@ WORLDS = {
 
 @pytest.mark.parametrize(("failed", "others"), [(250, 1_000), (40, 160)])
 @pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.slow
 def test_the_interval_covers_the_lift_on_the_mix_of_the_logs(world, failed, others):
     """In whole experiments that stop by their own rules; the smaller log is almost used up, the larger one is not."""
     runs, covered, said, tested = 250, 0, [], []

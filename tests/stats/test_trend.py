@@ -97,6 +97,7 @@ def test_a_history_that_flips_from_none_to_all_has_an_answer():
     assert ours.p < 1e-6
 
 
+@pytest.mark.slow
 def test_false_trends_are_five_in_a_hundred():
     found = [trend_test(*days(seed)).p < 0.05 for seed in range(3000)]
     assert 0.03 < np.mean(found) < 0.06
@@ -152,6 +153,7 @@ def test_where_no_jump_can_be_there_is_none(series):
     assert change_point(*series) is None
 
 
+@pytest.mark.slow
 def test_false_jumps_are_five_in_a_hundred():
     found = [change_point(*days(seed), permutations=199).p <= 0.05 for seed in range(600)]
     assert 0.025 < np.mean(found) < 0.08

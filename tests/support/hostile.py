@@ -130,7 +130,10 @@ LONG = [
     "a|" * 4_000,
 ]
 
-PAYLOADS: list[str] = [*HTML, *MATHEMATICS, *MARKDOWN, *SPREADSHEET, *TERMINAL, *CHARACTERS, *LONG]
+_KINDS = (HTML, MATHEMATICS, MARKDOWN, SPREADSHEET, TERMINAL, CHARACTERS, LONG)
+PAYLOADS: list[str] = [payload for kind in _KINDS for payload in kind]
+# One of each kind: what the inner loop tries.
+ONE_OF_EACH: list[str] = [kind[0] for kind in _KINDS]
 
 
 def _can_be_encoded(text: str) -> bool:

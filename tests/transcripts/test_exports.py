@@ -129,6 +129,7 @@ def test_chatgpt_has_what_users_and_assistants_said(said):
 
 
 @pytest.mark.parametrize("name", CONVERSATION_FILES)
+@pytest.mark.slow
 def test_every_real_conversation_is_read_byte_for_byte(name, said):
     reading = transcripts.read(SHARED / f"{name}.jsonl.gz")
     assert (reading.format, reading.problems) == ("structured", [])

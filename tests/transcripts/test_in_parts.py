@@ -14,6 +14,7 @@ import pytest
 
 from promptlift import transcripts
 from promptlift.transcripts import collector
+from support.cases import slow_except
 from support.source_tree import ROOT
 from support.traced_memory import MB, memory_below
 
@@ -98,7 +99,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("size", [1, 7, 1_000])
+@pytest.mark.parametrize("size", slow_except([7], [1, 7, 1_000]))
 def test_the_parts_of_a_file_are_together_what_it_is_at_once(written, monkeypatch, name, size):
     monkeypatch.setattr(collector, "PART", size)
     path = written(name, FILES[name])

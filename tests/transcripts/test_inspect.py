@@ -218,6 +218,7 @@ def test_a_log_that_is_still_running_is_read(written):
 
 
 @pytest.mark.parametrize(("name", "size"), [("log.json", 9), ("deflate.eval", 18)])
+@pytest.mark.slow
 def test_a_log_may_be_longer_than_what_is_held_of_a_record(written, said, name, size):
     """In an archive even one sample may: it is mostly events, which are not imported."""
     store = {"page": "x" * (size * 1024 * 1024)}

@@ -44,14 +44,14 @@ def test_a_click_opens_a_browser_on_the_rows_of_the_mark():
     assert click(plot, 99, None) == {"number": 99}
 
 
-@pytest.mark.parametrize("query", [None, [], {}, {"number": "1", "mark": 0}, {"number": 1, "mark": "0"}, {"number": 1, "mark": -1},
-                                   {"number": 1, "mark": 10_000}, {"number": True, "mark": 0}, {"number": 1, "mark": True}])  # fmt: skip
-def test_any_other_message_is_ignored(query):
+def test_any_other_message_is_ignored():
     plot = InteractivePlot(plots.issues(DATA))
-    plot._on_query({"new": query})
-    assert plot._opened == {}
-    assert plot.browser is None
-    assert plot.labels is None
+    for query in (None, [], {}, {"number": "1", "mark": 0}, {"number": 1, "mark": "0"}, {"number": 1, "mark": -1},
+                  {"number": 1, "mark": 10_000}, {"number": True, "mark": 0}, {"number": 1, "mark": True}):  # fmt: skip
+        plot._on_query({"new": query})
+        assert plot._opened == {}
+        assert plot.browser is None
+        assert plot.labels is None
 
 
 def test_the_output_is_the_picture_and_the_view():

@@ -14,8 +14,9 @@ from IPython.core.formatters import DisplayFormatter
 import promptlift
 from promptlift.local import wait_for_insights
 from promptlift.workspace import Comparison
+from support.cases import slow_except
 from support.foreign_service import KEY, ForeignService
-from support.hostile import PAYLOADS, name_of
+from support.hostile import ONE_OF_EACH, PAYLOADS, name_of
 from support.report_page import Page
 from support.request_log import requests_of
 from support.source_tree import ROOT
@@ -326,7 +327,9 @@ def test_an_answer_of_any_shape_breaks_no_cell(body):
     assert Page(html).misnested == []
 
 
-@pytest.mark.parametrize("payload", [one for one in PAYLOADS if "\ud800" not in one], ids=name_of)
+@pytest.mark.parametrize(
+    "payload", slow_except(ONE_OF_EACH, [one for one in PAYLOADS if "\ud800" not in one]), ids=name_of
+)
 def test_a_hostile_name_is_text(payload):
     """Of prompts, of the judge, and of what an optimization says of itself."""
     completion = {
