@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
 
 def words(drawn: Axes | Figure) -> list[str]:
-    """Every visible text of the figure, each on one line. Drawing sets the labels of the ticks; no pixel is needed for it."""
+    """Every visible text of the figure, each on one line."""
     figure = drawn.figure
-    figure.draw_without_rendering()
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.get_ticklabels(which="both")  # which sets the texts of the ticks as drawing does
     return [
         text.get_text().replace("\n", " ")
         for text in figure.findobj(Text)
