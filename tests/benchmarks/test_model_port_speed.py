@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from promptlift.service.llm import LlmSettings
 from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.client import ChatClient
+from promptlift.service.llm.settings import LlmSettings
 
 # The programs of the benchmark beside this one.
 sys.path.insert(0, str(Path(__file__).with_name("truth")))

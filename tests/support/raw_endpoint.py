@@ -8,7 +8,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
-from promptlift.service.llm import LlmSettings
+from promptlift.service.llm.settings import LlmSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from promptlift.service.llm import LlmSettings
+from promptlift.service.llm.settings import LlmSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -11,9 +11,9 @@ from promptlift.errors import ConfigError, PromptliftError
 from promptlift.service.insights.judge import OneByOne
 from promptlift.service.insights.lexicon.process import LexiconProcess
 from promptlift.service.insights.llm_judge import LlmJudge
-from promptlift.service.llm import LlmSettings
 from promptlift.service.llm.calls import PATIENCE_SECONDS, Calls
 from promptlift.service.llm.retry import RetryPolicy
+from promptlift.service.llm.settings import LlmSettings
 from promptlift.service.optimizations.model_tasks import ModelTasks
 
 if TYPE_CHECKING:

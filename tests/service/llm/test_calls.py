@@ -9,15 +9,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
-from promptlift.service.llm import (
-    Cancelled,
-    EndpointDown,
-    LlmBadAnswer,
-    LlmError,
-    LlmUnavailable,
-)
 from promptlift.service.llm.availability import Availability
 from promptlift.service.llm.calls import Calls
+from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmBadAnswer, LlmError, LlmUnavailable
 from promptlift.service.llm.retry import RetryPolicy
 from service.llm.test_client import ASK, Fruit
 from support.service_process import wait_until
@@ -184,14 +178,6 @@ def test_a_model_s_refusal_says_that_the_endpoint_lives(talk):
         with pytest.raises(LlmError) as error:
             calls.chat(ASK, purpose="agent")
         assert not isinstance(error.value, EndpointDown)
-
-
-def test_an_unknown_purpose_is_refused_before_any_request(talk):
-    _, client = talk([completion("x")])
-    calls = Calls(client, asyncio.Semaphore(1))
-    with pytest.raises(ValueError, match="purpose must be one of"):
-        calls.chat(ASK, purpose="fun")  # type: ignore[call-overload]
-    assert calls.calls == 0
 
 
 def test_a_job_brings_its_own_policy(talk):

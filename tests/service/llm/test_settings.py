@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from promptlift.errors import ConfigError
-from promptlift.service.llm import LlmSettings
+from promptlift.service.llm.settings import LlmSettings
 
 
 def test_no_base_url_means_no_model():

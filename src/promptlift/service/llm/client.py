@@ -19,8 +19,8 @@ from promptlift.service.llm.availability import Availability
 from promptlift.service.llm.calls import Calls
 from promptlift.service.llm.dialect import Dialect, request_body
 from promptlift.service.llm.endpoint import Endpoint, Request
-from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused, LlmUnavailable
-from promptlift.service.llm.port import ChatAnswer, check_purpose
+from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused
+from promptlift.service.llm.port import ChatAnswer
 from promptlift.service.llm.retry import ONE_ATTEMPT, RetryPolicy
 
 if TYPE_CHECKING:
@@ -137,20 +137,13 @@ class ChatClient:
         return model_names(reply.document)
 
     def reachable(self) -> bool:
-        """Whether the endpoint answers at all, whatever it says; takes at most ``MODELS_SECONDS``."""
-        try:
-            self.models()
-        except LlmUnavailable:
-            return False
-        except LlmError:
-            pass
-        return True
+        """Whether the endpoint answers at all, whatever it says; takes a few seconds at most."""
+        return self._endpoint.reachable()
 
     def answer(
         self, messages: Sequence[Mapping[str, str]], purpose: Purpose, job: Calls, **wanted: Any
     ) -> ChatAnswer[Any]:
         """Ask for one answer as ``chat`` does, for a job: counted, limited and cancelled with it."""
-        check_purpose(purpose)
         question = _Question(purpose, **wanted)
         policy = job.policy or self._policy
         first = [{"role": message["role"], "content": message["content"]} for message in messages]

@@ -120,6 +120,13 @@ class Endpoint:
         except CancelledError:
             raise LlmUnavailable("The language model did not answer: the client was closed.") from None
 
+    def reachable(self) -> bool:
+        """Whether the endpoint answers at all, whatever it says; takes at most ``PROBE_SECONDS``."""
+        try:
+            return self._loop.submit(self._probe).result()
+        except CancelledError:
+            return False
+
     def redact(self, text: str) -> str:
         """Return a text of the endpoint without the key."""
         key = self._settings.api_key
@@ -230,7 +237,6 @@ class Endpoint:
                 silent_since = None
 
     async def _probe(self) -> bool:
-        """Whether the endpoint answers at all, whatever it says."""
         try:
             await self._exchange(Request("/models", "models"), None, PROBE_SECONDS)
         except _NoAnswer:

@@ -8,13 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import (
     TYPE_CHECKING,
-    Any,
-    Final,
     Generic,
     Literal,
     Protocol,
     TypeVar,
-    get_args,
     overload,
 )
 
@@ -23,12 +20,11 @@ from pydantic import BaseModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["PURPOSES", "ChatAnswer", "ChatModel", "Purpose", "check_purpose"]
+__all__ = ["ChatAnswer", "ChatModel", "Purpose"]
 
 Purpose = Literal[
     "judge", "scenarios", "persona", "agent", "variants", "reflection", "tool", "context", "issues"
 ]
-PURPOSES: Final[tuple[Purpose, ...]] = get_args(Purpose)
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
 ParsedT_co = TypeVar("ParsedT_co", covariant=True)
@@ -99,9 +95,3 @@ class ChatModel(Protocol):
         schema: type[Parsed],
         check: Callable[[Parsed], None] | None = None,
     ) -> ChatAnswer[Parsed]: ...
-
-
-def check_purpose(purpose: Any) -> None:
-    """Raise ``ValueError`` for a purpose that is not in the list."""
-    if purpose not in PURPOSES:
-        raise ValueError(f"purpose must be one of {', '.join(PURPOSES)}, not {purpose!r}")

@@ -137,10 +137,6 @@ class GuardedClient:
         self._idle: list[httpcore.AsyncHTTPConnection] = []
         self._loop = EventLoopThread("promptlift-net", at_end=self._close_idle)
 
-    def submit(self, request: Request) -> Future[Reply]:
-        """Begin a request; its future raises `NoAnswer` or `UnusableUrl`. Cancelling it ends the request."""
-        return self._loop.submit(self._send, request)
-
     def send(self, request: Request) -> Reply:
         """Send a request and wait for its answer.
 
@@ -152,7 +148,7 @@ class GuardedClient:
             The URL is not one.
         """
         try:
-            return self.submit(request).result()
+            return self._loop.submit(self._send, request).result()
         except CancelledError:
             raise NoAnswer("the service was stopped") from None
 
