@@ -126,9 +126,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         measures = item.get_closest_marker("benchmark") is not None
         if starts or elsewhere or measures or item.path.suffix == ".ipynb":
             item.add_marker("slow")
-    # The longest files first, so that no processor waits for one of them at the end.
-    longest = {item.path for item in items if item.get_closest_marker("crash") is not None}
-    items.sort(key=lambda item: item.path not in longest)
+    # The longest files first and the quick ones last, so that no processor waits for another one at the end.
+    crashing, slow = (
+        {item.path for item in items if item.get_closest_marker(mark) is not None}
+        for mark in ("crash", "slow")
+    )
+    items.sort(key=lambda item: (item.path not in crashing, item.path not in slow))
 
 
 def pytest_collection_finish() -> None:

@@ -13,6 +13,7 @@ from scipy.stats import ttest_rel
 
 from promptlift import analysis
 from promptlift.errors import FrameError
+from support.cases import slow_except
 from support.synthetic_tables import conversations
 from support.trials import groups, only, pairs, several
 
@@ -127,7 +128,7 @@ def test_the_kind_can_be_said():
 
 @pytest.mark.parametrize("outcome", ["task_completed", "quality", "sentiment"])
 @pytest.mark.parametrize("pair", ["task", None])
-@pytest.mark.parametrize("n", [120, 0])
+@pytest.mark.parametrize("n", slow_except([120], [120, 0]))
 def test_every_engine_gives_what_pandas_gives(outcome, pair, n):
     if outcome == "sentiment" and pair:
         return

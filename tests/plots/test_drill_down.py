@@ -50,7 +50,7 @@ def test_each_mark_is_where_it_is_drawn_and_leads_to_as_many_conversations_as_it
     marks = drill_down_of(ax).marks
     assert len(marks) == drawn_points(ax) > 0
     seen = {(x, y) for line in ax.lines for x, y in zip(*line.get_data(), strict=True)}
-    for mark in marks[:: max(1, len(marks) // 60)]:
+    for mark in marks[:: max(1, len(marks) // 12)]:
         assert (mark.x, mark.y) in seen
         found = ax.conversations(*mark.key)
         words = (

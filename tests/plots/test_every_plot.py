@@ -65,6 +65,7 @@ def test_every_plot_that_there_is_takes_a_title_and_is_among_these():
     assert {name.split()[0] for name, _ in plots_of_long_names()} == every
 
 
+@pytest.mark.slow
 def test_every_finding_is_the_title_of_its_plot():
     for name, call in plots_of_long_names():
         if name == "prompt_overview":

@@ -108,6 +108,7 @@ def test_fewer_completed_tasks_are_said_to_be_fewer(tmp_path):
     assert "−10.5 (−19.4 to −1.5)" in page.text.replace("\u00a0", " ")
 
 
+@pytest.mark.slow
 def test_many_prompts_have_a_table_and_one_sentence(tmp_path):
     parts = [counted(f"v{number}", 20 + number, 40) for number in range(1, 7)]
     path = write(tmp_path, parts)
@@ -118,6 +119,7 @@ def test_many_prompts_have_a_table_and_one_sentence(tmp_path):
     assert "No clear difference between" not in text
 
 
+@pytest.mark.slow
 def test_a_prompt_without_conversations_is_no_comparison(tmp_path):
     parts = [counted("v1", 13, 20), counted("v2", 15, 20)]
     page = read_page(write(tmp_path, parts, ids=["none", "v1", "v2"]))

@@ -91,6 +91,7 @@ def test_each_prompt_has_a_column_and_its_own_quotation_below(tmp_path):
     assert redacted["issues_by_prompt"][0][-1] == "p2 (95% interval)"
 
 
+@pytest.mark.slow
 def test_more_prompts_than_fit_have_rows(tmp_path):
     names = [f"p{number}" for number in range(7)]
     table = pd.concat([conversations(20, prompt_id=name) for name in names], ignore_index=True)

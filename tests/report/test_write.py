@@ -15,6 +15,7 @@ import pytest
 from promptlift import analysis, report
 from promptlift.errors import ConfigError, FrameError
 from promptlift.report.formatting import percent, signed
+from support.cases import slow_except
 from support.report_page import NOW, clock, conversations, read_page
 from support.sentences import REPORT
 
@@ -161,7 +162,7 @@ def test_sections_that_would_be_empty_are_left_out_and_named(tmp_path):
     assert "Left out" not in read_page(write(conversations(40), tmp_path / "all.html")).text
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 20, 29])
+@pytest.mark.parametrize("n", slow_except([29], [1, 2, 5, 20, 29]))
 def test_few_conversations_are_said_to_be_few(tmp_path, n):
     page = read_page(write(conversations(n), tmp_path / "r.html"))
     assert f"Only {n} conversation{'' if n == 1 else 's'} with insights" in page.text

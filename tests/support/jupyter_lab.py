@@ -61,9 +61,9 @@ def reason_to_skip() -> str | None:
     return None
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """A headless browser. It ends with its module: its event loop would be in the way of other tests."""
+    """A headless browser. It ends with its folder: its event loop would be in the way of other tests."""
     reason = reason_to_skip()
     if reason is not None:
         pytest.skip(reason)
@@ -260,11 +260,11 @@ class Lab:
         return json.loads(text) if text else None
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def lab_server(
     chromium: Browser, service: ServiceProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Lab]:
-    """JupyterLab over a temporary folder, for all tests of a module."""
+    """JupyterLab over a temporary folder, for all tests of a folder."""
     pytest.importorskip("jupyterlab", reason="the extra lab is not installed")
     home = tmp_path_factory.mktemp("lab")
     folder = home / "notebooks"
