@@ -132,7 +132,7 @@ def wait_for_all_work(world):
     def is_done():
         world.retry_now()
         judged = {row.judging for row in world.rows(tables.conversations)} == {"done"}
-        runs = [*world.rows(tables.benchmarks), *world.rows(tables.optimizations)]
+        runs = [*world.rows(tables.runs), *world.rows(tables.optimizations)]
         ended = not {row.status for row in runs} & {"queued", "running"}
         return judged and ended and not world.rows(tables.deliveries, status="pending")
 

@@ -45,8 +45,7 @@ class Recorder(Runs):
     name = "test"
 
     def __init__(self, carry, *, no_calls: PromptliftError | None = None, at_a_time=5) -> None:
-        super().__init__()
-        self.leases = optimizations.LEASES
+        super().__init__(optimizations.LEASES, None, worker="")
         self.threads = at_a_time
         self.carry = carry
         self.no_calls = no_calls

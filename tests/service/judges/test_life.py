@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import func, insert, select, update
 
 from promptlift.service.store.database import Database
-from promptlift.service.store.tables import judge_runs, judge_verdicts
+from promptlift.service.store.tables import judge_verdicts, runs
 from support.answering_model import serving
 from support.databases import is_lock_awaited
 from support.judging_model import QUESTION, SIGNS, JudgingModel, world
@@ -288,8 +288,8 @@ def test_a_judge_is_deleted_while_a_worker_keeps_its_verdicts(tmp_path, postgres
         judge, truth = log(wire, 3)
         run = begin(wire, f"/judges/{judge}/backfill")
         verdict = {
-            "account_id": select(judge_runs.c.account_id).scalar_subquery(),
-            "judge_row_id": select(judge_runs.c.judge_row_id).scalar_subquery(),
+            "account_id": select(runs.c.account_id).scalar_subquery(),
+            "judge_row_id": select(runs.c.subject_id).scalar_subquery(),
             "conversation_id": next(iter(truth)),
             "run_id": run,
             "verdict": True,
@@ -297,7 +297,7 @@ def test_a_judge_is_deleted_while_a_worker_keeps_its_verdicts(tmp_path, postgres
             "created_at": 1,
         }
         with database.write() as connection:
-            connection.execute(update(judge_runs).values(model_calls=1))
+            connection.execute(update(runs).values(model_calls=1))
             deletion = requests.submit(wire.send, "DELETE", f"/judges/{judge}")
             wait_until(lambda: is_lock_awaited(database), what="the deletion waits for the worker")
             connection.execute(insert(judge_verdicts).values(**verdict))

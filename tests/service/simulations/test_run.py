@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from promptlift.errors import PromptliftError
@@ -10,7 +12,7 @@ from promptlift.service.llm.failures import EndpointDown, LlmRefused, LlmUnavail
 from promptlift.service.simulations.cells import Cell
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.pool import SimulationPool
-from promptlift.service.simulations.run import Run, SimulatedConversation
+from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, PromptText, Scenario
 from promptlift.service.store import optimizations, simulations
 from support.databases import migrated
@@ -20,13 +22,13 @@ SCENARIO = Scenario("Late", "Where is it?", "Know the day.", "model")
 TALK = SimulatedConversation(Cell(1, 1, "screening", library()[0], SCENARIO), 0, "text")
 
 
-class Counting(Run):
+class Counting(SimulationRun):
     """Counts into the row of an optimization, and does what a test says."""
 
     work = staticmethod(lambda _: None)
 
-    def count_calls(self, connection, calls, tokens):
-        return optimizations.count_calls(connection, self.row.id, self.worker, calls, tokens)
+    def count(self, connection, spent):
+        return optimizations.count(connection, self.row.id, self.worker, spent)
 
     def carry_on(self):
         self.work(self)
@@ -63,7 +65,15 @@ def run(world):
         optimizations.change(connection, row_id, {"worker": "me"})
         row = optimizations.get(connection, row_id)
     pool = SimulationPool(world.database, at_a_time=2)
-    yield Counting(world.database, pool, Tasks(), row=row, prompt=PromptText("You help."), worker="me")
+    yield Counting(
+        world.database,
+        pool,
+        Tasks(),
+        row=row,
+        settings=json.loads(row.settings),
+        prompt=PromptText("You help."),
+        worker="me",
+    )
     pool.close()
 
 

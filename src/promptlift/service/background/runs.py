@@ -1,4 +1,4 @@
-"""Long runs: one row is one run, which calls a model, keeps what it has finished, and may take hours.
+"""Runs: rows that each ask a model many times, which may take hours.
 
 Everything that a run finishes is kept as it comes, so any worker can carry on the run of a process that died.
 """
@@ -7,18 +7,41 @@ from __future__ import annotations
 
 import logging
 import threading
-from abc import abstractmethod
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from promptlift.errors import PromptliftError
+from promptlift.service import clock
 from promptlift.service.background.kind import Kind
+from promptlift.service.errors import ApiException, tokens_used_up
+from promptlift.service.llm.availability import Availability
 from promptlift.service.llm.failures import Cancelled
+from promptlift.service.llm.hostile_text import storable_text
+from promptlift.service.store import runs, usage
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-__all__ = ["LeaseLost", "Run", "Runs"]
+    from sqlalchemy import Connection
+
+    from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.leases import Leases
+    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import RunRow
+
+__all__ = [
+    "LeaseLost",
+    "Run",
+    "Runs",
+    "Stopped",
+    "TokensUsedUp",
+    "end_run",
+    "resume_run",
+    "stop_run",
+]
 
 _LOG = logging.getLogger(__name__)
 
@@ -27,23 +50,226 @@ class LeaseLost(PromptliftError):
     """The run was stopped, or another worker has it: this one must stop."""
 
 
-class Run(Protocol):
-    """One run of one row."""
+class TokensUsedUp(PromptliftError):
+    """The account may use no more tokens this month; the message says so."""
 
-    def to_its_end(self) -> None:
-        """Do all that is left of it."""
+
+class Stopped(PromptliftError):
+    """The run stops itself; the message says why, and how to continue."""
+
+
+# What the API does with runs
+
+
+def stop_run(
+    connection: Connection, row: RunRow, reason: str | None, *, results: dict[str, Any] | None = None
+) -> None:
+    """Stop a run, with what it has found so far.
+
+    Raises
+    ------
+    ApiException
+        ``INVALID_STATE`` when it has ended.
+    """
+    _check_state(row, runs.OPEN, "a queued or running one can be stopped")
+    end_run(connection, row, "stopped", reason=reason, results=results)
+
+
+def resume_run(connection: Connection, caller: Caller, row: RunRow) -> None:
+    """Queue a run again that was stopped or failed.
+
+    Raises
+    ------
+    ApiException
+        ``INVALID_STATE`` when it runs or has completed, ``LIMIT_EXCEEDED`` when the tokens of the month are used up.
+    """
+    _check_state(row, ("stopped", "failed"), "a stopped or failed one can be resumed")
+    if not row.rehearsal:
+        usage.check_tokens(connection, caller, now=clock.now())
+    cleared = dict.fromkeys(("failure", "stop_reason", "results", "completed_at", "worker"))
+    runs.change(connection, row, status="queued", **cleared)
+
+
+def end_run(
+    connection: Connection,
+    row: RunRow,
+    status: Literal["completed", "failed", "stopped"],
+    *,
+    failure: str | None = None,
+    reason: str | None = None,
+    results: dict[str, Any] | None = None,
+) -> None:
+    """End a run, with what it has found."""
+    runs.change(
+        connection,
+        row,
+        status=status,
+        failure=None if failure is None else storable_text(failure),
+        stop_reason=reason,
+        results=results,
+        completed_at=clock.now(),
+        worker=None,
+    )
+
+
+def _check_state(row: RunRow, states: Collection[str], what: str) -> None:
+    if row.status not in states:
+        noun = "benchmark" if row.kind == "benchmark" else "run"
+        raise ApiException(
+            "INVALID_STATE", f"The {noun} is {row.status}; only {what}", details={"status": row.status}
+        )
+
+
+# What a worker does with them
+
+
+class Model(Protocol):
+    """What a run asks; its calls and tokens are counted."""
+
+    @property
+    def calls(self) -> int:
+        """Calls made so far."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens used up so far."""
 
     def cancel(self) -> None:
-        """End its work, from any thread; it then raises ``Cancelled``."""
+        """End all calls, from any thread: they raise ``Cancelled``, and so does every later one."""
+
+
+class Run(ABC):
+    """A run that one worker has leased, continued from where its rows left it.
+
+    Whatever it finishes is kept as it comes, in transactions that check the lease, so another worker can carry it on at
+    any moment.
+
+    Parameters
+    ----------
+    model
+        What the run asks.
+    row
+        Row of what is run: its account, and where its calls are counted.
+    settings
+        What counts for this run, with the general settings of the account as they were.
+    worker
+        Name of the worker that has the lease.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        model: Model,
+        *,
+        row: RunRow | AnyRow,
+        settings: Mapping[str, Any],
+        worker: str,
+    ) -> None:
+        self.database = database
+        self.row: Any = row
+        self.settings = settings
+        self.general: Mapping[str, Any] = settings.get("general", {})
+        self.exclusions: str | None = self.general.get("excludedDataAndTopics") or None
+        self.worker = worker
+        self.availability = Availability()
+        self._model = model
+        self._counted: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    @abstractmethod
+    def carry_on(self) -> None:
+        """Do what is left of the run, and keep how it ended; see ``to_its_end``."""
+
+    def to_its_end(self) -> None:
+        """Run until there is a result.
+
+        Raises
+        ------
+        Cancelled, LeaseLost
+            The run was stopped or is another worker's.
+        PromptliftError
+            It failed; the message is the reason.
+        """
+        try:
+            self.carry_on()
+        except Stopped as error:
+            with self.transaction() as connection:
+                end_run(connection, self.row, "stopped", reason=str(error))
+        except (Cancelled, LeaseLost, SQLAlchemyError):
+            raise
+        except Exception:
+            with self.transaction():
+                pass  # counts the calls that no row has recorded so far
+            raise
+
+    def cancel(self) -> None:
+        """End all calls of the run, from any thread."""
+        self._model.cancel()
+
+    def start(self) -> None:
+        """Note that work has begun."""
+        with self.transaction() as connection:
+            started = self.row.started_at or clock.now()
+            runs.change(connection, self.row, status="running", started_at=started)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Open a transaction that is kept only while the worker has the lease; see ``check_lease``."""
+        with self.database.write() as connection:
+            self.check_lease(connection)
+            yield connection
+
+    def check_lease(self, connection: Connection) -> None:
+        """Count what was used up since the last time, in this transaction.
+
+        Raises
+        ------
+        LeaseLost
+            The run was stopped, or another worker has it. Nothing of this transaction may be kept.
+        """
+        with self._lock:
+            total = self.spent()
+            spent = {name: amount - self._counted.get(name, 0) for name, amount in total.items()}
+            self._counted = total
+        if not self.count(connection, spent):
+            raise LeaseLost("The run was stopped or given to another worker.")
+        if spent["tokens"]:
+            usage.add(connection, self.row.account_id, "tokens", spent["tokens"], now=clock.now())
+
+    def spent(self) -> dict[str, int]:
+        """Return what this worker has used up, by column."""
+        return {"model_calls": self._model.calls, "tokens": self._model.tokens}
+
+    def count(self, connection: Connection, spent: Mapping[str, int]) -> bool:
+        """Count into the row, and return whether the worker still has the lease."""
+        return runs.count(connection, self.row.id, self.worker, spent)
+
+    def tokens_used_up(self) -> TokensUsedUp | None:
+        """Return why no more tokens may be used this month; ``None`` while they may, and in a rehearsal."""
+        if self.row.rehearsal:
+            return None
+        now = clock.now()
+        with self.database.read() as connection:
+            limit = usage.token_limit_reached(connection, self.row.account_id, now=now)
+        return None if limit is None else TokensUsedUp(tokens_used_up(limit, now=now))
 
 
 class Runs(Kind):
-    """A kind of work whose rows are runs, each in a thread of its own."""
+    """A kind of work whose rows are runs, each in a thread of its own.
+
+    Parameters
+    ----------
+    worker
+        Name of the worker in the rows that it has.
+    """
 
     watches_leases = True
 
-    def __init__(self) -> None:
+    def __init__(self, leases: Leases, database: Database, *, worker: str) -> None:
         super().__init__()
+        self.leases = leases
+        self._database = database
+        self._worker = worker
         self._running: dict[str, Run] = {}
         self._ending = False
         self._lock = threading.Lock()
@@ -52,9 +278,16 @@ class Runs(Kind):
     def open(self, row_id: str) -> Run:
         """Return the run of a row, to be carried on from where it stands."""
 
-    @abstractmethod
     def fail(self, row_id: str, reason: str) -> None:
-        """End a run for a reason, if this process still has it."""
+        """End a run for a reason, with what it has found, if this process still has it."""
+        with self._database.write() as connection:
+            if self.leases.held(connection, self._worker, [row_id]):
+                row = runs.get(connection, row_id)
+                end_run(connection, row, "failed", failure=reason, results=self.found(connection, row))
+
+    def found(self, connection: Connection, row: RunRow) -> dict[str, Any] | None:  # noqa: ARG002 - most find nothing
+        """Return what an unfinished run has found so far."""
+        return None
 
     def work(self, ids: Sequence[str]) -> None:
         """Carry each of these runs on to its end, or end it with the reason why that is not possible."""

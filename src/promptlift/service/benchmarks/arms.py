@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from promptlift.schema.benchmarks import ArmCreate
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import RunRow
 
 __all__ = ["Arm", "resolve"]
 
@@ -45,9 +46,10 @@ class Arm:
         """Return how its text is run."""
         return PromptText(self.content, self.llm_model, self.temperature, self.max_tokens)
 
-    def to_state(self) -> dict[str, Any]:
-        """Return it as it is kept; ``Arm(**state)`` reads it again."""
-        return asdict(self)
+    @classmethod
+    def of(cls, row: RunRow) -> list[Arm]:
+        """Return the arms of a benchmark."""
+        return [cls(**state) for state in row.settings["arms"]]
 
     def to_wire(self, number: int, *, content: bool) -> dict[str, Any]:
         """Return it in its API form."""

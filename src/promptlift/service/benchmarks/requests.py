@@ -1,21 +1,21 @@
-"""Benchmarks: asking for one, reading it, stopping it, going on with it, and deleting several."""
+"""Requests for benchmarks: create, read, stop, resume, delete."""
 
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any, Literal
-
-import orjson
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from promptlift.service import clock
+from promptlift.service.background.runs import resume_run, stop_run
 from promptlift.service.benchmarks import arms as arm_texts
 from promptlift.service.benchmarks import scenario_sets
 from promptlift.service.benchmarks.arms import Arm
 from promptlift.service.benchmarks.results import results_of
-from promptlift.service.errors import ApiException, invalid, not_found
+from promptlift.service.errors import invalid
 from promptlift.service.identifiers import new_id
-from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.store import accounts, benchmarks, prompts, usage
+from promptlift.service.store import accounts, benchmarks, prompts, runs, usage
+from promptlift.service.store.tables.runs import RunRow
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import ScenarioSetRow
 
 # Exact as a number of JavaScript too.
 _SEED_BITS = 53
@@ -46,50 +47,41 @@ def create(
         ``VALIDATION_ERROR`` for arms and scenario sets that are not there, ``LIMIT_EXCEEDED`` when the tokens of the
         month are used up.
     """
-    now = clock.now()
     with database.write() as connection:
         accounts.lock(connection, caller.account_id)
-        _check_tokens(connection, caller, rehearsal=rehearsal)
+        # A rehearsal uses none.
+        if not rehearsal:
+            usage.check_tokens(connection, caller, now=clock.now())
         arms = arm_texts.resolve(connection, caller, body.arms, agent_model=agent_model)
         chosen = scenario_sets.resolve(connection, caller, body.scenario_set, arms[0].prompt_id)
         settings = accounts.settings(connection, caller.account_id)
-        max_turns = body.max_turns or settings["optimization"]["simulation"]["maxTurns"]
-        benchmark_id = new_id("bmk")
-        benchmarks.add(
-            connection,
-            {
-                "id": benchmark_id,
-                "account_id": caller.account_id,
-                "scenario_set_row_id": chosen.id,
+        row = RunRow(
+            id=new_id("bmk"),
+            account_id=caller.account_id,
+            kind="benchmark",
+            subject_id=chosen.id,
+            settings={
                 "name": body.name or _name(arms),
-                "status": "queued",
-                "arms": _json([arm.to_state() for arm in arms]),
-                "settings": _json({"maxTurns": max_turns, "general": settings["general"]}),
-                "prices": _json({name: price.to_wire() for name, price in (body.prices or {}).items()}),
                 "objective": _objective(connection, caller, body, chosen),
-                "seed": secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
-                "rehearsal": rehearsal,
-                "created_at": now,
+                "arms": [asdict(arm) for arm in arms],
+                "maxTurns": body.max_turns or settings["optimization"]["simulation"]["maxTurns"],
+                "prices": {name: price.to_wire() for name, price in (body.prices or {}).items()},
+                "general": settings["general"],
             },
+            seed=secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
+            rehearsal=rehearsal,
+            created_at=clock.now(),
         )
-        return _view(connection, benchmarks.get(connection, benchmark_id))
-
-
-def _check_tokens(connection: Connection, caller: Caller, *, rehearsal: bool) -> None:
-    # A rehearsal uses none.
-    if not rehearsal:
-        usage.check_tokens(connection, caller, now=clock.now())
-
-
-def _json(value: Any) -> str:
-    return orjson.dumps(value).decode()
+        return _view(connection, runs.add(connection, row))
 
 
 def _name(arms: list[Arm]) -> str:
     return " / ".join(arm.name for arm in arms)[:200]
 
 
-def _objective(connection: Connection, caller: Caller, body: BenchmarkCreate, chosen: AnyRow) -> str | None:
+def _objective(
+    connection: Connection, caller: Caller, body: BenchmarkCreate, chosen: ScenarioSetRow
+) -> str | None:
     if body.objective is not None:
         return body.objective or None
     prompt = prompts.find(connection, caller.account_id, chosen.prompt_id)
@@ -104,12 +96,13 @@ def page(
 ) -> dict[str, Any]:
     """Return one page of benchmarks, newest first."""
     with database.read() as connection:
-        rows, total = benchmarks.page(
-            connection, caller.account_id, status=status, limit=limit, offset=offset
+        where = () if status is None else (RunRow.status == status,)
+        rows, total = runs.page(
+            connection, caller.account_id, ("benchmark",), *where, limit=limit, offset=offset
         )
         held = benchmarks.counts(connection, [row.id for row in rows])
-        sets = benchmarks.sets(connection, list({row.scenario_set_row_id for row in rows}))
-        data = [_brief(row, sets[row.scenario_set_row_id], held[row.id]) for row in rows]
+        sets = benchmarks.sets(connection, list({row.subject_id for row in rows}))
+        data = [_brief(row, sets[row.subject_id], held[row.id]) for row in rows]
     return {"data": data, "pagination": {"total": total, "limit": limit, "offset": offset}}
 
 
@@ -123,13 +116,13 @@ def get(database: Database, caller: Caller, benchmark_id: str, query: BenchmarkQ
     """
     with database.read() as connection:
         row = find(connection, caller, benchmark_id)
-        count = len(orjson.loads(row.arms))
+        count = len(row.settings["arms"])
         if query.reference != "best" and int(query.reference) >= count:
             raise invalid({"reference": f"must be from 0 to {count - 1}, the number of an arm, or best"})
         return _view(connection, row, query)
 
 
-def find(connection: Connection, caller: Caller, benchmark_id: str, *, lock: bool = False) -> AnyRow:
+def find(connection: Connection, caller: Caller, benchmark_id: str, *, lock: bool = False) -> RunRow:
     """Return a benchmark of the account.
 
     Raises
@@ -137,18 +130,15 @@ def find(connection: Connection, caller: Caller, benchmark_id: str, *, lock: boo
     ApiException
         ``NOT_FOUND``.
     """
-    row = benchmarks.find(connection, caller.account_id, benchmark_id, lock=lock)
-    if row is None:
-        raise not_found("Benchmark")
-    return row
+    return runs.found(connection, caller.account_id, benchmark_id, "Benchmark", ("benchmark",), lock=lock)
 
 
-def _brief(row: AnyRow, scenario_set: AnyRow, done: int, *, content: bool = False) -> dict[str, Any]:
-    arms = [Arm(**state) for state in orjson.loads(row.arms)]
+def _brief(row: RunRow, scenario_set: ScenarioSetRow, done: int, *, content: bool = False) -> dict[str, Any]:
+    arms = Arm.of(row)
     total = scenario_set.size * len(arms)
     return {
         "id": row.id,
-        "name": row.name,
+        "name": row.settings["name"],
         "status": row.status,
         "rehearsal": row.rehearsal,
         "scenarioSet": scenario_sets.wire(scenario_set),
@@ -158,7 +148,7 @@ def _brief(row: AnyRow, scenario_set: AnyRow, done: int, *, content: bool = Fals
             "conversationsTotal": total,
             "fraction": done / total,
         },
-        "results": None if row.results is None else orjson.loads(row.results),
+        "results": row.results,
         "failure": row.failure,
         "createdAt": clock.iso(row.created_at),
         "startedAt": clock.iso(row.started_at),
@@ -166,19 +156,19 @@ def _brief(row: AnyRow, scenario_set: AnyRow, done: int, *, content: bool = Fals
     }
 
 
-def _view(connection: Connection, row: AnyRow, query: BenchmarkQuery | None = None) -> dict[str, Any]:
+def _view(connection: Connection, row: RunRow, query: BenchmarkQuery | None = None) -> dict[str, Any]:
     found = _brief(
         row,
-        benchmarks.get_set(connection, row.scenario_set_row_id),
+        benchmarks.get_set(connection, row.subject_id),
         benchmarks.counts(connection, [row.id])[row.id],
         content=True,
     )
     compared = {} if query is None else query.model_dump()
     return {
         **found,
-        "objective": row.objective,
-        "maxTurns": orjson.loads(row.settings)["maxTurns"],
-        "prices": orjson.loads(row.prices),
+        "objective": row.settings["objective"],
+        "maxTurns": row.settings["maxTurns"],
+        "prices": row.settings["prices"],
         "seed": row.seed,
         "results": results_of(connection, row, final=row.status == "completed", **compared),
         "stopReason": row.stop_reason,
@@ -198,7 +188,7 @@ def conversations(
     """
     with database.read() as connection:
         row = find(connection, caller, benchmark_id)
-        cells = scenario_sets.cells_of(benchmarks.get_set(connection, row.scenario_set_row_id))
+        cells = scenario_sets.cells_of(benchmarks.get_set(connection, row.subject_id))
         rows, total = benchmarks.conversations(
             connection,
             row.id,
@@ -208,7 +198,7 @@ def conversations(
             limit=query.limit,
             offset=query.offset,
         )
-    names = [state["name"] for state in orjson.loads(row.arms)]
+    names = [state["name"] for state in row.settings["arms"]]
     return {
         "data": [
             _conversation(one, cells[one.cell - 1], names[one.arm], content=query.include_content)
@@ -253,31 +243,7 @@ def _conversation(
     return found
 
 
-# Stopping, going on, deleting
-
-
-def end(
-    connection: Connection,
-    row: AnyRow,
-    status: Literal["failed", "stopped"],
-    *,
-    failure: str | None = None,
-    reason: str | None = None,
-) -> None:
-    """End a benchmark before its time; what was measured stays."""
-    results = results_of(connection, row, final=False)
-    benchmarks.change(
-        connection,
-        row.id,
-        {
-            "status": status,
-            "failure": None if failure is None else storable_text(failure),
-            "stop_reason": reason,
-            "results": None if results is None else _json(results),
-            "completed_at": clock.now(),
-            "worker": None,
-        },
-    )
+# Stopping, resuming, deleting
 
 
 def stop(database: Database, caller: Caller, benchmark_id: str, reason: str | None) -> dict[str, Any]:
@@ -290,13 +256,12 @@ def stop(database: Database, caller: Caller, benchmark_id: str, reason: str | No
     """
     with database.write() as connection:
         row = find(connection, caller, benchmark_id, lock=True)
-        _check_state(row, benchmarks.OPEN, "a queued or running one can be stopped")
-        end(connection, row, "stopped", reason=reason)
-        return _view(connection, benchmarks.get(connection, row.id))
+        stop_run(connection, row, reason, results=results_of(connection, row, final=False))
+        return _view(connection, row)
 
 
 def resume(database: Database, caller: Caller, benchmark_id: str) -> dict[str, Any]:
-    """Go on with a benchmark that was stopped or failed, and return it; conversations that were lost are held again.
+    """Resume a benchmark that was stopped or failed, and return it; conversations that were lost are held again.
 
     Raises
     ------
@@ -306,21 +271,9 @@ def resume(database: Database, caller: Caller, benchmark_id: str) -> dict[str, A
     """
     with database.write() as connection:
         row = find(connection, caller, benchmark_id, lock=True)
-        _check_state(row, ("stopped", "failed"), "a stopped or failed one can be resumed")
-        _check_tokens(connection, caller, rehearsal=row.rehearsal)
+        resume_run(connection, caller, row)
         benchmarks.forget_dropped(connection, row.id)
-        cleared = dict.fromkeys(("failure", "stop_reason", "results", "completed_at", "worker"))
-        benchmarks.change(connection, row.id, {"status": "queued", **cleared})
-        return _view(connection, benchmarks.get(connection, row.id))
-
-
-def _check_state(row: AnyRow, states: tuple[str, ...], what: str) -> None:
-    if row.status not in states:
-        raise ApiException(
-            "INVALID_STATE",
-            f"The benchmark is {row.status}; only {what}",
-            details={"status": row.status},
-        )
+        return _view(connection, row)
 
 
 def bulk(database: Database, caller: Caller, body: BulkRequest) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import orjson
-
 from promptlift.schema.benchmarks import BASELINE, LEVEL_DEFAULT, MARGIN_DEFAULT
 from promptlift.service.benchmarks.arms import Arm
 from promptlift.service.benchmarks.scenario_sets import cells_of
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import RunRow
     from promptlift.stats.arms import ArmComparison, ArmsAnalysis, ArmScore
     from promptlift.stats.paired_scores import PairedScoreTest
 
@@ -36,7 +35,7 @@ _DROPPED_SHARE: Final = 0.10
 
 def results_of(
     connection: Connection,
-    row: AnyRow,
+    row: RunRow,
     *,
     reference: int | Literal["best"] = BASELINE,
     margin: float = MARGIN_DEFAULT,
@@ -57,8 +56,8 @@ def results_of(
     found = benchmarks.outcomes(connection, row.id)
     if not found:
         return None
-    arms = [Arm(**state) for state in orjson.loads(row.arms)]
-    cells = cells_of(benchmarks.get_set(connection, row.scenario_set_row_id))
+    arms = Arm.of(row)
+    cells = cells_of(benchmarks.get_set(connection, row.subject_id))
     analysis = compare_arms(
         (
             ArmOutcome(
@@ -77,7 +76,7 @@ def results_of(
         margin_points=margin,
         level=level,
     )
-    prices = orjson.loads(row.prices)
+    prices = row.settings["prices"]
     tokens = {number: _tokens([one for one in found if one.arm == number]) for number in range(len(arms))}
     by_number = {
         number: cost_per_conversation(tokens[number], prices.get(arm.llm_model))

@@ -5,22 +5,17 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from promptlift.errors import PromptliftError
 from promptlift.service import clock
-from promptlift.service.benchmarks import requests, scenario_sets
+from promptlift.service.background.runs import end_run
+from promptlift.service.benchmarks import scenario_sets
 from promptlift.service.benchmarks.arms import Arm
 from promptlift.service.benchmarks.results import results_of
 from promptlift.service.identifiers import new_id
 from promptlift.service.llm.availability import Availability, ModelGone, is_hopeless
-from promptlift.service.simulations.run import (
-    Run,
-    SimulatedConversation,
-    SimulationRuns,
-)
+from promptlift.service.simulations.run import SimulatedConversation, SimulationRun, SimulationRuns
 from promptlift.service.simulations.tasks import PromptText
-from promptlift.service.store import benchmarks, prompts
+from promptlift.service.store import benchmarks, prompts, runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +27,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.run import Simulator
     from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import RunRow
 
 __all__ = ["BenchmarkJobs", "BenchmarkRun"]
 
@@ -40,24 +35,20 @@ __all__ = ["BenchmarkJobs", "BenchmarkRun"]
 _NO_ENDPOINT: Final = frozenset({401, 403})
 
 
-class BenchmarkRun(Run):
-    """One benchmark: every arm talks once in every cell of the scenario set. See ``Run``."""
+class BenchmarkRun(SimulationRun):
+    """One benchmark: every arm talks once in every cell of the scenario set. See ``SimulationRun``."""
 
     def __init__(
-        self, database: Database, pool: Simulator, tasks: SimulationTasks, row: AnyRow, *, worker: str
+        self, database: Database, pool: Simulator, tasks: SimulationTasks, row: RunRow, *, worker: str
     ) -> None:
-        self._arms = [Arm(**state) for state in orjson.loads(row.arms)]
+        self._arms = Arm.of(row)
         # One objective for all arms, so that they are judged alike.
-        prompt = PromptText(self._arms[0].content, objective=row.objective)
-        super().__init__(database, pool, tasks, row=row, prompt=prompt, worker=worker)
+        prompt = PromptText(self._arms[0].content, objective=row.settings["objective"])
+        super().__init__(database, pool, tasks, row=row, settings=row.settings, prompt=prompt, worker=worker)
         # By arm, because each may run on another model: whether it answers, and why it was given up.
         self._models = [Availability() for _ in self._arms]
         self._gone: dict[int, ModelGone] = {}
         self._noting = threading.Lock()
-
-    def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:
-        """Count model calls into the benchmark; says whether the worker still has the lease."""
-        return benchmarks.count_calls(connection, self.row.id, self.worker, calls, tokens)
 
     def kept(self, connection: Connection, first: int, last: int) -> set[tuple[int, int]]:
         """Return cell and arm of the conversations that are kept already."""
@@ -114,9 +105,7 @@ class BenchmarkRun(Run):
 
     def carry_on(self) -> None:
         """Simulate what is left, and complete the benchmark."""
-        with self.transaction() as connection:
-            started = self.row.started_at or clock.now()
-            benchmarks.change(connection, self.row.id, {"status": "running", "started_at": started})
+        self.start()
         cells = self._cells()
         wanted = [
             SimulatedConversation(cell.to_cell(number), arm, one.content, one.prompt_text())
@@ -127,10 +116,7 @@ class BenchmarkRun(Run):
         while not self._has_all(wanted):
             self.simulate(wanted)
         with self.transaction() as connection:
-            row = benchmarks.get(connection, self.row.id)
-            results = results_of(connection, row, final=True)
-            changes = {"status": "completed", "completed_at": clock.now(), "worker": None}
-            benchmarks.change(connection, row.id, {**changes, "results": orjson.dumps(results).decode()})
+            end_run(connection, self.row, "completed", results=results_of(connection, self.row, final=True))
 
     def _has_all(self, wanted: Sequence[SimulatedConversation]) -> bool:
         with self.database.read() as connection:
@@ -140,7 +126,7 @@ class BenchmarkRun(Run):
     def _cells(self) -> list[scenario_sets.FixedCell]:
         """Return the scenarios of the set; the first benchmark with it chooses them."""
         with self.database.read() as connection:
-            row = benchmarks.get_set(connection, self.row.scenario_set_row_id)
+            row = benchmarks.get_set(connection, self.row.subject_id)
             prompt = prompts.find(connection, row.account_id, row.prompt_id)
         if row.cells is None:
             shown = self.prompt if prompt is None else PromptText(prompt.content, objective=prompt.objective)
@@ -154,7 +140,7 @@ class BenchmarkRun(Run):
                     'scenarioSet {"source": "model"}.'
                 )
             with self.transaction() as connection:
-                benchmarks.fill_set(connection, row.id, scenario_sets.to_state(chosen), len(chosen))
+                benchmarks.fill_set(connection, row.id, scenario_sets.to_state(chosen))
                 row = benchmarks.get_set(connection, row.id)
         return scenario_sets.cells_of(row)
 
@@ -170,17 +156,15 @@ class BenchmarkJobs(SimulationRuns):
     threads = RUNS_AT_A_TIME
 
     def __init__(self, database: Database, models: Models, pool: Simulator, *, worker: str) -> None:
-        super().__init__(benchmarks.LEASES, database, models, pool, worker=worker)
+        super().__init__(runs.leases("benchmark"), database, models, pool, worker=worker)
 
     def open(self, row_id: str) -> BenchmarkRun:
         """Return the run of a benchmark, with the configured model or the rehearsal."""
         with self._database.read() as connection:
-            row = benchmarks.get(connection, row_id)
+            row = runs.get(connection, row_id)
         tasks = self._models.tasks(rehearsal=row.rehearsal, seed=row.seed, own_models=True)
         return BenchmarkRun(self._database, self._pool, tasks, row, worker=self._worker)
 
-    def fail(self, row_id: str, reason: str) -> None:
-        """End a benchmark for a reason, with what was measured."""
-        with self._database.write() as connection:
-            if self.leases.held(connection, self._worker, [row_id]):
-                requests.end(connection, benchmarks.get(connection, row_id), "failed", failure=reason)
+    def found(self, connection: Connection, row: RunRow) -> dict[str, Any] | None:
+        """Return what a benchmark has measured so far."""
+        return results_of(connection, row, final=False)

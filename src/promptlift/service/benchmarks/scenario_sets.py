@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from promptlift.schema.benchmarks import SCENARIOS_DEFAULT
 from promptlift.service import clock
 from promptlift.service.errors import invalid, not_found
@@ -18,6 +16,7 @@ from promptlift.service.simulations.personas import Persona, all_personas, draw
 from promptlift.service.simulations.scenarios import opening_key, weighted_order, write_scenarios
 from promptlift.service.simulations.tasks import Scenario
 from promptlift.service.store import benchmarks, conversations, optimizations, prompts
+from promptlift.service.store.tables.runs import ScenarioSetRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.tasks import PromptText, SimulationTasks
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
 
 __all__ = ["FixedCell", "cells_of", "choose", "get", "page", "resolve", "to_state", "wire"]
 
@@ -54,31 +52,29 @@ class FixedCell:
         return Cell(number, 1, STAGE, self.persona, self.scenario)
 
 
-def cells_of(row: AnyRow) -> list[FixedCell]:
+def cells_of(row: ScenarioSetRow) -> list[FixedCell]:
     """Read the scenarios of a set; none before they are chosen."""
     return [
         FixedCell(Persona(**one["persona"]), Scenario(**one["scenario"]), one["conversationId"])
-        for one in orjson.loads(row.cells or "[]")
+        for one in row.cells or []
     ]
 
 
-def to_state(cells: Sequence[FixedCell]) -> str:
+def to_state(cells: Sequence[FixedCell]) -> list[dict[str, Any]]:
     """Return scenarios as they are kept; see `cells_of`."""
-    return orjson.dumps(
-        [
-            {
-                "persona": asdict(one.persona),
-                "scenario": asdict(one.scenario),
-                "conversationId": one.conversation_id,
-            }
-            for one in cells
-        ]
-    ).decode()
+    return [
+        {
+            "persona": asdict(one.persona),
+            "scenario": asdict(one.scenario),
+            "conversationId": one.conversation_id,
+        }
+        for one in cells
+    ]
 
 
 def resolve(
     connection: Connection, caller: Caller, wanted: ScenarioSetRequest | None, prompt_id: str
-) -> AnyRow:
+) -> ScenarioSetRow:
     """Return the set that a request asks for: one that there is, or a new one whose scenarios are still to be chosen.
 
     Parameters
@@ -134,11 +130,11 @@ def _from_conversations(connection: Connection, caller: Caller, wanted: Scenario
     return {
         "source": "conversations",
         "size": wanted.count or len(ids),
-        "conversation_ids": orjson.dumps(ids).decode(),
+        "conversation_ids": ids,
     }
 
 
-def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest) -> AnyRow:
+def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest) -> ScenarioSetRow:
     assert wanted.id is not None  # noqa: S101 - the caller has looked
     row = benchmarks.find_set(connection, caller.account_id, wanted.id, version=wanted.version)
     if row is None:
@@ -177,17 +173,14 @@ def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest
     return _add(connection, caller, values)
 
 
-def _add(connection: Connection, caller: Caller, values: dict[str, Any]) -> AnyRow:
-    row_id = new_id("scv")
-    benchmarks.add_set(
-        connection, {"id": row_id, "account_id": caller.account_id, "created_at": clock.now(), **values}
-    )
-    return benchmarks.get_set(connection, row_id)
+def _add(connection: Connection, caller: Caller, values: dict[str, Any]) -> ScenarioSetRow:
+    row = ScenarioSetRow(id=new_id("scv"), account_id=caller.account_id, created_at=clock.now(), **values)
+    return benchmarks.add_set(connection, row)
 
 
 def choose(
     database: Database,
-    row: AnyRow,
+    row: ScenarioSetRow,
     tasks: SimulationTasks,
     *,
     prompt: PromptText,
@@ -232,9 +225,9 @@ def choose(
     return cells + [FixedCell(persona, *one) for persona, one in zip(drawn, found, strict=False)]
 
 
-def _candidates(connection: Connection, row: AnyRow, seed: int) -> list[str]:
+def _candidates(connection: Connection, row: ScenarioSetRow, seed: int) -> list[str]:
     if row.conversation_ids is not None:
-        return list(orjson.loads(row.conversation_ids))
+        return row.conversation_ids
     logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
     return weighted_order([(one.id, 1.0) for one in logged], random.Random(f"{seed} pool"))
 
@@ -242,7 +235,7 @@ def _candidates(connection: Connection, row: AnyRow, seed: int) -> list[str]:
 # Reading
 
 
-def wire(row: AnyRow, *, scenarios: bool = False, ready: bool | None = None) -> dict[str, Any]:
+def wire(row: ScenarioSetRow, *, scenarios: bool = False, ready: bool | None = None) -> dict[str, Any]:
     """Return a version of a set in its API form."""
     found = {
         "id": row.set_id,

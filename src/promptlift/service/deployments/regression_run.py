@@ -22,7 +22,7 @@ from promptlift.service.deployments.regression_test import (
 )
 from promptlift.service.simulations.cells import Cell, logged_scenarios
 from promptlift.service.simulations.personas import all_personas
-from promptlift.service.simulations.run import Run, SimulatedConversation
+from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
 from promptlift.service.simulations.scenarios import (
     ScenariosFailed,
     opening_key,
@@ -34,7 +34,7 @@ from promptlift.service.simulations.tools.agents import toolbox_of
 from promptlift.service.store import deployments, optimizations, prompts, simulations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -51,8 +51,8 @@ STAGE = "regression"
 PERSONAS_SHOWN = 5
 
 
-class RegressionRun(Run):
-    """One regression test: the winner of an optimization against the current version. See ``Run``."""
+class RegressionRun(SimulationRun):
+    """One regression test: the winner of an optimization against the current version. See ``SimulationRun``."""
 
     def __init__(
         self,
@@ -73,7 +73,10 @@ class RegressionRun(Run):
         text = PromptText(
             prompt.content, prompt.llm_model, prompt.temperature, prompt.max_tokens, prompt.objective
         )
-        super().__init__(database, pool, tasks, row=optimization, prompt=text, worker=worker)
+        settings = orjson.loads(optimization.settings)
+        super().__init__(
+            database, pool, tasks, row=optimization, settings=settings, prompt=text, worker=worker
+        )
         self.optimization = optimization
         self._deployment = deployment
         self._texts = {
@@ -82,9 +85,9 @@ class RegressionRun(Run):
             if one.number == LIVE or one.id == deployment.variant_id
         }
 
-    def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:
-        """Count model calls into the optimization; says whether the worker still has the test."""
-        return deployments.count_calls(connection, self._deployment, self.worker, calls, tokens)
+    def count(self, connection: Connection, spent: Mapping[str, int]) -> bool:
+        """Count into the optimization, and return whether the worker still has the test."""
+        return deployments.count(connection, self._deployment, self.worker, spent)
 
     def carry_on(self) -> None:
         """Simulate what is left, and do what follows from the verdict."""

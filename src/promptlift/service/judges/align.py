@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
-import orjson
 from pydantic import BaseModel, BeforeValidator
 
 from promptlift.schema.judges import RUBRIC_CHARS
 from promptlift.schema.transcript import parse_content
+from promptlift.service.background.runs import end_run
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.llm_prompt import transcript_lines
 from promptlift.service.judges import versions
@@ -29,7 +29,7 @@ from promptlift.service.llm.answers import DROP_MISFITS, LenientText
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import block_of_lines, json_line, storable_line
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
-from promptlift.service.store import accounts, judges, verdicts
+from promptlift.service.store import accounts, judges, runs, verdicts
 from promptlift.stats.agreement import kappa_interval
 from promptlift.stats.differences import sign_test_p
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.judges.run import Tried
+    from promptlift.service.store.tables.runs import JudgeRow
 
 __all__ = [
     "EDITS_MAX",
@@ -259,7 +260,7 @@ class Alignment(JudgeRun):
         self.start()
         self._read_state()
         original = JudgeText.of(self.judge)
-        train, test = split(self._labels, self.settings["seed"])
+        train, test = split(self._labels, self.row.seed)
         learned = self._learn(original, train)
         before = self._answers(original, test)
         after = before if learned.text == original else self._answers(learned.text, test)
@@ -272,14 +273,16 @@ class Alignment(JudgeRun):
             if improved:
                 accounts.lock(connection, self.row.account_id)
                 newest = judges.find(connection, self.row.account_id, self.judge.judge_id, lock=True)
-                values = {
-                    "name": self.judge.name,
-                    "question": original.question,
-                    "rubric": learned.text.rubric,
-                }
-                kept = {"examples": self.judge.examples, "llm_model": self.judge.llm_model}
                 row = versions.add_version(
-                    connection, self.row.account_id, newest, {**values, **kept}, origin="aligned"
+                    connection,
+                    self.row.account_id,
+                    newest,
+                    name=self.judge.name,
+                    question=original.question,
+                    rubric=learned.text.rubric,
+                    examples=self.judge.examples,
+                    llm_model=self.judge.llm_model,
+                    origin="aligned",
                 )
                 version = row.version
             document = {
@@ -295,11 +298,11 @@ class Alignment(JudgeRun):
                 "rubric": None if learned.text == original else learned.text.rubric,
                 "edits": learned.edits,
             }
-            self.complete(connection, result=orjson.dumps(document).decode())
+            end_run(connection, self.row, "completed", results=document)
 
     def _read_state(self) -> None:
         self._labels = self.settings["labels"]
-        self._state = orjson.loads(self.row.state) if self.row.state else {"answers": {}, "written": []}
+        self._state = self.row.state or {"answers": {}, "written": []}
         with self.database.read() as connection:
             ids = list(self._labels)
             self._contents = verdicts.contents(connection, self.row.account_id, ids)
@@ -315,7 +318,7 @@ class Alignment(JudgeRun):
         edits: list[dict[str, Any]] = []
         tried: list[str] = []
         words = LoggedWords([original.question, original.rubric], self._contents.values())
-        exclusions = read_exclusions(self._exclusions)
+        exclusions = read_exclusions(self.exclusions)
         answers = self._answers(text, train)
         for generation in range(1, self.settings["generations"] + 1):
             wrong = [one for one in train if answers.get(one, self._labels[one]) != self._labels[one]]
@@ -359,7 +362,7 @@ class Alignment(JudgeRun):
         """Ask for edits, or read those that were written before the run was interrupted."""
         written: list[list[dict[str, Any]]] = self._state["written"]
         shown = self._shown(generation, answers, wrong)
-        messages, names = edits_messages(text, shown, tried=tried, seed=self.settings["seed"] + generation)
+        messages, names = edits_messages(text, shown, tried=tried, seed=self.row.seed + generation)
         if len(written) < generation:
             self.check_limits()
             try:
@@ -374,12 +377,12 @@ class Alignment(JudgeRun):
 
     def _shown(self, generation: int, answers: Mapping[str, bool], wrong: Sequence[str]) -> list[Mistake]:
         """Return conversations to reflect on: mistakes of both kinds in turn, others in each generation, and some that are right."""
-        order = sorted(wrong, key=lambda one: _draw(self.settings["seed"], generation, one))
+        order = sorted(wrong, key=lambda one: _draw(self.row.seed, generation, one))
         kinds = [[one for one in order if self._labels[one] is value] for value in (True, False)]
         turns = [one for pair in zip(*map(_padded, kinds), strict=False) for one in pair if one is not None]
         right = sorted(
             (one for one in answers if answers[one] == self._labels[one]),
-            key=lambda one: _draw(self.settings["seed"], generation, one),
+            key=lambda one: _draw(self.row.seed, generation, one),
         )
         some = [
             one
@@ -423,7 +426,7 @@ class Alignment(JudgeRun):
 
     def _save(self) -> None:
         with self.transaction() as connection:
-            judges.change_run(connection, self.row.id, {"state": orjson.dumps(self._state).decode()})
+            runs.change(connection, self.row, state=self._state)
 
 
 def _padded(ids: list[str]) -> list[str | None]:
@@ -464,7 +467,7 @@ def _figures(result: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sentence(judge: Any, learned: _Learned, result: Mapping[str, Any], version: int | None) -> str:
+def _sentence(judge: JudgeRow, learned: _Learned, result: Mapping[str, Any], version: int | None) -> str:
     figures = f"kappa {result['kappa_before']:.2f}"
     seen = f"{result['n']} labels that the improvement never saw"
     if learned.text.rubric == (judge.rubric or ""):

@@ -6,7 +6,6 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import orjson
 from pydantic import AfterValidator, BaseModel, StrictBool
 
 from promptlift.schema.inert import shorten_middle
@@ -18,7 +17,7 @@ from promptlift.service.llm.hostile_text import block_of_lines, json_line, stora
 if TYPE_CHECKING:
     from promptlift.schema.transcript import Transcript
     from promptlift.service.llm.port import ChatModel
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import JudgeRow
 
 __all__ = ["ANSWER_CHARS", "JudgeText", "Verdict", "ask"]
 
@@ -75,9 +74,9 @@ class JudgeText:
     examples: tuple[dict[str, Any], ...] = ()
 
     @classmethod
-    def of(cls, row: AnyRow) -> JudgeText:
+    def of(cls, row: JudgeRow) -> JudgeText:
         """Read a row of the table of judges."""
-        return cls(row.question, row.rubric or "", tuple(orjson.loads(row.examples)))
+        return cls(row.question, row.rubric or "", tuple(row.examples))
 
     @property
     def chars(self) -> int:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, Literal
-
-import orjson
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.judges import LABELS_MIN, OUTCOME_LABELS_MIN
 from promptlift.service import clock
+from promptlift.service.background.runs import resume_run, stop_run
 from promptlift.service.errors import ApiException, invalid, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.llm_prompt import BUDGET_CHARS
 from promptlift.service.judges import versions
 from promptlift.service.judges.question import ANSWER_CHARS, JudgeText
 from promptlift.service.judges.run import cost_of
-from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.store import accounts, judges, prompts, usage, verdicts
+from promptlift.service.store import accounts, judges, prompts, runs, usage, verdicts
+from promptlift.service.store.tables.runs import RunRow
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -25,13 +24,14 @@ if TYPE_CHECKING:
     from promptlift.schema.judges import JudgeAlignCreate, JudgeBackfillCreate
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import JudgeRow
 
 NO_MODEL: Final = (
     "A judge of your own asks a language model, and none is configured: set PROMPTLIFT_LLM_BASE_URL and "
     "PROMPTLIFT_LLM_MODEL (and PROMPTLIFT_LLM_API_KEY where the endpoint wants one), and start the service again"
 )
 GENERATIONS: Final = 4
+_KINDS: Final = ("backfill", "alignment")
 _CHARS_A_TOKEN: Final = 4
 
 
@@ -95,11 +95,12 @@ def backfill(
         "maxTokens": body.max_tokens,
         "maxCost": body.max_cost,
         "price": _price(body),
+        "total": planned["conversations"],
     }
     with database.write() as connection:
         row = versions.find(connection, caller, judge_id, version=body.version, lock=True)
         verdicts.forget_failed(connection, row.id)
-        return _add_run(connection, caller, row, "backfill", settings, total=planned["conversations"])
+        return _add_run(connection, caller, row, "backfill", settings)
 
 
 def align(
@@ -120,47 +121,40 @@ def align(
     _check_labels(usable)
     _check_model(model)
     generations = body.generations or GENERATIONS
+    train = len(usable) - len(usable) // 2
     settings = {
         "labels": usable,
         "leftOut": len(body.labels) - len(usable),
-        "seed": body.seed or 0,
         "generations": generations,
         "maxTokens": body.max_tokens,
+        "total": (generations + 1) * train + generations + 2 * (len(usable) // 2),
     }
-    train = len(usable) - len(usable) // 2
-    most = (generations + 1) * train + generations + 2 * (len(usable) // 2)
     with database.write() as connection:
         row = versions.find(connection, caller, judge_id, lock=True)
-        return _add_run(connection, caller, row, "alignment", settings, total=most)
+        return _add_run(connection, caller, row, "alignment", settings, seed=body.seed or 0)
 
 
 def _add_run(
     connection: Connection,
     caller: Caller,
-    judge: AnyRow,
+    judge: JudgeRow,
     kind: str,
     settings: dict[str, Any],
-    *,
-    total: int,
+    seed: int = 0,
 ) -> dict[str, Any]:
     now = clock.now()
     usage.check_tokens(connection, caller, now=now)
-    run_id = new_id("jdr")
-    general = accounts.settings(connection, caller.account_id)["general"]
-    judges.add_run(
-        connection,
-        {
-            "id": run_id,
-            "account_id": caller.account_id,
-            "judge_row_id": judge.id,
-            "kind": kind,
-            "status": "queued",
-            "settings": _json({**settings, "general": general}),
-            "total": total,
-            "created_at": now,
-        },
+    row = RunRow(
+        id=new_id("jdr"),
+        account_id=caller.account_id,
+        kind=kind,
+        subject_id=judge.id,
+        settings={**settings, "general": accounts.settings(connection, caller.account_id)["general"]},
+        seed=seed,
+        rehearsal=False,
+        created_at=now,
     )
-    return _run_view(connection, judges.get_run(connection, run_id))
+    return _run_view(connection, runs.add(connection, row))
 
 
 def _check_labels(labels: dict[str, bool]) -> None:
@@ -208,9 +202,8 @@ def runs_page(
 ) -> dict[str, Any]:
     """Return one page of runs, newest first."""
     with database.read() as connection:
-        rows, total = judges.runs_page(
-            connection, caller.account_id, judge_id=judge_id, limit=limit, offset=offset
-        )
+        where = () if judge_id is None else (judges.runs_of(caller.account_id, judge_id),)
+        rows, total = runs.page(connection, caller.account_id, _KINDS, *where, limit=limit, offset=offset)
         data = [_run_view(connection, row) for row in rows]
     return {"data": data, "pagination": {"total": total, "limit": limit, "offset": offset}}
 
@@ -227,20 +220,18 @@ def get_run(database: Database, caller: Caller, run_id: str) -> dict[str, Any]:
         return _run_view(connection, _find_run(connection, caller, run_id))
 
 
-def _find_run(connection: Connection, caller: Caller, run_id: str, *, lock: bool = False) -> AnyRow:
-    row = judges.find_run(connection, caller.account_id, run_id, lock=lock)
-    if row is None:
-        raise not_found("Judge run")
-    return row
+def _find_run(connection: Connection, caller: Caller, run_id: str, *, lock: bool = False) -> RunRow:
+    return runs.found(connection, caller.account_id, run_id, "Judge run", _KINDS, lock=lock)
 
 
-def _run_view(connection: Connection, row: AnyRow) -> dict[str, Any]:
-    judge = judges.get(connection, row.judge_row_id)
-    settings = orjson.loads(row.settings)
+def _run_view(connection: Connection, row: RunRow) -> dict[str, Any]:
+    judge = judges.get(connection, row.subject_id)
+    settings = row.settings
     selection = settings.get("selection", {})
     done, failed = verdicts.progress(connection, [row.id])[row.id]
+    total = settings["total"]
     if row.kind == "alignment":
-        done = row.total if row.status == "completed" else min(row.model_calls, row.total)
+        done = total if row.status == "completed" else min(row.model_calls, total)
     return {
         "id": row.id,
         "kind": row.kind,
@@ -254,13 +245,13 @@ def _run_view(connection: Connection, row: AnyRow) -> dict[str, Any]:
         "maxConversations": settings.get("maxConversations"),
         "maxTokens": settings.get("maxTokens"),
         "maxCost": settings.get("maxCost"),
-        "progress": {"done": done, "failed": failed, "total": row.total},
+        "progress": {"done": done, "failed": failed, "total": total},
         "usage": {
             "modelCalls": row.model_calls,
             "tokens": row.tokens,
             "cost": cost_of(settings.get("price"), row.input_tokens, row.output_tokens),
         },
-        "alignment": None if row.result is None else orjson.loads(row.result),
+        "alignment": row.results,
         "failure": row.failure,
         "stopReason": row.stop_reason,
         "createdAt": clock.iso(row.created_at),
@@ -269,29 +260,7 @@ def _run_view(connection: Connection, row: AnyRow) -> dict[str, Any]:
     }
 
 
-# Stopping and going on
-
-
-def end(
-    connection: Connection,
-    run_id: str,
-    status: Literal["failed", "stopped"],
-    *,
-    failure: str | None = None,
-    reason: str | None = None,
-) -> None:
-    """End a run before its time; its verdicts stay."""
-    judges.change_run(
-        connection,
-        run_id,
-        {
-            "status": status,
-            "failure": None if failure is None else storable_text(failure),
-            "stop_reason": reason,
-            "completed_at": clock.now(),
-            "worker": None,
-        },
-    )
+# Stopping and resuming
 
 
 def stop(database: Database, caller: Caller, run_id: str, reason: str | None) -> dict[str, Any]:
@@ -304,13 +273,12 @@ def stop(database: Database, caller: Caller, run_id: str, reason: str | None) ->
     """
     with database.write() as connection:
         row = _find_run(connection, caller, run_id, lock=True)
-        _check_state(row, judges.OPEN, "a queued or running one can be stopped")
-        end(connection, row.id, "stopped", reason=reason)
-        return _run_view(connection, judges.get_run(connection, row.id))
+        stop_run(connection, row, reason)
+        return _run_view(connection, row)
 
 
 def resume(database: Database, caller: Caller, run_id: str, *, model: str | None) -> dict[str, Any]:
-    """Go on with a run that was stopped or failed, and return it; what could not be judged is tried again.
+    """Resume a run that was stopped or failed, and return it; what could not be judged is tried again.
 
     Raises
     ------
@@ -321,20 +289,6 @@ def resume(database: Database, caller: Caller, run_id: str, *, model: str | None
     with database.write() as connection:
         row = _find_run(connection, caller, run_id, lock=True)
         _check_model(model)
-        _check_state(row, ("stopped", "failed"), "a stopped or failed one can be resumed")
-        usage.check_tokens(connection, caller, now=clock.now())
-        verdicts.forget_failed(connection, row.judge_row_id)
-        cleared = dict.fromkeys(("failure", "stop_reason", "completed_at", "worker"))
-        judges.change_run(connection, row.id, {"status": "queued", **cleared})
-        return _run_view(connection, judges.get_run(connection, row.id))
-
-
-def _check_state(row: AnyRow, states: tuple[str, ...], what: str) -> None:
-    if row.status not in states:
-        raise ApiException(
-            "INVALID_STATE", f"The run is {row.status}; only {what}", details={"status": row.status}
-        )
-
-
-def _json(value: Any) -> str:
-    return orjson.dumps(value).decode()
+        resume_run(connection, caller, row)
+        verdicts.forget_failed(connection, row.subject_id)
+        return _run_view(connection, row)

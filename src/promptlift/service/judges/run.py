@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
-import threading
-from abc import ABC, abstractmethod
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
-
-import orjson
+from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import PromptliftError, TranscriptError
 from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
-from promptlift.service.background.runs import LeaseLost
-from promptlift.service.errors import tokens_used_up
+from promptlift.service.background.runs import Run, Stopped, end_run
 from promptlift.service.insights.judge import JudgeFailed
 from promptlift.service.judges.question import JudgeText, Verdict, ask
-from promptlift.service.llm.availability import Availability, ModelGone
-from promptlift.service.llm.failures import (
-    Cancelled,
-    LlmBadAnswer,
-    LlmRefused,
-    LlmUnavailable,
-)
+from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.store import judges, usage, verdicts
+from promptlift.service.store import judges, verdicts
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import ThreadPoolExecutor
 
-    from sqlalchemy import Connection
-
+    from promptlift.service.llm.availability import ModelGone
     from promptlift.service.llm.calls import Calls
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import JudgeRow, RunRow
 
-__all__ = ["Backfill", "JudgeRun", "LimitReached", "Tried", "cost_of"]
+__all__ = ["Backfill", "JudgeRun", "Tried", "cost_of"]
 
 PROBLEM_CHARS: Final = 1_000
 _MILLION: Final = 1_000_000
-
-
-class LimitReached(PromptliftError):
-    """The run may spend no more; the message says which limit is reached, and how to go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +63,8 @@ def cost_of(price: dict[str, float] | None, input_tokens: int, output_tokens: in
     return (price["input"] * input_tokens + price["output"] * output_tokens) / _MILLION
 
 
-class JudgeRun(ABC):
-    """A run that one worker has leased, continued from where its rows left it.
+class JudgeRun(Run):
+    """A run that asks a judge; see ``Run``.
 
     Parameters
     ----------
@@ -90,13 +74,13 @@ class JudgeRun(ABC):
         Where conversations are judged; shared by all runs.
     at_a_time
         Conversations of this run to judge side by side.
-    row, judge
-        Rows of the run and of the version of its judge.
+    judge
+        The version of the judge.
     model
         The model to ask.
-    worker
-        Name of the worker that has the lease.
     """
+
+    row: RunRow
 
     def __init__(
         self,
@@ -105,82 +89,23 @@ class JudgeRun(ABC):
         threads: ThreadPoolExecutor,
         *,
         at_a_time: int,
-        row: AnyRow,
-        judge: AnyRow,
+        row: RunRow,
+        judge: JudgeRow,
         model: str,
         worker: str,
     ) -> None:
-        self.database = database
+        super().__init__(database, calls, row=row, settings=row.settings, worker=worker)
         self.calls = calls
-        self.row = row
         self.judge = judge
         self.model = model
-        self.worker = worker
-        self.settings: dict[str, Any] = orjson.loads(row.settings)
-        self._exclusions: str | None = self.settings["general"].get("excludedDataAndTopics") or None
         self._threads = threads
         self._at_a_time = at_a_time
-        self._lock = threading.Lock()
         self._read = self._written = 0
-        self._counted = {"model_calls": 0, "tokens": 0, "input_tokens": 0, "output_tokens": 0}
-        self._model = Availability()
 
     @property
     def analyser(self) -> str:
         """``llm:`` and the model; kept with every verdict."""
         return f"llm:{self.model}"
-
-    @abstractmethod
-    def carry_on(self) -> None:
-        """Do what is left of the run, and keep how it ended."""
-
-    def to_its_end(self) -> None:
-        """Run until there is a result; see ``Run``."""
-        try:
-            self.carry_on()
-        except LimitReached as error:
-            self._stop(str(error))
-        except (Cancelled, LeaseLost, SQLAlchemyError):
-            raise
-        except Exception:
-            with self.transaction():
-                pass  # counts the calls that no row has recorded so far
-            raise
-
-    def cancel(self) -> None:
-        """End all calls of the run, from any thread."""
-        self.calls.cancel()
-
-    @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """Open a transaction that is kept only while the worker has the lease, and count the calls in it.
-
-        Raises
-        ------
-        LeaseLost
-            The run was stopped, or another worker has it.
-        """
-        with self.database.write() as connection:
-            with self._lock:
-                total = self._spent()
-                spent = {name: total[name] - self._counted[name] for name in total}
-                self._counted = total
-            if not judges.count_calls(connection, self.row.id, self.worker, spent):
-                raise LeaseLost("The run was stopped or given to another worker.")
-            if spent["tokens"]:
-                usage.add(connection, self.row.account_id, "tokens", spent["tokens"], now=clock.now())
-            yield connection
-
-    def start(self) -> None:
-        """Note that work has begun."""
-        with self.transaction() as connection:
-            values = {"status": "running", "started_at": self.row.started_at or clock.now()}
-            judges.change_run(connection, self.row.id, values)
-
-    def complete(self, connection: Connection, **values: Any) -> None:
-        """End the run as completed."""
-        ended = {"status": "completed", "completed_at": clock.now(), "worker": None}
-        judges.change_run(connection, self.row.id, {**ended, **values})
 
     def judge_all(
         self,
@@ -197,7 +122,7 @@ class JudgeRun(ABC):
 
         Raises
         ------
-        Cancelled, LeaseLost, ModelGone, LimitReached
+        Cancelled, LeaseLost, ModelGone, Stopped
             The rest was not judged; what had ended was handed over.
         """
         waiting = deque(conversations)
@@ -228,47 +153,40 @@ class JudgeRun(ABC):
             self._written += completion_tokens
 
     def check_limits(self) -> None:
-        """Raise ``LimitReached`` when the run may spend no more."""
+        """Raise ``Stopped`` when the run may spend no more."""
         if (reached := self._limit()) is not None:
             raise reached
 
     def _try(self, text: JudgeText, conversation_id: str, content: str) -> Tried:
         try:
             verdict = ask(
-                self.calls, text, parse_content(content), model=self.model, exclusions=self._exclusions
+                self.calls, text, parse_content(content), model=self.model, exclusions=self.exclusions
             )
         except (LlmUnavailable, LlmRefused) as error:
-            return Tried(conversation_id, problem=_shown(error), gone=self._model.gone(error))
+            return Tried(conversation_id, problem=_shown(error), gone=self.availability.gone(error))
         except LlmBadAnswer as error:
-            self._model.record(None)
+            self.availability.record(None)
             return Tried(conversation_id, problem=_shown(error))
         except (JudgeFailed, TranscriptError) as error:
             return Tried(conversation_id, problem=_shown(error))
-        self._model.record(None)
+        self.availability.record(None)
         self.spend(verdict.input_tokens, verdict.output_tokens)
         return Tried(conversation_id, verdict)
 
-    def _spent(self) -> dict[str, int]:
-        return {
-            "model_calls": self.calls.calls,
-            "tokens": self.calls.tokens,
-            "input_tokens": self._read,
-            "output_tokens": self._written,
-        }
+    def spent(self) -> dict[str, int]:
+        """Return what this worker has used up, by column; what was read and written by its price."""
+        return {**super().spent(), "input_tokens": self._read, "output_tokens": self._written}
 
-    def _limit(self) -> LimitReached | None:
+    def _limit(self) -> Stopped | None:
         """Return which limit is reached: the run's own, or the account's tokens of the month."""
-        now = clock.now()
-        with self.database.read() as connection:
-            monthly = usage.token_limit_reached(connection, self.row.account_id, now=now)
-        if monthly is not None:
-            return LimitReached(f"{tokens_used_up(monthly, now=now)}. Resume the run then.")
+        if (used_up := self.tokens_used_up()) is not None:
+            return Stopped(f"{used_up}. Resume the run then.")
         with self._lock:
-            spent = self._spent()
+            spent = self.spent()
         tokens = self.row.tokens + spent["tokens"]
         most_tokens, most_cost = self.settings.get("maxTokens"), self.settings.get("maxCost")
         if most_tokens is not None and tokens >= most_tokens:
-            return LimitReached(
+            return Stopped(
                 f"The limit of {most_tokens:,} tokens is reached. Start another run to go on: what was judged stays."
             )
         cost = cost_of(
@@ -277,15 +195,10 @@ class JudgeRun(ABC):
             self.row.output_tokens + spent["output_tokens"],
         )
         if most_cost is not None and cost is not None and cost >= most_cost:
-            return LimitReached(
+            return Stopped(
                 f"The limit of {most_cost:g} is spent. Start another run to go on: what was judged stays."
             )
         return None
-
-    def _stop(self, reason: str) -> None:
-        with self.transaction() as connection:
-            values = {"status": "stopped", "completed_at": clock.now(), "worker": None}
-            judges.change_run(connection, self.row.id, {**values, "stop_reason": reason})
 
 
 def _ended(done: Iterable[Future[Tried]]) -> tuple[list[Tried], BaseException | None]:
@@ -327,7 +240,7 @@ class Backfill(JudgeRun):
 
             self.judge_all(text, [(row.id, row.content.decode("utf-8", "replace")) for row in batch], keep)
         with self.transaction() as connection:
-            self.complete(connection)
+            end_run(connection, self.row, "completed")
 
     def _next(self, most: int | None) -> Sequence[AnyRow]:
         """Return the next conversations, as many as the run may still judge; none when it has come to its end."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from promptlift.service import clock
 from promptlift.service.errors import not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, judges, verdicts
+from promptlift.service.store.tables.runs import JudgeRow
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -31,7 +30,7 @@ def create(database: Database, caller: Caller, body: JudgeCreate) -> tuple[dict[
     values = {
         "question": body.question.strip(),
         "rubric": (body.rubric or "").strip() or None,
-        "examples": orjson.dumps([one.to_wire() for one in body.examples or []]).decode(),
+        "examples": [one.to_wire() for one in body.examples or []],
         "llm_model": body.llm_model,
     }
     with database.write() as connection:
@@ -39,35 +38,24 @@ def create(database: Database, caller: Caller, body: JudgeCreate) -> tuple[dict[
         newest = judges.find_named(connection, caller.account_id, body.name)
         if newest is not None and all(getattr(newest, name) == values[name] for name in _CHANGED):
             return _view(connection, newest), False
-        row = add_version(
-            connection, caller.account_id, newest, {"name": body.name, **values}, origin="written"
-        )
+        row = add_version(connection, caller.account_id, newest, name=body.name, origin="written", **values)
         return _view(connection, row), True
 
 
 def add_version(
-    connection: Connection,
-    account_id: str,
-    newest: AnyRow | None,
-    values: dict[str, Any],
-    *,
-    origin: JudgeOrigin,
-) -> AnyRow:
+    connection: Connection, account_id: str, newest: JudgeRow | None, *, origin: JudgeOrigin, **values: Any
+) -> JudgeRow:
     """Add a version after the newest one, or the first of a new judge, and return its row."""
-    row_id = new_id("jdv")
-    judges.add(
-        connection,
-        {
-            **values,
-            "id": row_id,
-            "account_id": account_id,
-            "judge_id": new_id("jdg") if newest is None else newest.judge_id,
-            "version": 1 if newest is None else newest.version + 1,
-            "origin": origin,
-            "created_at": clock.now(),
-        },
+    row = JudgeRow(
+        id=new_id("jdv"),
+        account_id=account_id,
+        judge_id=new_id("jdg") if newest is None else newest.judge_id,
+        version=1 if newest is None else newest.version + 1,
+        origin=origin,
+        created_at=clock.now(),
+        **values,
     )
-    return judges.get(connection, row_id)
+    return judges.add(connection, row)
 
 
 def page(
@@ -111,7 +99,7 @@ def find(
     *,
     version: int | None = None,
     lock: bool = False,
-) -> AnyRow:
+) -> JudgeRow:
     """Return a version of a judge of the account.
 
     Raises
@@ -162,19 +150,19 @@ def verdict_page(database: Database, caller: Caller, judge_id: str, query: Verdi
     return {"data": data, "pagination": {"total": total, "limit": query.limit, "offset": query.offset}}
 
 
-def _view(connection: Connection, row: AnyRow) -> dict[str, Any]:
+def _view(connection: Connection, row: JudgeRow) -> dict[str, Any]:
     count = judges.version_counts(connection, [row.judge_id])[row.judge_id]
     return _wire(row, count, judges.verdict_counts(connection, [row.id])[row.id])
 
 
-def _wire(row: AnyRow, versions: int, answered: int) -> dict[str, Any]:
+def _wire(row: JudgeRow, versions: int, answered: int) -> dict[str, Any]:
     return {
         "id": row.judge_id,
         "name": row.name,
         "version": row.version,
         "question": row.question,
         "rubric": row.rubric,
-        "examples": orjson.loads(row.examples),
+        "examples": row.examples,
         "llmModel": row.llm_model,
         "origin": row.origin,
         "versions": versions,

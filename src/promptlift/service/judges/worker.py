@@ -10,7 +10,7 @@ from promptlift.service.background.runs import Runs
 from promptlift.service.judges import requests
 from promptlift.service.judges.align import Alignment
 from promptlift.service.judges.run import Backfill
-from promptlift.service.store import judges
+from promptlift.service.store import judges, runs
 
 if TYPE_CHECKING:
     from promptlift.service.judges.run import JudgeRun
@@ -29,19 +29,14 @@ class JudgeJobs(Runs):
     ----------
     models
         Gives each run its view of the language model.
-    worker
-        Name of the worker in the rows that it has.
     """
 
     name = "judge"
     threads = RUNS_AT_A_TIME
 
     def __init__(self, database: Database, models: Models, *, worker: str) -> None:
-        super().__init__()
-        self.leases = judges.LEASES
-        self._database = database
+        super().__init__(runs.leases("backfill", "alignment"), database, worker=worker)
         self._models = models
-        self._worker = worker
         self._at_a_time = models.conversations_at_a_time
         self._pool = ThreadPoolExecutor(max_workers=self._at_a_time, thread_name_prefix="judge-run")
 
@@ -58,8 +53,8 @@ class JudgeJobs(Runs):
             No language model is configured any more.
         """
         with self._database.read() as connection:
-            row = judges.get_run(connection, row_id)
-            judge = judges.get(connection, row.judge_row_id)
+            row = runs.get(connection, row_id)
+            judge = judges.get(connection, row.subject_id)
         calls, model = self._models.calls(), judge.llm_model or self._models.model
         if calls is None or model is None:
             raise PromptliftError(requests.NO_MODEL)
@@ -74,9 +69,3 @@ class JudgeJobs(Runs):
             model=model,
             worker=self._worker,
         )
-
-    def fail(self, row_id: str, reason: str) -> None:
-        """End a run for a reason; its verdicts stay."""
-        with self._database.write() as connection:
-            if self.leases.held(connection, self._worker, [row_id]):
-                requests.end(connection, row_id, "failed", failure=reason)

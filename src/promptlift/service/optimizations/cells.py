@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from promptlift.service.simulations.personas import Persona
-    from promptlift.service.simulations.run import Run
+    from promptlift.service.simulations.run import SimulationRun
     from promptlift.service.simulations.tasks import Scenario
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats.passes import Pass
@@ -45,7 +45,7 @@ class RunCells:
         The optimization, with its pool.
     """
 
-    def __init__(self, run: Run, row: AnyRow) -> None:
+    def __init__(self, run: SimulationRun, row: AnyRow) -> None:
         self._run = run
         self._row = row
         drawn = pool_of(row.pool)

@@ -26,7 +26,7 @@ from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
 from promptlift.service.optimizations.variants.write import given_variants, write_variants
-from promptlift.service.simulations.run import Run, SimulatedConversation
+from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.simulations.tools.agents import toolbox_of
@@ -36,7 +36,7 @@ from promptlift.stats.passes import Outcome
 from promptlift.stats.shrinkage import prior_sd_from
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -56,7 +56,7 @@ SUMMARIES_SHOWN = 5
 NO_SEARCH = "There was no search, so variants were written at once: {reason}"
 
 
-class OptimizationRun(Run):
+class OptimizationRun(SimulationRun):
     """One optimization.
 
     The same seed, the same logged conversations and the same answers of the model give the same run, whether it was
@@ -75,13 +75,14 @@ class OptimizationRun(Run):
         worker: str,
     ) -> None:
         prompt = PromptText(**orjson.loads(row.prompt))
-        super().__init__(database, pool, tasks, row=row, prompt=prompt, worker=worker)
+        super().__init__(
+            database, pool, tasks, row=row, settings=orjson.loads(row.settings), prompt=prompt, worker=worker
+        )
         self.optimization = row
         self.targets = targets_of(None if row.intent is None else orjson.loads(row.intent))
         self.goal = Goal.of(row, self.targets)
         self._notes: list[str] = []
-        self._settings: dict[str, Any] = orjson.loads(row.settings)
-        self._rehearsal_seconds: float = self._settings.get("rehearsalSeconds", 0.0)
+        self._rehearsal_seconds: float = self.settings.get("rehearsalSeconds", 0.0)
         self._cells: RunCells | None = None
         self._cancelled = threading.Event()
 
@@ -90,9 +91,9 @@ class OptimizationRun(Run):
         self._cancelled.set()
         super().cancel()
 
-    def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:
-        """Count model calls into the optimization; says whether the worker still has the lease."""
-        return optimizations.count_calls(connection, self.optimization.id, self.worker, calls, tokens)
+    def count(self, connection: Connection, spent: Mapping[str, int]) -> bool:
+        """Count into the optimization."""
+        return optimizations.count(connection, self.optimization.id, self.worker, spent)
 
     def carry_on(self) -> None:
         """Do the passes that are left, and complete the optimization."""
@@ -161,14 +162,14 @@ class OptimizationRun(Run):
         weights = dict(candidates)
         order = weighted_order(candidates, random.Random(f"{row.seed} pool"))
         pool = [(one, weights[one]) for one in order]
-        if wants_search(self._settings, variants=row.variant_count, failed=bool(failures)):
+        if wants_search(self.settings, variants=row.variant_count, failed=bool(failures)):
             searching = Searching(self, prior_sd_points=_prior_sd(history), said=said)
             reason = searching.begin(pool, self._notes)
             if reason is None:
                 with self.database.read() as connection:
                     return optimizations.variants(connection, row.id)
             self._notes.append(NO_SEARCH.format(reason=reason))
-        given = self._settings.get("candidates")
+        given = self.settings.get("candidates")
         written = (
             given_variants(given, self.prompt.content, said)
             if given

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.simulations.conversation import Simulated, TokenCounts
-    from promptlift.service.simulations.run import Run, SimulatedConversation
+    from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
     from promptlift.service.store.database import Database
 
 __all__ = ["SimulationPool"]
@@ -58,7 +58,7 @@ class SimulationPool:
         """Take no more conversations."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def simulate_all(self, run: Run, conversations: Sequence[SimulatedConversation]) -> None:
+    def simulate_all(self, run: SimulationRun, conversations: Sequence[SimulatedConversation]) -> None:
         """Simulate conversations in random order, and return when all are kept.
 
         A run never has more of them in the pool than fit at a time, so that runs take turns. Those that end together
@@ -96,7 +96,7 @@ class SimulationPool:
         if failure is not None:
             raise failure
 
-    def _simulate(self, run: Run, conversation: SimulatedConversation) -> _Ended:
+    def _simulate(self, run: SimulationRun, conversation: SimulatedConversation) -> _Ended:
         """Simulate one conversation: its row, and why the run may not continue, if so."""
         if (gone := run.given_up(conversation)) is not None:
             return run.to_row(conversation, _dropped(gone), None), None
@@ -143,7 +143,7 @@ class SimulationPool:
             )
         return run.to_row(conversation, outcome, tokens), problem
 
-    def _keep(self, run: Run, rows: Sequence[dict[str, Any]]) -> BaseException | None:
+    def _keep(self, run: SimulationRun, rows: Sequence[dict[str, Any]]) -> BaseException | None:
         """Keep conversations that ended; return why the run may not continue, if so."""
         try:
             with self._turn, run.transaction() as connection:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import threading
-from abc import ABC, abstractmethod
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-import orjson
-
-from promptlift.errors import PromptliftError
 from promptlift.service import clock
-from promptlift.service.background.runs import LeaseLost, Runs
-from promptlift.service.errors import tokens_used_up
+from promptlift.service.background.runs import Run, Runs
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.organization import Organization
-from promptlift.service.llm.availability import Availability, ModelGone
-from promptlift.service.llm.failures import Cancelled
-from promptlift.service.store import simulations, usage
-from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.store import simulations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
+    from promptlift.errors import PromptliftError
+    from promptlift.service.llm.availability import ModelGone
     from promptlift.service.models import Models
     from promptlift.service.simulations.cells import Cell
     from promptlift.service.simulations.conversation import TokenCounts
@@ -33,17 +25,9 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import RunRow
 
-__all__ = [
-    "Run",
-    "SimulatedConversation",
-    "SimulationRuns",
-    "TokensUsedUp",
-]
-
-
-class TokensUsedUp(PromptliftError):
-    """The account may use no more tokens this month; the message says so."""
+__all__ = ["SimulatedConversation", "SimulationRun", "SimulationRuns"]
 
 
 class SimulatedConversation(NamedTuple):
@@ -64,15 +48,12 @@ class SimulatedConversation(NamedTuple):
 class Simulator(Protocol):
     """Simulates conversations of many runs side by side."""
 
-    def simulate_all(self, run: Run, conversations: Sequence[SimulatedConversation]) -> None:
+    def simulate_all(self, run: SimulationRun, conversations: Sequence[SimulatedConversation]) -> None:
         """Simulate conversations of a run and keep them as they end."""
 
 
-class Run(ABC):
-    """A run that one worker has leased, continued from where its rows left it.
-
-    Whatever it finishes is kept as it comes, in transactions that check the lease, so another worker can carry it on at
-    any moment.
+class SimulationRun(Run):
+    """A run of simulated conversations; see ``Run``.
 
     Parameters
     ----------
@@ -80,12 +61,8 @@ class Run(ABC):
         Where conversations are simulated.
     tasks
         Whoever carries out the run's tasks: a language model, or the rehearsal.
-    row
-        Row of what is run: its settings, its seed and its account.
     prompt
         How the texts are run, and the objective by which conversations are judged.
-    worker
-        Name of the worker that has the lease.
     """
 
     def __init__(
@@ -94,83 +71,21 @@ class Run(ABC):
         pool: Simulator,
         tasks: SimulationTasks,
         *,
-        row: AnyRow,
+        row: RunRow | AnyRow,
+        settings: Mapping[str, Any],
         prompt: PromptText,
         worker: str,
     ) -> None:
-        self.database = database
+        super().__init__(database, tasks, row=row, settings=settings, worker=worker)
         self.tasks = tasks
         self.prompt = prompt
-        self.row = row
-        settings: dict[str, Any] = orjson.loads(row.settings)
-        self.general: dict[str, Any] = settings.get("general", {})
-        self.exclusions: str | None = self.general.get("excludedDataAndTopics") or None
         self.organization = Organization.of(self.general)
         # What the judge says of each conversation beside the rest: nothing, unless a kind of run wants to know.
         self.targets: tuple[str, ...] = ()
         # The agent's tools, where a kind of run plays them.
         self.toolbox: Toolbox | None = None
         self.max_turns: int = settings["maxTurns"]
-        self.worker = worker
         self._pool = pool
-        self._counted = (0, 0)
-        self._model = Availability()
-        self._lock = threading.Lock()
-
-    @abstractmethod
-    def carry_on(self) -> None:
-        """Do what is left of the run; see ``to_its_end``."""
-
-    @abstractmethod
-    def count_calls(self, connection: Connection, calls: int, tokens: int) -> bool:
-        """Count model calls into the run's row; says whether the worker still has the lease."""
-
-    def to_its_end(self) -> None:
-        """Run until there is a result.
-
-        Raises
-        ------
-        Cancelled, LeaseLost
-            The run was stopped or is another worker's.
-        PromptliftError
-            It failed; the message is the reason.
-        """
-        try:
-            self.carry_on()
-        except (Cancelled, LeaseLost, SQLAlchemyError):
-            raise
-        except Exception:
-            with self.transaction():
-                pass  # counts the calls that no row has recorded so far
-            raise
-
-    def cancel(self) -> None:
-        """End all tasks of the run, from any thread."""
-        self.tasks.cancel()
-
-    @contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """Open a transaction that is kept only while the worker has the lease; see ``check_lease``."""
-        with self.database.write() as connection:
-            self.check_lease(connection)
-            yield connection
-
-    def check_lease(self, connection: Connection) -> None:
-        """Count the model calls since the last time, in this transaction.
-
-        Raises
-        ------
-        LeaseLost
-            The run was stopped, or another worker has it. Nothing of this transaction may be kept.
-        """
-        with self._lock:
-            counted = (self.tasks.calls, self.tasks.tokens)
-            calls, tokens = counted[0] - self._counted[0], counted[1] - self._counted[1]
-            self._counted = counted
-        if not self.count_calls(connection, calls, tokens):
-            raise LeaseLost("The run was stopped or given to another worker.")
-        if tokens:
-            usage.add(connection, self.row.account_id, "tokens", tokens, now=clock.now())
 
     def simulate(self, conversations: Sequence[SimulatedConversation]) -> None:
         """Simulate the conversations that were not kept before.
@@ -193,15 +108,6 @@ class Run(ABC):
         todo = [one for one in conversations if (one.cell.number, one.arm) not in there]
         if todo:
             self._pool.simulate_all(self, todo)
-
-    def tokens_used_up(self) -> TokensUsedUp | None:
-        """Return why no more tokens may be used this month; ``None`` while they may, and in a rehearsal."""
-        if self.row.rehearsal:
-            return None
-        now = clock.now()
-        with self.database.read() as connection:
-            limit = usage.token_limit_reached(connection, self.row.account_id, now=now)
-        return None if limit is None else TokensUsedUp(tokens_used_up(limit, now=now))
 
     def kept(self, connection: Connection, first: int, last: int) -> set[tuple[int, int]]:
         """Return cell and arm of the conversations that are kept already, in a range of cells."""
@@ -246,21 +152,15 @@ class Run(ABC):
 
     def answered(self, conversation: SimulatedConversation) -> None:  # noqa: ARG002 - for runs with several models
         """Note that the model answered."""
-        self._model.record(None)
+        self.availability.record(None)
 
     def unanswered(
         self,
         error: PromptliftError,
         conversation: SimulatedConversation,  # noqa: ARG002 - for runs with several models
     ) -> ModelGone | None:
-        """Note that the model did not answer a conversation.
-
-        Returns
-        -------
-        ModelGone or None
-            Why the run may not continue: it happened too often in a row, or cannot improve.
-        """
-        return self._model.gone(error)
+        """Note that the model did not answer a conversation; return why the run may not continue, if so."""
+        return self.availability.gone(error)
 
 
 class SimulationRuns(Runs):
@@ -268,22 +168,15 @@ class SimulationRuns(Runs):
 
     Parameters
     ----------
-    database
-        Where they are kept.
     models
         Gives each run its view of the language model.
     pool
         Where conversations are simulated; shared by all kinds of runs, and closed by its owner.
-    worker
-        Name of the worker in the rows that it has.
     """
 
     def __init__(
         self, leases: Leases, database: Database, models: Models, pool: Simulator, *, worker: str
     ) -> None:
-        super().__init__()
-        self.leases = leases
-        self._database = database
+        super().__init__(leases, database, worker=worker)
         self._models = models
         self._pool = pool
-        self._worker = worker

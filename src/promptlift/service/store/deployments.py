@@ -11,7 +11,7 @@ from promptlift.service.store.leases import Leases, Wait
 from promptlift.service.store.tables import deployments, optimizations, prompt_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -113,8 +113,8 @@ def superseded_version(
     return connection.execute(mine.order_by(deployments.c.seq.desc()).limit(1)).one_or_none()
 
 
-def count_calls(connection: Connection, deployment: AnyRow, worker: str, calls: int, tokens: int) -> bool:
-    """Count model calls of a regression test into its optimization; says whether this process still has the test."""
+def count(connection: Connection, deployment: AnyRow, worker: str, spent: Mapping[str, int]) -> bool:
+    """Count what a regression test has used up into its optimization, and return whether this worker still has the test."""
     mine = update(deployments).filter_by(id=deployment.id, worker=worker, state="testing")
     # An update that changes nothing holds the row until the end of the transaction, on every database.
     if not connection.execute(mine.values(worker=worker)).rowcount:
@@ -122,6 +122,6 @@ def count_calls(connection: Connection, deployment: AnyRow, worker: str, calls: 
     connection.execute(
         update(optimizations)
         .filter_by(id=deployment.optimization_id)
-        .values(model_calls=optimizations.c.model_calls + calls, tokens=optimizations.c.tokens + tokens)
+        .values({name: optimizations.c[name] + amount for name, amount in spent.items()})
     )
     return True

@@ -19,7 +19,7 @@ from promptlift.service.store.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection
 
@@ -127,12 +127,12 @@ def last_completed(connection: Connection, account_id: str, prompt_id: str) -> i
     return found
 
 
-def count_calls(connection: Connection, optimization_id: str, worker: str, calls: int, tokens: int) -> bool:
-    """Count model calls into a run; says whether this process still has it."""
+def count(connection: Connection, optimization_id: str, worker: str, spent: Mapping[str, int]) -> bool:
+    """Count what a run has used up, and return whether this worker still has it."""
     result = connection.execute(
         update(optimizations)
         .filter_by(id=optimization_id, worker=worker, status="running")
-        .values(model_calls=optimizations.c.model_calls + calls, tokens=optimizations.c.tokens + tokens)
+        .values({name: optimizations.c[name] + amount for name, amount in spent.items()})
     )
     return result.rowcount == 1
 

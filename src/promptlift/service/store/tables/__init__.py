@@ -46,12 +46,11 @@ from promptlift.service.store.tables.prompts import (
 )
 from promptlift.service.store.tables.runs import (
     BenchmarkConversationRow,
-    BenchmarkRow,
     CellRow,
     DeploymentRow,
     JudgeRow,
-    JudgeRunRow,
     OptimizationRow,
+    RunRow,
     ScenarioSetRow,
     SimulationRow,
     VariantRow,
@@ -63,7 +62,6 @@ accounts = AccountRow.__table__
 actions = ActionRow.__table__
 api_keys = ApiKeyRow.__table__
 benchmark_conversations = BenchmarkConversationRow.__table__
-benchmarks = BenchmarkRow.__table__
 conversation_contents = ContentRow.__table__
 conversations = ConversationRow.__table__
 deleted_conversations = DeletedConversationRow.__table__
@@ -73,7 +71,6 @@ events = EventRow.__table__
 idempotency_keys = IdempotencyKeyRow.__table__
 insights = InsightsRow.__table__
 issue_names = IssueNameRow.__table__
-judge_runs = JudgeRunRow.__table__
 judge_verdicts = VerdictRow.__table__
 judges = JudgeRow.__table__
 labels = LabelRow.__table__
@@ -84,6 +81,7 @@ personas = PersonaRow.__table__
 prompt_versions = VersionRow.__table__
 prompts = PromptRow.__table__
 rate_windows = RateWindowRow.__table__
+runs = RunRow.__table__
 scenario_sets = ScenarioSetRow.__table__
 simulations = SimulationRow.__table__
 singleton_jobs = SingletonJobRow.__table__

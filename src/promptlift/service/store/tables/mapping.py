@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import orjson
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -15,11 +16,13 @@ from sqlalchemy import (
     Row,
     Table,
     Text,
+    TypeDecorator,
     text,
 )
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
 if TYPE_CHECKING:
+    from sqlalchemy import Dialect
     from sqlalchemy.orm import MappedColumn
 
 # SQLite numbers rows only in a column that is exactly INTEGER.
@@ -32,6 +35,21 @@ Account = Annotated[str, mapped_column(ForeignKey("accounts.id"))]
 # A part of a primary key.
 Key = Annotated[str, mapped_column(primary_key=True)]
 Small = Annotated[int, "small"]
+
+
+class Json(TypeDecorator[Any]):
+    """A value kept as JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, _dialect: Dialect) -> str | None:
+        """Write a value."""
+        return None if value is None else orjson.dumps(value).decode()
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> Any:
+        """Read a value."""
+        return None if value is None else orjson.loads(value)
 
 
 class Base(DeclarativeBase):

@@ -1,11 +1,53 @@
-"""Optimizations, benchmarks and judges with their runs, and the deployments of variants."""
+"""Runs and what they have written, and the deployments of variants."""
 
 from __future__ import annotations
+
+from typing import Annotated, Any
 
 from sqlalchemy import Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.service.store.tables.mapping import Account, Base, Id, Seq, Small, reference
+from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Seq, Small, reference
+
+# What a run has used up; counted by whoever has it.
+Spent = Annotated[int, mapped_column(default=0)]
+
+
+class RunRow(Base):
+    """A run that calls a model in the background: a benchmark, or a backfill or an alignment of a judge."""
+
+    __tablename__ = "runs"
+    __table_args__ = (
+        Index("ix_runs_account_id_kind_seq", "account_id", "kind", "seq"),
+        Index("ix_runs_status", "status"),
+        Index("ix_runs_subject_id", "subject_id"),
+    )
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    kind: Mapped[str]
+    status: Mapped[str] = mapped_column(default="queued")
+    # The version of the scenario set, or of the judge.
+    subject_id: Mapped[str]
+    # What counts for this run, as it was when it was asked for; what it has written so far; and what it found.
+    settings: Mapped[dict[str, Any]] = mapped_column(Json)
+    state: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    results: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    seed: Mapped[int]
+    rehearsal: Mapped[bool]
+    failure: Mapped[str | None]
+    stop_reason: Mapped[str | None]
+    model_calls: Mapped[Spent]
+    tokens: Mapped[Spent]
+    # Of these tokens, as far as the run has a price.
+    input_tokens: Mapped[Spent]
+    output_tokens: Mapped[Spent]
+    # The worker that has it.
+    worker: Mapped[str | None]
+    created_at: Mapped[int]
+    started_at: Mapped[int | None]
+    completed_at: Mapped[int | None]
 
 
 class OptimizationRow(Base):
@@ -160,47 +202,13 @@ class ScenarioSetRow(Base):
     source: Mapped[str]
     prompt_id: Mapped[str]
     size: Mapped[Small]
-    # Conversations to take scenarios from, a JSON list; empty where any may be taken.
-    conversation_ids: Mapped[str | None]
+    # Conversations to take scenarios from; empty where any may be taken.
+    conversation_ids: Mapped[list[str] | None] = mapped_column(Json)
     # The version whose scenarios it begins with.
     grows_from: Mapped[str | None]
-    # The personas and scenarios by number, a JSON list: written once, by the first benchmark with this version.
-    cells: Mapped[str | None]
+    # The personas and scenarios by number: written once, by the first benchmark with this version.
+    cells: Mapped[list[dict[str, Any]] | None] = mapped_column(Json)
     created_at: Mapped[int]
-
-
-class BenchmarkRow(Base):
-    """A benchmark with its settings and results."""
-
-    __tablename__ = "benchmarks"
-    __table_args__ = (
-        Index("ix_benchmarks_account_id_seq", "account_id", "seq"),
-        Index("ix_benchmarks_status", "status"),
-    )
-
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
-    scenario_set_row_id: Mapped[str] = reference("scenario_sets")
-    name: Mapped[str]
-    status: Mapped[str]
-    # What counts for this benchmark, as JSON: the texts with their models, and the settings as they were.
-    arms: Mapped[str]
-    settings: Mapped[str]
-    prices: Mapped[str]
-    objective: Mapped[str | None]
-    seed: Mapped[int]
-    rehearsal: Mapped[bool]
-    results: Mapped[str | None]
-    failure: Mapped[str | None]
-    stop_reason: Mapped[str | None]
-    model_calls: Mapped[int]
-    tokens: Mapped[int]
-    # The worker that runs it.
-    worker: Mapped[str | None]
-    created_at: Mapped[int]
-    started_at: Mapped[int | None]
-    completed_at: Mapped[int | None]
 
 
 class BenchmarkConversationRow(Base):
@@ -210,7 +218,7 @@ class BenchmarkConversationRow(Base):
 
     id: Mapped[Id]
     account_id: Mapped[Account]
-    benchmark_id: Mapped[str] = reference("benchmarks", primary_key=True)
+    benchmark_id: Mapped[str] = reference("runs", primary_key=True)
     cell: Mapped[Small] = mapped_column(primary_key=True)
     arm: Mapped[Small] = mapped_column(primary_key=True)
     status: Mapped[str]
@@ -246,45 +254,11 @@ class JudgeRow(Base):
     name: Mapped[str]
     question: Mapped[str]
     rubric: Mapped[str | None]
-    # A JSON list of text, answer and reason.
-    examples: Mapped[str]
+    # Each with text, answer and reason.
+    examples: Mapped[list[dict[str, Any]]] = mapped_column(Json)
     llm_model: Mapped[str | None]
     origin: Mapped[str]
     created_at: Mapped[int]
-
-
-class JudgeRunRow(Base):
-    """A backfill or an alignment of one version of a judge."""
-
-    __tablename__ = "judge_runs"
-    __table_args__ = (
-        Index("ix_judge_runs_account_id_seq", "account_id", "seq"),
-        Index("ix_judge_runs_status", "status"),
-    )
-
-    seq: Mapped[Seq]
-    id: Mapped[Id]
-    account_id: Mapped[Account]
-    judge_row_id: Mapped[str] = reference("judges")
-    kind: Mapped[str]
-    status: Mapped[str]
-    # As JSON: which conversations, or which labels; limits and price; the general settings as they were.
-    settings: Mapped[str]
-    # As JSON: what an alignment has asked so far, and what it found.
-    state: Mapped[str | None]
-    result: Mapped[str | None]
-    failure: Mapped[str | None]
-    stop_reason: Mapped[str | None]
-    total: Mapped[int]
-    model_calls: Mapped[int]
-    tokens: Mapped[int]
-    input_tokens: Mapped[int]
-    output_tokens: Mapped[int]
-    # The worker that runs it.
-    worker: Mapped[str | None]
-    created_at: Mapped[int]
-    started_at: Mapped[int | None]
-    completed_at: Mapped[int | None]
 
 
 class VerdictRow(Base):
