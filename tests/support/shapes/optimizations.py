@@ -164,6 +164,7 @@ ORIGINAL = {
     # Beyond the specification:
     "number": count,
     "rationale": maybe(text),
+    "source": one_of("prompt", "model", "handed_in"),
     "stage": maybe(one_of("screen", "confirm")),
     "n": count,
     "isStaged": flag,
