@@ -7,12 +7,9 @@ import time
 
 import pytest
 
-from promptlift.service.optimizations.tasks import Failure
 from promptlift.service.optimizations.variants.logged_words import LoggedWords
 from promptlift.service.optimizations.variants.request import owners_words
 from promptlift.service.optimizations.variants.write import ROUNDS, VariantsFailed, write_variants
-from promptlift.service.rehearsal import Rehearsal
-from promptlift.service.rehearsal.rewrites import REWRITES, rewrite
 from promptlift.service.simulations.tasks import PromptText
 from support.data_blocks import read_records
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
@@ -196,33 +193,3 @@ def test_the_owners_words_are_all_that_the_owner_wrote():
         PROMPT, {"targetImprovements": ["be brief"], "hypothesis": None}, {"name": "Shop", "n": 1}
     )
     assert words == [PROMPT.content, PROMPT.objective, "be brief", "Shop"]
-
-
-@pytest.mark.parametrize("name", [one.name for one in REWRITES])
-def test_the_rehearsal_drops_sentences_that_a_conversation_holds(name):
-    plain, _ = rewrite(name, PROMPT.content)
-    added = plain.replace(PROMPT.content, "")
-    (chosen,) = [one for one in REWRITES if one.name == name]
-    lines = [line for line in added.split("\n") if len(line.split()) > 6 and chosen.mark not in line]
-    if not lines:
-        return
-    talk = f"User: {lines[-1]}"
-    words = said(talk)
-    runs = words.repeated(plain).runs
-    again, _ = rewrite(name, PROMPT.content, avoid=runs)
-    assert runs
-    assert words.repeated(again).runs == ()
-    assert chosen.mark in again
-
-
-def test_a_rehearsal_goes_on_although_conversations_share_its_words():
-    lines = "\n".join(
-        f"User: {line}"
-        for one in REWRITES
-        for line in one.addition.split("\n")
-        if line and one.mark not in line
-    )
-    words = said(lines)
-    written = write(Rehearsal(3), 3, words=words, failures=[Failure("Late delivery", 4, 9)])
-    assert len(written.variants) >= 1
-    assert all(words.repeated(variant.content).problems() == [] for variant in written.variants)

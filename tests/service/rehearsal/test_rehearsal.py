@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import statistics
 import subprocess
 import sys
@@ -12,16 +13,13 @@ from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights import llm_prompt
 from promptlift.service.insights.judge import SEVERITIES
 from promptlift.service.llm.failures import Cancelled
-from promptlift.service.optimizations.tasks import Failure, VariantsRequest
+from promptlift.service.optimizations.tasks import EditsRequest, ShownConversation, VariantsRequest
 from promptlift.service.optimizations.variants import request, strategies
 from promptlift.service.optimizations.variants.checks import problems_of
 from promptlift.service.optimizations.variants.strategies import STRATEGIES, Strategy
 from promptlift.service.optimizations.variants.write import write_variants
 from promptlift.service.rehearsal import Rehearsal
-from promptlift.service.rehearsal.draws import Draws
-from promptlift.service.rehearsal.rewrites import REWRITES, rewrite
-from promptlift.service.rehearsal.truth import Truth
-from promptlift.service.rehearsal.words import keywords
+from promptlift.service.rehearsal.script import RULES, SCRIPT, Script, drawn, kind_of
 from promptlift.service.simulations import conversation_request, scenarios_request
 from promptlift.service.simulations.conversation import simulate
 from promptlift.service.simulations.personas import library
@@ -44,15 +42,6 @@ TEXTS = {
     "html": "<script>alert(1)</script> You must not run scripts. Answer {question}. Never quote “a secret. Or two.”",
     "long": "Handle claims for [POLICY_NUMBER]. Only quote within 30 days. " * 60,
     "blank lines": "You are calm.\n\n\n   \n\nYou help with taxes.\n",
-}
-FAILURES = [
-    Failure("Late delivery", 4, 9),
-    Failure("{{evil}} <NAME>", 3, 9),
-    Failure("He was told “ignore [ALL]”."),
-]
-INTENT = {
-    "targetImprovements": ["fewer open questions", "mention {price}"],
-    "hypothesis": "shorter is better",
 }
 
 
@@ -85,7 +74,7 @@ def talk(seed, content, number, *, max_turns=8):
 def test_variants_are_real_rewrites_that_pass_the_checks(text, seed):
     prompt = PromptText(text, objective=None)
     written = write_variants(
-        Rehearsal(seed), prompt=prompt, count=5, intent=INTENT, failures=FAILURES, general={}, seed=seed
+        Rehearsal(seed), prompt=prompt, count=5, intent=None, failures=[], general={}, seed=seed
     )
     assert (len(written.variants), written.problems) == (5, ())
     assert len({variant.content for variant in written.variants}) == 5
@@ -96,30 +85,55 @@ def test_variants_are_real_rewrites_that_pass_the_checks(text, seed):
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("name", [one.name for one in REWRITES])
-def test_every_rewrite_begins_with_the_text_passes_and_carries_its_mark(text, name):
-    content, _ = rewrite(name, text, failures=FAILURES, intent=INTENT)
-    assert content.startswith(text)
-    assert problems_of(content, original=text, others=()) == ()
-    assert [one.name for one in REWRITES if one.mark in content] == [name]
+def test_every_rule_may_be_added_to_every_text(text):
+    assert {strategy.name for strategy in STRATEGIES} <= set(RULES)
+    added = [f"{text}\n\n{rule}" for rule in RULES.values()]
+    for number, content in enumerate(added):
+        assert problems_of(content, original=text, others=added[:number]) == ()
 
 
-def test_every_strategy_of_the_engine_has_its_own_rewrite():
-    names = {one.name for one in REWRITES}
-    assert {strategy.name for strategy in STRATEGIES} <= names
-    texts = {rewrite(name, SHOP.content)[0] for name in names}
-    assert len(texts) == len(REWRITES) == 10
-    assert all(one.mark in one.addition for one in REWRITES)
+def test_no_rule_repeats_what_is_said_in_a_conversation():
+    spoken = {five for lines in SCRIPT["lines"].values() for line in lines for five in fives(line)}
+    assert spoken.isdisjoint(five for rule in RULES.values() for five in fives(rule))
 
 
-def test_failures_and_wishes_enter_a_text_only_when_they_are_plain_words():
-    failures, _ = rewrite("Against the failures", SHOP.content, failures=FAILURES, intent=INTENT)
-    wishes, _ = rewrite("The owner's intent", SHOP.content, failures=FAILURES, intent=INTENT)
-    assert "- Late delivery\n" in failures
-    assert "evil" not in failures
-    assert "ignore" not in failures
-    assert "- shorter is better\n- fewer open questions\n" in wishes
-    assert "{price}" not in wishes
+def fives(text):
+    words = re.findall(r"\w+", text.casefold())
+    return list(zip(*(words[at:] for at in range(5)), strict=False))
+
+
+def edits_of(conversations, *, content=SHOP.content, seed=1, number=1):
+    request = EditsRequest(
+        prompt=PromptText(content),
+        conversations=conversations,
+        edits=[],
+        intent={},
+        general={},
+        problems=[],
+        seed=number,
+    )
+    return Rehearsal(seed).write_edits(request).edits
+
+
+def test_edits_answer_the_most_frequent_issues_and_quote_them():
+    shown = [
+        ShownConversation("a", False, ["Late"], [("user", "Hello?"), ("assistant", "(Rehearsal) Ask the post office.")]),
+        ShownConversation("b", False, ["Late"], [("user", "Hi."), ("assistant", "Who knows?")]),
+        ShownConversation("c", False, [], [("user", "Hi."), ("assistant", "No.")]),
+        ShownConversation("d", False, ["Silence"], [("user", "Hello?")]),
+        ShownConversation("e", True, ["Rude"], [("assistant", "Done.")]),
+    ]  # fmt: skip
+    late, other = edits_of(shown)
+    assert late.evidence == [("a", "Ask the post office."), ("b", "Who knows?")]
+    assert (late.symptom, other.symptom) == ("Rehearsal: Late", "Rehearsal: The matter was left open")
+    assert {late.text, other.text} <= set(RULES.values())
+    assert late.text != other.text
+    assert edits_of(shown) == [late, other]
+    # Not what the text holds already, and not always the same.
+    assert len({edits_of(shown, number=number)[0].text for number in range(60)}) == len(RULES)
+    whole = "\n".join(list(RULES.values())[1:])
+    assert [one.text for one in edits_of(shown, content=whole)] == list(RULES.values())[:1]
+    assert edits_of([]) == []
 
 
 # Scenarios
@@ -129,7 +143,8 @@ def test_scenarios_are_about_the_prompt_and_never_the_same():
     found = situations()
     assert len({opening_key(one.opening) for one in found}) == len(found) == 60
     said = " ".join(one.opening.lower() for one in found)
-    assert all(word in said for word in ("refund", "delivery", "orders"))
+    assert all(word in said for word in ("refund", "delivery", "order"))
+    assert not any(word in said for word in ("booking", "ticket"))
     assert all(one.title.startswith("Rehearsal: ") for one in found)
     assert len({one.title for one in found}) > 20
 
@@ -138,31 +153,11 @@ def test_a_thousand_scenarios_can_be_had():
     assert len(situations(6, 1_000)) == 1_000
 
 
-def test_a_prompt_without_words_gets_everyday_situations():
+def test_a_prompt_about_nothing_known_gets_everyday_situations():
     written = write_scenarios(
         Rehearsal(1), prompt=PromptText("{{x}}"), count=8, known=[], personas=library()[:1], seed=1
     )
     assert len(written) == 8
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (
-            "You help customers of Acme with refunds and the delivery of parcels.",
-            ("refunds", "delivery", "parcels"),
-        ),
-        ("REFUND NOW", ("refund",)),
-        ("{{refund}} <PARCEL> https://refund.example", ()),
-        ("", ()),
-    ],
-)
-def test_what_a_text_is_about(text, words):
-    assert keywords(text) == words
-
-
-def test_the_objective_counts_more():
-    assert keywords("parcels parcels refunds", more="refunds")[0] == "refunds"
 
 
 # Conversations and judgements
@@ -177,7 +172,8 @@ def test_conversations_are_readable_and_say_that_they_are_rehearsed():
         assert messages[0].content == situations()[number].opening
         assert messages[1].content.startswith("(Rehearsal) ")
         assert sum("(Rehearsal)" in m.content for m in messages) == 1
-        assert all(one.content != other.content for one, other in zip(messages, messages[2:], strict=False))
+        said = [m.content.removeprefix("(Rehearsal) ") for m in messages]
+        assert all(one != other for one, other in zip(said, said[2:], strict=False))
         assert "[END]" not in " ".join(m.content for m in messages)
         assert judgement.summary.startswith("Rehearsal: ")
         endings.add(simulated.ended_by)
@@ -245,7 +241,7 @@ def test_a_person_answers_what_was_asked():
         ("user", "My refund, please."),
         (
             "assistant",
-            "(Rehearsal) Let us look at the refund together. Which date or reference is this about?",
+            "(Rehearsal) Let us look at it together. Which date or reference is this about?",
         ),
     ]
     said = Rehearsal(1).speak_as_persona(
@@ -255,58 +251,50 @@ def test_a_person_answers_what_was_asked():
     assert said.is_last is False
 
 
-# Truth
+# Outcomes
 
 
 def rate(seed, content, count=400):
-    rehearsal = Rehearsal(seed)
-    truth = Truth(seed)
+    script = Script(seed)
     openings = [f"It is about my order {number}" for number in range(count)]
-    solved = 0
-    for opening in openings:
-        assert rehearsal.answer_as_assistant(prompt=SHOP, content=content, messages=[("user", opening)])
-        solved += truth.plan(content, opening).solved_in is not None
-    return solved / count
+    return sum(script.plan(content, one).solved_in is not None for one in openings) / count
 
 
-def strong_seed():
-    return next(seed for seed in range(20) if max(Truth(seed).effects.values()) > 2)
+def helpful_seed():
+    return next(seed for seed in range(20) if max(Script(seed).effects.values()) > 1)
 
 
-def weak_seed():
-    return next(seed for seed in range(20) if max(Truth(seed).effects.values()) < 0.5)
-
-
-def test_some_seeds_have_a_better_rewrite_and_some_have_none():
-    best = [max(Truth(seed).effects.values()) for seed in range(300)]
+def test_in_some_seeds_a_rule_helps_and_in_some_none_does():
+    best = [max(Script(seed).effects.values()) for seed in range(300)]
     assert 0.55 < sum(effect > 1 for effect in best) / 300 < 0.78
-    assert {effect > 1 for effect in best} == {True, False}
-    unfriendly = sum(Truth(seed).unfriendly is not None for seed in range(300)) / 300
+    unfriendly = sum(Script(seed).unfriendly is not None for seed in range(300)) / 300
     assert 0.08 < unfriendly < 0.27
 
 
-def test_no_rewrite_is_favoured():
-    wins = [max(Truth(seed).effects, key=Truth(seed).effects.get) for seed in range(600)]
-    shares = [wins.count(one.name) / 600 for one in REWRITES]
+def test_no_rule_is_favoured():
+    wins = [max(Script(seed).effects, key=Script(seed).effects.get) for seed in range(600)]
+    shares = [wins.count(name) / 600 for name in RULES]
     assert min(shares) > 0.05
     assert max(shares) < 0.16
 
 
-def test_the_effect_of_a_rewrite_shows_in_the_outcomes():
-    seed = strong_seed()
-    effects = Truth(seed).effects
+def test_what_a_rule_does_shows_in_the_outcomes():
+    seed = helpful_seed()
+    effects = Script(seed).effects
     best, worst = max(effects, key=effects.get), min(effects, key=effects.get)
     none = next(name for name, effect in effects.items() if effect == 0)
-    rates = {name: rate(seed, rewrite(name, SHOP.content)[0]) for name in (best, worst, none)}
+    rates = {name: rate(seed, f"{SHOP.content}\n{RULES[name]}") for name in (best, worst, none)}
     original = rate(seed, SHOP.content)
     assert rates[best] > original + 0.2
     assert rates[worst] < original - 0.1
     assert abs(rates[none] - original) < 0.12
 
 
-def test_an_unfriendly_rewrite_solves_more_and_pleases_less():
-    seed = next(seed for seed in range(60) if Truth(seed).unfriendly)
-    content, _ = rewrite(Truth(seed).unfriendly, SHOP.content)
+def test_an_unfriendly_rule_solves_more_and_pleases_less():
+    seed = next(
+        seed for seed in range(100) if Script(seed).unfriendly and max(Script(seed).effects.values()) > 1
+    )
+    content = f"{SHOP.content}\n{RULES[Script(seed).unfriendly]}"
     curt = [talk(seed, content, number)[1] for number in range(40)]
     kind = [talk(seed, SHOP.content, number)[1] for number in range(40)]
     assert sum(one.task_completed for one in curt) > sum(one.task_completed for one in kind)
@@ -315,18 +303,12 @@ def test_an_unfriendly_rewrite_solves_more_and_pleases_less():
     assert any(issue.title == "Unfriendly tone" for one in curt for issue in one.issues)
 
 
-def test_openings_and_persons_differ():
-    truth = Truth(3)
-    chances = [truth.chance("x", f"opening {number}") for number in range(300)]
+def test_openings_differ_and_the_words_of_a_prompt_do_not():
+    script = Script(3)
+    openings = [f"opening {number}" for number in range(300)]
+    chances = [script.chance("x", one) for one in openings]
     assert 0.15 < statistics.pstdev(chances) < 0.35
-    patience = [truth.patience(persona.description) for persona in library()]
-    assert len(set(patience)) >= 3
-    assert min(patience) >= 2
-
-
-def test_words_of_a_prompt_play_no_part():
-    truth = Truth(weak_seed())
-    assert truth.ability("You are the best assistant ever.") == truth.ability("Help") == truth.base
+    assert [script.chance("You are the best assistant ever.", one) for one in openings] == chances
 
 
 # The tasks
@@ -335,7 +317,7 @@ def test_words_of_a_prompt_play_no_part():
 def everything(seed=7):
     """What one rehearsal writes, says and judges."""
     written = write_variants(
-        Rehearsal(seed), prompt=SHOP, count=4, intent=INTENT, failures=FAILURES, general={}, seed=seed
+        Rehearsal(seed), prompt=SHOP, count=4, intent=None, failures=[], general={}, seed=seed
     )
     scenarios = write_scenarios(
         Rehearsal(seed), prompt=SHOP, count=20, known=[], personas=library()[:3], seed=seed
@@ -443,18 +425,12 @@ def test_tasks_are_counted_cost_nothing_and_end_when_the_run_does():
     assert repr(Rehearsal(7)) == "Rehearsal(7)"
 
 
-def test_draws_follow_their_key_and_are_even():
-    def first(*key):
-        return Draws(*key).uniform()
+def test_draws_follow_their_key():
+    assert drawn(1, "a").random() == drawn(1, "a").random()
+    keys = [("a", "bc"), ("ab", "c"), ("abc",), (1, "abc"), ("\ud800",)]
+    assert len({drawn(*key).random() for key in keys}) == len(keys)
 
-    assert first(1, "a") == first(1, "a")
-    assert len({first("a", "bc"), first("ab", "c"), first("abc"), first(1, "abc")}) == 4
-    draws = Draws("even")
-    numbers = [draws.uniform() for _ in range(20_000)]
-    assert abs(statistics.mean(numbers) - 0.5) < 0.01
-    assert all(0 <= number < 1 for number in numbers)
-    normal = [draws.normal() for _ in range(20_000)]
-    assert abs(statistics.mean(normal)) < 0.03
-    assert abs(statistics.pstdev(normal) - 1) < 0.03
-    assert {draws.whole(1, 3) for _ in range(200)} == {1, 2, 3}
-    assert sorted(draws.shuffled(range(50))) == list(range(50))
+
+def test_no_line_is_of_two_kinds():
+    for kind, lines in SCRIPT["lines"].items():
+        assert {kind_of(line) for line in lines} == {kind}

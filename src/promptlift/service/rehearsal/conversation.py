@@ -1,84 +1,121 @@
-"""Both sides of a rehearsed conversation: the assistant follows the made-up truth, the persona what was said."""
+"""A rehearsed conversation: what assistant and person say, and the judge who recognises their lines."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from promptlift.service.rehearsal.draws import Draws
-from promptlift.service.rehearsal.lines import MARK, USELESS, known_line, speak, subject
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.insights.judge import SEVERITIES, Issue, Judgement
+from promptlift.service.rehearsal.script import FAILINGS, MARK, SCRIPT, drawn, kind_of, subjects
 from promptlift.service.simulations.tasks import PersonaMessage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.schema.transcript import Role
-    from promptlift.service.rehearsal.lines import Kind
-    from promptlift.service.rehearsal.truth import Truth
+    from promptlift.schema.transcript import Role, Transcript
+    from promptlift.service.rehearsal.script import Script
 
-__all__ = ["answer_as_assistant", "speak_as_persona"]
+__all__ = ["answer", "judge", "react"]
 
-# Questions and half steps that a person accepts; each further one counts like a useless answer.
-_STEPS_ACCEPTED: Final = 3
-_LAST_WORDS: Final[dict[Kind, Kind | None]] = {
-    "solves": "is glad",
-    "solves curtly": "is done",
-    "closes": None,
+_REACTIONS: Final = {"solves": "is_glad", "solves_curtly": "minds"}
+_ENDS: Final = {
+    "is_glad": "The user had what they came for and said thanks.",
+    "minds": "The user had what they came for, and minded the tone.",
+    "gives_up": "The user gave up.",
 }
+_TOPICS: Final = 3
 
 
-def answer_as_assistant(content: str, messages: Sequence[tuple[Role, str]], truth: Truth) -> str:
-    """Return the assistant's next message.
+def _line(kind: str, place: int) -> str:
+    lines: list[str] = SCRIPT["lines"][kind]
+    return lines[place % len(lines)]
 
-    Parameters
-    ----------
-    content
-        The text under test.
-    messages
-        The conversation so far.
-    """
-    asked = [text for role, text in messages if role == "user"]
-    opening = asked[0] if asked else ""
-    turn = max(len(asked), 1)
-    plan = truth.plan(content, opening)
-    # Without the text under test: both arms of a pair use the same words where they do the same.
-    draws = Draws(truth.seed, "assistant", opening)
-    place = draws.whole(0, 99) + turn
-    kind: Kind
+
+def answer(script: Script, content: str, messages: Sequence[tuple[Role, str]]) -> str:
+    """Return the assistant's next message under a text."""
+    asked = [text for role, text in messages if role == "user"] or [""]
+    turn, plan = len(asked), script.plan(content, asked[0])
+    # Without the text: both arms of a pair use the same words where they do the same.
+    draws = drawn(script.seed, "assistant", asked[0])
+    asks_first, place = draws.random() < 0.5, turn + int(100 * draws.random())
     if plan.solved_in is None:
-        kind = "asks" if turn == 1 and draws.uniform() < 0.5 else plan.failing
+        kind = "asks" if turn == 1 and asks_first else plan.failing
     elif turn < plan.solved_in:
-        kind = "asks" if turn == 1 else "goes on"
+        kind = "asks"
     elif turn == plan.solved_in:
-        kind = "solves curtly" if plan.unfriendly else "solves"
+        kind = "solves_curtly" if plan.curt else "solves"
     else:
         kind = "closes"
-    line = speak(kind, place, about=subject(opening))
+    line = _line(kind, place)
     return f"{MARK} {line}" if turn == 1 else line
 
 
-def speak_as_persona(description: str, messages: Sequence[tuple[Role, str]], truth: Truth) -> PersonaMessage:
-    """Return the person's next message.
+def react(script: Script, description: str, messages: Sequence[tuple[Role, str]]) -> PersonaMessage:
+    """Return the next message of the person that is described."""
+    answers = [text for role, text in messages if role == "assistant"]
+    heard = [kind_of(text) for text in answers]
+    spoken = [text for role, text in messages if role == "user"]
+    draws = drawn(script.seed, "person", description, *spoken[:1])
+    patience, place = 2 + int(3 * draws.random()), len(spoken) + int(100 * draws.random())
+    last = heard[-1] if heard else None
+    if last == "closes":
+        return PersonaMessage("", is_last=True)
+    if last in _REACTIONS:
+        return PersonaMessage(_line(_REACTIONS[last], place), is_last=True)
+    # An answer that is no known line is useless.
+    if sum(kind is None or kind in FAILINGS for kind in heard) >= patience:
+        return PersonaMessage(_line("gives_up", place), is_last=True)
+    if last == "asks":
+        asked = SCRIPT["lines"]["asks"].index(answers[-1].removeprefix(MARK).strip())
+        return PersonaMessage(_line("tells", asked), is_last=False)
+    return PersonaMessage(_line("complains", place), is_last=False)
+
+
+def judge(
+    seed: int, transcript: Transcript, *, exclusions: str | None = None, targets: Sequence[str] = ()
+) -> Judgement:
+    """Return the judgement of a conversation.
 
     Parameters
     ----------
-    description
-        Describes the person.
-    messages
-        The conversation so far.
+    exclusions
+        Data and topics that must not appear in it, as the account's owner wrote them.
+    targets
+        What a variant is to improve: met mostly where the matter was solved.
     """
-    heard = [known_line(text) for role, text in messages if role == "assistant"]
-    spoken = [text for role, text in messages if role == "user"]
-    place = Draws(truth.seed, "person", description, *spoken[:1]).whole(0, 99) + len(spoken)
-    last, answered = heard[-1] if heard and heard[-1] else (None, 0)
-    if last is not None and last in _LAST_WORDS:
-        answer = _LAST_WORDS[last]
-        return PersonaMessage("" if answer is None else speak(answer, place), is_last=True)
-    kinds = [None if line is None else line[0] for line in heard]
-    # An answer that is no known line is useless.
-    useless = sum(kind is None or kind in USELESS for kind in kinds)
-    steps = kinds.count("asks") + kinds.count("goes on")
-    if useless + max(0, steps - _STEPS_ACCEPTED) >= truth.patience(description):
-        return PersonaMessage(speak("gives up", place), is_last=True)
-    if last == "asks":  # with what was asked for
-        return PersonaMessage(speak("tells", answered), is_last=False)
-    return PersonaMessage(speak("agrees" if last == "goes on" else "complains", place), is_last=False)
+    turns = [(message.role, message.content) for message in transcript.messages if message.content.strip()]
+    texts = [text for _, text in turns]
+    kinds = [kind_of(text) for text in texts]
+    rounds = sum(role == "assistant" for role, _ in turns)
+    useless = sum(kind in FAILINGS for kind in kinds)
+    curt, end = "solves_curtly" in kinds, kinds[-1] if kinds else None
+    solved = end in {"is_glad", "minds", "solves", "solves_curtly", "closes"}
+    sentiment = -0.35 if curt else 0.65 - 0.1 * useless if solved else -0.6 if end == "gives_up" else -0.25
+    quality = (88 if solved else 38) - 4 * max(0, rounds - 2) - 4 * useless - (15 if curt else 0)
+    draws = drawn(seed, "judge", *texts)
+    score = round(max(-1.0, min(1.0, sentiment + 0.5 * draws.random() - 0.25)), 2)
+    topics = subjects(next((text for role, text in turns if role == "user"), ""))[:_TOPICS]
+    return read_exclusions(exclusions).applied(
+        Judgement(
+            sentiment="positive" if score > 0.15 else "negative" if score < -0.15 else "neutral",
+            sentiment_score=score,
+            task_completed=solved,
+            quality=round(max(0.0, min(100.0, quality + 16.0 * draws.random() - 8.0))),
+            topics=topics,
+            summary=f"Rehearsal: the user came about {topics[0] if topics else 'something'}. The assistant answered "
+            f"{rounds} time{'' if rounds == 1 else 's'}. {_ENDS.get(end or '', 'The conversation ended there.')}",
+            issues=_issues(texts, kinds),
+            criteria=tuple(
+                drawn(seed, "target", one, *texts).random() < (0.9 if solved else 0.2) for one in targets
+            ),
+        )
+    )
+
+
+def _issues(texts: Sequence[str], kinds: Sequence[str | None]) -> tuple[Issue, ...]:
+    found: dict[str, Issue] = {}
+    for text, kind in zip(texts, kinds, strict=True):
+        if kind in SCRIPT["issues"]:
+            title, severity = SCRIPT["issues"][kind]
+            found.setdefault(title, Issue(title, severity, text.removeprefix(MARK).strip()))
+    return tuple(sorted(found.values(), key=lambda issue: SEVERITIES.index(issue.severity)))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from promptlift.service.llm.failures import Cancelled
-from promptlift.service.optimizations.tasks import VariantDraft, WrittenDrafts, WrittenEdits
-from promptlift.service.rehearsal.conversation import answer_as_assistant, speak_as_persona
-from promptlift.service.rehearsal.judgement import judge
-from promptlift.service.rehearsal.reflection import write_edits
-from promptlift.service.rehearsal.rewrites import rewrite
-from promptlift.service.rehearsal.situations import write_situations
-from promptlift.service.rehearsal.truth import Truth
+from promptlift.service.optimizations.tasks import WrittenDrafts, WrittenEdits
+from promptlift.service.rehearsal.conversation import answer, judge, react
+from promptlift.service.rehearsal.script import Script
+from promptlift.service.rehearsal.writing import write_edits, write_scenarios, write_variant
 from promptlift.service.simulations.tasks import AssistantMessage
 
 if TYPE_CHECKING:
@@ -34,15 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Rehearsal"]
 
-_RATIONALE: Final = (
-    "Rehearsal: {why}. The built-in stand-in wrote this, so it says nothing about a real prompt."
-)
-
 
 class Rehearsal:
     """Carry out the tasks of one run without a model: deterministic, and without meaning for a real prompt.
 
-    The package's description says how its truth is made. Safe to use from many threads. See ``OptimizationTasks``.
+    The package's description says how. Safe to use from many threads. See ``OptimizationTasks``.
 
     Parameters
     ----------
@@ -52,7 +45,7 @@ class Rehearsal:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self._truth = Truth(seed)
+        self._script = Script(seed)
         self._lock = threading.Lock()
         self._calls = 0
         self._cancelled = False
@@ -75,33 +68,20 @@ class Rehearsal:
         self._cancelled = True
 
     def write_variants(self, request: VariantsRequest) -> WrittenDrafts:
-        """Add a built-in rewrite to the prompt for each strategy."""
+        """Add a fixed rule to the prompt for each strategy."""
         self._count()
-        drafts = []
-        for strategy in request.strategies:
-            avoid = [
-                words for draft in request.drafts if draft.strategy == strategy.name for words in draft.words
-            ]
-            content, why = rewrite(
-                strategy.name,
-                request.prompt.content,
-                failures=request.failures,
-                intent=request.intent,
-                avoid=avoid,
-            )
-            name = f"Rehearsal: {strategy.name[:1].lower()}{strategy.name[1:]}"
-            drafts.append(VariantDraft(name, content, _RATIONALE.format(why=why)))
-        return WrittenDrafts(drafts)
+        content = request.prompt.content
+        return WrittenDrafts([write_variant(one.name, content) for one in request.strategies])
 
     def write_edits(self, request: EditsRequest) -> WrittenEdits:
-        """Word a rule against each symptom that the conversations show."""
+        """Add fixed rules against what failed most often."""
         self._count()
         return WrittenEdits(write_edits(request, self.seed))
 
     def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioDraft]:
-        """Write everyday situations around the words of the prompt."""
+        """Write everyday situations around the subjects of the prompt."""
         self._count()
-        return write_situations(request, self.seed)
+        return write_scenarios(request, self.seed)
 
     def answer_as_assistant(
         self,
@@ -110,9 +90,9 @@ class Rehearsal:
         content: str,
         messages: Sequence[tuple[Role, str]],
     ) -> AssistantMessage:
-        """Solve the request, or fail to, as the truth of this seed has it."""
+        """Solve the request, or fail to, as the script of this seed has it."""
         self._count()
-        return AssistantMessage(answer_as_assistant(content, messages, self._truth))
+        return AssistantMessage(answer(self._script, content, messages))
 
     def speak_as_persona(
         self,
@@ -124,7 +104,7 @@ class Rehearsal:
     ) -> PersonaMessage:
         """React to what the assistant said."""
         self._count()
-        return speak_as_persona(persona.description, messages, self._truth)
+        return react(self._script, persona.description, messages)
 
     def play_tool(self, request: ToolRequest) -> str:
         """Return nothing: the assistants of a rehearsal call no tools."""
@@ -142,7 +122,7 @@ class Rehearsal:
     ) -> Judgement:
         """Recognise the lines of a conversation, and judge by them."""
         self._count()
-        return judge(transcript, self.seed, exclusions=exclusions, targets=targets)
+        return judge(self.seed, transcript, exclusions=exclusions, targets=targets)
 
     def _count(self) -> None:
         if self._cancelled:
