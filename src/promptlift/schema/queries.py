@@ -16,6 +16,7 @@ from promptlift.schema.conversations import ConversationStatus
 from promptlift.schema.events import EventKind
 from promptlift.schema.model import from_wire_time, to_wire_time
 from promptlift.schema.optimizations import OptimizationStatus
+from promptlift.schema.pages import Pagination
 from promptlift.schema.prompts import PromptStatus
 from promptlift.schema.simulations import SimulationStage
 
@@ -201,6 +202,10 @@ class PageQuery(QueryModel):
     """Items of a page"""
     offset: Offset = 0
     """Items before the page"""
+
+    def of(self, total: int) -> Pagination:
+        """Return the place of the page in a list of so many items."""
+        return Pagination(total=total, limit=self.limit, offset=self.offset)
 
 
 class LinkedQuery(PageQuery):

@@ -11,7 +11,8 @@ from starlette.middleware import Middleware
 from starlette.routing import Match, Route
 
 from promptlift.schema.endpoints import ENDPOINTS
-from promptlift.service.actions import settings
+from promptlift.service.actions import personas, settings
+from promptlift.service.call import ACTIONS, Action
 from promptlift.service.errors import ApiException
 from promptlift.service.routes import (
     account,
@@ -23,7 +24,6 @@ from promptlift.service.routes import (
     metrics,
     optimizations,
     otlp,
-    personas,
     prompts,
     reviews,
     versions,
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.schema.endpoint import Endpoint
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.http.serve import Action
     from promptlift.service.store.accounts import Caller
 
 ROOMS = [
@@ -51,12 +49,13 @@ ROOMS = [
     judges,
     labels,
     optimizations,
-    personas,
     prompts,
     reviews,
     versions,
     webhooks,
 ]
+# These say themselves which endpoints their functions answer.
+ANSWERING = [personas]
 
 
 def create_app(context: AppContext) -> Starlette:
@@ -93,10 +92,10 @@ def _api_routes(context: AppContext) -> list[Route]:
     KeyError
         When a row has no action, or an action has no row.
     """
-    actions: dict[Endpoint[Any], Action] = {}
+    actions = dict(ACTIONS)
     for room in ROOMS:
-        actions |= room.actions(context)
-    unmatched = {endpoint.name for endpoint in actions} ^ ENDPOINTS.keys()
+        actions |= {endpoint.name: Action(function) for endpoint, function in room.actions(context).items()}
+    unmatched = actions.keys() ^ ENDPOINTS.keys()
     if unmatched:
         raise KeyError(f"Give each of these a row in schema/endpoints.py and an action: {sorted(unmatched)}")
 
@@ -104,7 +103,7 @@ def _api_routes(context: AppContext) -> list[Route]:
         return settings.view(context.database, caller)["general"]  # type: ignore[no-any-return]
 
     return [
-        serve(endpoint, scheme, actions[endpoint], general)
+        serve(endpoint, scheme, actions[endpoint.name], context, general)
         for endpoint in ENDPOINTS.values()
         for scheme in endpoint.served_schemes()
     ]

@@ -43,6 +43,16 @@ def from_datetime(value: datetime) -> int:
     return (value - _EPOCH) // _MILLISECOND
 
 
+def moment() -> datetime:
+    """Return the current time as an aware one, in whole milliseconds."""
+    return to_datetime(now())
+
+
+def to_datetime(milliseconds: int) -> datetime:
+    """Return a time as an aware one, UTC."""
+    return _EPOCH + timedelta(milliseconds=milliseconds)
+
+
 def billing_period(now: int) -> tuple[int, int]:
     """Return the start and the end of the billing period of a time: the calendar month, UTC."""
     # unspecified: when a period starts. Calendar months, because every account knows them.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from types import SimpleNamespace
 from typing import Any, cast
 from urllib.request import urlopen
 
@@ -19,6 +18,7 @@ from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.model import ApiModel, RequestModel
 from promptlift.schema.queries import Flag, QueryModel
 from promptlift.service import app
+from promptlift.service.call import ACTIONS, Call, answers
 from promptlift.service.context import AppContext
 from promptlift.service.errors import not_found
 from promptlift.service.settings import API_PATH, ServiceSettings
@@ -62,11 +62,11 @@ GREET = Endpoint(
 
 
 # The action.
-def greet(request):
-    if request.id == "nobody":
-        raise not_found(request.scheme.noun)
-    text = f"{request.body.name_of_greeter} greets {request.scheme.name} {request.id}"
-    return {"greeted": request.id, "greetingText": text.upper() if request.query.loud else text}
+def greet(call: Call[GreetingCreate, GreetingQuery]) -> Greeting:
+    if call.id == "nobody":
+        raise not_found(call.scheme.noun)
+    text = f"{call.body.name_of_greeter} greets {call.scheme.name} {call.id}"
+    return Greeting(greeted=call.id, greeting_text=text.upper() if call.query.loud else text)
 
 
 class Greetings(Group):
@@ -74,6 +74,12 @@ class Greetings(Group):
 
     def create(self, prompt_id, **fields):
         return self._send(GREET, prompt_id, **fields)
+
+
+def answered(monkeypatch):
+    """Make it the action, for this test only."""
+    monkeypatch.setitem(ACTIONS, GREET.name, None)
+    answers(GREET)(greet)
 
 
 @pytest.fixture
@@ -87,7 +93,7 @@ def context(request, tmp_path):
 def base_url(context, monkeypatch):
     """A service with the row and its action, on a socket."""
     monkeypatch.setitem(ENDPOINTS, GREET.name, GREET)
-    monkeypatch.setattr(app, "ROOMS", [*app.ROOMS, SimpleNamespace(actions=lambda _context: {GREET: greet})])
+    answered(monkeypatch)
     with context.database.write() as connection:
         account = accounts.create(connection, name="A", email="a@example.test", plan="enterprise")
         accounts.add_key(connection, account, "a-key", name="test")
@@ -146,7 +152,7 @@ def test_a_row_without_an_action_is_noticed_when_the_service_starts(context, mon
 
 
 def test_an_action_without_a_row_is_noticed_when_the_service_starts(context, monkeypatch):
-    monkeypatch.setattr(app, "ROOMS", [*app.ROOMS, SimpleNamespace(actions=lambda _context: {GREET: greet})])
+    answered(monkeypatch)
     with pytest.raises(KeyError, match=r"greetings\.create"):
         app.create_app(context)
 

@@ -2,121 +2,99 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from promptlift.schema import endpoints
+from promptlift.schema.pages import Done, Page
+from promptlift.schema.personas import Persona
 from promptlift.service import clock
-from promptlift.service.errors import ApiException, not_found
+from promptlift.service.call import Call, answers
+from promptlift.service.errors import ApiException
 from promptlift.service.identifiers import new_id
 from promptlift.service.simulations.personas import library, library_by_id
-from promptlift.service.store import accounts, personas
+from promptlift.service.store import accounts
+from promptlift.service.store.personas import living
+from promptlift.service.store.tables.prompts import PersonaRow
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from promptlift.schema.personas import PersonaCreate, PersonaUpdate
-    from promptlift.service.simulations.personas import Persona
-    from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.schema.queries import PersonasQuery
+    from promptlift.service.call import AnyCall
+    from promptlift.service.simulations import personas
+    from promptlift.service.store.database import Rows
 
 # unspecified: how many personas an account may have. Every optimization draws from all of them.
 OWN_MAX = 1_000
 
 
-def page(database: Database, caller: Caller, *, limit: int, offset: int) -> dict[str, Any]:
+@answers(endpoints.PERSONAS_LIST)
+def page(call: Call[None, PersonasQuery]) -> Page[Persona]:
     """Return one page of personas: the account's own, newest first, then the library."""
-    with database.read() as connection:
-        own = personas.count(connection, caller.account_id)
-        rows = personas.page(connection, caller.account_id, limit=limit, offset=offset)
-    start = max(0, offset - own)
-    built_in = library()[start : start + limit - len(rows)]
-    return {
-        "data": [*(_own(row) for row in rows), *(_built_in(persona) for persona in built_in)],
-        "pagination": {"total": own + len(library()), "limit": limit, "offset": offset},
-    }
+    with call.read() as rows:
+        own, count = rows.page(living(call.account_id), call.query)
+    start = max(0, call.query.offset - count)
+    built_in = library()[start : start + call.query.limit - len(own)]
+    return Page[Persona](
+        data=[*(row.shown() for row in own), *map(_built_in, built_in)],
+        pagination=call.query.of(count + len(library())),
+    )
 
 
-def get(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
-    """Return one persona.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    if persona_id in library_by_id():
-        return _built_in(library_by_id()[persona_id])
-    with database.read() as connection:
-        return _own(_find(connection, caller, persona_id))
+@answers(endpoints.PERSONAS_GET)
+def get(call: Call) -> Persona:
+    """Return one persona."""
+    if call.id in library_by_id():
+        return _built_in(library_by_id()[call.id])
+    with call.read() as rows:
+        return _own(rows, call).shown()
 
 
-def create(database: Database, caller: Caller, body: PersonaCreate) -> dict[str, Any]:
-    """Add a persona and return it.
-
-    Raises
-    ------
-    ApiException
-        ``INVALID_STATE`` when the account has too many.
-    """
-    persona_id = new_id("per")
-    values = {
-        "id": persona_id,
-        "account_id": caller.account_id,
-        "name": body.name,
-        "description": body.description,
-        "created_at": clock.now(),
-    }
-    with database.write() as connection:
-        accounts.lock(connection, caller.account_id)
-        if personas.count(connection, caller.account_id) >= OWN_MAX:
+@answers(endpoints.PERSONAS_CREATE)
+def create(call: Call[PersonaCreate]) -> Persona:
+    """Add a persona and return it."""
+    with call.write() as rows:
+        accounts.lock(rows.core, call.account_id)
+        if rows.count(living(call.account_id)) >= OWN_MAX:
             raise ApiException(
                 "INVALID_STATE",
                 f"The account has the maximum of {OWN_MAX} personas; delete one first",
                 details={"personas": f"at most {OWN_MAX}"},
             )
-        personas.add(connection, values)
-        return _own(_find(connection, caller, persona_id))
+        row = PersonaRow(
+            id=new_id("per"),
+            account_id=call.account_id,
+            name=call.body.name,
+            description=call.body.description,
+            created_at=clock.moment(),
+        )
+        rows.add(row)
+        return row.shown()
 
 
-def update(database: Database, caller: Caller, persona_id: str, body: PersonaUpdate) -> dict[str, Any]:
-    """Update the provided fields of a persona and return it. Running optimizations keep the persona as it was.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``, or ``INVALID_STATE`` for one of the library.
-    """
-    _check_own(persona_id)
-    changes = body.model_dump(exclude_unset=True)
-    with database.write() as connection:
-        if changes:
-            personas.change(connection, caller.account_id, persona_id, changes)
-        return _own(_find(connection, caller, persona_id))
+@answers(endpoints.PERSONAS_UPDATE)
+def update(call: Call[PersonaUpdate]) -> Persona:
+    """Update the provided fields of a persona and return it. Running optimizations keep the persona as it was."""
+    _refuse_library(call.id)
+    with call.write() as rows:
+        row = _own(rows, call)
+        row.change(call.body.model_dump(exclude_unset=True))
+        return row.shown()
 
 
-def delete(database: Database, caller: Caller, persona_id: str) -> dict[str, Any]:
-    """Delete a persona, and say so. Its simulated conversations stay.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``, or ``INVALID_STATE`` for one of the library.
-    """
-    _check_own(persona_id)
-    with database.write() as connection:
-        _find(connection, caller, persona_id)
-        personas.change(connection, caller.account_id, persona_id, {"deleted_at": clock.now()})
-    return {"success": True, "message": "Persona deleted"}
+@answers(endpoints.PERSONAS_DELETE)
+def delete(call: Call) -> Done:
+    """Delete a persona. Its simulated conversations stay."""
+    _refuse_library(call.id)
+    with call.write() as rows:
+        _own(rows, call).deleted_at = clock.moment()
+    return Done(success=True, message="Persona deleted")
 
 
-def _find(connection: Connection, caller: Caller, persona_id: str) -> AnyRow:
-    row = personas.find(connection, caller.account_id, persona_id)
-    if row is None:
-        raise not_found("Persona")
-    return row
+def _own(rows: Rows, call: AnyCall) -> PersonaRow:
+    return rows.found(living(call.account_id).filter_by(id=call.id), "Persona")
 
 
-def _check_own(persona_id: str) -> None:
+def _refuse_library(persona_id: str) -> None:
     if persona_id in library_by_id():
         raise ApiException(
             "INVALID_STATE",
@@ -125,21 +103,7 @@ def _check_own(persona_id: str) -> None:
         )
 
 
-def _own(row: AnyRow) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "name": row.name,
-        "description": row.description,
-        "builtIn": False,
-        "createdAt": clock.iso(row.created_at),
-    }
-
-
-def _built_in(persona: Persona) -> dict[str, Any]:
-    return {
-        "id": persona.id,
-        "name": persona.name,
-        "description": persona.description,
-        "builtIn": True,
-        "createdAt": None,
-    }
+def _built_in(persona: personas.Persona) -> Persona:
+    return Persona(
+        id=persona.id, name=persona.name, description=persona.description, built_in=True, created_at=None
+    )

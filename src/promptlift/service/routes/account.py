@@ -14,8 +14,9 @@ from promptlift.service.errors import ApiException
 
 if TYPE_CHECKING:
     from promptlift.schema.settings import SettingsChange, SyncContextRequest
+    from promptlift.service.call import Call
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.http.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions
 
 # A website and a model may take half a minute to answer: not one of the threads that every other request needs.
 _WEBSITES: Final = ThreadPoolExecutor(max_workers=8, thread_name_prefix="websites")
@@ -26,7 +27,7 @@ def actions(context: AppContext) -> Actions:
     database = context.database
     reading: set[str] = set()
 
-    async def sync_context(request: ApiRequest[SyncContextRequest, None]) -> dict[str, Any]:
+    async def sync_context(request: Call[SyncContextRequest, None]) -> dict[str, Any]:
         # unspecified: when the model is asked. At once, because the answer has what it found: this is the one request
         # that waits for a model, for a bounded time.
         account_id = request.caller.account_id
@@ -45,7 +46,7 @@ def actions(context: AppContext) -> Actions:
         # Apart from the reading, which goes on for a moment when the service stops: then nothing is filled in.
         return await run_in_threadpool(settings.fill_context, database, request.caller, request.body, found)
 
-    async def update(request: ApiRequest[SettingsChange, None]) -> dict[str, Any]:
+    async def update(request: Call[SettingsChange, None]) -> dict[str, Any]:
         general = request.body.general
         if general is not None and general.preferred_llm:
             await context.check_model(general.preferred_llm, field="general.preferredLLM")

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
         PageQuery,
         ScenarioSetQuery,
     )
+    from promptlift.service.call import Call
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.http.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions
 
 
 def actions(context: AppContext) -> Actions:
@@ -45,13 +46,13 @@ class _Benchmarks:
         self._context = context
         self._database = context.database
 
-    def list(self, request: ApiRequest[None, BenchmarksQuery]) -> dict[str, Any]:
+    def list(self, request: Call[None, BenchmarksQuery]) -> dict[str, Any]:
         query = request.query
         return requests.page(
             self._database, request.caller, status=query.status, limit=query.limit, offset=query.offset
         )
 
-    async def create(self, request: ApiRequest[BenchmarkCreate, None]) -> dict[str, Any]:
+    async def create(self, request: Call[BenchmarkCreate, None]) -> dict[str, Any]:
         body = request.body
         for at, arm in enumerate(body.arms):
             if arm.llm_model is not None:
@@ -64,7 +65,7 @@ class _Benchmarks:
         except ApiException as error:
             raise invalid({field: next(iter((error.details or {}).values()))}, error.message) from None
 
-    def _create(self, request: ApiRequest[BenchmarkCreate, None]) -> dict[str, Any]:
+    def _create(self, request: Call[BenchmarkCreate, None]) -> dict[str, Any]:
         models = self._context.models
         made = requests.create(
             self._database,
@@ -76,30 +77,30 @@ class _Benchmarks:
         self._context.benchmarks.look()
         return made
 
-    def get(self, request: ApiRequest[None, BenchmarkQuery]) -> dict[str, Any]:
+    def get(self, request: Call[None, BenchmarkQuery]) -> dict[str, Any]:
         return requests.get(self._database, request.caller, request.id, request.query)
 
-    def conversations(self, request: ApiRequest[None, BenchmarkConversationsQuery]) -> dict[str, Any]:
+    def conversations(self, request: Call[None, BenchmarkConversationsQuery]) -> dict[str, Any]:
         return requests.conversations(self._database, request.caller, request.id, request.query)
 
-    def stop(self, request: ApiRequest[StopRequest, None]) -> dict[str, Any]:
+    def stop(self, request: Call[StopRequest, None]) -> dict[str, Any]:
         stopped = requests.stop(self._database, request.caller, request.id, request.body.reason)
         self._context.benchmarks.look()
         return stopped
 
-    def resume(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def resume(self, request: Call[None, None]) -> dict[str, Any]:
         resumed = requests.resume(self._database, request.caller, request.id)
         self._context.benchmarks.look()
         return resumed
 
-    def bulk(self, request: ApiRequest[BulkRequest, None]) -> dict[str, Any]:
+    def bulk(self, request: Call[BulkRequest, None]) -> dict[str, Any]:
         answer = requests.bulk(self._database, request.caller, request.body)
         self._context.benchmarks.look()
         return answer
 
-    def sets(self, request: ApiRequest[None, PageQuery]) -> dict[str, Any]:
+    def sets(self, request: Call[None, PageQuery]) -> dict[str, Any]:
         query = request.query
         return scenario_sets.page(self._database, request.caller, limit=query.limit, offset=query.offset)
 
-    def scenario_set(self, request: ApiRequest[None, ScenarioSetQuery]) -> dict[str, Any]:
+    def scenario_set(self, request: Call[None, ScenarioSetQuery]) -> dict[str, Any]:
         return scenario_sets.get(self._database, request.caller, request.id, request.query.version)

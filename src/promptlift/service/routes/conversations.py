@@ -16,7 +16,6 @@ from promptlift.service.actions.logging.conversation_log import Entry
 from promptlift.service.actions.logging.updates import Update
 from promptlift.service.errors import ApiException, invalid
 from promptlift.service.routes.http.messages import validated
-from promptlift.service.routes.http.serve import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +30,9 @@ if TYPE_CHECKING:
         DeletedConversationsQuery,
     )
     from promptlift.service.actions.logging.conversation_log import Logged
+    from promptlift.service.call import Call
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.http.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions
     from promptlift.service.store.accounts import Caller
 
 # A transcript longer than this is checked on a thread.
@@ -60,7 +60,7 @@ class _Conversations:
         self._context = context
         self._database = context.database
 
-    async def create(self, request: ApiRequest[ConversationCreate, None]) -> Reply:
+    async def create(self, request: Call[ConversationCreate, None]) -> dict[str, Any]:
         body = request.body
         prompt_id, link = _link(body)
         shape = await _shape(body.content)
@@ -80,16 +80,17 @@ class _Conversations:
             "createdAt": clock.iso(logged.created_at),
         }
         # unspecified: the status code for a conversation that an idempotency key stood for. 200: nothing was created.
-        return Reply(content, 201 if logged.created else 200)
+        request.status = 201 if logged.created else 200
+        return content
 
-    async def log_many(self, request: ApiRequest[ConversationsCreate, None]) -> dict[str, Any]:
+    async def log_many(self, request: Call[ConversationsCreate, None]) -> dict[str, Any]:
         checked = await run_in_threadpool(_check_many, request.caller, request.body.conversations)
         entries = [one for one in checked if isinstance(one, Entry)]
         logged = iter(await self._context.log.log_many(entries) if entries else [])
         outcomes = [next(logged) if isinstance(one, Entry) else one for one in checked]
         return {"data": [_row(index, outcome) for index, outcome in enumerate(outcomes)]}
 
-    async def update(self, request: ApiRequest[ConversationUpdate, None]) -> dict[str, Any]:
+    async def update(self, request: Call[ConversationUpdate, None]) -> dict[str, Any]:
         body = request.body
         updated = await self._context.log.update(
             Update(
@@ -106,17 +107,17 @@ class _Conversations:
         waits = self._context.jobs.waits_because
         return conversations.wire(updated.row, waits, with_content=False)
 
-    def lookup(self, request: ApiRequest[ConversationLookup, None]) -> dict[str, Any]:
+    def lookup(self, request: Call[ConversationLookup, None]) -> dict[str, Any]:
         return conversations.lookup(self._database, request.caller, request.scheme, request.id, request.body)
 
-    def list(self, request: ApiRequest[None, ConversationsQuery]) -> dict[str, Any]:
+    def list(self, request: Call[None, ConversationsQuery]) -> dict[str, Any]:
         waits = self._context.jobs.waits_because
         return conversations.page(self._database, request.caller, request.query, waits_because=waits)
 
-    def deleted(self, request: ApiRequest[None, DeletedConversationsQuery]) -> dict[str, Any]:
+    def deleted(self, request: Call[None, DeletedConversationsQuery]) -> dict[str, Any]:
         return conversations.deleted(self._database, request.caller, request.query)
 
-    def get(self, request: ApiRequest[None, ConversationQuery]) -> dict[str, Any]:
+    def get(self, request: Call[None, ConversationQuery]) -> dict[str, Any]:
         return conversations.get(
             self._database,
             request.caller,
@@ -125,10 +126,10 @@ class _Conversations:
             with_insights=request.query.include_insights,
         )
 
-    def insights(self, request: ApiRequest[None, None]) -> orjson.Fragment:
+    def insights(self, request: Call[None, None]) -> orjson.Fragment:
         return conversations.insights(self._database, request.caller, request.id)
 
-    def regenerate(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def regenerate(self, request: Call[None, None]) -> dict[str, Any]:
         count = conversations.ask_again_one(self._context, request.caller, request.id)
         return {"success": True, "message": "The conversation will be judged again", "queued": count}
 

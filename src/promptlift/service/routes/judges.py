@@ -8,14 +8,14 @@ from starlette.concurrency import run_in_threadpool
 
 from promptlift.schema import judge_endpoints
 from promptlift.service.judges import requests, versions
-from promptlift.service.routes.http.serve import Reply
 
 if TYPE_CHECKING:
     from promptlift.schema.judges import JudgeAlignCreate, JudgeBackfillCreate, JudgeCreate
     from promptlift.schema.optimizations import StopRequest
     from promptlift.schema.queries import JudgeQuery, JudgeRunsQuery, PageQuery, VerdictsQuery
+    from promptlift.service.call import Call
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.http.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions
 
 
 def actions(context: AppContext) -> Actions:
@@ -47,61 +47,62 @@ class _Judges:
     def _model(self) -> str | None:
         return self._context.models.model
 
-    def list(self, request: ApiRequest[None, PageQuery]) -> dict[str, Any]:
+    def list(self, request: Call[None, PageQuery]) -> dict[str, Any]:
         query = request.query
         return versions.page(self._database, request.caller, limit=query.limit, offset=query.offset)
 
-    async def create(self, request: ApiRequest[JudgeCreate, None]) -> Reply:
+    async def create(self, request: Call[JudgeCreate, None]) -> dict[str, Any]:
         if request.body.llm_model is not None:
             await self._context.check_model(request.body.llm_model)
         made, new = await run_in_threadpool(versions.create, self._database, request.caller, request.body)
-        return Reply(made, 201 if new else 200)
+        request.status = 201 if new else 200
+        return made
 
-    def get(self, request: ApiRequest[None, JudgeQuery]) -> dict[str, Any]:
+    def get(self, request: Call[None, JudgeQuery]) -> dict[str, Any]:
         return versions.get(self._database, request.caller, request.id, request.query.version)
 
-    def delete(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def delete(self, request: Call[None, None]) -> dict[str, Any]:
         answer = versions.delete(self._database, request.caller, request.id)
         self._context.judges.look()
         return answer
 
-    def versions(self, request: ApiRequest[None, PageQuery]) -> dict[str, Any]:
+    def versions(self, request: Call[None, PageQuery]) -> dict[str, Any]:
         query = request.query
         return versions.page(
             self._database, request.caller, judge_id=request.id, limit=query.limit, offset=query.offset
         )
 
-    def verdicts(self, request: ApiRequest[None, VerdictsQuery]) -> dict[str, Any]:
+    def verdicts(self, request: Call[None, VerdictsQuery]) -> dict[str, Any]:
         return versions.verdict_page(self._database, request.caller, request.id, request.query)
 
-    def plan(self, request: ApiRequest[JudgeBackfillCreate, None]) -> dict[str, Any]:
+    def plan(self, request: Call[JudgeBackfillCreate, None]) -> dict[str, Any]:
         return requests.plan(self._database, request.caller, request.id, request.body, model=self._model)
 
-    def backfill(self, request: ApiRequest[JudgeBackfillCreate, None]) -> dict[str, Any]:
+    def backfill(self, request: Call[JudgeBackfillCreate, None]) -> dict[str, Any]:
         begun = requests.backfill(self._database, request.caller, request.id, request.body, model=self._model)
         self._context.judges.look()
         return begun
 
-    def align(self, request: ApiRequest[JudgeAlignCreate, None]) -> dict[str, Any]:
+    def align(self, request: Call[JudgeAlignCreate, None]) -> dict[str, Any]:
         begun = requests.align(self._database, request.caller, request.id, request.body, model=self._model)
         self._context.judges.look()
         return begun
 
-    def runs(self, request: ApiRequest[None, JudgeRunsQuery]) -> dict[str, Any]:
+    def runs(self, request: Call[None, JudgeRunsQuery]) -> dict[str, Any]:
         query = request.query
         return requests.runs_page(
             self._database, request.caller, judge_id=query.judge_id, limit=query.limit, offset=query.offset
         )
 
-    def run(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def run(self, request: Call[None, None]) -> dict[str, Any]:
         return requests.get_run(self._database, request.caller, request.id)
 
-    def stop(self, request: ApiRequest[StopRequest, None]) -> dict[str, Any]:
+    def stop(self, request: Call[StopRequest, None]) -> dict[str, Any]:
         stopped = requests.stop(self._database, request.caller, request.id, request.body.reason)
         self._context.judges.look()
         return stopped
 
-    def resume(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def resume(self, request: Call[None, None]) -> dict[str, Any]:
         resumed = requests.resume(self._database, request.caller, request.id, model=self._model)
         self._context.judges.look()
         return resumed

@@ -13,15 +13,16 @@ from promptlift.service.optimizations import requests
 if TYPE_CHECKING:
     from promptlift.schema.optimizations import ApplyRequest, OptimizationCreate, StopRequest
     from promptlift.schema.queries import OptimizationsQuery, SimulationsQuery
+    from promptlift.service.call import Call
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.http.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions
 
 
 def actions(context: AppContext) -> Actions:
     """Return the action of every endpoint of this module."""
     database = context.database
 
-    def create(request: ApiRequest[OptimizationCreate, None]) -> dict[str, Any]:
+    def create(request: Call[OptimizationCreate, None]) -> dict[str, Any]:
         made = requests.trigger(
             database,
             request.caller,
@@ -32,7 +33,7 @@ def actions(context: AppContext) -> Actions:
         context.optimizations.look()
         return made
 
-    def page(request: ApiRequest[None, OptimizationsQuery]) -> dict[str, Any]:
+    def page(request: Call[None, OptimizationsQuery]) -> dict[str, Any]:
         query = request.query
         return requests.page(
             database,
@@ -43,7 +44,7 @@ def actions(context: AppContext) -> Actions:
             offset=query.offset,
         )
 
-    def simulations(request: ApiRequest[None, SimulationsQuery]) -> dict[str, Any]:
+    def simulations(request: Call[None, SimulationsQuery]) -> dict[str, Any]:
         query = request.query
         return requests.simulated(
             database,
@@ -57,7 +58,7 @@ def actions(context: AppContext) -> Actions:
             offset=query.offset,
         )
 
-    def apply(request: ApiRequest[ApplyRequest, None]) -> dict[str, Any]:
+    def apply(request: Call[ApplyRequest, None]) -> dict[str, Any]:
         body = request.body
         if body.content is not None and body.variant_id is not None:
             raise invalid({"content": "is for a text of no variant; leave out one of content and variantId"})
@@ -76,7 +77,7 @@ def actions(context: AppContext) -> Actions:
         # unspecified: which link an answer carries when the request names no scheme. Both.
         return {**applied, "agentId": applied["promptId"]}
 
-    def stop(request: ApiRequest[StopRequest, None]) -> dict[str, Any]:
+    def stop(request: Call[StopRequest, None]) -> dict[str, Any]:
         body = request.body
         stopped = requests.stop(database, request.caller, request.id, body.reason, note=body.note)
         context.optimizations.look()

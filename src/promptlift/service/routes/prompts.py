@@ -15,8 +15,9 @@ from promptlift.service.actions.views.steps import step_failures
 if TYPE_CHECKING:
     from promptlift.schema.prompts import PromptCreate, PromptUpdate
     from promptlift.schema.queries import InsightsQuery, PromptsQuery
+    from promptlift.service.call import Call
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.http.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions
     from promptlift.service.store.tables import AnyRow
 
 _CREATED = ("id", "name", "content", "contentKnown", "llmModel", "status", "createdAt", "updatedAt")
@@ -45,18 +46,18 @@ class _Prompts:
         self._context = context
         self._database = context.database
 
-    def list(self, request: ApiRequest[None, PromptsQuery]) -> dict[str, Any]:
+    def list(self, request: Call[None, PromptsQuery]) -> dict[str, Any]:
         return prompts.page(self._database, request.caller, request.query)
 
-    async def create(self, request: ApiRequest[PromptCreate, None]) -> dict[str, Any]:
+    async def create(self, request: Call[PromptCreate, None]) -> dict[str, Any]:
         await self._context.check_model(request.body.llm_model)
         row = await run_in_threadpool(prompts.create, self._database, request.caller, request.body)
         return prompts.wire(row, _CREATED)
 
-    def get(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def get(self, request: Call[None, None]) -> dict[str, Any]:
         return prompts.wire(self._row(request))
 
-    async def update(self, request: ApiRequest[PromptUpdate, None]) -> dict[str, Any]:
+    async def update(self, request: Call[PromptUpdate, None]) -> dict[str, Any]:
         body = request.body
         if body.llm_model is not None:
             await self._context.check_model(body.llm_model)
@@ -65,29 +66,29 @@ class _Prompts:
         )
         return prompts.wire(row, _UPDATED)
 
-    def delete(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def delete(self, request: Call[None, None]) -> dict[str, Any]:
         prompts.delete(self._database, request.caller, request.scheme, request.id)
         return {"success": True, "message": f"{request.scheme.noun} deleted"}
 
-    def status(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def status(self, request: Call[None, None]) -> dict[str, Any]:
         row, waits_because = self._row(request), self._context.jobs.waits_because
         return status_view(self._database, row, waits_because=waits_because)
 
-    def insights(self, request: ApiRequest[None, InsightsQuery]) -> dict[str, Any]:
+    def insights(self, request: Call[None, InsightsQuery]) -> dict[str, Any]:
         row, days = self._row(request), request.query.days
         return insights_view(self._database, row, days, link=request.scheme.link)
 
-    def agent_insights(self, request: ApiRequest[None, InsightsQuery]) -> dict[str, Any]:
+    def agent_insights(self, request: Call[None, InsightsQuery]) -> dict[str, Any]:
         return agent_insights_view(self._database, self._row(request), request.query.days)
 
-    def regenerate(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def regenerate(self, request: Call[None, None]) -> dict[str, Any]:
         row = self._row(request)
         count = conversations.ask_again(self._context, row.account_id, prompt_id=row.id)
         message = f"{count} conversations will be judged again"
         return {"success": True, "message": message, "queued": count}
 
-    def step_failures(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def step_failures(self, request: Call[None, None]) -> dict[str, Any]:
         return step_failures(self._database, self._row(request), link=request.scheme.link)
 
-    def _row(self, request: ApiRequest[Any, Any]) -> AnyRow:
+    def _row(self, request: Call[Any, Any]) -> AnyRow:
         return prompts.get(self._database, request.caller, request.scheme, request.id)

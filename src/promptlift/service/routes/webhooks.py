@@ -14,8 +14,9 @@ from promptlift.service.actions import events
 if TYPE_CHECKING:
     from promptlift.schema.queries import EventsQuery, PageQuery
     from promptlift.schema.webhooks import WebhookCreate
+    from promptlift.service.call import Call
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.http.serve import Actions, ApiRequest
+    from promptlift.service.routes.http.serve import Actions
 
 # A receiver may take ten seconds to answer a test: not one of the threads that every other request needs.
 _TESTS: Final = ThreadPoolExecutor(max_workers=16, thread_name_prefix="webhook-tests")
@@ -40,27 +41,27 @@ class _Webhooks:
         self._database = context.database
         self._webhooks = context.webhooks
 
-    def list(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def list(self, request: Call[None, None]) -> dict[str, Any]:
         return self._webhooks.listed(request.caller)
 
-    async def create(self, request: ApiRequest[WebhookCreate, None]) -> dict[str, Any]:
+    async def create(self, request: Call[WebhookCreate, None]) -> dict[str, Any]:
         await self._webhooks.check_url(request.body.url)
         return await run_in_threadpool(self._webhooks.create, request.caller, request.body)
 
-    def delete(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def delete(self, request: Call[None, None]) -> dict[str, Any]:
         self._webhooks.delete(request.caller, request.id)
         return {"success": True, "message": "Webhook deleted"}
 
-    async def test(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    async def test(self, request: Call[None, None]) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(_TESTS, self._webhooks.test, request.caller, request.id)
 
-    def resume(self, request: ApiRequest[None, None]) -> dict[str, Any]:
+    def resume(self, request: Call[None, None]) -> dict[str, Any]:
         return self._webhooks.resume(request.caller, request.id)
 
-    def deliveries(self, request: ApiRequest[None, PageQuery]) -> dict[str, Any]:
+    def deliveries(self, request: Call[None, PageQuery]) -> dict[str, Any]:
         query = request.query
         return self._webhooks.deliveries(request.caller, request.id, limit=query.limit, offset=query.offset)
 
-    def events(self, request: ApiRequest[None, EventsQuery]) -> dict[str, Any]:
+    def events(self, request: Call[None, EventsQuery]) -> dict[str, Any]:
         return events.page(self._database, request.caller, request.query)

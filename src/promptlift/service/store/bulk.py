@@ -88,4 +88,5 @@ def _insert_text(table: Table, names: tuple[str, ...]) -> str:
 
 
 def _binary_type(kind: Any) -> str:
+    kind = getattr(kind, "impl_instance", kind)
     return next((name for known, name in _BINARY_TYPES if isinstance(kind, known)), "text")

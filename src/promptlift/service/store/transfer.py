@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, type_coerce
 
 from promptlift.service.store import bulk
 from promptlift.service.store.tables import accounts, metadata, singleton_jobs
@@ -78,4 +78,6 @@ def contents(connection: Connection) -> Iterator[TableContent]:
 
 
 def _rows(connection: Connection, table: Table) -> Iterable[Any]:
-    return connection.execution_options(yield_per=_AT_ONCE).execute(select(table))
+    """Read the values of a table as the database has them."""
+    columns = [type_coerce(column, getattr(column.type, "impl_instance", column.type)) for column in table.c]
+    return connection.execution_options(yield_per=_AT_ONCE).execute(select(*columns))

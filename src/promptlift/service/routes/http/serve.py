@@ -1,14 +1,17 @@
-"""Make a route from a row of the table of endpoints and the action that does its work."""
+"""Make a route from a row of the table of endpoints and the action that answers it."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
+from promptlift.schema.model import ApiModel, LinkedModel
+from promptlift.schema.naming import LINKS
+from promptlift.service.call import Call
 from promptlift.service.routes.http.messages import (
     answer,
     answer_to_get,
@@ -27,59 +30,39 @@ if TYPE_CHECKING:
 
     from promptlift.schema.endpoint import Endpoint
     from promptlift.schema.naming import Scheme
+    from promptlift.service.call import Action, AnyCall
+    from promptlift.service.context import AppContext
     from promptlift.service.store.accounts import Caller
 
     GeneralSettings = Callable[[Caller], Mapping[str, str]]
-
-Body = TypeVar("Body")
-Query = TypeVar("Query")
+    Actions = Mapping[Endpoint[Any], Callable[[AnyCall], Any]]
 
 
-@dataclass(slots=True)
-class ApiRequest(Generic[Body, Query]):
-    """A request whose body and query have been read and validated.
-
-    Attributes
-    ----------
-    id
-        Identifier in the path; empty when the path has none.
-    body, query
-        ``None`` where the endpoint has none.
-    """
-
-    caller: Caller
-    scheme: Scheme
-    id: str
-    body: Body
-    query: Query
-
-
-@dataclass(slots=True)
-class Reply:
-    """An answer with a status of its own."""
-
-    content: Any
-    status: int
-
-
-if TYPE_CHECKING:
-    # Called on a thread, or in the event loop when it is a coroutine function. Returns content, or a Reply.
-    Action = Callable[[ApiRequest[Any, Any]], Any]
-    Actions = Mapping[Endpoint[Any], Action]
-
-
-def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, general: GeneralSettings) -> Route:
+def serve(
+    endpoint: Endpoint[Any], scheme: Scheme, action: Action, context: AppContext, general: GeneralSettings
+) -> Route:
     """Make the route of an endpoint in one naming scheme; ``general`` reads an account's general settings."""
     # Looked up once, not for every request.
-    query_model, body_model, has_id, status = endpoint.query, endpoint.body, endpoint.has_id, endpoint.status
+    query_model, body_model, has_id = endpoint.query, endpoint.body, endpoint.has_id
     either, optional, lines = endpoint.either, endpoint.body_optional, endpoint.lines
     is_get = endpoint.method == "GET"
-    is_async = inspect.iscoroutinefunction(action)
+    is_async = inspect.iscoroutinefunction(action.answer)
+    # unspecified: which link an answer carries when the request names no scheme. Both.
+    links = (scheme.link,) if "{segment}" in endpoint.path else LINKS
 
     async def from_settings(request: Request, given: Mapping[str, Any]) -> dict[str, str]:
         missing = [(name, setting) for name, setting in endpoint.from_settings if name not in given]
         settings = await run_in_threadpool(general, caller_of(request)) if missing else {}
         return {name: settings[setting] for name, setting in missing if settings[setting].strip()}
+
+    async def content_of(call: AnyCall) -> Any:
+        if action.check is not None:
+            await action.check(call)
+        if is_async:
+            return await action.answer(call)
+        if action.threads is not None:
+            return await asyncio.get_running_loop().run_in_executor(action.threads, action.answer, call)
+        return await run_in_threadpool(action.answer, call)
 
     async def handle(request: Request) -> Response:
         query = None if query_model is None else read_query(request, query_model)
@@ -88,13 +71,30 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, general: Gene
             body = await read_body(
                 request, body_model, either=either, optional=optional, lines=lines, defaults=from_settings
             )
-        identifier = path_id(request) if has_id else ""
-        api_request = ApiRequest(caller_of(request), scheme, identifier, body, query)
-        content = await action(api_request) if is_async else await run_in_threadpool(action, api_request)
-        if isinstance(content, Reply):
-            return answer(content.content, content.status)
-        if is_get:
-            return answer_to_get(request, content, status)
-        return answer(content, status)
+        call: AnyCall = Call(
+            context, caller_of(request), scheme, path_id(request) if has_id else "", body, query
+        )
+        content = await content_of(call)
+        if isinstance(content, ApiModel):
+            content = _wire(content, links)
+        status = call.status or endpoint.status
+        return answer_to_get(request, content, status) if is_get else answer(content, status)
 
     return Route(API_PATH + endpoint.path_in(scheme), handle, methods=[endpoint.method])
+
+
+def _wire(model: ApiModel, links: tuple[str, ...]) -> dict[str, Any]:
+    """Write an answer; what belongs to a prompt says so under these names."""
+    document = model.to_wire()
+    if isinstance(model, LinkedModel):
+        _link(document, links)
+    items = getattr(model, "data", ())
+    for item, written in zip(items, document.get("data", ()), strict=True):
+        if isinstance(item, LinkedModel):
+            _link(written, links)
+    return document
+
+
+def _link(document: dict[str, Any], links: tuple[str, ...]) -> None:
+    prompt_id = document.pop("promptId")
+    document.update(dict.fromkeys(links, prompt_id))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 import orjson
 from sqlalchemy import (
@@ -21,9 +22,16 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, mapped_column
 
+from promptlift.schema.model import ApiModel
+from promptlift.service import clock
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from sqlalchemy import Dialect
     from sqlalchemy.orm import MappedColumn
+
+M = TypeVar("M", bound=ApiModel)
 
 # SQLite numbers rows only in a column that is exactly INTEGER.
 _SEQUENCE = BigInteger().with_variant(Integer, "sqlite")
@@ -35,6 +43,21 @@ Account = Annotated[str, mapped_column(ForeignKey("accounts.id"))]
 # A part of a primary key.
 Key = Annotated[str, mapped_column(primary_key=True)]
 Small = Annotated[int, "small"]
+
+
+class Moment(TypeDecorator[datetime]):
+    """A time, kept as milliseconds since 1970, UTC."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | int | None, _dialect: Dialect) -> int | None:
+        """Write a time, which may be milliseconds already."""
+        return clock.from_datetime(value) if isinstance(value, datetime) else value
+
+    def process_result_value(self, value: int | None, _dialect: Dialect) -> datetime | None:
+        """Read a time."""
+        return None if value is None else clock.to_datetime(value)
 
 
 class Json(TypeDecorator[Any]):
@@ -53,7 +76,7 @@ class Json(TypeDecorator[Any]):
 
 
 class Base(DeclarativeBase):
-    """A row of a table. Times are milliseconds since 1970, UTC."""
+    """A row of a table. Times that are numbers are milliseconds since 1970, UTC."""
 
     __table__: ClassVar[Table]
     metadata = MetaData(
@@ -72,7 +95,19 @@ class Base(DeclarativeBase):
         float: Float,
         str: Text,
         bytes: LargeBinary,
+        datetime: Moment,
     }
+
+    def shown(self, model: type[M], *, only: Iterable[str] | None = None, **more: Any) -> M:
+        """Return the row as the API has it: the columns that the model has too, or only some, and more."""
+        names = model.model_fields if only is None else only
+        own = {name: getattr(self, name) for name in names if name in self.__table__.c}
+        return model(**own | more)
+
+    def change(self, values: Mapping[str, Any]) -> None:
+        """Set columns."""
+        for name, value in values.items():
+            setattr(self, name, value)
 
 
 def reference(table: str, **options: Any) -> MappedColumn[Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from sqlalchemy import Index, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column
 
+from promptlift.schema.personas import Persona
 from promptlift.service.store.tables.mapping import Account, Base, Id, Key, Seq, Small, reference
 
 
@@ -60,8 +63,18 @@ class PersonaRow(Base):
     account_id: Mapped[Account] = mapped_column(index=True)
     name: Mapped[str]
     description: Mapped[str]
-    created_at: Mapped[int]
-    deleted_at: Mapped[int | None]
+    created_at: Mapped[datetime]
+    deleted_at: Mapped[datetime | None]
+
+    def shown(self) -> Persona:
+        """Return the persona as the API has it."""
+        return Persona(
+            id=self.id,
+            name=self.name,
+            description=self.description,
+            built_in=False,
+            created_at=self.created_at,
+        )
 
 
 class ReviewRow(Base):

@@ -1,0 +1,108 @@
+"""A call of the API, and the actions that answer calls."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic
+
+from promptlift.service.store.database import Rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from concurrent.futures import Executor
+
+    from typing_extensions import TypeVar
+
+    from promptlift.schema.endpoint import Answer, Endpoint
+    from promptlift.schema.naming import Scheme
+    from promptlift.service.context import AppContext
+    from promptlift.service.store.accounts import Caller
+
+    Body = TypeVar("Body", default=None)
+    Query = TypeVar("Query", default=None)
+else:
+    from typing import TypeVar
+
+    Body, Query = TypeVar("Body"), TypeVar("Query")
+
+
+@dataclass(slots=True)
+class Call(Generic[Body, Query]):
+    """A request whose body and query have been read and validated.
+
+    Attributes
+    ----------
+    id
+        Identifier in the path; empty when the path has none.
+    body, query
+        ``None`` where the endpoint has none.
+    status
+        Status of the answer, where it is not the endpoint's usual one.
+    """
+
+    context: AppContext
+    caller: Caller
+    scheme: Scheme
+    id: str
+    body: Body
+    query: Query
+    status: int | None = None
+
+    @property
+    def account_id(self) -> str:
+        """The account that the call is made for."""
+        return self.caller.account_id
+
+    @contextmanager
+    def read(self) -> Iterator[Rows]:
+        """Open a consistent view of the rows for one answer."""
+        with self.context.database.read() as connection, Rows(connection) as rows:
+            yield rows
+
+    @contextmanager
+    def write(self) -> Iterator[Rows]:
+        """Open one transaction over the rows."""
+        with self.context.database.write() as connection, Rows(connection) as rows:
+            yield rows
+            rows.flush()
+
+
+AnyCall = Call[Any, Any]
+Check = Callable[[AnyCall], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What answers an endpoint.
+
+    Attributes
+    ----------
+    answer
+        Called on a thread; a coroutine function in the event loop.
+    check
+        Awaited before.
+    threads
+        The threads of actions that may take long; those that all share by default.
+    """
+
+    answer: Callable[[AnyCall], Any]
+    check: Check | None = None
+    threads: Executor | None = None
+
+
+# By name of the endpoint.
+ACTIONS: dict[str, Action] = {}
+
+
+def answers(
+    endpoint: Endpoint[Answer], *, check: Check | None = None, threads: Executor | None = None
+) -> Callable[[Callable[[AnyCall], Answer]], Callable[[AnyCall], Answer]]:
+    """Make a function the action of an endpoint; it returns the endpoint's own answer."""
+
+    def register(answer: Callable[[AnyCall], Answer]) -> Callable[[AnyCall], Answer]:
+        ACTIONS[endpoint.name] = Action(answer, check, threads)
+        return answer
+
+    return register
