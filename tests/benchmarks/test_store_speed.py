@@ -130,7 +130,7 @@ def _fill(database: Database) -> float:
     database.migrate()
     now = clock.now()
     names = [BIG, *(f"prm_{number:03d}" for number in range(SMALL_PROMPTS))]
-    rest = {"account_id": "acc_1", "name": "n", "content": "c", "llm_model": "gpt-4o", "tags": "[]"}
+    rest = {"account_id": "acc_1", "name": "n", "content": "c", "llm_model": "gpt-4o", "tags": []}
     rest |= {"status": "active", "created_at": now, "updated_at": now}
     account = {
         "id": "acc_1",

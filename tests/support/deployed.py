@@ -15,11 +15,15 @@ from promptlift.service.deployments import transitions, watch
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_counts, conversations, optimizations, prompts
 from promptlift.service.store import deployments as rows
+from promptlift.service.store.rows import Rows, newest
 from promptlift.service.store.tables import events, insights
+from promptlift.service.store.tables.prompts import VersionRow
+from support.asking import ask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from promptlift.service.call import AnyCall
     from promptlift.service.store.database import Database
 
 PROMPT = SCHEMES["prompt"]
@@ -63,6 +67,12 @@ class World:
     def caller(self) -> accounts.Caller:
         return accounts.Caller(self.account, "enterprise", "key")
 
+    def ask(
+        self, action: Callable[[AnyCall], Any], identifier: str = "", body: Any = None, query: Any = None
+    ) -> Any:
+        """Answer a call of this account, as JSON."""
+        return ask(action, self.database, self.caller, identifier, body, query)
+
     def add_prompt(self, content: str = ORIGINAL) -> str:
         prompt_id = new_id("prm")
         values = {
@@ -72,7 +82,7 @@ class World:
             "content": content,
             "llm_model": "gpt-4o",
             "description": None,
-            "tags": "[]",
+            "tags": [],
             "temperature": None,
             "max_tokens": None,
             "objective": "Help.",
@@ -184,7 +194,7 @@ class World:
     def versions(self) -> list[tuple[str, str]]:
         """Origin and text of every version, oldest first."""
         with self.database.read() as connection:
-            found, _ = prompts.versions(connection, self.account, self.prompt_id, limit=100, offset=0)
+            found = Rows(connection).all(newest(VersionRow, prompt_id=self.prompt_id))
         return [(row.origin, row.content) for row in found][::-1]
 
     def events(self) -> list[tuple[str, dict[str, Any]]]:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, LinkedModel, UtcTime
 
 IMPACTS = ("high", "medium", "low")
+
+# A count, which other services may give as a fraction: a whole number stays one.
+Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 
 
 class Period(ApiModel):
@@ -57,7 +60,7 @@ class SentimentSummary(ApiModel):
 
     average: float | None
     """Mean sentiment score, -1 to 1; ``None`` when nothing is judged (unspecified)."""
-    distribution: dict[str, float]
+    distribution: dict[str, Number]
     """Counts of ``positive``, ``neutral`` and ``negative``."""
     trend: str | None = None
     """The change of the mean score as signed text, such as ``+0.05``; ``+0.00`` where there is nothing to compare with."""
@@ -87,7 +90,7 @@ class TopIssue(ApiModel):
 
     issue: Annotated[str, Column()]
     """The group's most frequent title, or the name that the model gave it."""
-    frequency: Annotated[float, Column(name="n", kind="integer")]
+    frequency: Annotated[Number, Column(name="n", kind="integer")]
     """Conversations that had it."""
     impact: Annotated[str | None, Column(categories=IMPACTS)] = None
     """``high``: completion is at least 20 points lower with the issue than without; ``medium``: at least 5; else

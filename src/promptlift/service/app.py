@@ -11,22 +11,18 @@ from starlette.middleware import Middleware
 from starlette.routing import Match, Route
 
 from promptlift.schema.endpoints import ENDPOINTS
-from promptlift.service.actions import personas, settings
+from promptlift.service.actions import account, action_log, labels, personas, prompts, reviews, versions
+from promptlift.service.actions.views import prompt_insights, prompt_status, steps
 from promptlift.service.call import ACTIONS, Action
 from promptlift.service.errors import ApiException
 from promptlift.service.routes import (
-    account,
     benchmarks,
     conversations,
     health,
     judges,
-    labels,
     metrics,
     optimizations,
     otlp,
-    prompts,
-    reviews,
-    versions,
     webhooks,
 )
 from promptlift.service.routes.http.authentication import Authentication
@@ -40,22 +36,27 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from promptlift.service.context import AppContext
-    from promptlift.service.store.accounts import Caller
 
 ROOMS = [
-    account,
     benchmarks,
     conversations,
     judges,
-    labels,
     optimizations,
-    prompts,
-    reviews,
-    versions,
     webhooks,
 ]
 # These say themselves which endpoints their functions answer.
-ANSWERING = [personas]
+ANSWERING = [
+    account,
+    action_log,
+    labels,
+    personas,
+    prompt_insights,
+    prompt_status,
+    prompts,
+    reviews,
+    steps,
+    versions,
+]
 
 
 def create_app(context: AppContext) -> Starlette:
@@ -99,11 +100,8 @@ def _api_routes(context: AppContext) -> list[Route]:
     if unmatched:
         raise KeyError(f"Give each of these a row in schema/endpoints.py and an action: {sorted(unmatched)}")
 
-    def general(caller: Caller) -> dict[str, str]:
-        return settings.view(context.database, caller)["general"]  # type: ignore[no-any-return]
-
     return [
-        serve(endpoint, scheme, actions[endpoint.name], context, general)
+        serve(endpoint, scheme, actions[endpoint.name], context)
         for endpoint in ENDPOINTS.values()
         for scheme in endpoint.served_schemes()
     ]

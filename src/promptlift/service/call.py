@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
-from promptlift.service.store.database import Rows
+from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,10 +98,12 @@ ACTIONS: dict[str, Action] = {}
 
 def answers(
     endpoint: Endpoint[Answer], *, check: Check | None = None, threads: Executor | None = None
-) -> Callable[[Callable[[AnyCall], Answer]], Callable[[AnyCall], Answer]]:
+) -> Callable[[Callable[[AnyCall], Answer | Awaitable[Answer]]], Callable[[AnyCall], Any]]:
     """Make a function the action of an endpoint; it returns the endpoint's own answer."""
 
-    def register(answer: Callable[[AnyCall], Answer]) -> Callable[[AnyCall], Answer]:
+    def register(
+        answer: Callable[[AnyCall], Answer | Awaitable[Answer]],
+    ) -> Callable[[AnyCall], Any]:
         ACTIONS[endpoint.name] = Action(answer, check, threads)
         return answer
 

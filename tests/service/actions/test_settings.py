@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from promptlift.service.actions.settings import merge
+from promptlift.service.actions.account import merge
 
 WHOLE = {
     "general": {"name": "a", "kpis": "b"},

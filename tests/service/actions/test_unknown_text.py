@@ -11,7 +11,8 @@ from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.service.actions import prompts, versions
 from promptlift.service.errors import ApiException
 from promptlift.service.optimizations import requests
-from support.deployed import ORIGINAL, PROMPT
+from support.asking import place, to_version
+from support.deployed import ORIGINAL
 
 MODEL = "gpt-4o-mini"
 STAND_IN = "Imported; the text is not known."
@@ -20,15 +21,15 @@ OCTOBER, LATER = datetime(2025, 10, 1, 9, tzinfo=UTC), datetime(2025, 10, 15, tz
 
 def make(world, **fields):
     body = PromptCreate(name="Imported", llm_model=MODEL, **{"content": STAND_IN, **fields})
-    return prompts.create(world.database, world.caller, body)
+    return world.ask(prompts.create, body=body)
 
 
 def edit(world, prompt_id, **fields):
-    return prompts.update(world.database, world.caller, PROMPT, prompt_id, PromptUpdate(**fields))
+    return world.ask(prompts.update, prompt_id, PromptUpdate(**fields))
 
 
 def texts(world, prompt_id):
-    page = versions.page(world.database, world.caller, PROMPT, prompt_id, limit=100, offset=0)
+    page = world.ask(versions.page, prompt_id, query=place(100, 0))
     return [(one["number"], one["content"], one["origin"], one["createdAt"]) for one in page["data"]]
 
 
@@ -39,11 +40,11 @@ def optimize(world, prompt_id, **fields):
 
 def test_a_prompt_of_unknown_text_is_marked_and_shows_no_text_as_its_version(world):
     made = make(world, content_known=False)
-    assert prompts.wire(made)["contentKnown"] is False
-    assert [row[:3] for row in texts(world, made.id)] == [(1, None, "created")]
+    assert made["contentKnown"] is False
+    assert [row[:3] for row in texts(world, made["id"])] == [(1, None, "created")]
     known = make(world)
-    assert prompts.wire(known)["contentKnown"] is True
-    assert [row[:3] for row in texts(world, known.id)] == [(1, STAND_IN, "created")]
+    assert known["contentKnown"] is True
+    assert [row[:3] for row in texts(world, known["id"])] == [(1, STAND_IN, "created")]
 
 
 @pytest.mark.parametrize("link", ["promptId", "agentId"])
@@ -51,36 +52,40 @@ def test_what_stands_in_for_a_text_is_not_optimized_and_the_refusal_names_the_wa
     made = make(world, content_known=False)
     name = {"promptId": "prompt_id", "agentId": "agent_id"}[link]
     with pytest.raises(ApiException) as caught:
-        requests.trigger(world.database, world.caller, OptimizationCreate(**{name: made.id}), rehearsal=True)
+        requests.trigger(
+            world.database, world.caller, OptimizationCreate(**{name: made["id"]}), rehearsal=True
+        )
     assert (caught.value.code, caught.value.details) == ("INVALID_STATE", {link: "has no known text yet"})
-    assert f"lift.client.prompts.update('{made.id}', content=…)" in caught.value.message
-    assert f"promptlift prompts set {made.id} FILE" in caught.value.message
-    edit(world, made.id, name="Still unknown")
+    assert f"lift.client.prompts.update('{made['id']}', content=…)" in caught.value.message
+    assert f"promptlift prompts set {made['id']} FILE" in caught.value.message
+    edit(world, made["id"], name="Still unknown")
     with pytest.raises(ApiException):
-        optimize(world, made.id)
-    edit(world, made.id, content="You help.")
-    assert optimize(world, made.id)["status"] in ("queued", "running")
+        optimize(world, made["id"])
+    edit(world, made["id"], content="You help.")
+    assert optimize(world, made["id"])["status"] in ("queued", "running")
 
 
 def test_a_refused_optimization_costs_no_quota(world):
     made = make(world, content_known=False)
     for _ in range(3):
         with pytest.raises(ApiException):
-            optimize(world, made.id)
-    listed = requests.page(world.database, world.caller, prompt_id=made.id, status=None, limit=10, offset=0)
+            optimize(world, made["id"])
+    listed = requests.page(
+        world.database, world.caller, prompt_id=made["id"], status=None, limit=10, offset=0
+    )
     assert listed["pagination"]["total"] == 0
 
 
 def test_the_first_text_takes_the_place_of_the_stand_in(world):
     made = make(world, content_known=False)
     told = len(world.events())
-    edit(world, made.id, content="You help.", live_from=OCTOBER)
-    row = prompts.get(world.database, world.caller, PROMPT, made.id)
-    assert (row.content, row.content_known) == ("You help.", True)
-    assert texts(world, made.id) == [(1, "You help.", "created", "2025-10-01T09:00:00.000Z")]
+    edit(world, made["id"], content="You help.", live_from=OCTOBER)
+    row = world.ask(prompts.get, made["id"])
+    assert (row["content"], row["contentKnown"]) == ("You help.", True)
+    assert texts(world, made["id"]) == [(1, "You help.", "created", "2025-10-01T09:00:00.000Z")]
     assert [kind for kind, _ in world.events()[told:]] == ["prompt.updated"]
-    edit(world, made.id, content="You help a lot.", live_from=LATER)
-    assert texts(world, made.id) == [
+    edit(world, made["id"], content="You help a lot.", live_from=LATER)
+    assert texts(world, made["id"]) == [
         (2, "You help a lot.", "updated", "2025-10-15T00:00:00.000Z"),
         (1, "You help.", "created", "2025-10-01T09:00:00.000Z"),
     ]
@@ -88,22 +93,22 @@ def test_the_first_text_takes_the_place_of_the_stand_in(world):
 
 def test_the_same_words_can_turn_out_to_be_the_text(world):
     made = make(world, content_known=False)
-    edit(world, made.id, content=STAND_IN)
-    assert [row[:3] for row in texts(world, made.id)] == [(1, STAND_IN, "created")]
-    assert optimize(world, made.id)["status"] in ("queued", "running")
+    edit(world, made["id"], content=STAND_IN)
+    assert [row[:3] for row in texts(world, made["id"])] == [(1, STAND_IN, "created")]
+    assert optimize(world, made["id"])["status"] in ("queued", "running")
 
 
 def test_a_text_may_have_been_live_for_a_while(world):
     made = make(world, live_from=OCTOBER)
-    assert texts(world, made.id) == [(1, STAND_IN, "created", "2025-10-01T09:00:00.000Z")]
-    assert prompts.wire(made)["createdAt"] > "2026"
+    assert texts(world, made["id"]) == [(1, STAND_IN, "created", "2025-10-01T09:00:00.000Z")]
+    assert made["createdAt"] > "2026"
     with pytest.raises(ApiException) as caught:
-        edit(world, made.id, content="Earlier.", live_from=OCTOBER - timedelta(seconds=1))
+        edit(world, made["id"], content="Earlier.", live_from=OCTOBER - timedelta(seconds=1))
     assert caught.value.details == {
         "liveFrom": "must not be before 2025-10-01T09:00:00.000Z, since when the current text has been in use"
     }
-    assert len(texts(world, made.id)) == 1
-    assert prompts.get(world.database, world.caller, PROMPT, made.id).content == STAND_IN
+    assert len(texts(world, made["id"])) == 1
+    assert world.ask(prompts.get, made["id"])["content"] == STAND_IN
 
 
 @pytest.mark.parametrize("model", [PromptCreate, PromptUpdate])
@@ -129,9 +134,9 @@ def test_going_back_to_a_text_brings_back_whether_it_is_known(world):
         connection.execute(update(prompt_versions).values(content_known=False))
     edit(world, world.prompt_id, content="Known now.")
     edit(world, world.prompt_id, content="Another.")
-    page = versions.page(world.database, world.caller, PROMPT, world.prompt_id, limit=9, offset=0)["data"]
+    page = world.ask(versions.page, world.prompt_id, query=place(9, 0))["data"]
     assert [one["content"] for one in page] == ["Another.", "Known now."]
-    versions.restore(world.database, world.caller, PROMPT, world.prompt_id, page[1]["id"])
+    world.ask(versions.restore, world.prompt_id, to_version(page[1]["id"]))
     assert optimize(world, world.prompt_id)["status"] in ("queued", "running")
 
 

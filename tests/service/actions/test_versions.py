@@ -7,21 +7,22 @@ import pytest
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service.actions import prompts, versions
 from promptlift.service.errors import ApiException
-from support.deployed import ORIGINAL, PROMPT, TEXTS, World
+from support.asking import place, to_version
+from support.deployed import ORIGINAL, TEXTS, World
 from support.hostile import ENCODABLE
 
 
 def edit(world, content):
     body = PromptUpdate(content=content)
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    world.ask(prompts.update, world.prompt_id, body)
 
 
 def page(world, limit=100, offset=0):
-    return versions.page(world.database, world.caller, PROMPT, world.prompt_id, limit=limit, offset=offset)
+    return world.ask(versions.page, world.prompt_id, query=place(limit, offset))
 
 
 def restore(world, version_id, **wanted):
-    return versions.restore(world.database, world.caller, PROMPT, world.prompt_id, version_id, **wanted)
+    return world.ask(versions.restore, world.prompt_id, to_version(version_id, **wanted))
 
 
 def test_versions_come_newest_first_with_their_numbers(world):
@@ -101,7 +102,7 @@ def test_an_undo_does_not_write_over_a_later_change(world):
 def test_what_is_no_version_of_this_prompt_is_refused(world):
     stranger, other = World(world.database), world.add_prompt()
     foreign = page(stranger)["data"][0]["id"]
-    sibling = versions.page(world.database, world.caller, PROMPT, other, limit=1, offset=0)["data"][0]["id"]
+    sibling = world.ask(versions.page, other, query=place(1, 0))["data"][0]["id"]
     mine = page(world)["data"][0]["id"]
     near = (
         mine.replace("ver_", "ver_0"),
@@ -116,8 +117,8 @@ def test_what_is_no_version_of_this_prompt_is_refused(world):
             restore(world, version_id)
         assert (caught.value.code, set(caught.value.details)) == ("NOT_FOUND", {"versionId"})
     for call in (
-        lambda: versions.page(world.database, stranger.caller, PROMPT, world.prompt_id, limit=1, offset=0),
-        lambda: versions.restore(world.database, stranger.caller, PROMPT, world.prompt_id, mine),
+        lambda: stranger.ask(versions.page, world.prompt_id, query=place(1, 0)),
+        lambda: stranger.ask(versions.restore, world.prompt_id, to_version(mine)),
     ):
         with pytest.raises(ApiException, match="Prompt not found"):
             call()

@@ -11,7 +11,7 @@ from promptlift.service.actions import prompts
 from promptlift.service.deployments import regression_end
 from promptlift.service.deployments.regression_test import Summary, unmeasured
 from service.deployments.test_transitions import refuse_events
-from support.deployed import ORIGINAL, PROMPT, TESTED, TEXTS
+from support.deployed import ORIGINAL, TESTED, TEXTS
 
 PASSED = Summary(passed=True, document={**unmeasured(0), "passed": True, "verdict": "passed"}, reason=None)
 FAILED = Summary(passed=False, document=unmeasured(3), reason="It is worse")
@@ -64,11 +64,11 @@ def test_whoever_changed_the_prompt_in_the_meantime_wins(world, change):
     optimization_id = world.optimization(TESTED)
     row = world.row(optimization_id)
     if change == "edit":
-        prompts.update(world.database, world.caller, PROMPT, world.prompt_id, PromptUpdate(content="Mine."))
+        world.ask(prompts.update, world.prompt_id, PromptUpdate(content="Mine."))
     elif change == "apply":
         world.apply(optimization_id, 2)
     else:
-        prompts.delete(world.database, world.caller, PROMPT, world.prompt_id)
+        world.ask(prompts.delete, world.prompt_id)
     before = (world.states(optimization_id), world.kinds())
     end(world, row, PASSED)
     assert (world.states(optimization_id), world.kinds()) == before

@@ -13,12 +13,13 @@ from promptlift.service import clock
 from promptlift.service.actions import prompts, versions
 from promptlift.service.deployments import transitions
 from promptlift.service.errors import ApiException
+from support.asking import place
 from support.deployed import AT_ONCE, MANUAL, ORIGINAL, PROMPT, STAGED, TESTED, TEXTS, World
 
 
 def edit(world, content):
     body = PromptUpdate(content=content)
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    world.ask(prompts.update, world.prompt_id, body)
 
 
 def refused(world, optimization_id, number=None, **wanted):
@@ -233,7 +234,7 @@ def test_what_is_not_there_is_not_applied(world):
         with pytest.raises(ApiException) as caught:
             transitions.apply(world.database, world.caller, PROMPT, optimization_id, foreign)
         assert (caught.value.code, set(caught.value.details)) == ("VALIDATION_ERROR", {"variantId"})
-    prompts.delete(world.database, world.caller, PROMPT, world.prompt_id)
+    world.ask(prompts.delete, world.prompt_id)
     assert refused(world, optimization_id).code == "NOT_FOUND"
     assert world.kinds() == ["prompt.deleted"]
     assert stranger.kinds() == []
@@ -242,7 +243,7 @@ def test_what_is_not_there_is_not_applied(world):
 @pytest.mark.slow
 def test_a_change_by_somebody_else_is_not_written_over(world):
     optimization_id = world.optimization()
-    seen = versions.page(world.database, world.caller, PROMPT, world.prompt_id, limit=1, offset=0)
+    seen = world.ask(versions.page, world.prompt_id, query=place(1, 0))
     seen_id = seen["data"][0]["id"]
     edit(world, "Somebody else's text.")
     refusal = refused(world, optimization_id, if_version_id=seen_id)
@@ -288,7 +289,7 @@ def test_another_field_than_the_text_supersedes_nothing(world):
     optimization_id = world.optimization()
     world.apply(optimization_id)
     body = PromptUpdate(name="New name", content=TEXTS[1])
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    world.ask(prompts.update, world.prompt_id, body)
     assert world.states(optimization_id) == ["live"]
 
 
@@ -305,7 +306,7 @@ def test_deleting_the_prompt_ends_what_is_open(world):
     ids = [world.optimization(settings) for settings in (STAGED, TESTED)]
     live = world.optimization()
     world.apply(live, 2)
-    prompts.delete(world.database, world.caller, PROMPT, world.prompt_id)
+    world.ask(prompts.delete, world.prompt_id)
     assert [world.states(one) for one in (*ids, live)] == [["rejected"], ["rejected"], ["superseded"]]
     assert world.kinds() == ["prompt.updated", "prompt.deleted"]
 

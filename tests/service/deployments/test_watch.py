@@ -16,7 +16,7 @@ from promptlift.service.deployments import watch
 from promptlift.service.store import events
 from promptlift.service.store.tables import conversations
 from service.deployments.test_transitions import refuse_events
-from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TEXTS, World, later, look, verdicts
+from support.deployed import AT_ONCE, ORIGINAL, TEXTS, World, later, look, verdicts
 
 
 def test_nothing_is_looked_at_before_thirty_conversations(world, live):
@@ -289,7 +289,7 @@ def test_when_a_conversation_started_decides(world, auto):
 def test_only_the_text_right_before_is_compared(world):
     world.log(200, failed=200, at=world.started)
     body = PromptUpdate(content="Second.")
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    world.ask(prompts.update, world.prompt_id, body)
     middle = clock.now()
     optimization_id = world.optimization(AT_ONCE, texts=("Second.", "Third."))
     row = world.row(optimization_id)
@@ -343,7 +343,7 @@ def test_an_edit_between_looking_and_deciding_wins(world, auto):
     world.log(40, failed=30, at=later())
     (row,) = watch.due(world.database)
     body = PromptUpdate(content="Mine.")
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    world.ask(prompts.update, world.prompt_id, body)
     watch.check(world.database, row)
     assert world.text == "Mine."
     assert world.deployment(auto)["state"] == "superseded"
@@ -386,8 +386,8 @@ def test_a_deployed_text_that_is_live_again_is_watched_again(world, auto):
 @pytest.mark.parametrize("change", [{"llmModel": "gpt-4.1"}, {"temperature": 1.5}, {"maxTokens": 90}])
 def test_another_model_confounds_a_fix_and_its_harm_is_still_watched(world, auto, change):
     body = PromptUpdate.model_validate(change)
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    world.ask(prompts.update, world.prompt_id, body)
+    world.ask(prompts.update, world.prompt_id, body)
     found = world.deployment(auto)
     assert (found["state"], found["verification"]) == ("live", "confounded")
     assert verdicts(world) == ["deployment.confounded"]
@@ -408,7 +408,7 @@ def test_an_edit_of_other_fields_confounds_nothing(world, auto):
     body = PromptUpdate.model_validate(
         {"name": "Other", "tags": ["x"], "llmModel": "gpt-4o", "temperature": None}
     )
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    world.ask(prompts.update, world.prompt_id, body)
     assert world.deployment(auto)["verification"] == "pending"
     assert verdicts(world) == []
 
@@ -428,7 +428,7 @@ def test_a_roll_back_that_cannot_be_told_does_not_happen(world, auto, kind):
 def test_a_deleted_prompt_is_not_watched(world, auto):
     world.log(40, failed=30, at=later())
     (row,) = watch.due(world.database)
-    prompts.delete(world.database, world.caller, PROMPT, world.prompt_id)
+    world.ask(prompts.delete, world.prompt_id)
     watch.check(world.database, row)
     assert look(world) == 0
     assert verdicts(world) == []

@@ -6,9 +6,9 @@ import json
 
 from promptlift.service.actions import versions
 from promptlift.service.store import accounts, issue_names
-from promptlift.service.store import prompts as version_rows
 from service.deployments.test_transitions import edit
-from support.deployed import PROMPT, TEXTS, later, look
+from support.asking import place, to_version
+from support.deployed import TEXTS, later, look
 
 
 def exclude(world, words):
@@ -68,10 +68,8 @@ def test_titles_that_the_model_joined_are_one_issue_of_the_watch_too(world, live
 
 def restore(world, number):
     """Restore a version of the prompt by its place, from 1."""
-    with world.database.read() as connection:
-        rows, _ = version_rows.versions(connection, world.account, world.prompt_id, limit=100, offset=0)
-    wanted = f"ver_{rows[::-1][number - 1].seq}"
-    return versions.restore(world.database, world.caller, PROMPT, world.prompt_id, wanted)
+    listed = world.ask(versions.page, world.prompt_id, query=place(100, 0))["data"]
+    return world.ask(versions.restore, world.prompt_id, to_version(listed[-number]["id"]))
 
 
 def test_a_deployed_text_that_a_person_restores_is_watched_again(world, auto):

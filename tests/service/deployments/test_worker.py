@@ -25,7 +25,7 @@ from promptlift.service.store import simulations
 from promptlift.service.store.tables import optimizations, usage_counters
 from promptlift.service.store.tables import simulations as simulation_rows
 from support.databases import migrated
-from support.deployed import AT_ONCE, ORIGINAL, PROMPT, TESTED, TEXTS, World
+from support.deployed import AT_ONCE, ORIGINAL, TESTED, TEXTS, World
 from support.service_process import wait_until
 from support.stub_endpoint import Asked, Say, StubEndpoint, completion
 
@@ -355,7 +355,7 @@ def test_an_edit_ends_the_test_and_its_calls(world, talkers, start):
     wait_until(lambda: len(held(world)) > 20, what="the test is under way")
     talkers.hold = threading.Event()
     body = PromptUpdate(content="Mine.")
-    prompts.update(world.database, world.caller, PROMPT, world.prompt_id, body)
+    world.ask(prompts.update, world.prompt_id, body)
     wait_until(
         lambda: not any(one.name.startswith("regression-") for one in threading.enumerate()),
         what="nobody waits for the model",

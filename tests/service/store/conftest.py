@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,7 @@ class Filled:
             "content": "c",
             "llm_model": "gpt-4o",
             "description": None,
-            "tags": json.dumps(changes.pop("tags", []), ensure_ascii=False, separators=(",", ":")),
+            "tags": changes.pop("tags", []),
             "temperature": None,
             "max_tokens": None,
             "objective": None,

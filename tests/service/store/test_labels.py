@@ -10,6 +10,7 @@ from promptlift.service.actions import labels
 from promptlift.service.errors import ApiException
 from promptlift.service.store import accounts, old_conversations
 from service.store.test_changes import judged
+from support.asking import ask
 
 
 @pytest.fixture
@@ -26,27 +27,31 @@ def body(*ids, **values):
     return LabelCreate.model_validate({"labels": rows}, by_alias=True, by_name=False)
 
 
+def keep(filled, caller, labelled):
+    return ask(labels.keep, filled.database, caller, body=labelled)
+
+
 def listed(filled, caller, **query):
-    return labels.page(filled.database, caller, LabelsQuery.model_validate(query))["data"]
+    return ask(labels.page, filled.database, caller, query=LabelsQuery.model_validate(query))["data"]
 
 
 def test_labels_are_kept_changed_and_removed(filled, caller):
-    once = labels.keep(filled.database, caller, body("cnv_1", "cnv_2", chance=0.125))
-    assert labels.keep(filled.database, caller, body("cnv_1", "cnv_2", chance=0.125)) == once
+    once = keep(filled, caller, body("cnv_1", "cnv_2", chance=0.125))
+    assert keep(filled, caller, body("cnv_1", "cnv_2", chance=0.125)) == once
     assert listed(filled, caller) == once["data"][::-1]
-    labels.keep(filled.database, caller, body("cnv_1", value="no"))
+    keep(filled, caller, body("cnv_1", value="no"))
     assert [(one["value"], one["chance"]) for one in listed(filled, caller, conversationId="cnv_1")] == [
         ("no", 0.125)
     ]
-    labels.keep(filled.database, caller, body("cnv_1", value=None))
+    keep(filled, caller, body("cnv_1", value=None))
     assert [one["conversationId"] for one in listed(filled, caller)] == ["cnv_2"]
     with pytest.raises(ApiException):
-        labels.keep(filled.database, caller, body("cnv_1", "cnv_none"))
+        keep(filled, caller, body("cnv_1", "cnv_none"))
     assert len(listed(filled, caller)) == 1
 
 
 def test_labels_go_with_their_conversation(filled, caller):
-    labels.keep(filled.database, caller, body("cnv_1", "cnv_2"))
+    keep(filled, caller, body("cnv_1", "cnv_2"))
     with filled.database.write() as connection:
         old_conversations.delete_conversations(connection, before=10**15, after_seq=0)
     assert listed(filled, caller) == []

@@ -10,7 +10,9 @@ from sqlalchemy.exc import IntegrityError
 
 from promptlift.service import clock
 from promptlift.service.store import accounts, conversations, optimizations, prompts, usage
+from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables import prompt_versions
+from support.asking import place
 
 from .conftest import NOW
 
@@ -21,9 +23,10 @@ def page(filled, **wanted):
     return [row.id for row in rows], total
 
 
-def prompt_page(filled, **wanted):
+def prompt_page(filled, limit=100, offset=0, **wanted):
     with filled.database.read() as connection:
-        rows, total = prompts.page(connection, filled.account, **{"limit": 100, "offset": 0, **wanted})
+        listed = prompts.listed(connection.dialect.name, filled.account, **wanted)
+        rows, total = Rows(connection).page(listed, place(limit, offset))
     return [row.id for row in rows], total
 
 
@@ -78,7 +81,7 @@ def test_another_account_sees_nothing(filled):
         assert conversations.find(connection, other, "a") is None
         assert conversations.page(connection, other, limit=10, offset=0) == ([], 0)
         assert prompts.find(connection, other, "prm_1") is None
-        assert prompts.page(connection, other, limit=10, offset=0) == ([], 0)
+        assert Rows(connection).count(prompts.listed(connection.dialect.name, other)) == 0
         assert prompts.standing(connection, other, ["prm_1"]) == set()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 import orjson
@@ -24,9 +25,9 @@ from promptlift.schema.queries import (
     PromptsQuery,
     VerdictsQuery,
 )
-from promptlift.service.actions import account as account_actions
-from promptlift.service.actions import conversations, labels, prompts, versions
+from promptlift.service.actions import account, conversations, labels, prompts, versions
 from promptlift.service.administration import accounts
+from promptlift.service.call import Call as ServiceCall
 from promptlift.service.errors import ApiException
 from promptlift.service.judges import versions as judge_versions
 from promptlift.service.optimizations import requests
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
     from promptlift.client.connection import Connection
     from promptlift.client.transport import Call, Task
+    from promptlift.schema.queries import QueryModel
+    from promptlift.service.call import AnyCall
+    from promptlift.service.context import AppContext
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
@@ -84,14 +88,11 @@ class DatabaseTransport(Transport):
         found: Any
         match kind, rest:
             case "account", []:
-                found = account_actions.view(database, caller)
+                found = account.account(self._asked()).to_wire()
             case "prompts", []:
-                found = prompts.page(database, caller, PromptsQuery.model_validate(query))
+                found = prompts.page(self._asked(query=PromptsQuery.model_validate(query))).to_wire()
             case "prompts", [one, "versions"]:
-                listed = PageQuery.model_validate(query)
-                found = versions.page(
-                    database, caller, SCHEMES["prompt"], one, limit=listed.limit, offset=listed.offset
-                )
+                found = versions.page(self._asked(one, PageQuery.model_validate(query))).to_wire()
             case "conversations", []:
                 asked = ConversationsQuery.model_validate(query)
                 found = conversations.page(database, caller, asked, waits_because=None)
@@ -119,12 +120,17 @@ class DatabaseTransport(Transport):
                 found = self._offered(call, kind, rest)
         return found
 
+    def _asked(self, identifier: str = "", query: QueryModel | None = None) -> AnyCall:
+        """Return a call of actions that use nothing of the service but the database."""
+        context = cast("AppContext", SimpleNamespace(database=self._database))
+        return ServiceCall(context, self._caller, SCHEMES["prompt"], identifier, None, query)
+
     def _offered(self, call: Call, kind: str, rest: list[str]) -> Any:
         """Answer a call of what the service offers beyond the specification: labels, and judges of one's own."""
         database, caller, query = self._database, self._caller, dict(call.query)
         match kind, rest:
             case "labels", []:
-                return labels.page(database, caller, LabelsQuery.model_validate(query))
+                return labels.page(self._asked(query=LabelsQuery.model_validate(query))).to_wire()
             case "judges", [one, "verdicts"]:
                 return judge_versions.verdict_page(database, caller, one, VerdictsQuery.model_validate(query))
             case "judges", ([] | [_, "versions"]):

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
+from promptlift.schema import endpoints
+from promptlift.schema.insights import RegenerateAnswer
 from promptlift.service import clock
-from promptlift.service.actions.prompts import find
+from promptlift.service.call import Call, answers
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.store import accounts, changes, conversation_updates, conversations, judging
+from promptlift.service.store import accounts, changes, conversation_updates, conversations, judging, prompts
+from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -164,7 +167,7 @@ def lookup(
         ``NOT_FOUND`` for the prompt.
     """
     with database.read() as connection:
-        find(connection, caller, scheme, prompt_id)
+        prompts.found(Rows(connection), caller.account_id, prompt_id, scheme.noun)
         rows = conversation_updates.lookup(
             connection,
             caller.account_id,
@@ -198,17 +201,22 @@ def ask_again(
     return count
 
 
-def ask_again_one(context: AppContext, caller: Caller, conversation_id: str) -> int:
-    """Queue a conversation to be judged again in the background, and return how many that are.
+@answers(endpoints.CONVERSATIONS_REGENERATE_INSIGHTS)
+def regenerate(call: Call) -> RegenerateAnswer:
+    """Queue a conversation to be judged again in the background."""
+    with call.read() as rows:
+        _find(rows.core, call.caller, call.id)
+    count = ask_again(call.context, call.account_id, conversation_id=call.id)
+    return RegenerateAnswer(success=True, message="The conversation will be judged again", queued=count)
 
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    with context.database.read() as connection:
-        _find(connection, caller, conversation_id)
-    return ask_again(context, caller.account_id, conversation_id=conversation_id)
+
+@answers(endpoints.PROMPTS_REGENERATE_INSIGHTS)
+def regenerate_all(call: Call) -> RegenerateAnswer:
+    """Queue all conversations of a prompt to be judged again in the background."""
+    with call.read() as rows:
+        prompts.found(rows, call.account_id, call.id, call.scheme.noun)
+    count = ask_again(call.context, call.account_id, prompt_id=call.id)
+    return RegenerateAnswer(success=True, message=f"{count} conversations will be judged again", queued=count)
 
 
 def wire(

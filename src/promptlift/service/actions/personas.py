@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptlift.schema.queries import PersonasQuery
     from promptlift.service.call import AnyCall
     from promptlift.service.simulations import personas
-    from promptlift.service.store.database import Rows
+    from promptlift.service.store.rows import Rows
 
 # unspecified: how many personas an account may have. Every optimization draws from all of them.
 OWN_MAX = 1_000
@@ -35,7 +35,7 @@ def page(call: Call[None, PersonasQuery]) -> Page[Persona]:
     start = max(0, call.query.offset - count)
     built_in = library()[start : start + call.query.limit - len(own)]
     return Page[Persona](
-        data=[*(row.shown() for row in own), *map(_built_in, built_in)],
+        data=[*(row.shown(Persona, built_in=False) for row in own), *map(_built_in, built_in)],
         pagination=call.query.of(count + len(library())),
     )
 
@@ -46,7 +46,7 @@ def get(call: Call) -> Persona:
     if call.id in library_by_id():
         return _built_in(library_by_id()[call.id])
     with call.read() as rows:
-        return _own(rows, call).shown()
+        return _own(rows, call).shown(Persona, built_in=False)
 
 
 @answers(endpoints.PERSONAS_CREATE)
@@ -68,7 +68,7 @@ def create(call: Call[PersonaCreate]) -> Persona:
             created_at=clock.moment(),
         )
         rows.add(row)
-        return row.shown()
+        return row.shown(Persona, built_in=False)
 
 
 @answers(endpoints.PERSONAS_UPDATE)
@@ -78,7 +78,7 @@ def update(call: Call[PersonaUpdate]) -> Persona:
     with call.write() as rows:
         row = _own(rows, call)
         row.change(call.body.model_dump(exclude_unset=True))
-        return row.shown()
+        return row.shown(Persona, built_in=False)
 
 
 @answers(endpoints.PERSONAS_DELETE)

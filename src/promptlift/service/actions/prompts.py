@@ -2,114 +2,75 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import orjson
-
-from promptlift.schema.naming import SCHEMES
+from promptlift.schema import endpoints
+from promptlift.schema.pages import Done, Page
+from promptlift.schema.prompts import Prompt, PromptChange
 from promptlift.service import clock
 from promptlift.service.actions.views.prompt_completion import completion_views
+from promptlift.service.call import Call, answers
 from promptlift.service.deployments import current_version, transitions
-from promptlift.service.errors import invalid, not_found, quota
+from promptlift.service.errors import invalid, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import requests
 from promptlift.service.store import accounts, events, prompts, usage
+from promptlift.service.store.rows import wanted
+from promptlift.service.store.tables.prompts import VersionRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
 
-    from promptlift.schema.naming import Scheme
     from promptlift.schema.prompts import PromptCreate, PromptUpdate
     from promptlift.schema.queries import PromptsQuery
+    from promptlift.service.call import AnyCall
     from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.rows import Rows
+    from promptlift.service.store.tables.prompts import PromptRow
 
-_LISTED = (
-    *("id", "name", "content", "contentKnown", "llmModel", "description", "tags", "status"),
-    *("createdAt", "updatedAt"),
-)
-
-
-def wire(row: AnyRow, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return a prompt in its API form; ``names`` picks fields."""
-    whole = {
-        "id": row.id,
-        "name": row.name,
-        "content": row.content,
-        "contentKnown": row.content_known,
-        "llmModel": row.llm_model,
-        "description": row.description,
-        "tags": orjson.loads(row.tags),
-        "temperature": row.temperature,
-        "maxTokens": row.max_tokens,
-        "objective": row.objective,
-        "status": row.status,
-        "createdAt": clock.iso(row.created_at),
-        "updatedAt": clock.iso(row.updated_at),
-    }
-    return whole if names is None else {name: whole[name] for name in names}
+_CREATED = ("id", "name", "content", "content_known", "llm_model", "status", "created_at", "updated_at")
+_LISTED = (*_CREATED, "description", "tags")
+# What an answer depends on beside the text.
+_MODEL_FIELDS = ("llm_model", "temperature", "max_tokens")
 
 
-def page(database: Database, caller: Caller, query: PromptsQuery) -> dict[str, Any]:
+async def _check_model(call: AnyCall) -> None:
+    if call.body.llm_model is not None:
+        await call.context.check_model(call.body.llm_model)
+
+
+@answers(endpoints.PROMPTS_LIST)
+def page(call: Call[None, PromptsQuery]) -> Page[Prompt]:
     """Return one page of prompts, newest first."""
-    with database.read() as connection:
-        rows, total = prompts.page(
-            connection,
-            caller.account_id,
-            tags=query.tags,
-            status=query.status,
-            limit=query.limit,
-            offset=query.offset,
-        )
-        found = [wire(row, _LISTED) for row in rows]
+    query, account_id = call.query, call.account_id
+    with call.read() as rows:
+        listed = prompts.listed(rows.core.dialect.name, account_id, tags=query.tags, status=query.status)
+        some, total = rows.page(listed, query)
+        found = [row.shown(Prompt, only=_LISTED) for row in some]
         if query.include_completion:
-            views = completion_views(connection, caller.account_id, [row.id for row in rows])
-            found = [{**one, "completion": views[one["id"]]} for one in found]
-    return {
-        "data": found,
-        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
-    }
+            views = completion_views(rows.core, account_id, [row.id for row in some])
+            for prompt in found:
+                prompt.completion = views[prompt.id]
+    return Page[Prompt](data=found, pagination=query.of(total))
 
 
-def get(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> AnyRow:
-    """Read the row of a prompt.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND`` when the account has no such prompt.
-    """
-    with database.read() as connection:
-        return find(connection, caller, scheme, prompt_id)
+@answers(endpoints.PROMPTS_GET)
+def get(call: Call) -> Prompt:
+    """Return a prompt."""
+    with call.read() as rows:
+        return prompts.found(rows, call.account_id, call.id, call.scheme.noun).shown(Prompt)
 
 
-def find(
-    connection: Connection, caller: Caller, scheme: Scheme, prompt_id: str, *, lock: bool = False
-) -> AnyRow:
-    """Read the row of a prompt as `get` does, inside a transaction; ``lock`` is that of the store."""
-    row = prompts.find(connection, caller.account_id, prompt_id, lock=lock)
-    if row is None:
-        raise not_found(scheme.noun)
-    return row
+@answers(endpoints.PROMPTS_CREATE, check=_check_model)
+def create(call: Call[PromptCreate]) -> Prompt:
+    """Add a prompt and return it."""
+    with call.write() as rows:
+        return add(rows, call.caller, call.body).shown(Prompt, only=_CREATED)
 
 
-def create(database: Database, caller: Caller, body: PromptCreate) -> AnyRow:
-    """Add a prompt, whose model name was checked already, and return its row.
-
-    Raises
-    ------
-    ApiException
-        ``LIMIT_EXCEEDED`` for the plan.
-    """
-    with database.write() as connection:
-        return add(connection, caller, body)
-
-
-def add(connection: Connection, caller: Caller, body: PromptCreate) -> AnyRow:
+def add(rows: Rows, caller: Caller, body: PromptCreate) -> PromptRow:
     """Add a prompt inside a transaction and return its row.
 
     Raises
@@ -118,80 +79,57 @@ def add(connection: Connection, caller: Caller, body: PromptCreate) -> AnyRow:
         ``LIMIT_EXCEEDED`` for the plan.
     """
     now = clock.now()
-    _check_quota(connection, caller, now)
-    prompt_id = new_id("prm")
-    values = {
-        "id": prompt_id,
+    _check_quota(rows.core, caller, now)
+    values = body.model_dump(exclude={"live_from", "content_known", "tags"}) | {
+        "id": new_id("prm"),
         "account_id": caller.account_id,
-        "name": body.name,
-        "content": body.content,
         "content_known": body.content_known is not False,
-        "llm_model": body.llm_model,
-        "description": body.description,
-        "tags": orjson.dumps(body.tags or []).decode(),
-        "temperature": body.temperature,
-        "max_tokens": body.max_tokens,
-        "objective": body.objective,
+        "tags": body.tags or [],
         "status": "active",
         "created_at": now,
         "updated_at": now,
     }
-    prompts.add(connection, values, live_from=_instant(body.live_from))
-    return find(connection, caller, SCHEMES["prompt"], prompt_id)
+    prompts.add(rows.core, values, live_from=_instant(body.live_from))
+    return rows.scalars(prompts.living(caller.account_id).filter_by(id=values["id"])).one()
 
 
-# What an answer depends on beside the text.
-_MODEL_FIELDS = ("llm_model", "temperature", "max_tokens")
-
-
-def update(
-    database: Database,
-    caller: Caller,
-    scheme: Scheme,
-    prompt_id: str,
-    body: PromptUpdate,
-) -> AnyRow:
-    """Update the provided fields of a prompt and return its row.
+@answers(endpoints.PROMPTS_UPDATE, check=_check_model)
+def update(call: Call[PromptUpdate]) -> PromptChange:
+    """Update the provided fields of a prompt and return it.
 
     The first text that a prompt of unknown text gets is its text from the beginning, not a second version.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``, ``VALIDATION_ERROR`` for a text that was live before the one that is now, ``LIMIT_EXCEEDED`` when
-        a prompt becomes active again.
     """
+    caller, body = call.caller, call.body
     changes = body.model_dump(exclude_unset=True, exclude={"live_from"})
     if "content" in changes:
         changes["content_known"] = True
     if "tags" in changes:
-        changes["tags"] = orjson.dumps(changes["tags"] or []).decode()
-    with database.write() as connection:
+        changes["tags"] = changes["tags"] or []
+    with call.write() as rows:
         now = clock.now()
         if "status" in changes:
-            accounts.lock(connection, caller.account_id)  # before the prompt's, as everywhere
-        before = find(connection, caller, scheme, prompt_id, lock=True)
-        if before.status != "active" and changes.get("status") == "active":
+            accounts.lock(rows.core, caller.account_id)  # before the prompt's, as everywhere
+        prompt = prompts.found(rows, caller.account_id, call.id, call.scheme.noun, lock=True)
+        if prompt.status != "active" and changes.get("status") == "active":
             # Only active prompts count, so it must fit in.
-            _check_quota(connection, caller, now)
+            _check_quota(rows.core, caller, now)
         text = changes.get("content")
-        changed = text is not None and (text != before.content or not before.content_known)
+        changed = text is not None and (text != prompt.content or not prompt.content_known)
         if changed and text is not None:
-            _keep_text(connection, before, text, _instant(body.live_from), now=now)
-        if any(name in changes and changes[name] != getattr(before, name) for name in _MODEL_FIELDS):
-            transitions.model_changed(connection, caller.account_id, prompt_id, now)
-        prompts.change(connection, caller.account_id, prompt_id, {**changes, "updated_at": now})
-        after = find(connection, caller, scheme, prompt_id)
+            _keep_text(rows, prompt, text, _instant(body.live_from), now=now)
+        if any(name in changes and changes[name] != getattr(prompt, name) for name in _MODEL_FIELDS):
+            transitions.model_changed(rows.core, caller.account_id, prompt.id, now)
+        prompt.change({**changes, "updated_at": clock.to_datetime(now)})
         if changed:
-            current_version.record_update(connection, after, "manual", now=now)
-    return after
+            current_version.record_update(rows.core, prompt, "manual", now=now)
+        return prompt.shown(PromptChange)
 
 
-def _keep_text(connection: Connection, prompt: AnyRow, text: str, live_from: int | None, *, now: int) -> None:
+def _keep_text(rows: Rows, prompt: PromptRow, text: str, live_from: int | None, *, now: int) -> None:
     """Keep a text from a client as a version, before the prompt gets it."""
-    _, count = prompts.versions(connection, prompt.account_id, prompt.id, limit=1, offset=0)
-    live = prompts.current_version(connection, prompt.account_id, prompt.id)
-    if not live.content_known and count == 1:
+    connection, account_id = rows.core, prompt.account_id
+    live = prompts.current_version(connection, account_id, prompt.id)
+    if not live.content_known and rows.count(wanted(VersionRow, prompt_id=prompt.id)) == 1:
         # unspecified: texts that are not known. What stood in for the text was never one of the prompt's texts.
         prompts.fill_version(connection, live.seq, text, live_from=live_from)
         return
@@ -200,29 +138,29 @@ def _keep_text(connection: Connection, prompt: AnyRow, text: str, live_from: int
         raise invalid(
             {"liveFrom": f"must not be before {since}, since when the current text has been in use"}
         )
-    transitions.supersede(connection, prompt.account_id, prompt.id, now)
+    transitions.supersede(connection, account_id, prompt.id, now)
     since_when = now if live_from is None else live_from
-    prompts.add_version(connection, prompt.account_id, prompt.id, text, "updated", now=since_when)
+    prompts.add_version(connection, account_id, prompt.id, text, "updated", now=since_when)
 
 
 def _instant(time: datetime | None) -> int | None:
     return None if time is None else clock.from_datetime(time)
 
 
-def delete(database: Database, caller: Caller, scheme: Scheme, prompt_id: str) -> None:
+@answers(endpoints.PROMPTS_DELETE)
+def delete(call: Call) -> Done:
     """Delete a prompt. Its conversations stay readable."""
     # unspecified: what becomes of the conversations of a deleted prompt.
-    with database.write() as connection:
-        find(connection, caller, scheme, prompt_id)
+    with call.write() as rows:
+        prompt, connection = prompts.found(rows, call.account_id, call.id, call.scheme.noun), rows.core
         now = clock.now()
-        accounts.lock(connection, caller.account_id)
-        requests.stop_all_of(connection, caller.account_id, prompt_id, now=now)
-        transitions.prompt_deleted(connection, caller.account_id, prompt_id, now)
-        prompts.change(connection, caller.account_id, prompt_id, {"deleted_at": now})
-        payload = {"promptId": prompt_id, "deletedAt": clock.iso(now)}
-        events.write(
-            connection, [events.row("prompt.deleted", caller.account_id, prompt_id, payload, now=now)]
-        )
+        accounts.lock(connection, call.account_id)
+        requests.stop_all_of(connection, call.account_id, prompt.id, now=now)
+        transitions.prompt_deleted(connection, call.account_id, prompt.id, now)
+        prompt.deleted_at = clock.to_datetime(now)
+        payload = {"promptId": prompt.id, "deletedAt": clock.iso(now)}
+        events.write(connection, [events.row("prompt.deleted", call.account_id, prompt.id, payload, now=now)])
+    return Done(success=True, message=f"{call.scheme.noun} deleted")
 
 
 def _check_quota(connection: Connection, caller: Caller, now: int) -> None:

@@ -2,67 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from promptlift.schema import endpoints
+from promptlift.schema.pages import Page
+from promptlift.schema.reviews import VariantReview
 from promptlift.service import clock
+from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, not_found
-from promptlift.service.store import accounts, optimizations, reviews
+from promptlift.service.store import accounts, optimizations
+from promptlift.service.store.rows import wanted
+from promptlift.service.store.tables.prompts import ReviewRow
 
 if TYPE_CHECKING:
     from promptlift.schema.reviews import ReviewUpdate
-    from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.call import AnyCall
+    from promptlift.service.store.rows import Rows
 
 
-def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, Any]:
-    """Return the reviews of the variants in their order; variants without a review are left out.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    with database.read() as connection:
-        if optimizations.find(connection, caller.account_id, optimization_id) is None:
-            raise not_found("Optimization")
-        said = {
-            row.variant_id: row
-            for row in reviews.of_optimization(connection, caller.account_id, optimization_id)
-        }
-        order = [one.id for one in optimizations.variants(connection, optimization_id)]
-    return {"data": [_wire(said[one]) for one in order if one in said]}
+@answers(endpoints.REVIEWS_GET)
+def page(call: Call) -> Page[VariantReview]:
+    """Return the reviews of the variants in their order; variants without a review are left out."""
+    with call.read() as rows:
+        order = _variants(rows, call)
+        reviews = {row.variant_id: row for row in rows.all(wanted(ReviewRow, optimization_id=call.id))}
+    return Page[VariantReview](data=[reviews[one].shown(VariantReview) for one in order if one in reviews])
 
 
-def update_review(
-    database: Database, caller: Caller, optimization_id: str, body: ReviewUpdate
-) -> dict[str, Any]:
-    """Update a variant's review and return all of it.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``, or ``VALIDATION_ERROR`` under ``variantId`` for a variant of another optimization.
-    """
+@answers(endpoints.REVIEWS_UPDATE)
+def update(call: Call[ReviewUpdate]) -> VariantReview:
+    """Update a variant's review and return all of it."""
+    body = call.body
     changes = body.model_dump(exclude_unset=True, exclude={"variant_id"})
     if "note" in changes:
         changes["note"] = changes["note"] if (changes["note"] or "").strip() else None
-    with database.write() as connection:
-        accounts.lock(connection, caller.account_id)
-        if optimizations.find(connection, caller.account_id, optimization_id) is None:
-            raise not_found("Optimization")
-        if body.variant_id not in {one.id for one in optimizations.variants(connection, optimization_id)}:
+    with call.write() as rows:
+        accounts.lock(rows.core, call.account_id)
+        if body.variant_id not in _variants(rows, call):
             raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
-        row = reviews.update_review(
-            connection, caller.account_id, optimization_id, body.variant_id, changes, now=clock.now()
-        )
-    return _wire(row)
+        key = {"optimization_id": call.id, "variant_id": body.variant_id}
+        row = rows.get(ReviewRow, key)
+        if row is None:
+            row = ReviewRow(account_id=call.account_id, **key)
+            rows.add(row)
+        elif not changes:
+            return row.shown(VariantReview)
+        row.change({**changes, "updated_at": clock.moment()})
+        return row.shown(VariantReview)
 
 
-def _wire(row: AnyRow) -> dict[str, Any]:
-    return {
-        "variantId": row.variant_id,
-        "verdict": row.verdict,
-        "note": row.note,
-        "updatedAt": clock.iso(row.updated_at),
-    }
+def _variants(rows: Rows, call: AnyCall) -> list[str]:
+    if optimizations.find(rows.core, call.account_id, call.id) is None:
+        raise not_found("Optimization")
+    return [one.id for one in optimizations.variants(rows.core, call.id)]

@@ -2,121 +2,99 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from promptlift.schema import endpoints
+from promptlift.schema.pages import Page
+from promptlift.schema.versions import PromptVersion, RestoreAnswer
 from promptlift.service import clock
-from promptlift.service.actions.prompts import find
+from promptlift.service.call import Call, answers
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import ApiException
 from promptlift.service.store import action_log, deployments, prompts
+from promptlift.service.store.rows import newest
+from promptlift.service.store.tables.prompts import VersionRow
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from promptlift.schema.naming import Scheme
-    from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.schema.queries import PageQuery
+    from promptlift.schema.versions import RestoreRequest
+    from promptlift.service.store.tables.prompts import PromptRow
 
 
-def page(
-    database: Database, caller: Caller, scheme: Scheme, prompt_id: str, *, limit: int, offset: int
-) -> dict[str, Any]:
-    """Return one page of the versions of a prompt, newest first.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND`` when the account has no such prompt.
-    """
-    with database.read() as connection:
-        find(connection, caller, scheme, prompt_id)
-        rows, total = prompts.versions(connection, caller.account_id, prompt_id, limit=limit, offset=offset)
-    return {
-        "data": [_wire(row, number=total - offset - at, total=total) for at, row in enumerate(rows)],
-        "pagination": {"total": total, "limit": limit, "offset": offset},
-    }
+@answers(endpoints.PROMPTS_VERSIONS)
+def page(call: Call[None, PageQuery]) -> Page[PromptVersion]:
+    """Return one page of the versions of a prompt, newest first."""
+    with call.read() as rows:
+        prompt = prompts.found(rows, call.account_id, call.id, call.scheme.noun)
+        some, total = rows.page(
+            newest(VersionRow, account_id=call.account_id, prompt_id=prompt.id), call.query
+        )
+    first = total - call.query.offset
+    return Page[PromptVersion](
+        data=[_shown(row, number=first - at, total=total) for at, row in enumerate(some)],
+        pagination=call.query.of(total),
+    )
 
 
-def _wire(row: AnyRow, *, number: int, total: int) -> dict[str, Any]:
-    return {
-        "id": current_version.version_id(row.seq),
-        "number": number,
-        "content": row.content if row.content_known else None,
-        "origin": row.origin,
-        "optimizationId": row.optimization_id,
-        "variantId": row.variant_id,
+def _shown(row: VersionRow, *, number: int, total: int) -> PromptVersion:
+    return row.shown(
+        PromptVersion,
+        id=current_version.version_id(row.seq),
+        number=number,
+        content=row.content if row.content_known else None,
         # Every change of the text adds a version.
-        "isLive": number == total,
-        "createdAt": clock.iso(row.created_at),
-    }
+        is_live=number == total,
+        created_at=clock.to_datetime(row.created_at),
+    )
 
 
-def restore(
-    database: Database,
-    caller: Caller,
-    scheme: Scheme,
-    prompt_id: str,
-    version_id: str,
-    *,
-    if_version_id: str | None = None,
-    note: str | None = None,
-) -> dict[str, Any]:
+@answers(endpoints.PROMPTS_RESTORE)
+def restore(call: Call[RestoreRequest]) -> RestoreAnswer:
     """Restore the text of a former version, byte for byte, as a new version.
 
     A text that is current already stays as it is, without a new version.
-
-    Parameters
-    ----------
-    if_version_id
-        Only while this is the current version.
-    note
-        Kept with the action.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND`` for the prompt or its version, ``INVALID_STATE`` when the current version is another than
-        ``if_version_id``.
     """
-    seq = current_version.version_seq(version_id)
-    with database.write() as connection:
-        prompt = find(connection, caller, scheme, prompt_id, lock=True)
-        wanted = None if seq is None else prompts.version(connection, caller.account_id, prompt_id, seq)
+    body, account_id = call.body, call.account_id
+    seq = current_version.version_seq(body.version_id)
+    with call.write() as rows:
+        prompt = prompts.found(rows, call.account_id, call.id, call.scheme.noun, lock=True)
+        wanted = None if seq is None else prompts.version(rows.core, account_id, prompt.id, seq)
         if wanted is None:
             raise ApiException(
                 "NOT_FOUND",
                 "Version not found",
-                details={"versionId": f"is not a version of this {scheme.name}; see its versions"},
+                details={"versionId": f"is not a version of this {call.scheme.name}; see its versions"},
             )
-        live = prompts.current_version(connection, caller.account_id, prompt_id)
+        live = prompts.current_version(rows.core, account_id, prompt.id)
         changed = wanted.content != prompt.content
         if changed:
-            transitions.check_version(live, if_version_id)
+            transitions.check_version(live, body.if_version_id)
         now = clock.now()
-        made = go_back(connection, prompt, wanted.content, live.seq, now=now)
+        made = go_back(rows.core, prompt, wanted.content, live.seq, now=now)
         action_id = action_log.add(
-            connection,
-            caller.account_id,
-            prompt_id,
+            rows.core,
+            account_id,
+            prompt.id,
             "restore",
             now=now,
-            note=note,
+            note=body.note,
             from_version_seq=live.seq,
             to_version_seq=made,
         )
-    return {
-        "success": True,
-        scheme.link: prompt_id,
-        "versionId": current_version.version_id(made),
-        "previousVersionId": current_version.version_id(live.seq),
-        "changed": changed,
-        "actionId": action_id,
-        "message": "The version is current again" if changed else "The text was already current",
-    }
+    return RestoreAnswer(
+        success=True,
+        prompt_id=prompt.id,
+        version_id=current_version.version_id(made),
+        previous_version_id=current_version.version_id(live.seq),
+        changed=changed,
+        action_id=action_id,
+        message="The version is current again" if changed else "The text was already current",
+    )
 
 
-def go_back(connection: Connection, prompt: AnyRow, content: str, live_seq: int, *, now: int) -> int:
+def go_back(connection: Connection, prompt: PromptRow, content: str, live_seq: int, *, now: int) -> int:
     """Make a former text the current version and return its number. The caller holds the lock of the prompt."""
     if content == prompt.content:
         return live_seq

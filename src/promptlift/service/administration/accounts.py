@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from promptlift.errors import ConfigError
 from promptlift.schema.limits import LIMITED_IN_EVERY_PLAN, NAME_CHARS, Plan, plan_with
+from promptlift.schema.model import to_wire_time
 from promptlift.schema.texts import not_blank
 from promptlift.service import clock
 from promptlift.service.identifiers import new_key, shown_prefix
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.limits import PlanName
     from promptlift.service.settings import ServiceSettings
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.accounts import AccountRow
 
 _LIMITS = tuple(field.name for field in fields(Plan) if field.name != "name")
 _MOST = 2**53
@@ -124,7 +125,7 @@ def change_account(
             _check_limits(
                 plan or row.plan, {key: value for key, value in limits.items() if value is not None}
             )
-            known = {**accounts.custom_limits(row), **limits}
+            known = {**row.limits, **limits}
             changes["limits"] = {key: value for key, value in known.items() if value is not None}
         if not changes:
             raise ConfigError("Nothing to change: give a new name, --email, --plan or a limit.")
@@ -135,7 +136,7 @@ def change_account(
         return _info(connection, accounts.get(connection, row.id))
 
 
-def find_account(connection: Connection, name: str) -> AnyRow:
+def find_account(connection: Connection, name: str) -> AccountRow:
     """Return the one account with this id, e-mail address or name.
 
     Raises
@@ -167,15 +168,15 @@ def opened(settings: ServiceSettings) -> Iterator[Database]:
         yield database
 
 
-def _info(connection: Connection, row: AnyRow) -> AccountInfo:
+def _info(connection: Connection, row: AccountRow) -> AccountInfo:
     return AccountInfo(
         id=row.id,
         name=row.name,
         email=row.email,
-        limits=plan_with(cast("PlanName", row.plan), accounts.custom_limits(row)),
+        limits=plan_with(cast("PlanName", row.plan), row.limits),
         prompts=usage.active_prompts(connection, row.id),
         keys=sum(key.revoked_at is None for key in accounts.keys(connection, row.id)),
-        created_at=clock.iso(row.created_at),
+        created_at=to_wire_time(row.created_at),
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from promptlift.schema.benchmarks import ArmCreate
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.prompts import PromptRow, VersionRow
     from promptlift.service.store.tables.runs import RunRow
 
 __all__ = ["Arm", "resolve"]
@@ -135,7 +136,7 @@ def _variant(connection: Connection, caller: Caller, wanted: ArmCreate) -> AnyRo
     return found
 
 
-def _version(connection: Connection, prompt: AnyRow, wanted: ArmCreate) -> tuple[AnyRow, bool]:
+def _version(connection: Connection, prompt: PromptRow, wanted: ArmCreate) -> tuple[VersionRow, bool]:
     """Return the version of an arm, and whether it is the current one."""
     current = prompts.current_version(connection, prompt.account_id, prompt.id)
     if wanted.version_id is None:
@@ -149,7 +150,7 @@ def _version(connection: Connection, prompt: AnyRow, wanted: ArmCreate) -> tuple
 
 def _of(
     wanted: ArmCreate,
-    prompt: AnyRow,
+    prompt: PromptRow,
     content: str,
     agent_model: str | None,
     *,

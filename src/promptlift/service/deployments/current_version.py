@@ -10,7 +10,7 @@ from promptlift.service.store import events, prompts
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.prompts import PromptRow
 
 _VERSION_START = "ver_"
 # How an origin is called in events, where it is not called the same.
@@ -31,7 +31,7 @@ def version_seq(given: str) -> int | None:
 
 def replace(
     connection: Connection,
-    prompt: AnyRow,
+    prompt: PromptRow,
     content: str,
     *,
     origin: str,
@@ -71,7 +71,7 @@ def replace(
 
 
 def record_update(
-    connection: Connection, prompt: AnyRow, update_type: str, *, now: int, variant_id: str | None = None
+    connection: Connection, prompt: PromptRow, update_type: str, *, now: int, variant_id: str | None = None
 ) -> None:
     """Write the event of a changed text."""
     payload: dict[str, Any] = {

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from promptlift.schema.events import EventKind
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.stats.production import MetricChange, MetricName
 
 ANSWER_CHARS = 2_000
@@ -175,7 +176,7 @@ def emit(
     connection: Connection,
     kind: EventKind,
     deployment: AnyRow,
-    prompt: AnyRow,
+    prompt: PromptRow,
     evidence: Evidence,
     finding: Finding | None,
     *,

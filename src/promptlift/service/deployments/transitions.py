@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.prompts import PromptRow, VersionRow
 
 __all__ = ["apply_text"]
 
@@ -151,7 +152,7 @@ def find_optimization(connection: Connection, caller: Caller, optimization_id: s
     return found
 
 
-def lock_prompt(connection: Connection, scheme: Scheme, optimization: AnyRow) -> tuple[AnyRow, AnyRow]:
+def lock_prompt(connection: Connection, scheme: Scheme, optimization: AnyRow) -> tuple[PromptRow, VersionRow]:
     """Lock the prompt of an optimization for this transaction; return it and its current version.
 
     Raises
@@ -228,7 +229,7 @@ def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None
     raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
 
 
-def check_version(live: AnyRow, wanted: str | None) -> None:
+def check_version(live: VersionRow, wanted: str | None) -> None:
     """Refuse a change that was meant for another version than the current one.
 
     Raises
@@ -251,7 +252,7 @@ def check_version(live: AnyRow, wanted: str | None) -> None:
 
 def _apply(
     connection: Connection,
-    prompt: AnyRow,
+    prompt: PromptRow,
     optimization: AnyRow,
     variant: AnyRow,
     live_seq: int,
@@ -276,7 +277,7 @@ def _apply(
 
 def go_live(
     connection: Connection,
-    prompt: AnyRow,
+    prompt: PromptRow,
     optimization: AnyRow,
     variant: AnyRow,
     *,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from promptlift.service.deployments.findings import Finding
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.prompts import PromptRow
 
 _EVENTS: dict[str, EventKind] = {
     "verified": "deployment.verified",
@@ -81,7 +82,7 @@ def check(database: Database, deployment: AnyRow) -> None:
 def _keep(
     connection: Connection,
     deployment: AnyRow,
-    prompt: AnyRow,
+    prompt: PromptRow,
     gathered: Evidence,
     finding: Finding,
     *,
@@ -113,7 +114,7 @@ def _keep(
         evidence.emit(connection, _EVENTS[finding.status], deployment, prompt, gathered, finding, now=now)
 
 
-def _roll_back(connection: Connection, deployment: AnyRow, prompt: AnyRow, *, now: int) -> None:
+def _roll_back(connection: Connection, deployment: AnyRow, prompt: PromptRow, *, now: int) -> None:
     mine = deployment.account_id, deployment.prompt_id
     before = prompts.version(connection, *mine, deployment.previous_version_seq)
     if before is None or before.content == prompt.content:

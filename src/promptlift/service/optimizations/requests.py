@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.prompts import PromptRow
 
 # Exact as a number of JavaScript too.
 _SEED_BITS = 53
@@ -174,7 +175,7 @@ def _tools(body: OptimizationCreate) -> dict[str, Any]:
     return {} if body.simulate_tools is None else {"simulateTools": body.simulate_tools}
 
 
-def _check_text(prompt: AnyRow, link: str) -> None:
+def _check_text(prompt: PromptRow, link: str) -> None:
     """Refuse to optimize what only stands in for the text of a prompt.
 
     The request is right as it is and will be accepted once the prompt has its text: a matter of state.
@@ -203,7 +204,7 @@ def _settings_of_run(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _prompt_of_run(prompt: AnyRow) -> dict[str, Any]:
+def _prompt_of_run(prompt: PromptRow) -> dict[str, Any]:
     return {
         "content": prompt.content,
         "llm_model": prompt.llm_model,

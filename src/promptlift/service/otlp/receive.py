@@ -16,6 +16,7 @@ from promptlift.service.actions import prompts as prompt_actions
 from promptlift.service.errors import ApiException
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, prompts, traced, usage
+from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -195,7 +196,7 @@ def _new_prompt(connection: Connection, caller: Caller, call: ModelCall) -> str:
         content_known=bool(text.strip()),
         description="Created from the spans of an instrumented application",
     )
-    return str(prompt_actions.add(connection, caller, body).id)
+    return prompt_actions.add(Rows(connection), caller, body).id
 
 
 def _conversation_of(connection: Connection, batch: _Batch, call: ModelCall, prompt_id: str) -> str:

@@ -51,7 +51,6 @@ def actions(context: AppContext) -> Actions:
         endpoints.CONVERSATIONS_UPDATE: room.update,
         endpoints.CONVERSATIONS_LOOKUP: room.lookup,
         endpoints.CONVERSATIONS_INSIGHTS: room.insights,
-        endpoints.CONVERSATIONS_REGENERATE_INSIGHTS: room.regenerate,
     }
 
 
@@ -128,10 +127,6 @@ class _Conversations:
 
     def insights(self, request: Call[None, None]) -> orjson.Fragment:
         return conversations.insights(self._database, request.caller, request.id)
-
-    def regenerate(self, request: Call[None, None]) -> dict[str, Any]:
-        count = conversations.ask_again_one(self._context, request.caller, request.id)
-        return {"success": True, "message": "The conversation will be judged again", "queued": count}
 
 
 def _check_many(caller: Caller, conversations: Sequence[Any]) -> list[Entry | ApiException]:

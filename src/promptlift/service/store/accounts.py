@@ -6,7 +6,6 @@ import hmac
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-import orjson
 from sqlalchemy import func, insert, select, update
 
 from promptlift.schema.limits import Plan, plan_with
@@ -14,7 +13,9 @@ from promptlift.schema.settings import Settings
 from promptlift.service import clock
 from promptlift.service.identifiers import key_hash, new_id, shown_prefix
 from promptlift.service.store import changes
+from promptlift.service.store.rows import Rows, wanted
 from promptlift.service.store.tables import accounts, api_keys
+from promptlift.service.store.tables.accounts import AccountRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,8 +65,8 @@ def create(
             name=name,
             email=email,
             plan=plan,
-            limits=orjson.dumps(custom_limits or {}).decode(),
-            settings=orjson.dumps(settings).decode(),
+            limits=custom_limits or {},
+            settings=settings,
             created_at=clock.now(),
         )
     )
@@ -77,42 +78,34 @@ def first(connection: Connection) -> str | None:
     return connection.scalar(select(accounts.c.id).order_by(accounts.c.created_at, accounts.c.id).limit(1))
 
 
-def get(connection: Connection, account_id: str) -> AnyRow:
+def get(connection: Connection, account_id: str) -> AccountRow:
     """Return the row of an account."""
-    return connection.execute(select(accounts).filter_by(id=account_id)).one()
+    return Rows(connection).get_one(AccountRow, account_id)
 
 
-def all_of(connection: Connection) -> Sequence[AnyRow]:
+def all_of(connection: Connection) -> Sequence[AccountRow]:
     """Return all accounts, oldest first."""
-    return connection.execute(select(accounts).order_by(accounts.c.created_at, accounts.c.id)).all()
+    return Rows(connection).all(wanted(AccountRow).order_by(AccountRow.created_at, AccountRow.id))
 
 
-def named(connection: Connection, name: str) -> Sequence[AnyRow]:
+def named(connection: Connection, name: str) -> Sequence[AccountRow]:
     """Return the account of this id, else those of this e-mail address or name, oldest first."""
     rows = all_of(connection)
     return [row for row in rows if row.id == name] or [row for row in rows if name in (row.email, row.name)]
 
 
-def custom_limits(row: AnyRow) -> dict[str, int]:
-    """Return the limits that an account has in place of those of its plan."""
-    found: dict[str, int] = orjson.loads(row.limits)
-    return found
-
-
 def plan_of(connection: Connection, account_id: str) -> Plan:
     """Return the plan of an account with the limits that hold for it."""
-    row = connection.execute(select(accounts.c.plan, accounts.c.limits).filter_by(id=account_id)).one()
-    return plan_with(cast("PlanName", row.plan), custom_limits(row))
+    row = get(connection, account_id)
+    return plan_with(cast("PlanName", row.plan), row.limits)
 
 
 def change(connection: Connection, account_id: str, values: dict[str, Any]) -> None:
     """Change the name, e-mail address, plan or limits of an account; its name is its organization's too."""
-    if "limits" in values:
-        values = {**values, "limits": orjson.dumps(values["limits"]).decode()}
     if "name" in values:
         known = settings(connection, account_id)
         known["general"]["name"] = values["name"]
-        values = {**values, "settings": orjson.dumps(known).decode()}
+        values = {**values, "settings": known}
     connection.execute(update(accounts).filter_by(id=account_id).values(**values))
 
 
@@ -148,7 +141,7 @@ def find_caller(connection: Connection, key: str) -> Caller | None:
     ).one_or_none()
     if row is None or not hmac.compare_digest(row.hash, digest):
         return None
-    return Caller(row.account_id, cast("PlanName", row.plan), row.id, custom_limits(row))
+    return Caller(row.account_id, cast("PlanName", row.plan), row.id, row.limits)
 
 
 def caller_of(connection: Connection, account_id: str) -> Caller:
@@ -205,13 +198,12 @@ def lock(connection: Connection, account_id: str) -> None:
 
 def settings(connection: Connection, account_id: str) -> dict[str, Any]:
     """Return the settings of an account as the API has them."""
-    found: dict[str, Any] = orjson.loads(get(connection, account_id).settings)
-    return found
+    return get(connection, account_id).settings
 
 
 def save_settings(connection: Connection, account_id: str, value: dict[str, Any]) -> None:
     """Keep changed settings; the organization's name is the account's too."""
-    values: dict[str, Any] = {"settings": orjson.dumps(value).decode()}
+    values: dict[str, Any] = {"settings": value}
     if value["general"]["name"]:
         values["name"] = value["general"]["name"]
     before = settings(connection, account_id)["general"].get("excludedDataAndTopics")

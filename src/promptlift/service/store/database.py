@@ -5,26 +5,20 @@ from __future__ import annotations
 import sqlite3
 import threading
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
-from sqlalchemy import create_engine, event, func
+from sqlalchemy import create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.orm import Session
 
 from promptlift.errors import ConfigError, MissingExtra, ServiceStartError
-from promptlift.service.errors import not_found
 from promptlift.service.store import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from types import TracebackType
 
-    from sqlalchemy import Connection, Engine, Select
-
-    from promptlift.schema.queries import PageQuery
-
-R = TypeVar("R")
+    from sqlalchemy import Connection, Engine
 
 # What to do when SQLite cannot use a file, by the primary code of its error.
 _PRIMARY_CODE = 0xFF
@@ -69,43 +63,6 @@ def _work_alone(connection: Any, _record: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET max_parallel_workers_per_gather = 0")
     connection.commit()
-
-
-class Rows(Session):
-    """The rows of a transaction as objects.
-
-    Parameters
-    ----------
-    connection
-        Has begun the transaction, and ends it.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(connection, expire_on_commit=False)
-        self.core = connection
-
-    def found(self, rows: Select[R], kind: str) -> R:
-        """Return the only row of a query.
-
-        Raises
-        ------
-        ApiException
-            ``NOT_FOUND``, with the kind of the row.
-        """
-        row = self.scalars(rows).one_or_none()
-        if row is None:
-            raise not_found(kind)
-        return row
-
-    def count(self, rows: Select[Any]) -> int:
-        """Count the rows of a query."""
-        counted = rows.with_only_columns(func.count(), maintain_column_froms=True).order_by(None)
-        return self.scalar(counted) or 0
-
-    def page(self, rows: Select[R], place: PageQuery) -> tuple[Sequence[R], int]:
-        """Return one page of the rows of a query, and how many there are."""
-        total = self.count(rows)
-        return self.scalars(rows.limit(place.limit).offset(place.offset)).all(), total
 
 
 class Database:

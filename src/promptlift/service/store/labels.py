@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import select
 
-from promptlift.service.store import paging
-from promptlift.service.store.tables import conversations, labels, optimizations, simulations
+from promptlift.service.store.rows import wanted
+from promptlift.service.store.tables import conversations, optimizations, simulations
+from promptlift.service.store.tables.prompts import LabelRow
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
-    from sqlalchemy import Connection
-
-    from promptlift.service.store.tables import AnyRow
+    from sqlalchemy import Connection, Select
 
     # Prompt and optimization of a conversation; no optimization where it is a logged one.
     Place = tuple[str, str | None]
-
-
-def page(
-    connection: Connection, account_id: str, *, limit: int, offset: int, **wanted: str | None
-) -> tuple[Sequence[AnyRow], int]:
-    """Return one page of the labels with these values, newest first, and how many there are."""
-    conditions = paging.equal(labels, account_id=account_id, **wanted)
-    return paging.page(connection, labels, conditions, limit=limit, offset=offset)
 
 
 def places(connection: Connection, account_id: str, ids: Collection[str]) -> dict[str, Place]:
@@ -49,27 +40,6 @@ def places(connection: Connection, account_id: str, ids: Collection[str]) -> dic
     return found
 
 
-def of_conversations(
-    connection: Connection, account_id: str, ids: Collection[str]
-) -> dict[tuple[str, str, str], AnyRow]:
-    """Return the labels of conversations by conversation, question and labeller."""
-    rows = connection.execute(
-        select(labels).where(labels.c.account_id == account_id, labels.c.conversation_id.in_(ids))
-    )
-    return {(row.conversation_id, row.question, row.labeller): row for row in rows}
-
-
-def add(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Keep new labels; all rows have the same columns."""
-    if rows:
-        connection.execute(insert(labels), list(rows))
-
-
-def change(connection: Connection, label_id: str, values: dict[str, Any]) -> None:
-    """Change columns of a label."""
-    connection.execute(update(labels).filter_by(id=label_id).values(**values))
-
-
-def remove(connection: Connection, ids: Collection[str]) -> None:
-    """Remove labels."""
-    connection.execute(delete(labels).where(labels.c.id.in_(ids)))
+def of_conversations(account_id: str, ids: Collection[str]) -> Select[LabelRow]:
+    """Return the query of the labels of conversations."""
+    return wanted(LabelRow, account_id=account_id).where(LabelRow.conversation_id.in_(ids))

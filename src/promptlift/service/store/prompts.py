@@ -6,52 +6,56 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import JSON, bindparam, cast, func, insert, or_, select, update
 
-from promptlift.service.store import paging
+from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables import prompt_versions, prompts
+from promptlift.service.store.tables.prompts import PromptRow, VersionRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection
-
-    from promptlift.service.store.tables import AnyRow
+    from sqlalchemy import ColumnElement, Connection, Select
 
 
-def _living(account_id: str) -> tuple[ColumnElement[bool], ...]:
-    return (prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None))
+def living(account_id: str) -> Select[PromptRow]:
+    """Return the query of the prompts of an account."""
+    return wanted(PromptRow, account_id=account_id).filter_by(deleted_at=None)
 
 
-def find(connection: Connection, account_id: str, prompt_id: str, *, lock: bool = False) -> AnyRow | None:
+def find(connection: Connection, account_id: str, prompt_id: str, *, lock: bool = False) -> PromptRow | None:
     """Return a prompt of the account, ``None`` when there is none of this id.
 
     With ``lock`` other transactions that lock it change neither its text nor its deployments until this one ends.
     SQLite has one writer at a time anyway.
     """
-    statement = select(prompts).where(*_living(account_id), prompts.c.id == prompt_id)
-    return connection.execute(statement.with_for_update() if lock else statement).one_or_none()
+    query = living(account_id).filter_by(id=prompt_id)
+    return Rows(connection).find(query.with_for_update() if lock else query)
+
+
+def found(rows: Rows, account_id: str, prompt_id: str, noun: str, *, lock: bool = False) -> PromptRow:
+    """Return a prompt of the account as `find` does.
+
+    Raises
+    ------
+    ApiException
+        ``NOT_FOUND``, with the noun of the naming scheme.
+    """
+    query = living(account_id).filter_by(id=prompt_id)
+    return rows.found(query.with_for_update() if lock else query, noun)
 
 
 def names(connection: Connection, account_id: str) -> dict[str, str]:
     """Return the name of every prompt of the account by its id."""
-    rows = connection.execute(select(prompts.c.id, prompts.c.name).where(*_living(account_id)))
+    rows = connection.execute(living(account_id).with_only_columns(PromptRow.id, PromptRow.name))
     return {row.id: row.name for row in rows}
 
 
-def page(
-    connection: Connection,
-    account_id: str,
-    *,
-    tags: Sequence[str] = (),
-    status: str | None = None,
-    limit: int,
-    offset: int,
-) -> tuple[Sequence[AnyRow], int]:
-    """Return prompts newest first, and how many there are. With several tags a prompt needs one of them."""
+def listed(
+    dialect: str, account_id: str, *, tags: Sequence[str] = (), status: str | None = None
+) -> Select[PromptRow]:
+    """Return the query of prompts, newest first. With several tags a prompt needs one of them."""
     # unspecified: whether several tags mean any or all. Any, as in most lists of tags.
-    wanted = [*_living(account_id), *paging.equal(prompts, status=status)]
-    if tags:
-        wanted.append(_has_one_of(connection.dialect.name, tags))
-    return paging.page(connection, prompts, wanted, limit=limit, offset=offset)
+    query = newest(PromptRow, account_id=account_id, status=status).filter_by(deleted_at=None)
+    return query.where(_has_one_of(dialect, tags)) if tags else query
 
 
 def _has_one_of(dialect: str, tags: Sequence[str]) -> ColumnElement[bool]:
@@ -64,18 +68,16 @@ def _has_one_of(dialect: str, tags: Sequence[str]) -> ColumnElement[bool]:
     return select(1).select_from(kept).where(kept.c.value.in_(tags)).correlate(prompts).exists()
 
 
-def find_named(connection: Connection, account_id: str, name: str) -> AnyRow | None:
+def find_named(connection: Connection, account_id: str, name: str) -> PromptRow | None:
     """Return the prompt of the account with an id or a name, the oldest of several; ``None`` when there is none."""
-    wanted = or_(prompts.c.id == name, prompts.c.name == name)
-    statement = select(prompts).where(*_living(account_id), wanted).order_by(prompts.c.seq).limit(1)
-    return connection.execute(statement).one_or_none()
+    named = living(account_id).where(or_(PromptRow.id == name, PromptRow.name == name))
+    return Rows(connection).find(named.order_by(PromptRow.seq).limit(1))
 
 
-def find_text(connection: Connection, account_id: str, content: str) -> AnyRow | None:
+def find_text(connection: Connection, account_id: str, content: str) -> PromptRow | None:
     """Return the prompt of the account with exactly this text, the newest of several; ``None`` when there is none."""
-    wanted = (prompts.c.content == content, prompts.c.content_known)
-    statement = select(prompts).where(*_living(account_id), *wanted).order_by(prompts.c.seq.desc()).limit(1)
-    return connection.execute(statement).one_or_none()
+    known = living(account_id).where(PromptRow.content == content, PromptRow.content_known)
+    return Rows(connection).find(known.order_by(PromptRow.seq.desc()).limit(1))
 
 
 def add(connection: Connection, values: dict[str, Any], *, live_from: int | None = None) -> None:
@@ -95,7 +97,7 @@ def add(connection: Connection, values: dict[str, Any], *, live_from: int | None
 def change(connection: Connection, account_id: str, prompt_id: str, values: dict[str, Any]) -> None:
     """Change columns of a prompt."""
     connection.execute(
-        update(prompts).where(*_living(account_id), prompts.c.id == prompt_id).values(**values)
+        update(prompts).filter_by(account_id=account_id, id=prompt_id, deleted_at=None).values(**values)
     )
 
 
@@ -136,14 +138,10 @@ def _versions_of(account_id: str, prompt_id: str) -> tuple[ColumnElement[bool], 
     return (prompt_versions.c.account_id == account_id, prompt_versions.c.prompt_id == prompt_id)
 
 
-def current_version(connection: Connection, account_id: str, prompt_id: str) -> AnyRow:
+def current_version(connection: Connection, account_id: str, prompt_id: str) -> VersionRow:
     """Return the current version: every change of the text adds one, so it is the newest."""
-    return connection.execute(
-        select(prompt_versions)
-        .where(*_versions_of(account_id, prompt_id))
-        .order_by(prompt_versions.c.seq.desc())
-        .limit(1)
-    ).one()
+    versions = newest(VersionRow, account_id=account_id, prompt_id=prompt_id)
+    return Rows(connection).scalars(versions.limit(1)).one()
 
 
 def fill_version(connection: Connection, seq: int, content: str, *, live_from: int | None) -> None:
@@ -154,7 +152,7 @@ def fill_version(connection: Connection, seq: int, content: str, *, live_from: i
     connection.execute(update(prompt_versions).filter_by(seq=seq).values(**values))
 
 
-def is_known(connection: Connection, prompt: AnyRow, content: str) -> bool:
+def is_known(connection: Connection, prompt: PromptRow, content: str) -> bool:
     """Whether a text that becomes current was given by a user: what is known of the same text from before counts."""
     said = connection.scalar(
         select(prompt_versions.c.content_known)
@@ -165,19 +163,9 @@ def is_known(connection: Connection, prompt: AnyRow, content: str) -> bool:
     return bool(prompt.content_known if said is None else said)
 
 
-def version(connection: Connection, account_id: str, prompt_id: str, seq: int) -> AnyRow | None:
+def version(connection: Connection, account_id: str, prompt_id: str, seq: int) -> VersionRow | None:
     """Return one version of a prompt, ``None`` when the prompt has no such version."""
-    return connection.execute(
-        select(prompt_versions).where(*_versions_of(account_id, prompt_id), prompt_versions.c.seq == seq)
-    ).one_or_none()
-
-
-def versions(
-    connection: Connection, account_id: str, prompt_id: str, *, limit: int, offset: int
-) -> tuple[Sequence[AnyRow], int]:
-    """Return versions of a prompt newest first, and how many there are."""
-    wanted = _versions_of(account_id, prompt_id)
-    return paging.page(connection, prompt_versions, wanted, limit=limit, offset=offset)
+    return Rows(connection).find(wanted(VersionRow, account_id=account_id, prompt_id=prompt_id, seq=seq))
 
 
 _STANDING = select(prompts.c.id).where(

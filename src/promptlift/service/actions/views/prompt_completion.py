@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from promptlift.schema.prompts import CompletionOfWeek, PromptCompletion
 from promptlift.service import clock
 from promptlift.service.actions.views.percent import percent, percent_interval
 from promptlift.service.store import aggregates
@@ -19,7 +20,7 @@ _DAYS: Final = 7
 
 def completion_views(
     connection: Connection, account_id: str, prompt_ids: Sequence[str]
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, PromptCompletion]:
     """Return the completion of each prompt by its id.
 
     The weeks end with the day of the latest conversation of any of the prompts, so that logs of last year have weeks
@@ -33,25 +34,25 @@ def completion_views(
     return {one: _view(counts.get(one, nothing), last) for one in prompt_ids}
 
 
-def _view(counts: aggregates.Completion, last: int | None) -> dict[str, Any]:
+def _view(counts: aggregates.Completion, last: int | None) -> PromptCompletion:
     low, high = percent_interval(counts.completed, counts.judged)
-    return {
-        "conversations": counts.total,
-        "withInsights": counts.scored,
-        "judged": counts.judged,
-        "completed": counts.completed,
-        "rate": percent(counts.completed, counts.judged),
-        "rateLow": low,
-        "rateHigh": high,
-        "weeks": [] if last is None else [_week(counts, last, ago) for ago in range(WEEKS - 1, -1, -1)],
-    }
+    return PromptCompletion(
+        conversations=counts.total,
+        with_insights=counts.scored,
+        judged=counts.judged,
+        completed=counts.completed,
+        rate=percent(counts.completed, counts.judged),
+        rate_low=low,
+        rate_high=high,
+        weeks=[] if last is None else [_week(counts, last, ago) for ago in range(WEEKS - 1, -1, -1)],
+    )
 
 
-def _week(counts: aggregates.Completion, last: int, ago: int) -> dict[str, Any]:
+def _week(counts: aggregates.Completion, last: int, ago: int) -> CompletionOfWeek:
     first = last - ((ago + 1) * _DAYS - 1) * clock.DAY
     days = [counts.days.get(first + day * clock.DAY, (0, 0)) for day in range(_DAYS)]
-    return {
-        "from": clock.iso(first),
-        "judged": sum(judged for judged, _ in days),
-        "completed": sum(completed for _, completed in days),
-    }
+    return CompletionOfWeek(
+        from_=clock.to_datetime(first),
+        judged=sum(judged for judged, _ in days),
+        completed=sum(completed for _, completed in days),
+    )

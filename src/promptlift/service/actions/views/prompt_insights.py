@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from math import isnan, sqrt
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema import endpoints
+from promptlift.schema.prompt_insights import AgentInsightsView, PromptInsightsView
 from promptlift.service import clock
 from promptlift.service.actions.views.fleet import fleet_view
 from promptlift.service.actions.views.impact import impact_view
 from promptlift.service.actions.views.issues import costliest, find_examples, find_issues, issue_view
 from promptlift.service.actions.views.percent import percent, points
 from promptlift.service.actions.views.recommendations import recommendations
+from promptlift.service.call import Call, answers
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.organization import Organization
 from promptlift.service.store import accounts, aggregates, issue_names, prompts
@@ -20,27 +23,32 @@ from promptlift.stats.differences import score_interval
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from promptlift.schema.queries import InsightsQuery
     from promptlift.service.actions.views.issues import Example, Issue
     from promptlift.service.store.aggregates import Totals
-    from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.prompts import PromptRow
 
 TOP_ISSUES: Final = 10
 # Conversations in which quotations are looked for.
 READ_FOR_EXAMPLES: Final = 500
 
 
-def insights_view(database: Database, prompt: AnyRow, days: str, *, link: str) -> dict[str, Any]:
-    """Return the insights view of a prompt for the last days, or for all time."""
-    with database.read() as connection:
-        return _insights(prompt, _read_period(connection, prompt, days), link=link)
+@answers(endpoints.PROMPTS_INSIGHTS)
+def insights(call: Call[None, InsightsQuery]) -> PromptInsightsView:
+    """Return the insights of a prompt for the last days, or for all time."""
+    with call.read() as rows:
+        prompt = prompts.found(rows, call.account_id, call.id, call.scheme.noun)
+        period = _read_period(rows.core, prompt, call.query.days)
+    return PromptInsightsView.from_wire(_insights(prompt, period))
 
 
-def agent_insights_view(database: Database, agent: AnyRow, days: str) -> dict[str, Any]:
-    """Return the insights view in the agent scheme, with fleet intelligence, business impact and issues."""
+@answers(endpoints.AGENTS_INSIGHTS)
+def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
+    """Return the insights in the agent scheme, with fleet intelligence, business impact and issues."""
     # unspecified: the response of aggregated agent insights beyond these three names.
-    with database.read() as connection:
-        period = _read_period(connection, agent, days)
+    with call.read() as rows:
+        agent, connection = prompts.found(rows, call.account_id, call.id, call.scheme.noun), rows.core
+        period = _read_period(connection, agent, call.query.days)
         counts = aggregates.completion_by_prompt(connection, agent.account_id, since=period.since)
         sets = aggregates.issue_sets(connection, agent.account_id, prompt_id=None, since=period.since)
         agents = prompts.names(connection, agent.account_id)
@@ -48,7 +56,7 @@ def agent_insights_view(database: Database, agent: AnyRow, days: str) -> dict[st
         first = aggregates.first(connection, agent.account_id, agent.id)
         settings = accounts.settings(connection, agent.account_id)
     exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
-    view = _insights(agent, period, link="agentId")
+    view = _insights(agent, period)
     view["fleetIntelligence"] = fleet_view(agent.id, counts, find_issues(sets, grouped, exclusions), agents)
     view["businessImpact"] = impact_view(
         period.figures,
@@ -57,7 +65,7 @@ def agent_insights_view(database: Database, agent: AnyRow, days: str) -> dict[st
         business=settings.get("business", {}),
     )
     view["issues"] = [{**issue, "failedConversations": issue["failed"]} for issue in view["topIssues"]]
-    return view
+    return AgentInsightsView.from_wire(view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +82,7 @@ class _Period:
     organization: Organization
 
 
-def _read_period(connection: Connection, prompt: AnyRow, days: str) -> _Period:
+def _read_period(connection: Connection, prompt: PromptRow, days: str) -> _Period:
     now = clock.now()
     since = None if days == "all" else now - int(days) * clock.DAY
     ours = prompt.account_id, prompt.id
@@ -89,7 +97,7 @@ def _read_period(connection: Connection, prompt: AnyRow, days: str) -> _Period:
     if since is None:
         # unspecified: the period of "all". From the first conversation, else from when the prompt was made.
         first = aggregates.first(connection, *ours)
-        start = prompt.created_at if first is None else first
+        start = clock.from_datetime(prompt.created_at) if first is None else first
         return _Period(None, start, now, figures, None, issues, examples, Organization.of(general))
     longer = aggregates.totals(connection, *ours, since=2 * since - now)
     return _Period(
@@ -97,11 +105,11 @@ def _read_period(connection: Connection, prompt: AnyRow, days: str) -> _Period:
     )
 
 
-def _insights(prompt: AnyRow, period: _Period, *, link: str) -> dict[str, Any]:
+def _insights(prompt: PromptRow, period: _Period) -> dict[str, Any]:
     figures = period.figures
     top = period.issues[:TOP_ISSUES]
     return {
-        link: prompt.id,
+        "promptId": prompt.id,
         "period": {
             "days": _days(period.start, period.now),
             "from": clock.iso(period.start),

@@ -8,43 +8,48 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from promptlift.schema import endpoints
 from promptlift.schema.limits import STEP_FAILURE_DAYS
+from promptlift.schema.prompt_insights import StepFailures
 from promptlift.service import clock
 from promptlift.service.actions.views.percent import percent, percent_interval
+from promptlift.service.call import Call, answers
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.store import accounts, aggregates
+from promptlift.service.store import accounts, aggregates, prompts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.service.insights.exclusions import Exclusions
-    from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
 
 ANALYSED: Final = 5_000
 QUOTES: Final = 3
 
 
-def step_failures(database: Database, agent: AnyRow, *, link: str) -> dict[str, Any]:
+@answers(endpoints.PROMPTS_STEP_FAILURES)
+def step_failures(call: Call) -> StepFailures:
     """Count the steps in which conversations of the last 30 days first went wrong, with quotations."""
     # unspecified: the response of step-failures.
     now = clock.now()
     since = now - STEP_FAILURE_DAYS * clock.DAY
-    with database.read() as connection:
+    with call.read() as rows:
+        agent, connection = prompts.found(rows, call.account_id, call.id, call.scheme.noun), rows.core
         by_turns = aggregates.failures_by_turns(connection, agent.account_id, agent.id, since=since)
-        rows = aggregates.newest_judged(connection, agent.account_id, agent.id, since=since, limit=ANALYSED)
+        newest = aggregates.newest_judged(connection, agent.account_id, agent.id, since=since, limit=ANALYSED)
         settings = accounts.settings(connection, agent.account_id)
     exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
-    documents = [document for row in rows if "steps" in (document := orjson.loads(row.document))]
-    return {
-        link: agent.id,
-        "period": {"days": STEP_FAILURE_DAYS, "from": clock.iso(since), "to": clock.iso(now)},
-        "conversations": sum(count for _, count, _ in by_turns),
-        "totalFailures": sum(failed for _, _, failed in by_turns),
-        "analysed": len(documents),
-        "steps": _steps(documents, exclusions),
-        "turns": _turns(by_turns),
-    }
+    documents = [document for row in newest if "steps" in (document := orjson.loads(row.document))]
+    return StepFailures.from_wire(
+        {
+            "promptId": agent.id,
+            "period": {"days": STEP_FAILURE_DAYS, "from": clock.iso(since), "to": clock.iso(now)},
+            "conversations": sum(count for _, count, _ in by_turns),
+            "totalFailures": sum(failed for _, _, failed in by_turns),
+            "analysed": len(documents),
+            "steps": _steps(documents, exclusions),
+            "turns": _turns(by_turns),
+        }
+    )
 
 
 def _steps(documents: Sequence[dict[str, Any]], exclusions: Exclusions) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from promptlift.schema.model import ApiModel, LinkedModel
 from promptlift.schema.naming import LINKS
+from promptlift.service.actions.account import general
 from promptlift.service.call import Call
 from promptlift.service.routes.http.messages import (
     answer,
@@ -32,16 +33,12 @@ if TYPE_CHECKING:
     from promptlift.schema.naming import Scheme
     from promptlift.service.call import Action, AnyCall
     from promptlift.service.context import AppContext
-    from promptlift.service.store.accounts import Caller
 
-    GeneralSettings = Callable[[Caller], Mapping[str, str]]
     Actions = Mapping[Endpoint[Any], Callable[[AnyCall], Any]]
 
 
-def serve(
-    endpoint: Endpoint[Any], scheme: Scheme, action: Action, context: AppContext, general: GeneralSettings
-) -> Route:
-    """Make the route of an endpoint in one naming scheme; ``general`` reads an account's general settings."""
+def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, context: AppContext) -> Route:
+    """Make the route of an endpoint in one naming scheme."""
     # Looked up once, not for every request.
     query_model, body_model, has_id = endpoint.query, endpoint.body, endpoint.has_id
     either, optional, lines = endpoint.either, endpoint.body_optional, endpoint.lines
@@ -52,7 +49,7 @@ def serve(
 
     async def from_settings(request: Request, given: Mapping[str, Any]) -> dict[str, str]:
         missing = [(name, setting) for name, setting in endpoint.from_settings if name not in given]
-        settings = await run_in_threadpool(general, caller_of(request)) if missing else {}
+        settings = await run_in_threadpool(general, context.database, caller_of(request)) if missing else {}
         return {name: settings[setting] for name, setting in missing if settings[setting].strip()}
 
     async def content_of(call: AnyCall) -> Any:
@@ -86,15 +83,13 @@ def serve(
 def _wire(model: ApiModel, links: tuple[str, ...]) -> dict[str, Any]:
     """Write an answer; what belongs to a prompt says so under these names."""
     document = model.to_wire()
-    if isinstance(model, LinkedModel):
-        _link(document, links)
-    items = getattr(model, "data", ())
-    for item, written in zip(items, document.get("data", ()), strict=True):
-        if isinstance(item, LinkedModel):
-            _link(written, links)
-    return document
+    items = getattr(model, "data", None)
+    if items and isinstance(items[0], LinkedModel):
+        document["data"] = [item and _linked(item, links) for item in document["data"]]
+    return _linked(document, links) if isinstance(model, LinkedModel) else document
 
 
-def _link(document: dict[str, Any], links: tuple[str, ...]) -> None:
-    prompt_id = document.pop("promptId")
-    document.update(dict.fromkeys(links, prompt_id))
+def _linked(document: dict[str, Any], links: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        name: value for key, value in document.items() for name in (links if key == "promptId" else (key,))
+    }

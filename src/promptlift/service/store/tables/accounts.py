@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
+
 from sqlalchemy import text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.service.store.tables.mapping import Account, Base, Id, Key, Seq, Small, reference
+from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Key, Seq, Small, reference
 
 
 class AccountRow(Base):
@@ -17,12 +20,12 @@ class AccountRow(Base):
     name: Mapped[str]
     email: Mapped[str]
     plan: Mapped[str]
-    # Limits of its own in place of those of the plan, as JSON.
-    limits: Mapped[str] = mapped_column(server_default="{}")
-    settings: Mapped[str]
+    # Limits of its own in place of those of the plan.
+    limits: Mapped[dict[str, int]] = mapped_column(Json, server_default="{}")
+    settings: Mapped[dict[str, Any]] = mapped_column(Json)
     # When the exclusions of insights last changed: insights that were read since were cleaned by other ones.
     exclusions_at: Mapped[int] = mapped_column(server_default=text("0"))
-    created_at: Mapped[int]
+    created_at: Mapped[datetime]
 
 
 class ApiKeyRow(Base):

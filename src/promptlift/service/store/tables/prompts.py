@@ -7,8 +7,7 @@ from datetime import datetime
 from sqlalchemy import Index, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.schema.personas import Persona
-from promptlift.service.store.tables.mapping import Account, Base, Id, Key, Seq, Small, reference
+from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Key, Seq, Small, reference
 
 
 class PromptRow(Base):
@@ -26,14 +25,14 @@ class PromptRow(Base):
     content_known: Mapped[bool] = mapped_column(server_default=true())
     llm_model: Mapped[str]
     description: Mapped[str | None]
-    tags: Mapped[str]
+    tags: Mapped[list[str]] = mapped_column(Json)
     temperature: Mapped[float | None]
     max_tokens: Mapped[Small | None]
     objective: Mapped[str | None]
     status: Mapped[str]
-    created_at: Mapped[int]
-    updated_at: Mapped[int]
-    deleted_at: Mapped[int | None]
+    created_at: Mapped[datetime]
+    updated_at: Mapped[datetime]
+    deleted_at: Mapped[datetime | None]
 
 
 class VersionRow(Base):
@@ -66,16 +65,6 @@ class PersonaRow(Base):
     created_at: Mapped[datetime]
     deleted_at: Mapped[datetime | None]
 
-    def shown(self) -> Persona:
-        """Return the persona as the API has it."""
-        return Persona(
-            id=self.id,
-            name=self.name,
-            description=self.description,
-            built_in=False,
-            created_at=self.created_at,
-        )
-
 
 class ReviewRow(Base):
     """What people think of a variant: one verdict and one note."""
@@ -87,7 +76,7 @@ class ReviewRow(Base):
     variant_id: Mapped[Key]
     verdict: Mapped[str | None]
     note: Mapped[str | None]
-    updated_at: Mapped[int]
+    updated_at: Mapped[datetime]
 
 
 class ActionRow(Base):
@@ -111,8 +100,8 @@ class ActionRow(Base):
     note: Mapped[str | None]
     undoes: Mapped[str | None]
     undone_by: Mapped[str | None]
-    undone_at: Mapped[int | None]
-    created_at: Mapped[int]
+    undone_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
 
 
 class LabelRow(Base):
@@ -138,4 +127,4 @@ class LabelRow(Base):
     value: Mapped[str]
     chance: Mapped[float | None]
     draw_id: Mapped[str | None]
-    labelled_at: Mapped[int]
+    labelled_at: Mapped[datetime]
