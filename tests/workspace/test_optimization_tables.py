@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import promptlift
+from promptlift import plots
 from promptlift.errors import ConfigError, IncompleteError, NotFound
 from promptlift.workspace import MayBeIncomplete
 from support.foreign_optimizations import RESULTS, OptimizationService
@@ -193,4 +194,7 @@ def test_a_rehearsal_stands_on_the_tables(service, lift):
     assert lift.variants("o00001").attrs["promptlift"]["rehearsal"] is True
     assert lift.variants("o00001")["rehearsal"].all()
     assert lift.optimizations().attrs["promptlift"]["rehearsal"] is True
+    targets = lift.targets("o00001")
+    assert targets.attrs["promptlift"]["rehearsal"] is True
+    assert "REHEARSAL" in [text.get_text() for text in plots.targets(targets).texts]
     assert lift.variants("o00002").attrs["promptlift"]["rehearsal"] is None

@@ -26,7 +26,7 @@ def targets(table: Any) -> pd.DataFrame:
         ``target``, ``change`` (``improved``, ``worse``, ``unchanged``, ``unclear``), ``original_met`` and ``variant_met``
         (percent), ``difference`` in percentage points with ``difference_low`` and ``difference_high``, ``n_pairs``.
 
-        ``attrs["promptlift"]`` has the hypothesis with whether it held, and the level of the intervals.
+        ``attrs["promptlift"]`` has the hypothesis with whether it held, the level of the intervals, and whether it is a rehearsal.
 
     Raises
     ------
@@ -52,5 +52,6 @@ def targets(table: Any) -> pd.DataFrame:
         table,
         "targets",
         hypothesis=facts_of(table).get("hypothesis"),
+        rehearsal=facts_of(table).get("rehearsal"),
         level=float(levels.iloc[0]) if len(levels) else None,
     )

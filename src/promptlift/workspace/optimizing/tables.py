@@ -102,7 +102,8 @@ class OptimizationTables(Session):
             targets = (results.targets if results else None) or []
             hypothesis = results.hypothesis.to_wire() if results and results.hypothesis else None
             rows = [{**one.to_wire(), "optimizationId": whole.id} for one in targets]
-            return RowsRead(rows, len(rows), 1, complete=True, facts={"hypothesis": hypothesis})
+            facts = {"hypothesis": hypothesis, "rehearsal": whole.rehearsal}
+            return RowsRead(rows, len(rows), 1, complete=True, facts=facts)
 
         given = optimization_id if isinstance(optimization_id, str) else optimization_id.id
         return self._table("targets", {"optimization_id": given}, read, frames().targets_table)
