@@ -1,4 +1,4 @@
-"""A model that answers as many requests as a test allows, so that a run goes as far as the test wants on any machine."""
+"""Models that answer as many requests as a test allows, so that a run goes as far as the test wants on any machine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from support.answering_model import AnsweringModel
+from support.judging_model import JudgingModel
 
 if TYPE_CHECKING:
     from support.stub_endpoint import Asked, Say
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 UNLIMITED = 1_000_000
 
 
-class HeldModel(AnsweringModel):
+class _Held:
     """Answers as many requests as it is allowed to; the others hang until more are."""
 
     def __init__(self, **options: Any) -> None:
@@ -32,8 +33,16 @@ class HeldModel(AnsweringModel):
         self._left = 0
 
     def __call__(self, asked: Asked) -> Say:
-        say = super().__call__(asked)
+        say: Say = super().__call__(asked)
         self._left -= 1
         if self._left < 0:
             say.hang = self._more
         return say
+
+
+class HeldModel(_Held, AnsweringModel):
+    """Held, and answers every purpose."""
+
+
+class HeldJudge(_Held, JudgingModel):
+    """Held, and answers the question of a judge."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
@@ -15,7 +13,7 @@ from promptlift.service.store.database import Database
 from promptlift.service.store.tables import judge_verdicts, runs
 from support.answering_model import serving
 from support.databases import is_lock_awaited
-from support.judging_model import QUESTION, SIGNS, JudgingModel, world
+from support.judging_model import QUESTION, JudgingModel, world
 from support.plain_client import PlainClient
 from support.service_process import ServiceProcess, free_port, wait_until
 from support.stub_endpoint import Say
@@ -74,86 +72,9 @@ def verdicts(wire, judge):
     return {one["conversationId"]: one["verdict"] for one in page["data"]}
 
 
-def asked_by_conversation(model):
-    """How often the judge was asked about each conversation."""
-    marks = [one.body["messages"][1]["content"] for one in model.of("judge")]
-    own = [text for text in marks if "Answer the question" in text]
-    return Counter(text.split("\n", 1)[1].rsplit("\nEND", 1)[0] for text in own)
-
-
 def align_body(truth, **fields):
     labels = [{"conversationId": one, "value": value} for one, value in truth.items()]
     return {"labels": labels, **fields}
-
-
-def kill_while_running(service, wire, run_id, kills=3):
-    moments = random.Random(20261122)
-    for _ in range(kills):
-        before = run_of(wire, run_id)["usage"]["modelCalls"]
-        wait_until(
-            lambda before=before: run_of(wire, run_id)["usage"]["modelCalls"] > before,
-            what="it goes on",
-            seconds=60,
-        )
-        time.sleep(moments.uniform(0.0, 0.1))
-        service.kill()
-        service.start()
-
-
-def test_a_killed_backfill_goes_on_and_asks_nothing_twice_that_was_kept(tmp_path):
-    model = JudgingModel(delay=0.15)
-    with judged_service(model, tmp_path / "killed") as (service, wire):
-        judge, truth = log(wire)
-        run = begin(wire, f"/judges/{judge}/backfill")
-        kill_while_running(service, wire, run)
-        found = ended(wire, run)
-        assert (found["status"], found["progress"]["done"]) == ("completed", COUNT)
-        assert verdicts(wire, judge).keys() == truth.keys()
-    asked = asked_by_conversation(model)
-    assert len(asked) == COUNT
-    # Asked again were at most those that were under way when it was killed: a dozen at a time.
-    assert asked.total() <= COUNT + 3 * 12
-
-
-def test_a_killed_alignment_comes_to_the_same_end(tmp_path):
-    results = []
-    for name in ("calm", "killed"):
-        model = JudgingModel(delay=0.15)
-        with judged_service(model, tmp_path / name) as (service, wire):
-            judge, truth = log(wire)
-            run = begin(wire, f"/judges/{judge}/align", align_body(truth))
-            if name == "killed":
-                kill_while_running(service, wire, run, kills=2)
-            found = ended(wire, run)
-            assert found["status"] == "completed", found
-            versions = wire.send("GET", f"/judges/{judge}/versions")[1]["data"]
-            assert [one["version"] for one in versions] == [2, 1]
-            # Ids differ from one service to the next, and the split goes by them: the rules come in another order.
-            results.append(set(versions[0]["rubric"].splitlines()))
-            reflections = len(model.of("reflection"))
-            assert reflections <= 4 + (2 if name == "killed" else 0)
-    assert results[0] == results[1] == {f"- {rule}" for _, rule in SIGNS.values() if rule}
-
-
-def test_a_stopped_run_asks_nothing_more_and_resumes(tmp_path):
-    model = JudgingModel(delay=0.3)
-    with judged_service(model, tmp_path / "stopped") as (_, wire):
-        judge, _truth = log(wire)
-        run = begin(wire, f"/judges/{judge}/backfill")
-        wait_until(lambda: run_of(wire, run)["progress"]["done"] >= 5, what="it makes progress")
-        _, stopped = wire.send("POST", f"/judge-runs/{run}/stop", {"reason": "enough"})
-        assert (stopped["status"], stopped["stopReason"]) == ("stopped", "enough")
-
-        def calm():
-            before = len(model.of("judge"))
-            time.sleep(0.7)
-            return len(model.of("judge")) == before
-
-        wait_until(calm, what="no more is asked")
-        kept = len(verdicts(wire, judge))
-        assert 5 <= kept < COUNT
-        begin(wire, f"/judge-runs/{run}/resume")
-        assert ended(wire, run)["progress"] == {"done": COUNT, "failed": 0, "total": COUNT}
 
 
 def test_spending_ends_at_its_limits(tmp_path):

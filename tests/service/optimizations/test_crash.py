@@ -1,10 +1,8 @@
-"""``kill -9`` at any moment of an optimization: the same final state as a run that nobody disturbed."""
+"""Optimizations whose service is stopped, or dies."""
 
 from __future__ import annotations
 
-import random
 import sqlite3
-import time
 from collections import Counter
 from contextlib import closing
 
@@ -12,14 +10,12 @@ import pytest
 
 from support.answering_model import AnsweringModel, serving
 from support.held_model import HeldModel
-from support.kills import KILLS
 from support.optimizing_caller import Caller
 from support.service_process import ServiceProcess, wait_until
 
 # A start takes many seconds where other tests have the processors.
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(1_800)]
 
-SEED = 20261121
 # A dead worker is noticed when its lease has run out.
 LEASE = {"PROMPTLIFT_LEASE_SECONDS": "1.5"}
 BODY = {"mode": "validation", "variantCount": 3, "seed": 11}
@@ -41,111 +37,6 @@ def kept(data):
             " JOIN optimization_variants v ON v.optimization_id = s.optimization_id AND v.number = s.arm"
             " JOIN optimization_cells c ON c.optimization_id = s.optimization_id AND c.number = s.cell"
         ).fetchall()
-
-
-@pytest.mark.slow
-def test_kills_leave_the_same_final_state_and_repeat_nothing_that_was_finished(tmp_path):
-    calm = AnsweringModel(better=0.12)
-    with serving(calm) as env:
-        service = ServiceProcess(tmp_path / "calm", env=env).start()
-        caller = Caller(service)
-        try:
-            optimization_id = ask(caller)
-            caller.ended(optimization_id, seconds=600)
-            expected = caller.final_state(optimization_id)
-        finally:
-            caller.close()
-            service.stop()
-
-    chance = random.Random(SEED)
-    # A share of the run for each kill, and some of it for after the last one.
-    share = calm.asked.total() // (KILLS + 5)
-    model = HeldModel(better=0.12, delay=0.15)
-    with serving(model) as env:
-        service = ServiceProcess(tmp_path / "killed", env=env).start()
-        caller = Caller(service)
-        try:
-            optimization_id = ask(caller)
-            for _ in range(KILLS):
-                model.allow(share)
-                enough = model.asked.total() + chance.randint(1, share)
-                wait_until(lambda enough=enough: model.asked.total() >= enough, what="it runs", seconds=300)
-                time.sleep(chance.random() * 0.2)
-                service.kill()
-                finished = {place: model.conversations[place] for place in kept(service.data)}
-                service.start()
-                again = Counter({place: model.conversations[place] for place in finished})
-                assert again == Counter(finished)
-            assert caller.get(optimization_id)["status"] == "running"
-            model.delay = 0.0
-            model.allow()
-            caller.ended(optimization_id, seconds=600)
-            assert caller.final_state(optimization_id) == expected
-            # Once for each, and once more for those that a kill cut off: at most one for each place at a time.
-            repeated = sum(model.conversations.values()) - len(model.conversations)
-            assert 0 < repeated <= KILLS * 12
-            kinds = _events(service.data)
-            assert kinds == {"optimization.started": 1, "optimization.completed": 1}
-        finally:
-            caller.close()
-            service.stop()
-
-
-@pytest.mark.slow
-def test_kills_during_the_verification_leave_the_same_final_state(tmp_path):
-    def ask_for_a_winner(caller):
-        caller.settings(personaCount=4, scenariosPerSimulation=2, maxTurns=1, confidenceMode="low")
-        return caller.start(caller.prompt(), mode="exploratory", variantCount=1, seed=11)["id"]
-
-    with serving(AnsweringModel(better=0.4)) as env:
-        service = ServiceProcess(tmp_path / "calm", env=env).start()
-        caller = Caller(service)
-        try:
-            optimization_id = ask_for_a_winner(caller)
-            caller.ended(optimization_id, seconds=600)
-            expected = caller.final_state(optimization_id)
-        finally:
-            caller.close()
-            service.stop()
-    assert expected["results"]["verifiedPairs"]["n"] == 4 * 8
-
-    model = HeldModel(better=0.4)
-    with serving(model) as env:
-        service = ServiceProcess(tmp_path / "killed", env=env).start()
-        caller = Caller(service)
-        try:
-            optimization_id = ask_for_a_winner(caller)
-
-            def stage():
-                found = caller.get(optimization_id)
-                assert found["status"] == "running"
-                return found["results"]["progress"]["stage"]
-
-            def verifying():
-                model.allow(5)
-                return stage() == "verify"
-
-            wait_until(verifying, what="it verifies the winner", seconds=300)
-            model.hold()
-            for _ in range(5):
-                before = model.asked.total()
-                model.allow(3)
-                wait_until(lambda before=before: model.asked.total() > before, what="it goes on", seconds=300)
-                service.kill()
-                model.hold()
-                service.start()
-                assert stage() == "verify"
-            model.allow()
-            caller.ended(optimization_id, seconds=600)
-            assert caller.final_state(optimization_id) == expected
-        finally:
-            caller.close()
-            service.stop()
-
-
-def _events(data):
-    with closing(sqlite3.connect(data / "promptlift.db")) as connection:
-        return Counter(kind for (kind,) in connection.execute("SELECT type FROM events"))
 
 
 @pytest.mark.slow
