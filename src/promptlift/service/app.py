@@ -15,6 +15,7 @@ from promptlift.service.actions import account, action_log, labels, personas, pr
 from promptlift.service.actions.views import prompt_insights, prompt_status, steps
 from promptlift.service.call import ACTIONS, Action
 from promptlift.service.errors import ApiException
+from promptlift.service.judges import versions as judge_versions
 from promptlift.service.routes import (
     benchmarks,
     conversations,
@@ -48,6 +49,7 @@ ROOMS = [
 ANSWERING = [
     account,
     action_log,
+    judge_versions,
     labels,
     personas,
     prompt_insights,

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
+from promptlift.schema.naming import LINKS
 from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
@@ -85,26 +86,46 @@ class Action:
         Awaited before.
     threads
         The threads of actions that may take long; those that all share by default.
+    links
+        Under which names an answer says which prompt it belongs to, where the path has no naming scheme.
     """
 
     answer: Callable[[AnyCall], Any]
     check: Check | None = None
     threads: Executor | None = None
+    # unspecified: which link an answer carries when the request names no scheme. Both.
+    links: tuple[str, ...] = LINKS
 
 
 # By name of the endpoint.
 ACTIONS: dict[str, Action] = {}
 
 
+async def known_model(call: AnyCall) -> None:
+    """Check the name of the model in a body, where there is one.
+
+    Raises
+    ------
+    ApiException
+        ``VALIDATION_ERROR``.
+    """
+    if call.body.llm_model is not None:
+        await call.context.check_model(call.body.llm_model)
+
+
 def answers(
-    endpoint: Endpoint[Answer], *, check: Check | None = None, threads: Executor | None = None
+    endpoint: Endpoint[Answer],
+    *,
+    check: Check | None = None,
+    threads: Executor | None = None,
+    links: tuple[str, ...] = LINKS,
 ) -> Callable[[Callable[[AnyCall], Answer | Awaitable[Answer]]], Callable[[AnyCall], Any]]:
     """Make a function the action of an endpoint; it returns the endpoint's own answer."""
 
     def register(
         answer: Callable[[AnyCall], Answer | Awaitable[Answer]],
     ) -> Callable[[AnyCall], Any]:
-        ACTIONS[endpoint.name] = Action(answer, check, threads)
+        ACTIONS[endpoint.name] = Action(answer, check, threads, links)
         return answer
 
     return register

@@ -127,18 +127,18 @@ class DatabaseTransport(Transport):
 
     def _offered(self, call: Call, kind: str, rest: list[str]) -> Any:
         """Answer a call of what the service offers beyond the specification: labels, and judges of one's own."""
-        database, caller, query = self._database, self._caller, dict(call.query)
+        query = dict(call.query)
         match kind, rest:
             case "labels", []:
                 return labels.page(self._asked(query=LabelsQuery.model_validate(query))).to_wire()
             case "judges", [one, "verdicts"]:
-                return judge_versions.verdict_page(database, caller, one, VerdictsQuery.model_validate(query))
-            case "judges", ([] | [_, "versions"]):
-                pages = PageQuery.model_validate(query)
-                judge_id = rest[0] if rest else None
-                return judge_versions.page(
-                    database, caller, judge_id=judge_id, limit=pages.limit, offset=pages.offset
-                )
+                return judge_versions.verdict_page(
+                    self._asked(one, VerdictsQuery.model_validate(query))
+                ).to_wire()
+            case "judges", []:
+                return judge_versions.page(self._asked(query=PageQuery.model_validate(query))).to_wire()
+            case "judges", [one, "versions"]:
+                return judge_versions.versions(self._asked(one, PageQuery.model_validate(query))).to_wire()
             case _:
                 raise NotFound("The export does not need this", status=404, request=call.label)
 

@@ -9,7 +9,7 @@ from promptlift.schema.pages import Done, Page
 from promptlift.schema.prompts import Prompt, PromptChange
 from promptlift.service import clock
 from promptlift.service.actions.views.prompt_completion import completion_views
-from promptlift.service.call import Call, answers
+from promptlift.service.call import Call, answers, known_model
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import invalid, quota
 from promptlift.service.identifiers import new_id
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from promptlift.schema.prompts import PromptCreate, PromptUpdate
     from promptlift.schema.queries import PromptsQuery
-    from promptlift.service.call import AnyCall
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.rows import Rows
     from promptlift.service.store.tables.prompts import PromptRow
@@ -34,11 +33,6 @@ _CREATED = ("id", "name", "content", "content_known", "llm_model", "status", "cr
 _LISTED = (*_CREATED, "description", "tags")
 # What an answer depends on beside the text.
 _MODEL_FIELDS = ("llm_model", "temperature", "max_tokens")
-
-
-async def _check_model(call: AnyCall) -> None:
-    if call.body.llm_model is not None:
-        await call.context.check_model(call.body.llm_model)
 
 
 @answers(endpoints.PROMPTS_LIST)
@@ -63,7 +57,7 @@ def get(call: Call) -> Prompt:
         return prompts.found(rows, call.account_id, call.id, call.scheme.noun).shown(Prompt)
 
 
-@answers(endpoints.PROMPTS_CREATE, check=_check_model)
+@answers(endpoints.PROMPTS_CREATE, check=known_model)
 def create(call: Call[PromptCreate]) -> Prompt:
     """Add a prompt and return it."""
     with call.write() as rows:
@@ -93,7 +87,7 @@ def add(rows: Rows, caller: Caller, body: PromptCreate) -> PromptRow:
     return rows.scalars(prompts.living(caller.account_id).filter_by(id=values["id"])).one()
 
 
-@answers(endpoints.PROMPTS_UPDATE, check=_check_model)
+@answers(endpoints.PROMPTS_UPDATE, check=known_model)
 def update(call: Call[PromptUpdate]) -> PromptChange:
     """Update the provided fields of a prompt and return it.
 

@@ -4,42 +4,51 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema import judge_endpoints
+from promptlift.schema.judges import Judge, JudgeVerdict
+from promptlift.schema.pages import Done, Page
 from promptlift.service import clock
+from promptlift.service.call import Call, answers, known_model
 from promptlift.service.errors import not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, judges, verdicts
+from promptlift.service.store.rows import newest
 from promptlift.service.store.tables.runs import JudgeRow
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import Connection
 
     from promptlift.schema.judges import JudgeCreate, JudgeOrigin
-    from promptlift.schema.queries import VerdictsQuery
+    from promptlift.schema.queries import JudgeQuery, PageQuery, VerdictsQuery
     from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
 
 _CHANGED: Final = ("question", "rubric", "examples", "llm_model")
 
 
-def create(database: Database, caller: Caller, body: JudgeCreate) -> tuple[dict[str, Any], bool]:
-    """Make a judge, or a new version of the judge of this name; says whether anything is new.
+@answers(judge_endpoints.JUDGES_CREATE, check=known_model)
+def create(call: Call[JudgeCreate]) -> Judge:
+    """Make a judge, or a new version of the judge of this name; the status says whether anything is new.
 
     The same text again gives the version that there is: a cell that is run twice makes one judge.
     """
+    body = call.body
     values = {
         "question": body.question.strip(),
         "rubric": (body.rubric or "").strip() or None,
         "examples": [one.to_wire() for one in body.examples or []],
         "llm_model": body.llm_model,
     }
-    with database.write() as connection:
-        accounts.lock(connection, caller.account_id)
-        newest = judges.find_named(connection, caller.account_id, body.name)
-        if newest is not None and all(getattr(newest, name) == values[name] for name in _CHANGED):
-            return _view(connection, newest), False
-        row = add_version(connection, caller.account_id, newest, name=body.name, origin="written", **values)
-        return _view(connection, row), True
+    with call.write() as rows:
+        accounts.lock(rows.core, call.account_id)
+        known = judges.find_named(rows.core, call.account_id, body.name)
+        if known is not None and all(getattr(known, name) == values[name] for name in _CHANGED):
+            call.status = 200
+            return _shown(rows.core, known)
+        row = add_version(rows.core, call.account_id, known, name=body.name, origin="written", **values)
+        return _shown(rows.core, row)
 
 
 def add_version(
@@ -52,44 +61,36 @@ def add_version(
         judge_id=new_id("jdg") if newest is None else newest.judge_id,
         version=1 if newest is None else newest.version + 1,
         origin=origin,
-        created_at=clock.now(),
+        created_at=clock.moment(),
         **values,
     )
     return judges.add(connection, row)
 
 
-def page(
-    database: Database, caller: Caller, *, judge_id: str | None = None, limit: int, offset: int
-) -> dict[str, Any]:
-    """Return one page of judges in their newest versions, or of the versions of one judge.
+@answers(judge_endpoints.JUDGES_LIST)
+def page(call: Call[None, PageQuery]) -> Page[Judge]:
+    """Return one page of judges in their newest versions."""
+    with call.read() as rows:
+        some, total = rows.page(judges.newest_versions(call.account_id), call.query)
+        return Page[Judge](data=_all_shown(rows.core, some), pagination=call.query.of(total))
 
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    with database.read() as connection:
-        if judge_id is not None:
-            find(connection, caller, judge_id)
-        rows, total = judges.page(
-            connection, caller.account_id, judge_id=judge_id, limit=limit, offset=offset
+
+@answers(judge_endpoints.JUDGES_VERSIONS)
+def versions(call: Call[None, PageQuery]) -> Page[Judge]:
+    """Return one page of the versions of a judge, newest first."""
+    with call.read() as rows:
+        judge = find(rows.core, call.caller, call.id)
+        some, total = rows.page(
+            newest(JudgeRow, account_id=call.account_id, judge_id=judge.judge_id), call.query
         )
-        counts = judges.version_counts(connection, [row.judge_id for row in rows])
-        answered = judges.verdict_counts(connection, [row.id for row in rows])
-        data = [_wire(row, counts[row.judge_id], answered[row.id]) for row in rows]
-    return {"data": data, "pagination": {"total": total, "limit": limit, "offset": offset}}
+        return Page[Judge](data=_all_shown(rows.core, some), pagination=call.query.of(total))
 
 
-def get(database: Database, caller: Caller, judge_id: str, version: int | None) -> dict[str, Any]:
-    """Return a version of a judge, the newest without ``version``.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    with database.read() as connection:
-        return _view(connection, find(connection, caller, judge_id, version=version))
+@answers(judge_endpoints.JUDGES_GET)
+def get(call: Call[None, JudgeQuery]) -> Judge:
+    """Return a version of a judge, the newest without ``version``."""
+    with call.read() as rows:
+        return _shown(rows.core, find(rows.core, call.caller, call.id, version=call.query.version))
 
 
 def find(
@@ -113,77 +114,60 @@ def find(
     return row
 
 
-def delete(database: Database, caller: Caller, judge_id: str) -> dict[str, Any]:
-    """Delete a judge with its versions, verdicts and runs.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    with database.write() as connection:
-        if not judges.remove(connection, caller.account_id, judge_id):
+@answers(judge_endpoints.JUDGES_DELETE)
+def delete(call: Call) -> Done:
+    """Delete a judge with its versions, verdicts and runs."""
+    with call.write() as rows:
+        if not judges.remove(rows.core, call.account_id, call.id):
             raise not_found("Judge")
-    return {"success": True, "message": "Judge deleted"}
+    call.context.judges.look()
+    return Done(success=True, message="Judge deleted")
 
 
-def verdict_page(database: Database, caller: Caller, judge_id: str, query: VerdictsQuery) -> dict[str, Any]:
-    """Return one page of verdicts.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    with database.read() as connection:
-        row = find(connection, caller, judge_id, version=query.version)
-        rows, total = verdicts.page(
-            connection,
-            caller.account_id,
-            judge_id=row.judge_id,
-            judge_row_id=None if query.all_versions else row.id,
+@answers(judge_endpoints.JUDGES_VERDICTS, links=("promptId",))
+def verdict_page(call: Call[None, VerdictsQuery]) -> Page[JudgeVerdict]:
+    """Return one page of verdicts."""
+    query = call.query
+    with call.read() as rows:
+        judge = find(rows.core, call.caller, call.id, version=query.version)
+        found, total = verdicts.page(
+            rows.core,
+            call.account_id,
+            judge_id=judge.judge_id,
+            judge_row_id=None if query.all_versions else judge.id,
             prompt_id=query.linked_id,
             limit=query.limit,
             offset=query.offset,
         )
-    data = [_verdict(one) for one in rows]
-    return {"data": data, "pagination": {"total": total, "limit": query.limit, "offset": query.offset}}
+    return Page[JudgeVerdict](data=[_verdict(one) for one in found], pagination=query.of(total))
 
 
-def _view(connection: Connection, row: JudgeRow) -> dict[str, Any]:
-    count = judges.version_counts(connection, [row.judge_id])[row.judge_id]
-    return _wire(row, count, judges.verdict_counts(connection, [row.id])[row.id])
+def _shown(connection: Connection, row: JudgeRow) -> Judge:
+    return _all_shown(connection, [row])[0]
 
 
-def _wire(row: JudgeRow, versions: int, answered: int) -> dict[str, Any]:
-    return {
-        "id": row.judge_id,
-        "name": row.name,
-        "version": row.version,
-        "question": row.question,
-        "rubric": row.rubric,
-        "examples": row.examples,
-        "llmModel": row.llm_model,
-        "origin": row.origin,
-        "versions": versions,
-        "verdicts": answered,
-        "createdAt": clock.iso(row.created_at),
-    }
+def _all_shown(connection: Connection, rows: Sequence[JudgeRow]) -> list[Judge]:
+    counts = judges.version_counts(connection, [row.judge_id for row in rows])
+    answered = judges.verdict_counts(connection, [row.id for row in rows])
+    return [
+        row.shown(Judge, id=row.judge_id, versions=counts[row.judge_id], verdicts=answered[row.id])
+        for row in rows
+    ]
 
 
-def _verdict(row: AnyRow) -> dict[str, Any]:
-    return {
-        "id": f"{row.judge_row_id}.{row.conversation_id}",
-        "conversationId": row.conversation_id,
-        "promptId": row.prompt_id,
-        "status": row.status,
-        "judge": row.name,
-        "judgeVersion": row.version,
-        "verdict": row.verdict,
-        "reason": row.reason,
-        "analyser": row.analyser,
-        "problem": row.problem,
-        "startedAt": clock.iso(row.started_at),
-        "createdAt": clock.iso(row.created_at),
-        "judgedAt": clock.iso(row.judged_at),
-    }
+def _verdict(row: AnyRow) -> JudgeVerdict:
+    return JudgeVerdict(
+        id=f"{row.judge_row_id}.{row.conversation_id}",
+        conversation_id=row.conversation_id,
+        prompt_id=row.prompt_id,
+        status=row.status,
+        judge=row.name,
+        judge_version=row.version,
+        verdict=row.verdict,
+        reason=row.reason,
+        analyser=row.analyser,
+        problem=row.problem,
+        started_at=clock.to_datetime(row.started_at),
+        created_at=clock.to_datetime(row.created_at),
+        judged_at=clock.to_datetime(row.judged_at),
+    )

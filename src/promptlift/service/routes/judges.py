@@ -1,18 +1,16 @@
-"""Judges of one's own: versions, verdicts, plans and runs."""
+"""Judges of one's own: plans and runs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from starlette.concurrency import run_in_threadpool
-
 from promptlift.schema import judge_endpoints
-from promptlift.service.judges import requests, versions
+from promptlift.service.judges import requests
 
 if TYPE_CHECKING:
-    from promptlift.schema.judges import JudgeAlignCreate, JudgeBackfillCreate, JudgeCreate
+    from promptlift.schema.judges import JudgeAlignCreate, JudgeBackfillCreate
     from promptlift.schema.optimizations import StopRequest
-    from promptlift.schema.queries import JudgeQuery, JudgeRunsQuery, PageQuery, VerdictsQuery
+    from promptlift.schema.queries import JudgeRunsQuery
     from promptlift.service.call import Call
     from promptlift.service.context import AppContext
     from promptlift.service.routes.http.serve import Actions
@@ -22,12 +20,6 @@ def actions(context: AppContext) -> Actions:
     """Return the action of every endpoint of this module."""
     room = _Judges(context)
     return {
-        judge_endpoints.JUDGES_LIST: room.list,
-        judge_endpoints.JUDGES_CREATE: room.create,
-        judge_endpoints.JUDGES_GET: room.get,
-        judge_endpoints.JUDGES_DELETE: room.delete,
-        judge_endpoints.JUDGES_VERSIONS: room.versions,
-        judge_endpoints.JUDGES_VERDICTS: room.verdicts,
         judge_endpoints.JUDGES_PLAN: room.plan,
         judge_endpoints.JUDGES_BACKFILL: room.backfill,
         judge_endpoints.JUDGES_ALIGN: room.align,
@@ -46,34 +38,6 @@ class _Judges:
     @property
     def _model(self) -> str | None:
         return self._context.models.model
-
-    def list(self, request: Call[None, PageQuery]) -> dict[str, Any]:
-        query = request.query
-        return versions.page(self._database, request.caller, limit=query.limit, offset=query.offset)
-
-    async def create(self, request: Call[JudgeCreate, None]) -> dict[str, Any]:
-        if request.body.llm_model is not None:
-            await self._context.check_model(request.body.llm_model)
-        made, new = await run_in_threadpool(versions.create, self._database, request.caller, request.body)
-        request.status = 201 if new else 200
-        return made
-
-    def get(self, request: Call[None, JudgeQuery]) -> dict[str, Any]:
-        return versions.get(self._database, request.caller, request.id, request.query.version)
-
-    def delete(self, request: Call[None, None]) -> dict[str, Any]:
-        answer = versions.delete(self._database, request.caller, request.id)
-        self._context.judges.look()
-        return answer
-
-    def versions(self, request: Call[None, PageQuery]) -> dict[str, Any]:
-        query = request.query
-        return versions.page(
-            self._database, request.caller, judge_id=request.id, limit=query.limit, offset=query.offset
-        )
-
-    def verdicts(self, request: Call[None, VerdictsQuery]) -> dict[str, Any]:
-        return versions.verdict_page(self._database, request.caller, request.id, request.query)
 
     def plan(self, request: Call[JudgeBackfillCreate, None]) -> dict[str, Any]:
         return requests.plan(self._database, request.caller, request.id, request.body, model=self._model)

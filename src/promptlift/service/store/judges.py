@@ -13,7 +13,7 @@ from promptlift.service.store.tables.runs import JudgeRow, RunRow
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Select
 
 
 def add(connection: Connection, row: JudgeRow) -> JudgeRow:
@@ -43,16 +43,10 @@ def get(connection: Connection, row_id: str) -> JudgeRow:
     return Rows(connection).scalars(wanted(JudgeRow, id=row_id)).one()
 
 
-def page(
-    connection: Connection, account_id: str, *, judge_id: str | None, limit: int, offset: int
-) -> tuple[Sequence[JudgeRow], int]:
-    """Return one page and the number of all: the versions of a judge, or each judge in its newest version."""
-    query = newest(JudgeRow, account_id=account_id, judge_id=judge_id)
-    if judge_id is None:
-        last = select(func.max(JudgeRow.seq)).filter_by(account_id=account_id).group_by(JudgeRow.judge_id)
-        query = query.where(JudgeRow.seq.in_(last))
-    rows = Rows(connection)
-    return rows.all(query.limit(limit).offset(offset)), rows.count(query)
+def newest_versions(account_id: str) -> Select[JudgeRow]:
+    """Return the query of the judges of an account, each in its newest version."""
+    last = select(func.max(JudgeRow.seq)).filter_by(account_id=account_id).group_by(JudgeRow.judge_id)
+    return newest(JudgeRow).where(JudgeRow.seq.in_(last))
 
 
 def version_counts(connection: Connection, judge_ids: Sequence[str]) -> dict[str, int]:

@@ -10,7 +10,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
 from promptlift.schema.model import ApiModel, LinkedModel
-from promptlift.schema.naming import LINKS
 from promptlift.service.actions.account import general
 from promptlift.service.call import Call
 from promptlift.service.routes.http.messages import (
@@ -44,8 +43,7 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, context: AppC
     either, optional, lines = endpoint.either, endpoint.body_optional, endpoint.lines
     is_get = endpoint.method == "GET"
     is_async = inspect.iscoroutinefunction(action.answer)
-    # unspecified: which link an answer carries when the request names no scheme. Both.
-    links = (scheme.link,) if "{segment}" in endpoint.path else LINKS
+    links = (scheme.link,) if "{segment}" in endpoint.path else action.links
 
     async def from_settings(request: Request, given: Mapping[str, Any]) -> dict[str, str]:
         missing = [(name, setting) for name, setting in endpoint.from_settings if name not in given]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 from sqlalchemy import Index
@@ -258,7 +259,7 @@ class JudgeRow(Base):
     examples: Mapped[list[dict[str, Any]]] = mapped_column(Json)
     llm_model: Mapped[str | None]
     origin: Mapped[str]
-    created_at: Mapped[int]
+    created_at: Mapped[datetime]
 
 
 class VerdictRow(Base):
