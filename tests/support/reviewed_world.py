@@ -50,8 +50,7 @@ class ReviewedWorld(World):
         """Keep an experiment as that of a running optimization which no process takes up."""
         with self.database.write() as connection:
             row = optimizations.get(connection, optimization_id)
-            ids = [variant.id for variant in optimizations.variants(connection, optimization_id)]
-            columns = lifecycle.measured(connection, row, experiment, ids, [], ended=False)
+            columns = lifecycle.measured(connection, row, experiment, [])
             optimizations.change(connection, optimization_id, {**columns, "worker": "elsewhere"})
 
     def rename(self, optimization_id: str, names: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.service.llm.answers import parse_answer
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.port import ChatAnswer
-from promptlift.service.optimizations.model_tasks import ModelTasks
+from promptlift.service.optimizations.tasks import ModelTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from promptlift.service.judges.worker import JudgeJobs
     from promptlift.service.llm.served import ServedModels
     from promptlift.service.models import Models
-    from promptlift.service.optimizations.worker import OptimizationJobs
+    from promptlift.service.optimizations.run import OptimizationJobs
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.database import Database
     from promptlift.service.webhooks.endpoints import Webhooks

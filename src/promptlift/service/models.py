@@ -14,7 +14,7 @@ from promptlift.service.insights.llm_judge import LlmJudge
 from promptlift.service.llm.calls import PATIENCE_SECONDS, Calls
 from promptlift.service.llm.retry import RetryPolicy
 from promptlift.service.llm.settings import LlmSettings
-from promptlift.service.optimizations.model_tasks import ModelTasks
+from promptlift.service.optimizations.tasks import ModelTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -20,7 +20,7 @@ from promptlift.service.insights.worker import InsightJobs
 from promptlift.service.judges.worker import JudgeJobs
 from promptlift.service.models import Models, choose_judge
 from promptlift.service.net.client import GuardedClient
-from promptlift.service.optimizations.worker import OptimizationJobs
+from promptlift.service.optimizations.run import OptimizationJobs
 from promptlift.service.otlp.closing import TracedConversations, drop_closed
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.store import conversations, webhooks

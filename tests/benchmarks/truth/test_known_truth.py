@@ -14,7 +14,7 @@ from known_truth import CaseFile
 from scipy.stats import binomtest, chisquare
 from stub_process import running_stub, share_at
 
-from promptlift.service.optimizations.variants.checks import problems_of
+from promptlift.service.optimizations.checks import problems_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,10 @@ import pytest
 
 from promptlift.schema.optimizations import OptimizationCreate
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
+from promptlift.schema.queries import OptimizationsQuery
 from promptlift.service.actions import prompts, versions
 from promptlift.service.errors import ApiException
-from promptlift.service.optimizations import requests
+from promptlift.service.optimizations import requests, views
 from support.asking import place, to_version
 from support.deployed import ORIGINAL
 
@@ -70,9 +71,7 @@ def test_a_refused_optimization_costs_no_quota(world):
     for _ in range(3):
         with pytest.raises(ApiException):
             optimize(world, made["id"])
-    listed = requests.page(
-        world.database, world.caller, prompt_id=made["id"], status=None, limit=10, offset=0
-    )
+    listed = views.page(world.database, world.caller, OptimizationsQuery(prompt_id=made["id"]))
     assert listed["pagination"]["total"] == 0
 
 

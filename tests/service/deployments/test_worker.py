@@ -218,19 +218,11 @@ def test_a_winner_that_is_no_worse_goes_live_by_itself(world, talkers, start):
 
 
 def conversations_of(world, optimization_id):
-    from promptlift.service.optimizations import requests as actions
+    from promptlift.schema.queries import SimulationsQuery
+    from promptlift.service.optimizations import views
 
-    page = actions.simulated(
-        world.database,
-        world.caller,
-        optimization_id,
-        variant_id=None,
-        stage="regression",
-        task_completed=None,
-        content=False,
-        limit=100,
-        offset=0,
-    )
+    query = SimulationsQuery.model_validate({"stage": "regression", "limit": "100"})
+    page = views.simulated(world.database, world.caller, optimization_id, query)
     assert page["pagination"]["total"] == CONVERSATIONS
     return page["data"]
 

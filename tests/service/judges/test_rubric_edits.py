@@ -10,7 +10,7 @@ import pytest
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.judges.align import Edit, Mistake, apply, edits_messages, refused, split
 from promptlift.service.judges.question import JudgeText
-from promptlift.service.optimizations.variants.logged_words import LoggedWords
+from promptlift.service.optimizations.logged_words import LoggedWords
 from support.orders import ORDERS
 
 RUBRIC = "- A voucher counts.\n- A joke does not."

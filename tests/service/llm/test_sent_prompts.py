@@ -9,8 +9,7 @@ import re
 import pytest
 
 from promptlift.schema.transcript import Message, Transcript
-from promptlift.service.optimizations.tasks import Failure, RejectedDraft, VariantsRequest
-from promptlift.service.optimizations.variants.strategies import STRATEGIES
+from promptlift.service.optimizations.variants import STRATEGIES, Failure, RejectedDraft, VariantsRequest
 from promptlift.service.simulations.personas import Persona
 from promptlift.service.simulations.tasks import PromptText, Scenario, ScenariosRequest
 from support.scripted_model import ScriptedModel, in_turn, model_tasks

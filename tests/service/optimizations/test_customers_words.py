@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from promptlift.service.optimizations.variants.logged_words import LoggedWords
+from promptlift.service.optimizations.logged_words import LoggedWords
 from support.answering_model import PROMPT, AnsweringModel
 from support.service_process import wait_until
 

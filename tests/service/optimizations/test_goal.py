@@ -131,16 +131,9 @@ def test_a_screening_with_a_goal_resumes_as_it_would_go_on():
     ],
 )
 def test_a_conversation_meets_a_goal_by_its_weights(completed, criteria, expected):
-    row = SimpleNamespace(
-        settings=json.dumps(
-            {"goal": [{"measure": TARGET, "weight": 3}, {"measure": "taskCompletion", "weight": 1}]}
-        ),
-        task_completed=completed,
-        criteria=criteria,
-    )
-    goal = Goal.of(row, (TARGET,))
+    row = SimpleNamespace(task_completed=completed, criteria=criteria)
+    goal = Goal.of([{"measure": TARGET, "weight": 3}, {"measure": "taskCompletion", "weight": 1}], (TARGET,))
     assert goal.score(row) == expected
     assert goal.unmet(row, (TARGET,)) == ((TARGET,) if expected == 0.25 else ())
-    row.settings = "{}"
-    without = Goal.of(row, (TARGET,))
+    without = Goal.of(None, (TARGET,))
     assert (without.score(row), without.unmet(row, (TARGET,))) == (None, ())

@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from promptlift.service.optimizations.variants.logged_words import LoggedWords
-from promptlift.service.optimizations.variants.request import owners_words
-from promptlift.service.optimizations.variants.write import ROUNDS, VariantsFailed, write_variants
+from promptlift.service.optimizations.logged_words import LoggedWords
+from promptlift.service.optimizations.variants import ROUNDS, VariantsFailed, owners_words, write_variants
 from promptlift.service.simulations.tasks import PromptText
 from support.data_blocks import read_records
 from support.scripted_model import ScriptedModel, in_turn, model_tasks

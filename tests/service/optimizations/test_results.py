@@ -14,6 +14,7 @@ from promptlift.service.optimizations.results import results_of, unmeasured, var
 from promptlift.stats import Experiment
 from promptlift.stats.budget import VERIFICATION_PASSES, VERIFICATION_PASSES_MAX
 from promptlift.stats.passes import Outcome
+from promptlift.stats.verdict import Progress
 from support.shapes import differences
 from support.shapes.optimizations import RESULTS, RESULTS_MEASURED, RESULTS_PREPARING
 
@@ -245,7 +246,7 @@ def test_what_has_ended_is_done_whatever_was_left_of_the_budget():
 
 
 def test_before_the_first_variant_there_are_only_progress_and_nothing_measured():
-    sent = unmeasured(conversations_max=225, passes_max=7, rehearsal=True)
+    sent = unmeasured(Progress("screen", 0, 7, 7, 0, 225), rehearsal=True)
     assert differences(sent, RESULTS_PREPARING) == []
     assert sent["progress"] == {
         "stage": "preparing",
@@ -256,7 +257,8 @@ def test_before_the_first_variant_there_are_only_progress_and_nothing_measured()
         "fraction": 0,
     }
     assert (sent["confidence"], sent["rehearsal"]) == (None, True)
-    assert unmeasured(conversations_max=0, passes_max=0, rehearsal=False)["progress"]["fraction"] == 0
+    nothing = unmeasured(Progress("screen", 0, 0, 0, 0, 0), rehearsal=False)
+    assert nothing["progress"]["fraction"] == 0
 
 
 def test_before_the_first_pass_every_number_is_missing():

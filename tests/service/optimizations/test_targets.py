@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from promptlift.service.optimizations.targets import intent_results, targets_of
+from promptlift.service.optimizations.goal import intent_results, targets_of
 from promptlift.stats import analyse_pairs
 
 
@@ -95,9 +95,7 @@ def test_without_targets_task_completion_decides(completion, held):
     assert found == {"hypothesis": {"text": "It helps.", "held": held, "measuredBy": "taskCompletion"}}
 
 
-@pytest.mark.parametrize(
-    "intent", [None, {}, {"targetImprovements": [], "hypothesis": None}, {"hypothesis": " "}]
-)
+@pytest.mark.parametrize("intent", [{}, {"targetImprovements": [], "hypothesis": None}, {"hypothesis": " "}])
 def test_without_an_intent_there_is_nothing_to_say(intent):
     assert results(intent, rows((1, 1, 1, 1))) == {}
 
@@ -120,7 +118,7 @@ def test_pairs_that_lack_a_criterion_or_a_side_do_not_count():
 
 def test_targets_are_taken_once_each():
     assert targets_of({"targetImprovements": [" a", "a ", " ", "b"]}) == ("a", "b")
-    assert targets_of(None) == ()
+    assert targets_of({}) == ()
 
 
 @pytest.mark.slow

@@ -8,15 +8,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from promptlift.schema import limits
-from promptlift.service.optimizations.variants.checks import (
+from promptlift.service.optimizations.checks import (
     LONG_CHARS,
+    MOST,
+    find_constraints,
     longest_chars,
     placeholders,
     problems_of,
     same_text,
     shortest_chars,
 )
-from promptlift.service.optimizations.variants.constraints import MOST, find_constraints
 from support.hostile import PAYLOADS, name_of
 from support.rewritten_prompt import ORIGINAL, REWRITE
 from support.shared_data import SHARED, needs_shared

@@ -7,9 +7,14 @@ import pytest
 
 from promptlift.schema import limits
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
-from promptlift.service.optimizations.tasks import Failure
-from promptlift.service.optimizations.variants.strategies import STRATEGIES, choose_strategies
-from promptlift.service.optimizations.variants.write import ROUNDS, VariantsFailed, write_variants
+from promptlift.service.optimizations.variants import (
+    ROUNDS,
+    STRATEGIES,
+    Failure,
+    VariantsFailed,
+    choose_strategies,
+    write_variants,
+)
 from promptlift.service.simulations.tasks import PromptText
 from support.data_blocks import read_records
 from support.hostile import ENCODABLE, name_of
@@ -222,7 +227,7 @@ def test_over_a_real_socket(talk):
     assert len(stub.asked) == 2
     assert stub.asked[1].headers["x-promptlift-purpose"] == "variants"
     schema = stub.asked[0].body["response_format"]["json_schema"]["schema"]
-    assert schema["$defs"]["VariantAnswer"]["required"] == ["name", "content", "rationale"]
+    assert schema["$defs"]["VariantDraft"]["required"] == ["name", "content", "rationale"]
 
 
 def test_what_is_excluded_is_not_brought_in_and_the_owners_own_words_stay():

@@ -13,11 +13,10 @@ from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights import llm_prompt
 from promptlift.service.insights.judge import SEVERITIES
 from promptlift.service.llm.failures import Cancelled
-from promptlift.service.optimizations.tasks import EditsRequest, ShownConversation, VariantsRequest
-from promptlift.service.optimizations.variants import request, strategies
-from promptlift.service.optimizations.variants.checks import problems_of
-from promptlift.service.optimizations.variants.strategies import STRATEGIES, Strategy
-from promptlift.service.optimizations.variants.write import write_variants
+from promptlift.service.optimizations import variants
+from promptlift.service.optimizations.checks import problems_of
+from promptlift.service.optimizations.reflection import EditsRequest, ShownConversation
+from promptlift.service.optimizations.variants import STRATEGIES, Strategy, VariantsRequest, write_variants
 from promptlift.service.rehearsal import Rehearsal
 from promptlift.service.rehearsal.script import RULES, SCRIPT, Script, drawn, kind_of
 from promptlift.service.simulations import conversation_request, scenarios_request
@@ -112,7 +111,7 @@ def edits_of(conversations, *, content=SHOP.content, seed=1, number=1):
         problems=[],
         seed=number,
     )
-    return Rehearsal(seed).write_edits(request).edits
+    return Rehearsal(seed).write_edits(request)[0]
 
 
 def test_edits_answer_the_most_frequent_issues_and_quote_them():
@@ -124,7 +123,10 @@ def test_edits_answer_the_most_frequent_issues_and_quote_them():
         ShownConversation("e", True, ["Rude"], [("assistant", "Done.")]),
     ]  # fmt: skip
     late, other = edits_of(shown)
-    assert late.evidence == [("a", "Ask the post office."), ("b", "Who knows?")]
+    assert [(one.conversation, one.quote) for one in late.evidence] == [
+        ("a", "Ask the post office."),
+        ("b", "Who knows?"),
+    ]
     assert (late.symptom, other.symptom) == ("Rehearsal: Late", "Rehearsal: The matter was left open")
     assert {late.text, other.text} <= set(RULES.values())
     assert late.text != other.text
@@ -341,18 +343,18 @@ def everything(seed=7):
 
 def test_the_sentences_of_the_requests_to_a_model_play_no_part(monkeypatch):
     before = everything()
-    for module in (conversation_request, scenarios_request, request, llm_prompt):
+    for module in (conversation_request, scenarios_request, variants, llm_prompt):
         monkeypatch.setattr(module, "_RULES", "Entirely other words. {mark}{block}{end}{wanted}{longest}")
     for module, names in (
         (conversation_request, ("agent_messages", "persona_messages", "read_persona")),
         (scenarios_request, ("scenarios_messages",)),
-        (request, ("variants_messages",)),
+        (variants, ("variants_messages",)),
         (llm_prompt, ("judge_messages",)),
     ):
         for name in names:
             monkeypatch.setattr(module, name, lambda *_, **__: [{"role": "user", "content": "Do it."}])
-    others = [Strategy(one.name, "Something else entirely.") for one in strategies.STRATEGIES]
-    monkeypatch.setattr(strategies, "STRATEGIES", tuple(others))
+    others = [Strategy(one.name, "Something else entirely.") for one in STRATEGIES]
+    monkeypatch.setattr(variants, "STRATEGIES", tuple(others))
     assert everything() == before
 
 
@@ -360,7 +362,7 @@ def test_the_sentences_of_the_requests_to_a_model_play_no_part(monkeypatch):
 def test_no_module_of_the_rehearsal_reads_what_a_model_is_asked():
     code = (
         "import sys, promptlift.service.rehearsal;"
-        "print([m for m in sys.modules if m.startswith('promptlift.service') and m.endswith(('_request', '.request', 'llm_prompt', 'model_tasks'))])"
+        "print([m for m in sys.modules if m.startswith('promptlift.service') and m.endswith(('_request', 'llm_prompt', 'model_tasks'))])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert told == "[]\n"
@@ -401,7 +403,7 @@ def test_an_unknown_strategy_has_a_rewrite_too():
         drafts=[],
         seed=1,
     )
-    (draft,) = Rehearsal(1).write_variants(asked).drafts
+    (draft,), _ = Rehearsal(1).write_variants(asked)
     assert draft.content.startswith(SHOP.content)
     assert draft.name == "Rehearsal: never heard of"
 

@@ -30,7 +30,7 @@ from promptlift.service.administration import accounts
 from promptlift.service.call import Call as ServiceCall
 from promptlift.service.errors import ApiException
 from promptlift.service.judges import versions as judge_versions
-from promptlift.service.optimizations import requests
+from promptlift.service.optimizations import views
 from promptlift.service.store import accounts as stored_accounts
 from promptlift.workspace import Workspace
 
@@ -104,18 +104,11 @@ class DatabaseTransport(Transport):
                 found = conversations.get(database, caller, one, waits_because=None, with_insights=included)
             case "optimizations", []:
                 wanted = OptimizationsQuery.model_validate(query)
-                found = requests.page(
-                    database,
-                    caller,
-                    prompt_id=wanted.linked_id,
-                    status=wanted.status,
-                    limit=wanted.limit,
-                    offset=wanted.offset,
-                )
+                found = views.page(database, caller, wanted)
             case "optimizations", [one]:
-                found = requests.view(database, caller, one)
+                found = views.view(database, caller, one)
             case "optimizations", [one, "variants"]:
-                found = requests.variants(database, caller, one)
+                found = views.variants(database, caller, one)
             case _:
                 found = self._offered(call, kind, rest)
         return found

@@ -28,7 +28,7 @@ from promptlift.service.judges.run import JudgeRun
 from promptlift.service.llm.answers import DROP_MISFITS, LenientText
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import block_of_lines, json_line, storable_line
-from promptlift.service.optimizations.variants.logged_words import LoggedWords
+from promptlift.service.optimizations.logged_words import LoggedWords
 from promptlift.service.store import accounts, judges, runs, verdicts
 from promptlift.stats.agreement import kappa_interval
 from promptlift.stats.differences import sign_test_p

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
-from promptlift.service.optimizations.logged_mix import pool_of
+from promptlift.service.optimizations.results import pool_of
+from promptlift.service.optimizations.terms import Terms
 from promptlift.service.simulations.cells import Cell, logged_scenarios
 from promptlift.service.simulations.personas import all_personas, draw, named
 from promptlift.service.simulations.scenarios import opening_key, write_scenarios
@@ -118,8 +119,7 @@ class RunCells:
     def _drawn(self, pass_number: int, numbers: Sequence[int]) -> list[Persona]:
         row = self._row
         with self._run.database.read() as connection:
-            if row.persona_ids is not None:
-                ids = orjson.loads(row.persona_ids)
+            if ids := Terms(row).panel:
                 panel = named(connection, row.account_id, ids, before=row.created_at)
                 return [panel[ids[number % len(ids)]] for number in numbers]
             personas = all_personas(connection, row.account_id, before=row.created_at)

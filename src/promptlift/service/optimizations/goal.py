@@ -1,26 +1,33 @@
-"""What candidates are chosen by: task completion and the owner's targets, weighted.
+"""What an optimization is for: task completion and the owner's targets, weighted to choose by, and each measured.
 
 The goal chooses, and never names: a search rejects a candidate that loses completion, and the confirmation asks for task
 completion alone, so such a variant is not named a winner, however well it meets the rest.
+
+The judge says for every conversation whether it met each target. Original and finalist are then compared on the same
+cells as task completion is, with the interval that stays valid at every look. Of several targets each gets its share of
+the error (Bonferroni): all intervals together hold with the level of the one of lift.
+
+Nobody can read a direction of change out of a sentence, so a hypothesis is held against what was measured: it held when
+every target improved, or task completion where no target was named. It did not when one got worse, or an interval rules
+out an improvement of more than a point.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import orjson
 
 from promptlift.service.errors import invalid
-from promptlift.service.optimizations.targets import targets_of
+from promptlift.stats import analyse_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from promptlift.schema.optimizations import OptimizationCreate
     from promptlift.service.store.tables import AnyRow
-
-__all__ = ["COMPLETION", "Goal", "goal_of"]
+    from promptlift.stats.pairs import PairAnalysis
 
 COMPLETION: Final = "taskCompletion"
 
@@ -38,9 +45,8 @@ class Goal:
     weights: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, row: AnyRow, targets: Sequence[str]) -> Self:
-        """Read the goal of an optimization."""
-        parts = orjson.loads(row.settings).get("goal")
+    def of(cls, parts: Sequence[Mapping[str, Any]] | None, targets: Sequence[str]) -> Self:
+        """Read the goal in the settings of an optimization."""
         if not parts:
             return cls()
         weights = {one["measure"]: one["weight"] for one in parts}
@@ -87,7 +93,7 @@ def goal_of(body: OptimizationCreate) -> dict[str, Any]:
     """
     if body.goal is None:
         return {}
-    targets = targets_of(None if body.intent is None else body.intent.to_wire())
+    targets = targets_of({} if body.intent is None else body.intent.to_wire())
     problems: dict[str, str] = {}
     seen: set[str] = set()
     parts = []
@@ -102,3 +108,115 @@ def goal_of(body: OptimizationCreate) -> dict[str, Any]:
     if problems:
         raise invalid(problems)
     return {"goal": parts}
+
+
+LEVEL: Final = 0.90
+# An improvement that nobody would call one.
+NO_IMPROVEMENT_POINTS: Final = 1.0
+
+Change = Literal["improved", "worse", "unchanged", "unclear"]
+
+
+def targets_of(intent: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the targets of an intent, once each, without blank ones."""
+    given = intent.get("targetImprovements") or ()
+    return tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
+
+
+def intent_results(
+    intent: Mapping[str, Any],
+    rows: Iterable[AnyRow],
+    *,
+    finalist: int | None,
+    analysis: PairAnalysis | None,
+) -> dict[str, Any]:
+    """Return the results of the targets and the hypothesis; nothing without an intent.
+
+    Parameters
+    ----------
+    rows
+        Conversations of the confirmation: ``cell``, ``arm``, and ``criteria`` as they are stored.
+    finalist
+        Number of the variant that was confirmed; ``None`` where none was.
+    analysis
+        Task completion of the same pairs.
+    """
+    targets = targets_of(intent)
+    hypothesis = str(intent.get("hypothesis") or "").strip()
+    confirmed = None if finalist is None else analysis
+    pairs = [] if finalist is None else _pairs(rows, finalist, len(targets))
+    measured = [_target(text, at, pairs, confirmed, len(targets)) for at, text in enumerate(targets)]
+    found: dict[str, Any] = {"targets": measured} if targets else {}
+    if hypothesis:
+        changes = [one["change"] for one in measured] or [_change(confirmed)]
+        found["hypothesis"] = {
+            "text": hypothesis,
+            "held": _held(changes),
+            "measuredBy": "targets" if targets else "taskCompletion",
+        }
+    return found
+
+
+def criteria_of(targets: Sequence[str], stored: str | None) -> list[dict[str, Any]]:
+    """Return whether one conversation met each target; nothing where the judge did not say so."""
+    met = orjson.loads(stored) if stored else []
+    if len(met) != len(targets):
+        return []
+    return [{"target": target, "met": one} for target, one in zip(targets, met, strict=True)]
+
+
+def _pairs(rows: Iterable[AnyRow], finalist: int, count: int) -> list[tuple[list[bool], list[bool]]]:
+    """Return the criteria of variant and original of every cell in which both have all of them."""
+    cells: dict[int, dict[int, list[bool]]] = {}
+    for row in rows:
+        met = orjson.loads(row.criteria) if row.criteria else []
+        if len(met) == count:
+            cells.setdefault(row.cell, {})[row.arm] = met
+    return [(arms[finalist], arms[0]) for arms in cells.values() if finalist in arms and 0 in arms]
+
+
+def _target(
+    text: str,
+    at: int,
+    pairs: Sequence[tuple[list[bool], list[bool]]],
+    completion: PairAnalysis | None,
+    count: int,
+) -> dict[str, Any]:
+    table = [(variant[at], original[at]) for variant, original in pairs]
+    n11, n10, n01, n00 = (
+        table.count(one) for one in ((True, True), (True, False), (False, True), (False, False))
+    )
+    level = 1.0 - (1.0 - LEVEL) / count
+    looks = (1, 1) if completion is None else (completion.look, completion.max_looks)
+    analysis = analyse_pairs(n11, n10, n01, n00, look=looks[0], max_looks=looks[1], level=level)
+    return {
+        "target": text,
+        "change": _change(analysis),
+        "original": _percent(analysis.p0),
+        "variant": _percent(analysis.p1),
+        "points": analysis.lift_points,
+        "pointsLow": analysis.lift_points_low,
+        "pointsHigh": analysis.lift_points_high,
+        "intervalLevel": analysis.interval_level,
+        "n": analysis.n,
+    }
+
+
+def _change(analysis: PairAnalysis | None) -> Change:
+    if analysis is None or analysis.lift_points_low is None or analysis.lift_points_high is None:
+        return "unclear"
+    if analysis.lift_points_low > 0:
+        return "improved"
+    if analysis.lift_points_high < 0:
+        return "worse"
+    return "unchanged" if analysis.lift_points_high < NO_IMPROVEMENT_POINTS else "unclear"
+
+
+def _held(changes: Sequence[Change]) -> bool | None:
+    if all(change == "improved" for change in changes):
+        return True
+    return False if any(change in ("worse", "unchanged") for change in changes) else None
+
+
+def _percent(fraction: float | None) -> float | None:
+    return None if fraction is None else 100.0 * fraction

@@ -10,9 +10,9 @@ from promptlift.schema import limits
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.optimizations.logged_mix import logged_mix_of
-from promptlift.service.optimizations.results import results_of, variants_of
-from promptlift.service.optimizations.targets import intent_results
+from promptlift.service.optimizations.goal import intent_results
+from promptlift.service.optimizations.results import logged_mix_of, results_of, variants_of
+from promptlift.service.optimizations.terms import Terms
 from promptlift.service.store import accounts, events, optimizations, simulations
 from promptlift.stats import Experiment
 from promptlift.stats.evidence import confidence_calibrated
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from promptlift.schema.events import EventKind
     from promptlift.schema.optimizations import OptimizationStatus
     from promptlift.service.store.tables import AnyRow
 
@@ -32,18 +33,15 @@ RECORD_NEEDED = 30
 def start(connection: Connection, row: AnyRow, *, now: int) -> None:
     """Change an optimization from queued to running."""
     optimizations.change(connection, row.id, {"status": "running", "started_at": now})
-    # The general settings are private to the account's judge.
-    private = {"general", "candidates"}
-    settings = {name: value for name, value in orjson.loads(row.settings).items() if name not in private}
-    payload = {
-        "optimizationId": row.id,
-        "promptId": row.prompt_id,
-        "status": "running",
-        # unspecified: the shape of settings here. What counts for this run, flat.
-        "settings": {"mode": row.mode, "variantCount": row.variant_count, **settings},
-        "startedAt": clock.iso(now),
-    }
-    events.write(connection, [events.row("optimization.started", row.account_id, row.id, payload, now=now)])
+    # unspecified: the shape of settings here. What counts for this run, flat.
+    settings = {"mode": row.mode, "variantCount": row.variant_count, **Terms(row).shown}
+    told = {"status": "running", "settings": settings, "startedAt": clock.iso(now)}
+    _tell(connection, row, "optimization.started", told, now=now)
+
+
+def _tell(connection: Connection, row: AnyRow, kind: EventKind, told: dict[str, Any], *, now: int) -> None:
+    payload = {"optimizationId": row.id, "promptId": row.prompt_id, **told}
+    events.write(connection, [events.row(kind, row.account_id, row.id, payload, now=now)])
 
 
 def start_next(connection: Connection, account_id: str, *, now: int) -> None:
@@ -59,10 +57,9 @@ def measured(
     connection: Connection,
     row: AnyRow,
     run: Experiment,
-    ids: Sequence[str],
     notes: Sequence[str],
     *,
-    ended: bool,
+    ended: bool = False,
 ) -> dict[str, Any]:
     """Return the columns that keep the state of an experiment and its present results."""
     verdict = run.verdict()
@@ -71,9 +68,9 @@ def measured(
         good, judged = optimizations.held_in_production(connection, row.account_id)
         if judged >= RECORD_NEEDED and 0 < good < judged:
             calibrated = confidence_calibrated(verdict.analysis.e_value, good / judged)
-    intent = None if row.intent is None else orjson.loads(row.intent)
+    intent = Terms(row).intent
     confirmed: Sequence[AnyRow] = ()
-    if intent is not None and verdict.finalist is not None:
+    if intent and verdict.finalist is not None:
         confirmed = simulations.criteria(
             connection,
             row.id,
@@ -81,6 +78,7 @@ def measured(
             arms=(0, verdict.finalist),
             passes=verdict.progress.passes_done,
         )
+    ids = [one.id for one in optimizations.variants(connection, row.id)]
     mixes = logged_mix_of(connection, row.id, verdict, prior_sd_points=run.prior_sd_points)
     document = {
         "results": results_of(
@@ -98,51 +96,31 @@ def measured(
 
 def complete(connection: Connection, row: AnyRow, run: Experiment, notes: Sequence[str], *, now: int) -> None:
     """Change an optimization from running to completed, with its results."""
-    variants = optimizations.variants(connection, row.id)
-    columns = measured(connection, row, run, [variant.id for variant in variants], notes, ended=True)
-    optimizations.change(
-        connection, row.id, {**columns, "status": "completed", "completed_at": now, "worker": None}
-    )
+    columns = measured(connection, row, run, notes, ended=True)
+    ended = {"status": "completed", "completed_at": now, "worker": None}
+    optimizations.change(connection, row.id, {**columns, **ended})
     results = orjson.loads(columns["results"])["results"]
-    payload = {
-        "optimizationId": row.id,
-        "promptId": row.prompt_id,
-        "results": {
-            "winner": results["winningVariantId"],
-            "improvementPercentage": results["lift"] if results["winnerSelected"] else None,
-            "winnerSelected": results["winnerSelected"],
-            "confidence": results["confidence"],
-            "reason": results["reason"],
-            "rehearsal": row.rehearsal,
-        },
-        "duration": (now - (row.started_at or row.created_at)) / clock.SECOND,
-        "completedAt": clock.iso(now),
+    told = {
+        "winner": results["winningVariantId"],
+        "improvementPercentage": results["lift"] if results["winnerSelected"] else None,
+        "winnerSelected": results["winnerSelected"],
+        "confidence": results["confidence"],
+        "reason": results["reason"],
+        "rehearsal": row.rehearsal,
     }
-    events.write(connection, [events.row("optimization.completed", row.account_id, row.id, payload, now=now)])
-    winner = run.verdict().winner
-    transitions.on_completed(
-        connection,
-        row,
-        winner=variants[winner] if winner is not None else None,
-        settings=orjson.loads(row.settings),
-        now=now,
-    )
+    seconds = (now - (row.started_at or row.created_at)) / clock.SECOND
+    whole = {"results": told, "duration": seconds, "completedAt": clock.iso(now)}
+    _tell(connection, row, "optimization.completed", whole, now=now)
+    number = run.verdict().winner
+    winner = None if number is None else optimizations.variants(connection, row.id)[number]
+    transitions.on_completed(connection, row, winner=winner, settings=Terms(row).settings, now=now)
     start_next(connection, row.account_id, now=now)
 
 
 def fail(connection: Connection, row: AnyRow, reason: str, *, now: int) -> None:
     """Change an optimization from queued or running to failed. Its measurements stay; no event is written."""
-    optimizations.change(
-        connection,
-        row.id,
-        {
-            "status": "failed",
-            "failure": storable_text(reason),
-            "completed_at": now,
-            "worker": None,
-            **_ended(connection, row, failure=reason),
-        },
-    )
+    columns = {"status": "failed", "failure": storable_text(reason), "completed_at": now, "worker": None}
+    optimizations.change(connection, row.id, columns | _ended(connection, row, failure=reason))
     start_next(connection, row.account_id, now=now)
 
 
@@ -156,27 +134,13 @@ def stop(connection: Connection, row: AnyRow, reason: str | None, *, now: int) -
         # unspecified: a stop after the winner was found. Nothing that could still happen would change it.
         run.stop()
         why = f": {reason}" if reason else ""
-        notes = [*orjson.loads(row.results).get("notes", []), f"The verification was stopped{why}"]
+        notes = [*orjson.loads(row.results)["notes"], f"The verification was stopped{why}"]
         complete(connection, row, run, notes, now=now)
         return "completed"
-    optimizations.change(
-        connection,
-        row.id,
-        {
-            "status": "stopped",
-            "stop_reason": reason,
-            "completed_at": now,
-            "worker": None,
-            **_ended(connection, row),
-        },
-    )
-    payload = {
-        "optimizationId": row.id,
-        "promptId": row.prompt_id,
-        "reason": reason,
-        "stoppedAt": clock.iso(now),
-    }
-    events.write(connection, [events.row("optimization.stopped", row.account_id, row.id, payload, now=now)])
+    columns = {"status": "stopped", "stop_reason": reason, "completed_at": now, "worker": None}
+    optimizations.change(connection, row.id, columns | _ended(connection, row))
+    told = {"reason": reason, "stoppedAt": clock.iso(now)}
+    _tell(connection, row, "optimization.stopped", told, now=now)
     start_next(connection, row.account_id, now=now)
     return "stopped"
 
@@ -187,10 +151,7 @@ def _ended(connection: Connection, row: AnyRow, *, failure: str | None = None) -
         return {}
     run = Experiment.from_state(orjson.loads(row.experiment))
     run.stop()
-    before = orjson.loads(row.results)
-    notes = before.get("notes", [])
-    ids = [variant.id for variant in optimizations.variants(connection, row.id)]
-    columns = measured(connection, row, run, ids, notes, ended=True)
+    columns = measured(connection, row, run, orjson.loads(row.results)["notes"], ended=True)
     if failure is not None:
         document = orjson.loads(columns["results"])
         document["results"] |= {"reason": "failed", "explanation": failure}

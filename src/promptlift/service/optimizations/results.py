@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, defaultdict
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import orjson
 from pydantic.alias_generators import to_camel
 
 from promptlift.service.deployments.regression_test import pairs_of
-from promptlift.service.deployments.verified_lift import verified_effect
+from promptlift.service.deployments.verified_lift import expected_on_logged_mix, verified_effect
+from promptlift.service.simulations.scenarios import FAILURE_WEIGHT
+from promptlift.service.store import optimizations, simulations
+from promptlift.stats.reweighted import DrawnPair, reweighted_lift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from promptlift.stats.pairs import PairAnalysis
-    from promptlift.stats.verdict import VariantStats, Verdict
+    from sqlalchemy import Connection
 
-__all__ = ["results_of", "unmeasured", "variants_of"]
+    from promptlift.stats.pairs import PairAnalysis
+    from promptlift.stats.reweighted import ReweightedLift
+    from promptlift.stats.verdict import Progress, VariantStats, Verdict
 
 NOT_BETTER_ON_LOGGED_MIX: Final = (
     "The winner is better on the tested mix, in which failed conversations come up more often, but on the mix of the logged "
@@ -26,14 +32,14 @@ NOT_BETTER_ON_LOGGED_MIX: Final = (
 _GUARDRAIL: Final = ("name", "difference", "low", "high", "verdict")
 
 
-def unmeasured(*, conversations_max: int, passes_max: int, rehearsal: bool) -> dict[str, Any]:
+def unmeasured(progress: Progress, *, rehearsal: bool) -> dict[str, Any]:
     """Return the results of an optimization whose variants are still being written."""
     return {
         "confidence": None,
         "trace": [],
         "warnings": [],
         "rehearsal": rehearsal,
-        "progress": _progress("preparing", 0, passes_max, 0, conversations_max),
+        "progress": _progress(progress, "preparing"),
     }
 
 
@@ -88,13 +94,7 @@ def results_of(
         "warnings": [*notes, *verdict.warnings, *_mix_warnings(verdict, mix)],
         "variantsTested": sum(_tested(variant, progress.passes_done) for variant in verdict.variants),
         "rehearsal": rehearsal,
-        "progress": _progress(
-            "done" if ended else progress.stage,
-            progress.passes_done,
-            progress.passes_max,
-            progress.conversations_done,
-            progress.conversations_max,
-        ),
+        "progress": _progress(progress, "done" if ended else progress.stage),
     }
     if ended:
         found = {"winnerSelected": verdict.winner_selected, **found}
@@ -117,15 +117,15 @@ def _tested(variant: VariantStats, passes_done: int) -> bool:
     return variant.n_pairs + variant.n_dropped > 0 or (variant.is_finalist and passes_done > 0)
 
 
-def _progress(stage: str, passes: int, passes_max: int, done: int, most: int) -> dict[str, Any]:
-    fraction = 1.0 if stage == "done" else done / most if most else 0.0
+def _progress(progress: Progress, stage: str) -> dict[str, Any]:
+    done, most = progress.conversations_done, progress.conversations_max
     return {
         "stage": stage,
-        "passesDone": passes,
-        "passesMax": passes_max,
+        "passesDone": progress.passes_done,
+        "passesMax": progress.passes_max,
         "conversationsDone": done,
         "conversationsMax": most,
-        "fraction": fraction,
+        "fraction": 1.0 if stage == "done" else done / most if most else 0.0,
     }
 
 
@@ -205,3 +205,120 @@ def _metrics(rate: float | None, sentiment: float | None, quality: float | None)
 
 def _percent(fraction: float | None) -> float | None:
     return None if fraction is None else 100.0 * fraction
+
+
+# unspecified: from which share of pairs on the scenario comes from the logs rather than from the model.
+HEADLINE_LEAST: Final = 0.5
+LEVEL: Final = 0.90
+
+
+# The pair of a cell; ``None`` where a model wrote its scenario.
+_Pair: TypeAlias = "DrawnPair | None"
+
+
+def pool_of(stored: str | None) -> list[tuple[str, float | None]]:
+    """Read the pool of a run: logged conversations with the weights by which they were drawn."""
+    return [(conversation_id, weight) for conversation_id, weight in orjson.loads(stored or "[]")]
+
+
+def logged_mix_of(
+    connection: Connection, optimization_id: str, verdict: Verdict, *, prior_sd_points: float
+) -> dict[int, dict[str, Any]]:
+    """Return what each variant's lift is on the mix of logged conversations, in its API form, by number.
+
+    Parameters
+    ----------
+    prior_sd_points
+        Spread of the account's own true effects.
+
+    Returns
+    -------
+    dict
+        Nothing of a variant of which nothing can be said: no scenario came from logs, or none from failed ones.
+    """
+    if not verdict.progress.passes_done:
+        return {}
+    drawn = pool_of(optimizations.pool(connection, optimization_id))
+    shares = Counter(weight for _, weight in drawn if weight is not None)
+    if not shares:
+        return {}
+    pairs = _pairs(connection, optimization_id, verdict.progress.passes_done)
+    found = {}
+    for variant in verdict.variants:
+        tested = pairs[variant.stage, variant.arm]
+        after = pairs["verify", variant.arm] if variant.is_finalist else []
+        mix = _mix(variant, tested, after, shares, prior_sd_points=prior_sd_points)
+        if mix is not None:
+            found[variant.arm] = mix
+    return found
+
+
+def _pairs(connection: Connection, optimization_id: str, passes: int) -> dict[tuple[str, int], list[_Pair]]:
+    """Return the pairs of the passes that are done by stage and arm."""
+    cells = {
+        one.number: one
+        for one in simulations.cells(connection, optimization_id)
+        if one.pass_number <= passes and one.stage != "regression"
+    }
+    found: dict[tuple[str, int], list[_Pair]] = defaultdict(list)
+    if not cells:
+        return found
+    outcomes: dict[int, dict[int, bool | None]] = defaultdict(dict)
+    for row in simulations.of_cells(connection, optimization_id, min(cells), max(cells)):
+        outcomes[row.cell][row.arm] = row.task_completed
+    for number, cell in cells.items():
+        original = outcomes[number].get(0)
+        if original is None:
+            continue
+        weight = orjson.loads(cell.scenario).get("weight")
+        persona = orjson.loads(cell.persona)["id"]
+        for arm, completed in outcomes[number].items():
+            if arm and completed is not None:
+                pair = None if weight is None else DrawnPair(weight, completed, original, persona)
+                found[cell.stage, arm].append(pair)
+    return found
+
+
+def _mix(
+    variant: VariantStats,
+    tested: list[_Pair],
+    after: list[_Pair],
+    shares: Counter[float],
+    *,
+    prior_sd_points: float,
+) -> dict[str, Any] | None:
+    analysis = variant.analysis
+    logged = [one for one in tested if one is not None]
+    found = reweighted_lift(
+        logged, shares, level=analysis.interval_level, look=analysis.look, max_looks=analysis.max_looks
+    )
+    if found is None:
+        return None
+    verified = reweighted_lift([one for one in after if one is not None], shares, level=LEVEL)
+    mix = {
+        "isHeadline": len(logged) >= HEADLINE_LEAST * len(tested),
+        "lift": found.lift,
+        "liftLow": found.low,
+        "liftHigh": found.high,
+        "liftPoints": found.points,
+        "liftPointsLow": found.points_low,
+        "liftPointsHigh": found.points_high,
+        "standardErrorPoints": found.standard_error_points,
+        **_verified(verified),
+        "taskCompletion": 100.0 * found.p1,
+        "originalTaskCompletion": 100.0 * found.p0,
+        "n": found.n,
+        "nEffective": found.n_effective,
+        "failedShareTested": sum(one.stratum == FAILURE_WEIGHT for one in logged) / len(logged),
+        "failedShareLogged": shares[FAILURE_WEIGHT] / shares.total(),
+    }
+    verified_points = None if verified is None else verified.points
+    return mix | expected_on_logged_mix(mix, verified_points, prior_sd_points=prior_sd_points)
+
+
+def _verified(found: ReweightedLift | None) -> dict[str, float | None]:
+    return {
+        "liftVerified": None if found is None else found.lift,
+        "liftVerifiedLow": None if found is None else found.low,
+        "liftVerifiedHigh": None if found is None else found.high,
+    }

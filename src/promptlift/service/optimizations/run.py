@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
@@ -16,17 +17,18 @@ from promptlift.service.identifiers import new_id
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations import lifecycle
-from promptlift.service.optimizations.budget import wants_search
 from promptlift.service.optimizations.cells import RunCells
-from promptlift.service.optimizations.experiment import experiment_of
-from promptlift.service.optimizations.generations.run import Searching
-from promptlift.service.optimizations.goal import Goal
-from promptlift.service.optimizations.targets import targets_of
-from promptlift.service.optimizations.tasks import Failure
-from promptlift.service.optimizations.variants.logged_words import LoggedWords
-from promptlift.service.optimizations.variants.request import owners_words
-from promptlift.service.optimizations.variants.write import given_variants, write_variants
-from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
+from promptlift.service.optimizations.logged_words import LoggedWords
+from promptlift.service.optimizations.searching import Searching
+from promptlift.service.optimizations.terms import Terms
+from promptlift.service.optimizations.variants import (
+    Failure,
+    VariantText,
+    given_variants,
+    owners_words,
+    write_variants,
+)
+from promptlift.service.simulations.run import SimulatedConversation, SimulationRun, SimulationRuns
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.simulations.tools.agents import toolbox_of
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.insights.exclusions import Exclusions
+    from promptlift.service.models import Models
     from promptlift.service.optimizations.tasks import OptimizationTasks
     from promptlift.service.simulations.run import Simulator
     from promptlift.service.store.database import Database
@@ -48,11 +51,11 @@ if TYPE_CHECKING:
     from promptlift.stats.passes import Pass
     from promptlift.stats.verdict import Progress
 
-__all__ = ["OptimizationRun"]
-
 FAILURES_READ = 300
 ISSUES_SHOWN = 10
 SUMMARIES_SHOWN = 5
+# Each mostly waits for the model.
+RUNS_AT_A_TIME: Final = 40
 NO_SEARCH = "There was no search, so variants were written at once: {reason}"
 
 
@@ -64,6 +67,7 @@ class OptimizationRun(SimulationRun):
     """
 
     tasks: OptimizationTasks
+    row: AnyRow
 
     def __init__(
         self,
@@ -75,16 +79,38 @@ class OptimizationRun(SimulationRun):
         worker: str,
     ) -> None:
         prompt = PromptText(**orjson.loads(row.prompt))
+        self.terms = Terms(row)
         super().__init__(
-            database, pool, tasks, row=row, settings=orjson.loads(row.settings), prompt=prompt, worker=worker
+            database, pool, tasks, row=row, settings=self.terms.settings, prompt=prompt, worker=worker
         )
-        self.optimization = row
-        self.targets = targets_of(None if row.intent is None else orjson.loads(row.intent))
-        self.goal = Goal.of(row, self.targets)
-        self._notes: list[str] = []
-        self._rehearsal_seconds: float = self.settings.get("rehearsalSeconds", 0.0)
+        self.targets = self.terms.targets
+        self.own_words = owners_words(self.prompt, self.terms.intent, self.general)
+        self.notes: list[str] = []
+        self._rehearsal_seconds: float = self.terms.settings.get("rehearsalSeconds", 0.0)
         self._cells: RunCells | None = None
         self._cancelled = threading.Event()
+
+    @cached_property
+    def said(self) -> LoggedWords:
+        """The words of the logged conversations."""
+        row = self.row
+        with self.database.read() as connection:
+            contents = optimizations.transcripts(
+                connection, row.account_id, row.prompt_id, before=row.created_at
+            )
+            return LoggedWords(self.own_words, (one.decode("utf-8", "replace") for one in contents))
+
+    @cached_property
+    def prior_sd_points(self) -> float:
+        """Spread of the account's own true effects, once there are enough results."""
+        with self.database.read() as connection:
+            history = optimizations.finished(connection, self.row.account_id)
+        known = [
+            (one["liftPoints"], one["standardErrorPoints"])
+            for one in history
+            if one.get("liftPoints") is not None and (one.get("standardErrorPoints") or 0.0) > 0.0
+        ]
+        return prior_sd_from(known, about=0.0)
 
     def cancel(self) -> None:
         """End all tasks of the run, also while it waits for its pace."""
@@ -93,14 +119,14 @@ class OptimizationRun(SimulationRun):
 
     def count(self, connection: Connection, spent: Mapping[str, int]) -> bool:
         """Count into the optimization."""
-        return optimizations.count(connection, self.optimization.id, self.worker, spent)
+        return optimizations.count(connection, self.row.id, self.worker, spent)
 
     def carry_on(self) -> None:
         """Do the passes that are left, and complete the optimization."""
-        self.toolbox = toolbox_of(self.database, self.optimization, self.prompt.content)
+        self.toolbox = toolbox_of(self.database, self.row, self.prompt.content)
         texts = self._texts()
         if (searching := self._searching()) is not None:
-            searching.to_finalist(self._notes)
+            searching.to_finalist()
             self.cells.avoid(searching.read)
             texts = self._texts()
         experiment = self._experiment()
@@ -113,15 +139,15 @@ class OptimizationRun(SimulationRun):
                 if step.stage != "verify":
                     raise
                 # The winner is found: what is in the way now only keeps its lift from being measured once more.
-                self._notes.append(f"The verification ended early: {error}")
+                self.notes.append(f"The verification ended early: {error}")
                 experiment.stop()
                 break
             self._record(experiment, step)
         with self.database.write() as connection:
-            accounts.lock(connection, self.optimization.account_id)
+            accounts.lock(connection, self.row.account_id)
             self.check_lease(connection)
-            row = optimizations.get(connection, self.optimization.id)
-            lifecycle.complete(connection, row, experiment, self._notes, now=clock.now())
+            row = optimizations.get(connection, self.row.id)
+            lifecycle.complete(connection, row, experiment, self.notes, now=clock.now())
         # Scenarios of a pass that is not needed may still be on their way.
         self.cancel()
 
@@ -137,111 +163,102 @@ class OptimizationRun(SimulationRun):
     def _texts(self) -> list[str]:
         """Return the text of every arm, the original first; variants are written when there are none yet."""
         with self.database.read() as connection:
-            rows = optimizations.variants(connection, self.optimization.id)
+            rows = optimizations.variants(connection, self.row.id)
         if not rows:
             rows = self._prepare()
         return [row.content for row in rows]
 
     def _prepare(self) -> Sequence[AnyRow]:
-        row = self.optimization
-        intent = None if row.intent is None else orjson.loads(row.intent)
+        row, intent = self.row, self.terms.intent
         with self.database.read() as connection:
             failures = optimizations.failures(
                 connection, row.account_id, row.prompt_id, before=row.created_at, limit=FAILURES_READ
             )
             logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
-            history = optimizations.finished(connection, row.account_id)
-            contents = optimizations.transcripts(
-                connection, row.account_id, row.prompt_id, before=row.created_at
-            )
-            said = LoggedWords(
-                owners_words(self.prompt, intent, self.general),
-                (content.decode("utf-8", "replace") for content in contents),
-            )
-        candidates = [(one.id, FAILURE_WEIGHT if one.task_completed is False else 1.0) for one in logged]
-        weights = dict(candidates)
-        order = weighted_order(candidates, random.Random(f"{row.seed} pool"))
-        pool = [(one, weights[one]) for one in order]
-        if wants_search(self.settings, variants=row.variant_count, failed=bool(failures)):
-            searching = Searching(self, prior_sd_points=_prior_sd(history), said=said)
-            reason = searching.begin(pool, self._notes)
+        weights = {one.id: FAILURE_WEIGHT if one.task_completed is False else 1.0 for one in logged}
+        order = weighted_order(list(weights.items()), random.Random(f"{row.seed} pool"))
+        pool = orjson.dumps([(one, weights[one]) for one in order]).decode()
+        if self.terms.wants_search(failed=bool(failures)):
+            reason = Searching(self).begin(pool)
             if reason is None:
                 with self.database.read() as connection:
                     return optimizations.variants(connection, row.id)
-            self._notes.append(NO_SEARCH.format(reason=reason))
-        given = self.settings.get("candidates")
-        written = (
-            given_variants(given, self.prompt.content, said)
-            if given
-            else write_variants(
+            self.notes.append(NO_SEARCH.format(reason=reason))
+        if self.terms.candidates:
+            written = given_variants(self.terms.candidates, self.prompt.content, self.said)
+            self.notes += written.problems
+        else:
+            written = write_variants(
                 self.tasks,
                 prompt=self.prompt,
                 count=row.variant_count,
                 intent=intent,
-                failures=_failures(failures, said, read_exclusions(self.exclusions)),
+                failures=_failures(failures, self.said, read_exclusions(self.exclusions)),
                 general=self.general,
                 seed=row.seed,
-                said=said,
+                said=self.said,
             )
-        )
-        if given:
-            self._notes += written.problems
-        elif len(written.variants) < row.variant_count:
-            self._notes.append(
+        if len(written.variants) < row.variant_count:
+            self.notes.append(
                 f"Only {len(written.variants)} of {row.variant_count} variants could be tested. "
                 + " ".join(written.problems)
             )
-        experiment = experiment_of(row, variants=len(written.variants), prior_sd_points=_prior_sd(history))
-        now = clock.now()
-        arms: list[tuple[str, str, str | None]] = [("Original", self.prompt.content, None)]
-        arms += [(variant.name, variant.content, variant.rationale) for variant in written.variants]
+        experiment = self.terms.experiment(
+            variants=len(written.variants), prior_sd_points=self.prior_sd_points
+        )
+        with self.transaction() as connection:
+            self.add_variants(connection, [self.original, *written.variants])
+            columns = lifecycle.measured(connection, row, experiment, self.notes)
+            optimizations.change(connection, row.id, {**columns, "pool": pool})
+            return optimizations.variants(connection, row.id)
+
+    @property
+    def original(self) -> VariantText:
+        """The prompt as it was."""
+        return VariantText("Original", self.prompt.content, None)
+
+    def add_variants(self, connection: Connection, texts: Sequence[VariantText], *, first: int = 0) -> None:
+        """Keep variants, numbered from ``first``."""
+        row, now = self.row, clock.now()
         rows = [
             {
                 "id": new_id("var"),
                 "account_id": row.account_id,
                 "optimization_id": row.id,
                 "number": number,
-                "name": name,
-                "content": content,
-                "rationale": rationale,
+                "name": one.name,
+                "content": one.content,
+                "rationale": one.rationale,
                 "created_at": now,
             }
-            for number, (name, content, rationale) in enumerate(arms)
+            for number, one in enumerate(texts, start=first)
         ]
-        with self.transaction() as connection:
-            optimizations.add_variants(connection, rows)
-            columns = lifecycle.measured(
-                connection, row, experiment, [one["id"] for one in rows], self._notes, ended=False
-            )
-            pool_text = orjson.dumps(pool).decode()
-            optimizations.change(connection, row.id, {**columns, "pool": pool_text})
-            return optimizations.variants(connection, row.id)
+        optimizations.add_variants(connection, rows)
 
     def _searching(self) -> Searching | None:
         """Return the search that is under way; ``None`` without one, and when it has its finalist."""
         with self.database.read() as connection:
-            row = optimizations.get(connection, self.optimization.id)
-            history = optimizations.finished(connection, row.account_id)
+            row = optimizations.get(connection, self.row.id)
         if row.search is None:
             return None
         self._cells = RunCells(self, row)
-        self._notes = orjson.loads(row.results)["notes"]
+        self.notes = orjson.loads(row.results)["notes"]
         state = orjson.loads(row.search)
         if state["finalist"] is not None:
             self.cells.avoid(state["read"])
             return None
-        searching = Searching(self, prior_sd_points=_prior_sd(history))
+        searching = Searching(self)
         searching.restore(state)
         return searching
 
     def _experiment(self) -> Experiment:
         with self.database.read() as connection:
-            row = optimizations.get(connection, self.optimization.id)
+            row = optimizations.get(connection, self.row.id)
         if row.experiment is None or row.results is None:
             raise LeaseLost("The run has no state.")
         if self._cells is None:
             self._cells = RunCells(self, row)
-        self._notes = orjson.loads(row.results)["notes"]
+        self.notes = orjson.loads(row.results)["notes"]
         return Experiment.from_state(orjson.loads(row.experiment))
 
     # One pass
@@ -281,7 +298,7 @@ class OptimizationRun(SimulationRun):
         The time counts from the start, so a run that another worker carries on does not wait again for what is done.
         """
         now = clock.now()
-        started = min(now, self.optimization.started_at or self.optimization.created_at)
+        started = min(now, self.row.started_at or self.row.created_at)
         due = started + fraction * self._rehearsal_seconds * clock.SECOND
         if self._cancelled.wait(max(0.0, (due - now) / clock.SECOND)):
             raise Cancelled
@@ -289,9 +306,7 @@ class OptimizationRun(SimulationRun):
     def _record(self, experiment: Experiment, step: Pass) -> None:
         """Record the outcomes of a pass, decide, and keep both."""
         with self.database.read() as connection:
-            rows = simulations.of_cells(
-                connection, self.optimization.id, step.cells[0].number, step.cells[-1].number
-            )
+            rows = simulations.of_cells(connection, self.row.id, step.cells[0].number, step.cells[-1].number)
         cells = self.cells.of(step)
         experiment.record(
             Outcome(
@@ -301,18 +316,15 @@ class OptimizationRun(SimulationRun):
                 row.sentiment_score,
                 row.quality,
                 cells[row.cell].persona.id,
-                self.goal.score(row),
+                self.terms.goal.score(row),
             )
             for row in rows
         )
         if experiment.next_pass() is None:
             return  # kept together with the end
         with self.transaction() as connection:
-            ids = [variant.id for variant in optimizations.variants(connection, self.optimization.id)]
-            columns = lifecycle.measured(
-                connection, self.optimization, experiment, ids, self._notes, ended=False
-            )
-            optimizations.change(connection, self.optimization.id, columns)
+            columns = lifecycle.measured(connection, self.row, experiment, self.notes)
+            optimizations.change(connection, self.row.id, columns)
 
 
 def _failures(found: Sequence[dict[str, Any]], said: LoggedWords, exclusions: Exclusions) -> list[Failure]:
@@ -327,11 +339,26 @@ def _failures(found: Sequence[dict[str, Any]], said: LoggedWords, exclusions: Ex
     return failures + [Failure(story) for story in stories[:SUMMARIES_SHOWN]]
 
 
-def _prior_sd(history: Sequence[dict[str, Any]]) -> float:
-    """Spread of the account's own true effects, once there are enough results."""
-    known = [
-        (one["liftPoints"], one["standardErrorPoints"])
-        for one in history
-        if one.get("liftPoints") is not None and (one.get("standardErrorPoints") or 0.0) > 0.0
-    ]
-    return prior_sd_from(known, about=0.0)
+class OptimizationJobs(SimulationRuns):
+    """Run optimizations; see ``SimulationRuns``."""
+
+    name = "optimization"
+    threads = RUNS_AT_A_TIME
+
+    def __init__(self, database: Database, models: Models, pool: Simulator, *, worker: str) -> None:
+        super().__init__(optimizations.LEASES, database, models, pool, worker=worker)
+
+    def open(self, row_id: str) -> OptimizationRun:
+        """Return the run of an optimization, with the configured model or the rehearsal."""
+        with self._database.read() as connection:
+            row = optimizations.get(connection, row_id)
+        tasks = self._models.tasks(rehearsal=row.rehearsal, seed=row.seed)
+        return OptimizationRun(self._database, self._pool, tasks, row, worker=self._worker)
+
+    def fail(self, row_id: str, reason: str) -> None:
+        """End an optimization for a reason, with what was measured."""
+        with self._database.write() as connection:
+            row = optimizations.get(connection, row_id)
+            accounts.lock(connection, row.account_id)
+            if self.leases.held(connection, self._worker, [row_id]):
+                lifecycle.fail(connection, row, reason, now=clock.now())

@@ -6,7 +6,6 @@ import threading
 from typing import TYPE_CHECKING
 
 from promptlift.service.llm.failures import Cancelled
-from promptlift.service.optimizations.tasks import WrittenDrafts, WrittenEdits
 from promptlift.service.rehearsal.conversation import answer, judge, react
 from promptlift.service.rehearsal.script import Script
 from promptlift.service.rehearsal.writing import write_edits, write_scenarios, write_variant
@@ -18,7 +17,9 @@ if TYPE_CHECKING:
     from promptlift.schema.transcript import Role, Transcript
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.insights.organization import Organization
-    from promptlift.service.optimizations.tasks import EditsRequest, VariantsRequest
+    from promptlift.service.optimizations.reflection import EditDraft, EditsRequest
+    from promptlift.service.optimizations.tasks import Mark
+    from promptlift.service.optimizations.variants import VariantDraft, VariantsRequest
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.tasks import (
         PersonaMessage,
@@ -67,16 +68,16 @@ class Rehearsal:
         """End the run: every later task raises ``Cancelled``."""
         self._cancelled = True
 
-    def write_variants(self, request: VariantsRequest) -> WrittenDrafts:
+    def write_variants(self, request: VariantsRequest) -> tuple[Sequence[VariantDraft], Mark]:
         """Add a fixed rule to the prompt for each strategy."""
         self._count()
         content = request.prompt.content
-        return WrittenDrafts([write_variant(one.name, content) for one in request.strategies])
+        return [write_variant(one.name, content) for one in request.strategies], None
 
-    def write_edits(self, request: EditsRequest) -> WrittenEdits:
+    def write_edits(self, request: EditsRequest) -> tuple[Sequence[EditDraft], Mark]:
         """Add fixed rules against what failed most often."""
         self._count()
-        return WrittenEdits(write_edits(request, self.seed))
+        return write_edits(request, self.seed), None
 
     def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioDraft]:
         """Write everyday situations around the subjects of the prompt."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from promptlift.service.optimizations.tasks import EditDraft, VariantDraft
+from promptlift.service.optimizations.reflection import EditDraft
+from promptlift.service.optimizations.variants import VariantDraft
 from promptlift.service.rehearsal.script import MARK, RULES, SCRIPT, drawn, subjects
 from promptlift.service.simulations.tasks import ScenarioDraft
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-    from promptlift.service.optimizations.tasks import EditsRequest
+    from promptlift.service.optimizations.reflection import EditsRequest
     from promptlift.service.simulations.tasks import ScenariosRequest
 
 __all__ = ["write_edits", "write_scenarios", "write_variant"]
@@ -33,25 +34,35 @@ def write_variant(strategy: str, content: str) -> VariantDraft:
     rule = RULES.get(strategy, rules[sum(strategy.encode()) % len(rules)])
     name = f"{strategy[:1].lower()}{strategy[1:]}"
     return VariantDraft(
-        f"Rehearsal: {name}", f"{content}\n\n{rule}", _RATIONALE.format("a fixed rule was added")
+        name=f"Rehearsal: {name}",
+        content=f"{content}\n\n{rule}",
+        rationale=_RATIONALE.format("a fixed rule was added"),
     )
 
 
 def write_edits(request: EditsRequest, seed: int) -> list[EditDraft]:
     """Add a rule against each of the most frequent issues of the failed conversations, whatever it is."""
-    quotes: dict[str, list[tuple[str, str]]] = {}
+    quotes: dict[str, list[dict[str, str]]] = {}
     for one in request.conversations:
         answers = [text for role, text in one.turns if role == "assistant"]
         if answers and not one.completed:
             issue = next(iter(one.issues), "The matter was left open")
             quote = answers[-1].removeprefix(MARK).strip()[:_QUOTE_CHARS].rstrip()
-            quotes.setdefault(issue, []).append((one.id, quote))
+            quotes.setdefault(issue, []).append({"conversation": one.id, "quote": quote})
     issues = sorted(quotes, key=lambda issue: -len(quotes[issue]))[:_EDITS]
     draws = drawn("rules", request.prompt.content, seed, request.seed)
     unused = [rule for rule in RULES.values() if rule not in request.prompt.content]
     rules = sorted(unused, key=lambda _: draws.random())
     return [
-        EditDraft(f"Rehearsal: {issue}", "No rule prevents it.", quotes[issue][:_EVIDENCE], "add", "", rule)
+        EditDraft.model_validate(
+            {
+                "symptom": f"Rehearsal: {issue}",
+                "cause": "No rule prevents it.",
+                "evidence": quotes[issue][:_EVIDENCE],
+                "operation": "add",
+                "text": rule,
+            }
+        )
         for issue, rule in zip(issues, rules, strict=False)
     ]
 

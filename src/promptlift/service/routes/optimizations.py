@@ -8,11 +8,10 @@ from promptlift.schema import endpoints
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.deployments import transitions
 from promptlift.service.errors import invalid
-from promptlift.service.optimizations import requests
+from promptlift.service.optimizations import requests, views
 
 if TYPE_CHECKING:
     from promptlift.schema.optimizations import ApplyRequest, OptimizationCreate, StopRequest
-    from promptlift.schema.queries import OptimizationsQuery, SimulationsQuery
     from promptlift.service.call import Call
     from promptlift.service.context import AppContext
     from promptlift.service.routes.http.serve import Actions
@@ -32,31 +31,6 @@ def actions(context: AppContext) -> Actions:
         )
         context.optimizations.look()
         return made
-
-    def page(request: Call[None, OptimizationsQuery]) -> dict[str, Any]:
-        query = request.query
-        return requests.page(
-            database,
-            request.caller,
-            prompt_id=query.linked_id,
-            status=query.status,
-            limit=query.limit,
-            offset=query.offset,
-        )
-
-    def simulations(request: Call[None, SimulationsQuery]) -> dict[str, Any]:
-        query = request.query
-        return requests.simulated(
-            database,
-            request.caller,
-            request.id,
-            variant_id=query.variant_id,
-            stage=query.stage,
-            task_completed=query.task_completed,
-            content=query.include_content,
-            limit=query.limit,
-            offset=query.offset,
-        )
 
     def apply(request: Call[ApplyRequest, None]) -> dict[str, Any]:
         body = request.body
@@ -85,12 +59,14 @@ def actions(context: AppContext) -> Actions:
 
     return {
         endpoints.OPTIMIZATIONS_CREATE: create,
-        endpoints.OPTIMIZATIONS_LIST: page,
-        endpoints.OPTIMIZATIONS_GET: lambda request: requests.view(database, request.caller, request.id),
-        endpoints.OPTIMIZATIONS_VARIANTS: lambda request: requests.variants(
+        endpoints.OPTIMIZATIONS_LIST: lambda request: views.page(database, request.caller, request.query),
+        endpoints.OPTIMIZATIONS_GET: lambda request: views.view(database, request.caller, request.id),
+        endpoints.OPTIMIZATIONS_VARIANTS: lambda request: views.variants(
             database, request.caller, request.id
         ),
-        endpoints.OPTIMIZATIONS_SIMULATIONS: simulations,
+        endpoints.OPTIMIZATIONS_SIMULATIONS: lambda request: views.simulated(
+            database, request.caller, request.id, request.query
+        ),
         endpoints.OPTIMIZATIONS_APPLY: apply,
         endpoints.OPTIMIZATIONS_STOP: stop,
     }

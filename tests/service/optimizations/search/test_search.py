@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.prompt_world.model import PURPOSE, WorldModel
 from benchmarks.prompt_world.world import draw_world
-from promptlift.service.optimizations.variants.logged_words import LoggedWords
+from promptlift.service.optimizations.logged_words import LoggedWords
 from promptlift.stats import smallest_findable_points
 from support.answering_model import AnsweringModel
 from support.searching import SMALL, world_prompt

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from promptlift.service import clock
-from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
-from promptlift.service.optimizations.budget import budget_of, personas_of
-from promptlift.service.optimizations.experiment import experiment_of
-from promptlift.service.optimizations.generations.reflection import Reflection, Written
+from promptlift.service.optimizations.reflection import Reflection, Written
+from promptlift.service.optimizations.variants import VariantText
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.pool import Search, Talk, Write
 from promptlift.service.simulations.run import SimulatedConversation
@@ -20,16 +17,13 @@ from promptlift.service.store import optimizations, quotations, simulations
 from promptlift.stats.passes import Cell, Measured, PairTally, Pass, Searched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from sqlalchemy import Connection
 
     from promptlift.service.optimizations.run import OptimizationRun
-    from promptlift.service.optimizations.variants.logged_words import LoggedWords
     from promptlift.service.store.tables import AnyRow
     from promptlift.stats import Experiment
-
-__all__ = ["Searching"]
 
 RATIONALE_CHARS: Final = 2_000
 TOO_SMALL: Final = "The budget pays for no generation beside a confirmation."
@@ -42,40 +36,29 @@ class Searching:
     ----------
     run
         The run whose finalist it finds.
-    prior_sd_points
-        Spread of the account's own true effects.
-    said
-        Words of the logged conversations, where they are known already.
     """
 
-    def __init__(
-        self, run: OptimizationRun, *, prior_sd_points: float, said: LoggedWords | None = None
-    ) -> None:
-        row = run.optimization
+    def __init__(self, run: OptimizationRun) -> None:
+        row, terms = run.row, run.terms
         self._run = run
         self._row = row
-        self._prior_sd_points = prior_sd_points
-        settings = orjson.loads(row.settings)
-        self._personas = personas_of(row)
-        self._scenarios = settings["scenariosPerSimulation"]
-        self._is_panel = row.persona_ids is not None
-        self._budget = budget_of(row)
+        self._budget = terms.budget
         self._search = Search(
             conversations=self._budget.search,
             generations_max=self._budget.generations_max,
             first=row.variant_count,
-            each=settings.get("variantsPerGeneration", row.variant_count),
+            each=terms.settings["variantsPerGeneration"],
             seed=row.seed,
         )
         self._batches = 0
         self._shown: dict[str, int] = {}
         self._read: set[str] = set()
         self._refused: list[dict[str, Any]] = []
-        self._reflection = Reflection(run, said)
+        self._reflection = Reflection(run)
 
     # Begin, and carry on
 
-    def begin(self, pool: Sequence[tuple[str, float]], notes: Sequence[str]) -> str | None:
+    def begin(self, pool: str) -> str | None:
         """Write the first generation, and keep it with the original.
 
         Returns
@@ -90,11 +73,9 @@ class Searching:
         if not written.children:
             return written.why_none
         with self._run.transaction() as connection:
-            optimizations.add_variants(
-                connection, [self._variant(0, "Original", self._run.prompt.content, None)]
-            )
-            optimizations.change(connection, self._row.id, {"pool": orjson.dumps(list(pool)).decode()})
-            self._take(connection, written, notes)
+            self._run.add_variants(connection, [self._run.original])
+            optimizations.change(connection, self._row.id, {"pool": pool})
+            self._take(connection, written)
         return None
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -110,21 +91,21 @@ class Searching:
         """Logged conversations that the writer was shown: none of them may decide."""
         return self._read
 
-    def to_finalist(self, notes: list[str]) -> None:
+    def to_finalist(self) -> None:
         """Carry out what is left of the search."""
         while (step := self._search.step()) is not None:
             if isinstance(step, Talk):
-                self._talk(step, notes)
+                self._talk(step)
             else:
                 written = self._reflection.write(self._search, step, self._shown)
                 if written.problem is not None and not written.children:
-                    notes.append(f"The search ended early. {written.problem}")
+                    self._run.notes.append(f"The search ended early. {written.problem}")
                 with self._run.transaction() as connection:
-                    self._take(connection, written, notes)
+                    self._take(connection, written)
         with self._run.transaction() as connection:
-            self._keep(connection, notes, ended=True)
+            self._keep(connection, ended=True)
 
-    def _take(self, connection: Connection, written: Written, notes: Sequence[str]) -> None:
+    def _take(self, connection: Connection, written: Written) -> None:
         """Keep what was written."""
         first = len(self._search.members)
         self._search.wrote(written.children, written.edits)
@@ -135,32 +116,24 @@ class Searching:
             {**one, "candidate": min(first + one["child"], len(self._search.members) - 1)}
             for one in written.refused
         ]
-        rows = []
+        texts = []
         for place, one in enumerate(new, start=1):
             edits = [self._search.edits[name] for name in one.edits]
-            content = assemble(self._run.prompt.content, edits)
-            name = f"Candidate {one.generation}.{place}"
             symptoms = " ".join(edit.symptom for edit in edits if edit.symptom)
-            rows.append(self._variant(one.number, name, content, f"Against: {symptoms}"[:RATIONALE_CHARS]))
-        if rows:
-            optimizations.add_variants(connection, rows)
-        self._keep(connection, notes)
-
-    def _variant(self, number: int, name: str, content: str, rationale: str | None) -> dict[str, Any]:
-        return {
-            "id": new_id("var"),
-            "account_id": self._row.account_id,
-            "optimization_id": self._row.id,
-            "number": number,
-            "name": name,
-            "content": content,
-            "rationale": rationale,
-            "created_at": clock.now(),
-        }
+            texts.append(
+                VariantText(
+                    f"Candidate {one.generation}.{place}",
+                    assemble(self._run.prompt.content, edits),
+                    f"Against: {symptoms}"[:RATIONALE_CHARS],
+                )
+            )
+        if texts:
+            self._run.add_variants(connection, texts, first=first)
+        self._keep(connection)
 
     # Conversations
 
-    def _talk(self, step: Talk, notes: Sequence[str]) -> None:
+    def _talk(self, step: Talk) -> None:
         batch = self._pass(step)
         with self._run.database.read() as connection:
             texts = [one.content for one in optimizations.variants(connection, self._row.id)]
@@ -182,38 +155,38 @@ class Searching:
         self._search.talked(outcomes, self._scores(held))
         self._batches += 1
         with self._run.transaction() as connection:
-            self._keep(connection, notes)
+            self._keep(connection)
 
     def _scores(self, held: Iterable[AnyRow]) -> dict[int, dict[int, float]]:
         """Return by cell and candidate how far conversations met the goal; nothing without one."""
         scores: dict[int, dict[int, float]] = {}
         for row in held:
-            if (score := self._run.goal.score(row)) is not None:
+            if (score := self._run.terms.goal.score(row)) is not None:
                 scores.setdefault(row.cell, {})[row.arm] = score
         return scores
 
     def _pass(self, step: Talk) -> Pass:
         """Return the next batch as a pass; in a panel its personas come in turn."""
         number = self._batches + 1
+        terms = self._run.terms
         draws = np.random.default_rng((self._row.seed, number)).random((step.cells, len(step.arms)))
         cells = []
         for at, order in enumerate(draws.argsort(axis=1).tolist()):
             cell = step.first_cell + at
-            persona = cell % self._personas if self._is_panel else cell // self._scenarios
+            persona = cell % len(terms.panel) if terms.panel else cell // terms.size["scenarios"]
             cells.append(Cell(cell, persona, cell, tuple(step.arms[place] for place in order)))
         return Pass(number, "screen", step.arms, tuple(cells))
 
     # What is kept
 
-    def _keep(self, connection: Connection, notes: Sequence[str], *, ended: bool = False) -> None:
+    def _keep(self, connection: Connection, *, ended: bool = False) -> None:
         finalist = None
         tallies = self._tallies(connection)
         if ended and (found := self._search.finalist()) is not None:
             finalist = found.number
             found.state = "finalist"
         experiment = self._experiment(finalist, tallies)
-        ids = [one.id for one in optimizations.variants(connection, self._row.id)]
-        columns = lifecycle.measured(connection, self._row, experiment, ids, notes, ended=False)
+        columns = lifecycle.measured(connection, self._row, experiment, self._run.notes)
         searched = self._search.to_json()
         # What was deleted meanwhile is quoted no more.
         gone = self._read - quotations.still_there(connection, self._read)
@@ -243,10 +216,9 @@ class Searching:
             confirm_passes=self._confirm_passes,
             conversations_max=self._budget.conversations,
         )
-        return experiment_of(
-            self._row,
+        return self._run.terms.experiment(
             variants=max(len(self._search.members) - 1, 1),
-            prior_sd_points=self._prior_sd_points,
+            prior_sd_points=self._run.prior_sd_points,
             searched=searched,
             screened=tallies,
         )
@@ -268,4 +240,4 @@ class Searching:
         return tallies
 
     def _measured(self, row: AnyRow) -> Measured:
-        return Measured(row.task_completed, row.sentiment_score, row.quality, self._run.goal.score(row))
+        return Measured(row.task_completed, row.sentiment_score, row.quality, self._run.terms.goal.score(row))

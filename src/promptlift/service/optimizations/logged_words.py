@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["RUN", "LoggedWords", "Repeated"]
-
 RUN: Final = 5
 # Text that is read at most, newest conversations first: twelve million words.
 MOST_CHARS: Final = 64_000_000

@@ -1,1 +1,0 @@
-"""Generations of candidates: written from what failed, tested on new cells, kept so that any worker can go on."""
