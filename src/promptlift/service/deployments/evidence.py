@@ -119,7 +119,7 @@ def _judged(row: AnyRow, exclusions: Exclusions) -> Judged:
 
 def kept(deployment: AnyRow) -> dict[str, Any]:
     """Return what earlier looks kept of a deployment."""
-    document: dict[str, Any] = orjson.loads(deployment.production or "{}")
+    document: dict[str, Any] = deployment.production or {}
     return document
 
 

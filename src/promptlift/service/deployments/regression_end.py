@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from promptlift.service.deployments import transitions
 from promptlift.service.deployments.verified_lift import keep_regression_lift
 from promptlift.service.store import deployments, events, optimizations, prompts
@@ -27,7 +25,7 @@ def end(connection: Connection, deployment: AnyRow, summary: Summary, *, now: in
         return
     _emit(connection, deployment, summary, now=now)
     values: dict[str, Any] = {
-        "regression": orjson.dumps(summary.document).decode(),
+        "regression": summary.document,
         "worker": None,
     }
     optimization = optimizations.get(connection, deployment.optimization_id)

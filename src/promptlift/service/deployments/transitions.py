@@ -365,7 +365,7 @@ def supersede(
         values: dict[str, Any] = {
             "state": "superseded",
             "reason": reason,
-            "production": orjson.dumps(evidence.figures(connection, row)).decode(),
+            "production": evidence.figures(connection, row),
         }
         if undone_to is not None and undone_to == _text_before(connection, row):
             values |= {
@@ -393,7 +393,7 @@ def live_again(
         state="live",
         version_seq=version_seq,
         checked=0,
-        production=orjson.dumps({"liveSince": now}).decode(),
+        production={"liveSince": now},
         rolled_back_at=None,
         reason=reason,
         **values,
@@ -446,7 +446,7 @@ def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:
         "appliedAt": clock.iso(row.applied_at),
         "versionId": current_version.version_id(row.version_seq),
         "previousVersionId": current_version.version_id(row.previous_version_seq),
-        "regressionTest": orjson.loads(row.regression) if row.regression else None,
+        "regressionTest": row.regression,
         "production": _production(connection, row),
         "verification": row.verification,
         "rolledBackAt": clock.iso(row.rolled_back_at),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from promptlift.service import clock
 from promptlift.service.deployments import current_version, evidence, transitions
 from promptlift.service.deployments.findings import judge
@@ -104,7 +102,7 @@ def _keep(
     if back:
         values |= {"state": "rolled_back", "rolled_back_at": now, "reason": f"Rolled back. {finding.reason}"}
         document = {**evidence.figures(connection, deployment), **document}
-    values["production"] = orjson.dumps(document).decode()
+    values["production"] = document
     # Superseded or judged by another process in the meantime: nothing of this is kept.
     if not deployments.change(connection, deployment, now=now, **values):
         return

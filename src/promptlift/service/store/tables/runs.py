@@ -169,8 +169,8 @@ class DeploymentRow(Base):
     variant_id: Mapped[str]
     state: Mapped[str]
     origin: Mapped[str]
-    regression: Mapped[str | None]
-    production: Mapped[str | None]
+    regression: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    production: Mapped[dict[str, Any] | None] = mapped_column(Json)
     verification: Mapped[str | None]
     # How many conversations after the change the last check saw.
     checked: Mapped[Small]
