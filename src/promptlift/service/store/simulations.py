@@ -102,14 +102,6 @@ def criteria(
     ).all()
 
 
-def count(connection: Connection, optimization_id: str) -> int:
-    """Conversations of the search for a winner so far, those that were lost included."""
-    statement = select(func.count()).where(
-        simulations.c.optimization_id == optimization_id, simulations.c.stage != "regression"
-    )
-    return int(connection.scalar(statement) or 0)
-
-
 def count_by_stage(connection: Connection, optimization_id: str) -> dict[str, int]:
     """Count the conversations of each stage, those that were lost included."""
     rows = connection.execute(
