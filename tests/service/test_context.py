@@ -26,9 +26,7 @@ def parts(asked, tmp_path):
 
     nobody = cast("Any", None)
     settings = ServiceSettings(data=tmp_path, models=("ours",))
-    return AppContext(
-        settings, nobody, nobody, nobody, nobody, nobody, nobody, nobody, nobody, nobody, ServedModels(read)
-    )
+    return AppContext(settings, nobody, nobody, nobody, nobody, nobody, nobody, ServedModels(read))
 
 
 def check(parts, name):

@@ -15,12 +15,9 @@ if TYPE_CHECKING:
 
     from promptlift.service.actions.logging.conversation_log import ConversationLog
     from promptlift.service.background.kind import Kind
-    from promptlift.service.benchmarks.run import BenchmarkJobs
     from promptlift.service.insights.worker import InsightJobs
-    from promptlift.service.judges.worker import JudgeJobs
     from promptlift.service.llm.served import ServedModels
     from promptlift.service.models import Models
-    from promptlift.service.optimizations.run import OptimizationJobs
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.database import Database
     from promptlift.service.webhooks.endpoints import Webhooks
@@ -48,9 +45,6 @@ class AppContext:
     jobs: InsightJobs
     log: ConversationLog
     models: Models
-    optimizations: OptimizationJobs
-    benchmarks: BenchmarkJobs
-    judges: JudgeJobs
     webhooks: Webhooks
     websites: Websites
     served: ServedModels | None = None

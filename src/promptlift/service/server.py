@@ -133,7 +133,7 @@ def _run(
     settings: ServiceSettings, database: Database, listener: socket.socket, on_started: Callable[[], None]
 ) -> None:
     background = BackgroundWork(database, settings)
-    log = ConversationLog(database, background.insights)
+    log = ConversationLog(database)
     app = create_app(
         AppContext(
             settings,
@@ -141,9 +141,6 @@ def _run(
             background.insights,
             log,
             background.models,
-            background.optimizations,
-            background.benchmarks,
-            background.judges,
             Webhooks(database, background.net, background.secrets),
             Websites(background.net, background.models.calls_in_time),
             background.served,

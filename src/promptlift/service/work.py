@@ -53,8 +53,8 @@ class BackgroundWork:
 
     Attributes
     ----------
-    insights, optimizations, benchmarks, judges
-        Their kinds, to be told of new work and asked why it waits.
+    insights
+        Judges conversations; says why they wait.
     models
         The language model of optimizations.
     served
@@ -83,24 +83,17 @@ class BackgroundWork:
             trial=self._judge.trial,
             probe=self._judge.client,
         )
-        self.optimizations = OptimizationJobs(database, self.models, self._pool, worker=self._worker.id)
-        self.benchmarks = BenchmarkJobs(database, self.models, self._pool, worker=self._worker.id)
-        self.judges = JudgeJobs(database, self.models, worker=self._worker.id)
+        self._judges = JudgeJobs(database, self.models, worker=self._worker.id)
         self.net = GuardedClient(allow_private=settings.allow_private_networks)
         self.secrets = load_secrets(settings)
         self.kinds: list[Kind] = [
             self.insights,
-            self.optimizations,
-            self.benchmarks,
-            self.judges,
+            OptimizationJobs(database, self.models, self._pool, worker=self._worker.id),
+            BenchmarkJobs(database, self.models, self._pool, worker=self._worker.id),
+            self._judges,
             RegressionTests(database, self.models, self._pool, worker=self._worker.id),
             ProductionWatch(database),
-            TracedConversations(
-                database,
-                on_logged=self._look_for_insights,
-                worker=self._worker.id,
-                quiet_seconds=settings.otlp_quiet_seconds,
-            ),
+            TracedConversations(database, worker=self._worker.id, quiet_seconds=settings.otlp_quiet_seconds),
             SingletonJob(
                 "clean_up", self._clean_up, every_seconds=_CLEAN_SECONDS, wait=conversations.KEYS_EXPIRE
             ),
@@ -131,11 +124,8 @@ class BackgroundWork:
             self._others.stop()
         self.net.close()
         self._pool.close()
-        self.judges.close()
+        self._judges.close()
         self._judge.close()
-
-    def _look_for_insights(self) -> None:
-        self.insights.look()
 
     def _clean_up(self) -> None:
         with self._database.write() as connection:

@@ -19,6 +19,7 @@ from promptlift.service.store import optimizations, workers
 from promptlift.service.store.leases import Leases, Wait
 from promptlift.service.store.tables import optimizations as optimizations_table
 from promptlift.service.store.tables import workers as table
+from promptlift.service.store.wake_ups import announce
 from support.databases import migrated
 from support.deployed import World, later
 from support.service_process import wait_until
@@ -187,7 +188,6 @@ def test_calls_of_a_row_that_was_taken_away_are_cancelled(world, runs):
     runs(kind)
     wait_until(lambda: kind.worked, what="it was taken up")
     end(world, row_id)
-    kind.look()
     wait_until(lambda: cancelled, what="its calls were cancelled")
     assert kind.failed == []
 
@@ -279,7 +279,7 @@ def test_a_row_that_comes_back_while_it_is_worked_on_is_worked_on_again(world, r
     assert kind.begun.wait(20)
     with world.database.write() as connection:
         optimizations.change(connection, row_id, {"worker": None})
-    kind.look()
+        announce(connection, optimizations_table)
     wait_until(lambda: lease(world, row_id).worker == worker.id, what="it was claimed again")
     assert kind.worked == [[row_id]]  # not twice at the same time
     kind.go_on.set()
@@ -320,7 +320,7 @@ def test_a_row_whose_work_ends_while_it_is_claimed_again_is_worked_on_again(worl
     assert kind.begun.wait(20)
     with world.database.write() as connection:
         optimizations.change(connection, row_id, {"worker": None})
-    kind.look()
+        announce(connection, optimizations_table)
     wait_until(lambda: lease(world, row_id).status == "stopped", what="it was worked on again")
     assert kind.worked == [[row_id]] * 2
 

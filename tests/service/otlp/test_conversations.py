@@ -16,6 +16,7 @@ from promptlift.service.otlp.decode import read_json
 from promptlift.service.otlp.receive import Received, receive
 from promptlift.service.store import prompts, traced, workers
 from promptlift.service.store.accounts import Caller
+from promptlift.service.store.leases import with_work
 from promptlift.service.store.tables import (
     accounts,
     conversation_contents,
@@ -39,9 +40,7 @@ def send(world, *spans, resource=None, prompt=None, plan="enterprise", account=N
 
 
 def closing_kind(world, quiet_seconds=0):
-    return TracedConversations(
-        world.database, on_logged=lambda: None, worker="w", quiet_seconds=quiet_seconds
-    )
+    return TracedConversations(world.database, worker="w", quiet_seconds=quiet_seconds)
 
 
 def close(world):
@@ -310,7 +309,7 @@ def test_the_conversations_of_a_deleted_prompt_are_dropped(world):
         prompts.change(connection, world.account, world.prompt_id, {"deleted_at": clock.now()})
     close(world)
     with world.database.read() as connection:
-        assert not closing_kind(world).leases.waiting(connection, now=clock.now() + clock.DAY)
+        assert with_work(connection, [closing_kind(world).leases], now=clock.now() + clock.DAY) == []
     assert logged(world) == []
 
 

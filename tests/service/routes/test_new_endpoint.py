@@ -86,7 +86,7 @@ def answered(monkeypatch):
 def context(request, tmp_path):
     nothing = cast("Any", None)
     with migrated("sqlite", request, tmp_path) as database:
-        yield AppContext(ServiceSettings(data=tmp_path), database, *[nothing] * 8)
+        yield AppContext(ServiceSettings(data=tmp_path), database, *[nothing] * 5)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.updates import Update, apply_updates
 from promptlift.service.store import accounts, aggregates, conversation_counts, conversations, judging
 from promptlift.service.store.accounts import Caller
+from promptlift.service.store.leases import with_work
 from promptlift.service.store.tables import conversations as table
 from promptlift.service.store.tables import prompts
 from support.conversation_recount import STATUSES, assert_counts_are_a_recount, state
@@ -448,7 +449,7 @@ def test_work_that_waits_is_found_by_an_index_however_much_is_done(filled, monke
 
     with filled.database.write() as connection:
         judging.LEASES.claim(connection, "w", limit=1, now=NOW)
-        judging.LEASES.waiting(connection, now=NOW)
+        with_work(connection, [judging.LEASES], now=NOW)
         judging.unfinished(connection)
         judging.LEASES.release_orphans(connection)
         judging.LEASES.release(connection, "w")

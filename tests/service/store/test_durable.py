@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
-from types import SimpleNamespace
 
 import pytest
 
@@ -41,8 +40,7 @@ def test_conversations_and_their_updates_are_logged_durably(filled):
             with filled.database.write(durable=durable) as connection:
                 yield connection
 
-    jobs = SimpleNamespace(look=lambda: None)
-    log = ConversationLog(Watched(), jobs)
+    log = ConversationLog(Watched())
     caller = Caller(filled.account, "enterprise", "key_1")
     text = "User: a"
     body = ConversationCreate(prompt_id="prm_1", content=text, idempotency_key="k1")

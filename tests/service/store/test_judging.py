@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from promptlift.service.store import accounts, conversations, judging, workers
+from promptlift.service.store.leases import with_work
 from promptlift.service.store.tables import conversations as table
 
 from .conftest import NOW
@@ -171,15 +172,15 @@ def test_nobody_asks_for_another_accounts_conversations(waiting):
 
 def test_what_is_left_to_do_is_counted(waiting):
     with waiting.database.read() as connection:
-        assert judging.LEASES.waiting(connection, now=NOW)
-        assert not judging.LEASES.waiting(connection, now=NOW - 1)
+        assert with_work(connection, [judging.LEASES], now=NOW)
+        assert not with_work(connection, [judging.LEASES], now=NOW - 1)
     claim(waiting, "one", limit=2)
     with waiting.database.read() as connection:
-        assert judging.LEASES.waiting(connection, now=NOW)
+        assert with_work(connection, [judging.LEASES], now=NOW)
         assert judging.LEASES.held(connection, "one", ["a", "b", "c"]) == {"a", "b"}
     claim(waiting, "two", limit=1)
     with waiting.database.read() as connection:
-        assert not judging.LEASES.waiting(connection, now=NOW)
+        assert not with_work(connection, [judging.LEASES], now=NOW)
         assert judging.unfinished(connection) == 3
     keep(waiting, "one", "a")
     with waiting.database.read() as connection:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from promptlift.service.store import deployments, optimizations, workers
+from promptlift.service.store.leases import with_work
 from support.databases import migrated
 from support.deployed import TESTED, World
 
@@ -29,10 +30,10 @@ def work(request, database) -> tuple[Leases, list[str]]:
 def test_a_row_is_taken_once_and_the_oldest_first(database, work):
     leases, ids = work
     with database.write() as connection:
-        assert leases.waiting(connection, now=100)
+        assert with_work(connection, [leases], now=100)
         assert leases.claim(connection, "one", limit=2, now=100) == ids[:2]
         assert leases.claim(connection, "two", limit=5, now=150) == ids[2:]
-        assert not leases.waiting(connection, now=150)
+        assert not with_work(connection, [leases], now=150)
         assert leases.held(connection, "one", ids) == set(ids[:2])
         assert leases.held(connection, "two", ids[:2]) == set()
 

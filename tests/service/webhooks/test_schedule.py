@@ -7,10 +7,9 @@ import pytest
 from promptlift.service.errors import ApiException
 from promptlift.service.store import webhooks
 from promptlift.service.store.accounts import Caller
-from promptlift.service.webhooks import worker
 from promptlift.service.webhooks.endpoints import Webhooks
 from promptlift.service.webhooks.worker import trim_outbox
-from service.webhooks.subscribed import START, WORKER, Subscribed
+from service.webhooks.subscribed import START, Subscribed
 
 # Retry policy: attempt 1 at once, then 1 minute, 5 minutes, 30 minutes and 2 hours after the one before.
 MOMENTS = (0, 60, 360, 2_160, 9_360)
@@ -246,10 +245,3 @@ def test_what_comes_while_a_webhook_is_served_waits_for_its_next_turn(world):
     world.net.answer = record_more
     assert world.work() == first
     assert world.work() == later
-
-
-def test_webhooks_are_claimed_once_in_a_while(world, monkeypatch):
-    monkeypatch.setattr(worker, "GATHER_SECONDS", 3600.0)
-    kind = worker.Deliveries(world.database, None, world.secrets, worker=WORKER)
-    assert kind.places(0) == kind.threads
-    assert kind.places(0) == 0

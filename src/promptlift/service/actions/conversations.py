@@ -193,12 +193,9 @@ def ask_again(
 ) -> int:
     """Queue conversations to be judged again in the background, and return how many."""
     with context.database.write() as connection:
-        count = judging.ask_again(
+        return judging.ask_again(
             connection, account_id, prompt_id=prompt_id, conversation_id=conversation_id, now=clock.now()
         )
-    if count:
-        context.jobs.look()
-    return count
 
 
 @answers(endpoints.CONVERSATIONS_REGENERATE_INSIGHTS)

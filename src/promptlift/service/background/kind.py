@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Collection, Sequence
 
     from promptlift.service.store.leases import Leases
 
@@ -33,8 +33,8 @@ class Kind(ABC):
         Whether work is cancelled soon after its row was taken away. Other kinds find out when they write.
     grace
         Seconds to wait, when the process ends, for work that was cancelled.
-    look
-        Have the worker look for rows of this kind now. Does nothing while no worker runs in this process.
+    gather
+        Seconds between two looks for new rows, so that those that come meanwhile are claimed together.
     """
 
     name: str
@@ -43,9 +43,11 @@ class Kind(ABC):
     threads: int = 1
     watches_leases: bool = False
     grace: float = 5.0
+    gather: float = 0.0
 
-    def __init__(self) -> None:
-        self.look: Callable[[], None] = lambda: None
+    def announced(self, tables: Collection[str]) -> bool:
+        """Return whether there may be rows of this kind, now that there is new work in these tables."""
+        return self.leases.table in tables
 
     @abstractmethod
     def work(self, ids: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ import logging
 import threading
 from typing import TYPE_CHECKING, Final
 
+from promptlift.service.background.wake_ups import WakeUps
 from promptlift.service.store import workers
 from promptlift.service.store.errors import SQLAlchemyError
 
@@ -25,6 +26,7 @@ class OtherWorkers:
         self._database = database
         self._problem: str | None = None
         self._ending = threading.Event()
+        self._wake_ups = WakeUps(database, None)
         self._thread = threading.Thread(target=self._look_for_ever, name="other-workers", daemon=True)
 
     def problem(self) -> str | None:
@@ -32,11 +34,13 @@ class OtherWorkers:
         return self._problem
 
     def start(self) -> None:
-        """Begin to look."""
+        """Begin to look, and to tell them of new work."""
+        self._wake_ups.start()
         self._thread.start()
 
     def stop(self) -> None:
         """Stop looking."""
+        self._wake_ups.stop()
         self._ending.set()
 
     def _look_for_ever(self) -> None:

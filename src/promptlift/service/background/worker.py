@@ -1,5 +1,8 @@
 """The background worker of one process: one loop claims due rows of every kind and keeps this process's lease.
 
+It looks for rows of a kind when new work is announced (`wake_ups`), and at all kinds every few seconds: for rows that became due, and
+for what nobody announced.
+
 The row is the only source of truth: its state, and which worker has it. A worker has one lease for everything that it works on, renewed
 here and nowhere else. When a worker dies its lease runs out, and another one releases its rows.
 
@@ -20,13 +23,15 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
+from promptlift.service.background.wake_ups import WakeUps
 from promptlift.service.identifiers import new_id
 from promptlift.service.llm.calls import Cancelled
 from promptlift.service.store import workers
 from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.store.leases import with_work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from promptlift.service.background.kind import Kind
     from promptlift.service.store.database import Database
@@ -35,8 +40,8 @@ __all__ = ["LEASE_SECONDS", "Worker"]
 
 _LOG = logging.getLogger(__name__)
 
-# Between two looks for work that other processes brought, or that became due.
-LOOK_SECONDS: Final = 0.5
+# Between two looks at all kinds.
+LOOK_SECONDS: Final = 5.0
 LEASE_SECONDS: Final = 15.0
 # Between two looks for rows that wait too long because the clock was put back.
 CLOCK_SECONDS: Final = 60.0
@@ -51,7 +56,9 @@ class _Queue:
     """The rows of one kind that this process has."""
 
     kind: Kind
+    # Whether there may be something to do, and when to look for it.
     woken: bool = True
+    look_at: float = 0.0
     waiting: deque[list[str]] = field(default_factory=deque)
     active: set[str] = field(default_factory=set)
     threads: set[threading.Thread] = field(default_factory=set)
@@ -59,6 +66,11 @@ class _Queue:
     to_release: list[tuple[float, list[str]]] = field(default_factory=list)
     # Rows that were taken away, and claimed again while their work was still under way here.
     again: set[str] = field(default_factory=set)
+
+    def next_look(self) -> float:
+        """Return when to look at this kind, unless all kinds are looked at before."""
+        times = [at for at, _ in self.to_release]
+        return min([*times, self.look_at] if self.woken else times, default=float("inf"))
 
     def held(self) -> set[str]:
         """Return every row that is claimed here."""
@@ -89,6 +101,7 @@ class Worker:
         self._queues: list[_Queue] = []
         self._lock = threading.Lock()
         self._wake = threading.Event()
+        self._wake_ups = WakeUps(database, self._announced)
         self._ending = False
         self._renew_at = 0.0
         self._thread = threading.Thread(target=self._loop, name="worker", daemon=True)
@@ -106,7 +119,7 @@ class Worker:
                 kind.leases.bring_forward(connection, now=clock.now())
         for queue in self._queues:
             queue.kind.start()
-            queue.kind.look = self._looker(queue)
+        self._wake_ups.start()
         self._thread.start()
 
     def stop(self) -> None:
@@ -115,7 +128,6 @@ class Worker:
         self._wake.set()
         self._thread.join(timeout=10)
         for queue in self._queues:
-            queue.kind.look = lambda: None
             queue.kind.stop()
         for queue in self._queues:
             with self._lock:
@@ -133,34 +145,41 @@ class Worker:
                 workers.remove(connection, self.id)
         except SQLAlchemyError as error:
             _LOG.warning("work could not be released, others take it over when the lease runs out: %s", error)
+        self._wake_ups.stop()
 
-    def _looker(self, queue: _Queue) -> Callable[[], None]:
-        def look() -> None:
-            queue.woken = True
-            self._wake.set()
-
-        return look
+    def _announced(self, tables: Collection[str]) -> None:
+        for queue in self._queues:
+            if queue.kind.announced(tables) and not queue.woken:
+                queue.woken = True
+                self._wake.set()
 
     # The loop
 
     def _loop(self) -> None:
-        next_look = 0.0
+        next_look_at_all = 0.0
         next_correction = time.monotonic() + CLOCK_SECONDS
         while not self._ending:
             self._wake.clear()
-            now = time.monotonic()
-            every_kind = now >= next_look
-            if every_kind:
-                next_look = now + LOOK_SECONDS
             self._guard(self._keep_lease, "the lease of this worker could not be renewed")
-            for queue in self._queues:
-                if every_kind or queue.woken:
-                    queue.woken = False
-                    self._guard(partial(self._look_at, queue), f"no {queue.kind.name} could be looked for")
+            now = time.monotonic()
+            if now >= next_look_at_all:
+                next_look_at_all = now + LOOK_SECONDS
+                due = self._queues
+            else:
+                due = [queue for queue in self._queues if self._next_look(queue) <= now]
+            if due:
+                self._look_at(due)
             if now >= next_correction:
                 next_correction = now + CLOCK_SECONDS
                 self._guard(self._bring_forward, "times that are too far ahead could not be corrected")
-            self._wake.wait(max(0.0, next_look - time.monotonic()))
+            next_step = min(next_look_at_all, *map(self._next_look, self._queues))
+            if not self._database.is_sqlite:
+                next_step = min(next_step, self._renew_at)
+            self._wake.wait(max(0.0, next_step - time.monotonic()))
+
+    def _next_look(self, queue: _Queue) -> float:
+        with self._lock:
+            return queue.next_look()
 
     @staticmethod
     def _guard(step: Callable[[], None], failure: str) -> None:
@@ -189,12 +208,32 @@ class Worker:
             for queue in self._queues:
                 queue.kind.leases.bring_forward(connection, now=clock.now())
 
-    def _look_at(self, queue: _Queue) -> None:
-        self._release(queue)
-        if queue.kind.watches_leases:
-            self._cancel_lost(queue)
-        self._claim(queue)
-        self._begin(queue)
+    def _look_at(self, queues: Sequence[_Queue]) -> None:
+        """Release and cancel what is to be, and claim what is due; one statement says of which kinds something is."""
+        wanted: list[tuple[_Queue, int]] = []
+        for queue in queues:
+            woken, queue.woken = queue.woken, False
+            queue.look_at = time.monotonic() + queue.kind.gather
+            self._guard(partial(self._release, queue), f"no {queue.kind.name} could be released")
+            # On SQLite nobody takes a row away without saying so.
+            if queue.kind.watches_leases and (woken or not self._database.is_sqlite):
+                self._guard(partial(self._cancel_lost, queue), f"no {queue.kind.name} could be checked")
+            with self._lock:
+                held = len(queue.held())
+            if (places := queue.kind.places(held)) > 0:
+                wanted.append((queue, places))
+        if wanted:
+            self._guard(partial(self._claim_due, wanted), "no work could be looked for")
+        for queue in queues:
+            self._begin(queue)
+
+    def _claim_due(self, wanted: Sequence[tuple[_Queue, int]]) -> None:
+        with self._database.read() as connection:
+            leases = [queue.kind.leases for queue, _ in wanted]
+            found = set(with_work(connection, leases, now=clock.now()))
+        for place, (queue, places) in enumerate(wanted):
+            claim = partial(self._claim, queue, places if place in found else 0)
+            self._guard(claim, f"no {queue.kind.name} could be claimed")
 
     def _release(self, queue: _Queue) -> None:
         now = time.monotonic()
@@ -217,17 +256,11 @@ class Worker:
         if lost:
             queue.kind.cancel(sorted(lost))
 
-    def _claim(self, queue: _Queue) -> None:
+    def _claim(self, queue: _Queue, places: int) -> None:
+        """Claim rows for so many places; for none, say that there are none."""
         kind = queue.kind
-        with self._lock:
-            count = len(queue.held())
-        places = kind.places(count)
-        if places <= 0:
-            return
-        with self._database.read() as connection:
-            is_due = kind.leases.waiting(connection, now=clock.now())
         ids: list[str] = []
-        if is_due:
+        if places:
             with self._database.write() as connection:
                 if not self._database.is_sqlite:
                     # In one transaction: no row is ever seen to belong to a worker without a lease.
@@ -276,7 +309,8 @@ class Worker:
                         queue.to_release.append((time.monotonic() + RETRY_SECONDS, ids))
                     elif again:
                         queue.to_release.append((time.monotonic(), sorted(again)))
-            queue.kind.look()
+            queue.woken = True
+            self._wake.set()
 
     def _work(self, kind: Kind, ids: Sequence[str]) -> bool:
         """Work on rows; says whether that came to an end."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
+import threading
+import time
 from typing import TYPE_CHECKING
 
 from promptlift.service import clock
@@ -16,6 +17,8 @@ from promptlift.service.store import deployments, optimizations
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from promptlift.service.models import Models
     from promptlift.service.simulations.run import Simulator
     from promptlift.service.store.database import Database
@@ -25,7 +28,7 @@ __all__ = ["ProductionWatch", "RegressionTests"]
 _LOG = logging.getLogger(__name__)
 
 LOOK_SECONDS = 2.0
-LOOK_EVERYWHERE = 30  # looks
+LOOK_EVERYWHERE_SECONDS = 60.0
 # Tests of one process at a time; they share the pool with optimizations.
 TESTS_AT_A_TIME = 8
 
@@ -74,12 +77,24 @@ class ProductionWatch(SingletonJob):
         )
         self._database = database
         self._seen: int | None = None
-        self._looks = itertools.count()
+        self._has_news = threading.Event()
+        self._everywhere_at = 0.0
+
+    def announced(self, tables: Collection[str]) -> bool:
+        """Note that there are new insights."""
+        if "insights" in tables:
+            self._has_news.set()
+        return super().announced(tables)
 
     def _check_news(self) -> None:
-        prompts, newest = watch.news(self._database, after=self._seen)
         # All of them now and then: another process's event may get its number before ours and be kept after.
-        everywhere = next(self._looks) % LOOK_EVERYWHERE == 0
+        everywhere = time.monotonic() >= self._everywhere_at
+        if not (everywhere or self._has_news.is_set()):
+            return
+        self._has_news.clear()
+        if everywhere:
+            self._everywhere_at = time.monotonic() + LOOK_EVERYWHERE_SECONDS
+        prompts, newest = watch.news(self._database, after=self._seen)
         if prompts or everywhere:
             for row in watch.due(self._database, prompt_ids=None if everywhere else prompts):
                 self._check(row.id)

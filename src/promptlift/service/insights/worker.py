@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import Counter, deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
@@ -61,9 +60,6 @@ FIRST_PAUSE = 5 * clock.SECOND
 AWAY_PAUSE = 60 * clock.SECOND
 # A conversation that the judge cannot make sense of is tried so often.
 JUDGE_TRIES = 3
-
-# Claiming costs a transaction, for one conversation or for hundreds: what comes in this time shares it.
-GATHER_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +154,8 @@ class InsightJobs(Kind):
 
     name = "insights"
     grace = 1.0
+    # Claiming costs a transaction, for one conversation or for hundreds.
+    gather = 0.5
 
     def __init__(
         self,
@@ -183,7 +181,6 @@ class InsightJobs(Kind):
         self._model = JudgeWatch(probe, make_trial=self._make_trial, go_on=self._go_on_with)
         self._judges = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
         self.problem_elsewhere: Callable[[], str | None] = lambda: None
-        self._claim_at = 0.0
         self._finished: deque[_Finished] = deque()
         self._writing = threading.Lock()
         self._ending = threading.Event()
@@ -212,10 +209,8 @@ class InsightJobs(Kind):
         """Return how many conversations to claim: a trial while the model is away, else enough to keep busy."""
         if self._model.away:
             return self._model.places(1)
-        now = time.monotonic()
-        if held > 2 * self.chunk or now < self._claim_at:
+        if held > 2 * self.chunk:
             return 0
-        self._claim_at = now + GATHER_SECONDS
         return self._model.places(self._claim)
 
     def claimed(self, ids: Sequence[str]) -> None:
@@ -338,7 +333,6 @@ class InsightJobs(Kind):
         """Make due what was put off while the model was away."""
         with self._database.write() as connection:
             judging.make_due(connection, conversation_ids, now=clock.now())
-        self.look()
 
     def _give_up_or_again(self, row: AnyRow, error: JudgeFailed | TranscriptError) -> None:
         _LOG.warning("conversation %s could not be judged: %s", row.id, error)

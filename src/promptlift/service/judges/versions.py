@@ -120,7 +120,6 @@ def delete(call: Call) -> Done:
     with call.write() as rows:
         if not judges.remove(rows.core, call.account_id, call.id):
             raise not_found("Judge")
-    call.context.judges.look()
     return Done(success=True, message="Judge deleted")
 
 

@@ -20,7 +20,7 @@ from promptlift.service.store import accounts, conversations, traced
 from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
@@ -42,8 +42,6 @@ class TracedConversations(Kind):
     ----------
     database
         Where they are kept.
-    on_logged
-        Called when conversations were logged that are to be judged.
     worker
         Name of the worker in the rows that it has.
     quiet_seconds
@@ -53,13 +51,10 @@ class TracedConversations(Kind):
     name = "traced conversation"
     chunk = 32
 
-    def __init__(
-        self, database: Database, *, on_logged: Callable[[], None], worker: str, quiet_seconds: float
-    ) -> None:
+    def __init__(self, database: Database, *, worker: str, quiet_seconds: float) -> None:
         super().__init__()
         self.leases = traced.leases(quiet=round(quiet_seconds * clock.SECOND))
         self._database = database
-        self._on_logged = on_logged
         self._worker = worker
 
     def work(self, ids: Sequence[str]) -> None:
@@ -91,7 +86,6 @@ class TracedConversations(Kind):
             ):
                 accounts.lock(connection, account_id)
             _close(connection, traced.claimed(connection, ids, self._worker))
-        self._on_logged()
 
 
 def drop_closed(connection: Connection) -> None:

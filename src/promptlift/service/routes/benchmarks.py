@@ -67,15 +67,13 @@ class _Benchmarks:
 
     def _create(self, request: Call[BenchmarkCreate, None]) -> dict[str, Any]:
         models = self._context.models
-        made = requests.create(
+        return requests.create(
             self._database,
             request.caller,
             request.body,
             rehearsal=models.rehearse,
             agent_model=models.agent_model,
         )
-        self._context.benchmarks.look()
-        return made
 
     def get(self, request: Call[None, BenchmarkQuery]) -> dict[str, Any]:
         return requests.get(self._database, request.caller, request.id, request.query)
@@ -84,19 +82,13 @@ class _Benchmarks:
         return requests.conversations(self._database, request.caller, request.id, request.query)
 
     def stop(self, request: Call[StopRequest, None]) -> dict[str, Any]:
-        stopped = requests.stop(self._database, request.caller, request.id, request.body.reason)
-        self._context.benchmarks.look()
-        return stopped
+        return requests.stop(self._database, request.caller, request.id, request.body.reason)
 
     def resume(self, request: Call[None, None]) -> dict[str, Any]:
-        resumed = requests.resume(self._database, request.caller, request.id)
-        self._context.benchmarks.look()
-        return resumed
+        return requests.resume(self._database, request.caller, request.id)
 
     def bulk(self, request: Call[BulkRequest, None]) -> dict[str, Any]:
-        answer = requests.bulk(self._database, request.caller, request.body)
-        self._context.benchmarks.look()
-        return answer
+        return requests.bulk(self._database, request.caller, request.body)
 
     def sets(self, request: Call[None, PageQuery]) -> dict[str, Any]:
         query = request.query

@@ -43,14 +43,10 @@ class _Judges:
         return requests.plan(self._database, request.caller, request.id, request.body, model=self._model)
 
     def backfill(self, request: Call[JudgeBackfillCreate, None]) -> dict[str, Any]:
-        begun = requests.backfill(self._database, request.caller, request.id, request.body, model=self._model)
-        self._context.judges.look()
-        return begun
+        return requests.backfill(self._database, request.caller, request.id, request.body, model=self._model)
 
     def align(self, request: Call[JudgeAlignCreate, None]) -> dict[str, Any]:
-        begun = requests.align(self._database, request.caller, request.id, request.body, model=self._model)
-        self._context.judges.look()
-        return begun
+        return requests.align(self._database, request.caller, request.id, request.body, model=self._model)
 
     def runs(self, request: Call[None, JudgeRunsQuery]) -> dict[str, Any]:
         query = request.query
@@ -62,11 +58,7 @@ class _Judges:
         return requests.get_run(self._database, request.caller, request.id)
 
     def stop(self, request: Call[StopRequest, None]) -> dict[str, Any]:
-        stopped = requests.stop(self._database, request.caller, request.id, request.body.reason)
-        self._context.judges.look()
-        return stopped
+        return requests.stop(self._database, request.caller, request.id, request.body.reason)
 
     def resume(self, request: Call[None, None]) -> dict[str, Any]:
-        resumed = requests.resume(self._database, request.caller, request.id, model=self._model)
-        self._context.judges.look()
-        return resumed
+        return requests.resume(self._database, request.caller, request.id, model=self._model)

@@ -22,15 +22,13 @@ def actions(context: AppContext) -> Actions:
     database = context.database
 
     def create(request: Call[OptimizationCreate, None]) -> dict[str, Any]:
-        made = requests.trigger(
+        return requests.trigger(
             database,
             request.caller,
             request.body,
             rehearsal=context.models.rehearse,
             rehearsal_seconds=context.settings.rehearsal_seconds,
         )
-        context.optimizations.look()
-        return made
 
     def apply(request: Call[ApplyRequest, None]) -> dict[str, Any]:
         body = request.body
@@ -53,9 +51,7 @@ def actions(context: AppContext) -> Actions:
 
     def stop(request: Call[StopRequest, None]) -> dict[str, Any]:
         body = request.body
-        stopped = requests.stop(database, request.caller, request.id, body.reason, note=body.note)
-        context.optimizations.look()
-        return stopped
+        return requests.stop(database, request.caller, request.id, body.reason, note=body.note)
 
     return {
         endpoints.OPTIMIZATIONS_CREATE: create,

@@ -11,6 +11,7 @@ from promptlift.service.store import paging
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables import benchmark_conversations, optimization_variants, optimizations
 from promptlift.service.store.tables.runs import RunRow, ScenarioSetRow
+from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +50,7 @@ def remove(connection: Connection, account_id: str, benchmark_id: str) -> bool:
         return False
     connection.execute(delete(benchmark_conversations).filter_by(benchmark_id=benchmark_id))
     connection.execute(delete(RunRow).filter_by(id=benchmark_id))
+    announce(connection, RunRow.__table__)
     return True
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import and_, delete, func, insert, or_, select, update
 
 from promptlift.service.store import changes
 from promptlift.service.store.tables import conversation_contents, conversations, insights, judge_verdicts
+from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +84,7 @@ def change(
     """
     values = {**values, "updated_at": changes.stamp(connection, [before.account_id])}
     connection.execute(update(conversations).where(conversations.c.seq == before.seq).values(**values))
+    announce(connection, conversations)
     if content is not None:
         connection.execute(
             delete(conversation_contents).where(conversation_contents.c.conversation_id == before.id)

@@ -21,6 +21,7 @@ from promptlift.service.store.tables import (
     idempotency_keys,
     insights,
 )
+from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -249,6 +250,7 @@ def add(connection: Connection, rows: Sequence[dict[str, Any]], contents: Sequen
     bulk.insert_rows(connection, conversations, numbered)
     bulk.insert_rows(connection, conversation_contents, contents)
     conversation_counts.add(connection, numbered)
+    announce(connection, conversations)
 
 
 def _next_numbers(connection: Connection, count: int) -> Sequence[int]:

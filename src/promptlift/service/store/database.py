@@ -15,7 +15,7 @@ from promptlift.errors import ConfigError, MissingExtra, ServiceStartError
 from promptlift.service.store import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
     from types import TracebackType
 
     from sqlalchemy import Connection, Engine
@@ -78,9 +78,15 @@ class Database:
     ----------
     url
         SQLAlchemy address.
+
+    Attributes
+    ----------
+    listeners
+        Each is called after a commit with the names of the tables for which new work was announced in it.
     """
 
     def __init__(self, url: str) -> None:
+        self.listeners: list[Callable[[Collection[str]], None]] = []
         try:
             self.is_sqlite = make_url(url).get_backend_name() == "sqlite"
         except ArgumentError as error:
@@ -149,7 +155,17 @@ class Database:
             of the process, but the last ones may be lost in a power cut. On PostgreSQL all are durable.
         """
         with self._turn, (self._durable if durable else self._writer).begin() as connection:
+            announced = connection.info["announced"] = set[str]()
             yield connection
+        if announced:
+            for listener in list(self.listeners):
+                listener(announced)
+
+    @contextmanager
+    def autocommit(self) -> Iterator[Connection]:
+        """Open a connection that has no transactions, for what no transaction can hold."""
+        with self._writer.connect() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
     def migrate(self) -> None:
         """Bring the tables up to this version.

@@ -9,6 +9,7 @@ from sqlalchemy import case, insert, select, update
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.leases import Leases, Wait
 from promptlift.service.store.tables import deployments, optimizations, prompt_versions
+from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,6 +54,7 @@ def add(
             **values,
         )
     )
+    announce(connection, deployments)
 
 
 def change(connection: Connection, deployment: AnyRow, *, now: int, **values: Any) -> bool:
@@ -63,6 +65,7 @@ def change(connection: Connection, deployment: AnyRow, *, now: int, **values: An
         .where(deployments.c.id == deployment.id, deployments.c.state == deployment.state, same)
         .values(updated_at=now, **values)
     )
+    announce(connection, deployments)
     return bool(result.rowcount)
 
 

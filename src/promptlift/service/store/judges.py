@@ -9,6 +9,7 @@ from sqlalchemy import delete, func, select
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables import judge_verdicts, judges
 from promptlift.service.store.tables.runs import JudgeRow, RunRow
+from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,6 +86,7 @@ def remove(connection: Connection, account_id: str, judge_id: str) -> bool:
     if not ids:
         return False
     connection.execute(delete(RunRow).where(RunRow.subject_id.in_(ids)))
+    announce(connection, RunRow.__table__)
     connection.execute(delete(judge_verdicts).where(judge_verdicts.c.judge_row_id.in_(ids)))
     connection.execute(delete(JudgeRow).where(JudgeRow.id.in_(ids)))
     return True

@@ -10,6 +10,7 @@ from promptlift.service import clock
 from promptlift.service.store import changes, conversation_counts, paging
 from promptlift.service.store.leases import Leases, Wait, in_batches
 from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
+from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,6 +102,7 @@ def keep(
             )
             connection.execute(delete(insights).where(insights.c.conversation_id.in_(names)))
             connection.execute(insert(insights), kept)
+            announce(connection, insights)
             also(names)
     else:
         also(names)
@@ -149,6 +151,7 @@ def make_account_due(connection: Connection, account_id: str, *, now: int) -> No
     connection.execute(
         update(conversations).filter_by(account_id=account_id).where(*waiting).values(judge_after=now)
     )
+    announce(connection, conversations)
 
 
 def give_up(connection: Connection, worker: str, conversation_id: str, *, problem: str) -> None:
@@ -179,6 +182,7 @@ def ask_again(
     wanted.append(exists().where(conversation_contents.c.conversation_id == conversations.c.id))
     had_problem = conversations.c.judge_problem.is_not(None)
     stamp = changes.stamp(connection, [account_id])
+    announce(connection, conversations)
     return connection.execute(
         update(conversations)
         .where(*wanted)
@@ -208,6 +212,7 @@ def troubles(connection: Connection, account_id: str, prompt_id: str) -> Sequenc
 
 def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: int) -> None:
     """Make waiting conversations due now instead of after their pause."""
+    announce(connection, conversations)
     for some in in_batches(conversation_ids):
         connection.execute(
             update(conversations)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import BigInteger, cast, func, null, select, true, tuple_, update
+from sqlalchemy import BigInteger, cast, func, literal, null, select, true, tuple_, union_all, update
 
 from promptlift.service import clock
 from promptlift.service.store.tables import workers
+from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -95,6 +96,11 @@ class Leases:
         self._claimed = dict(claimed or {})
         self._wait = wait
 
+    @property
+    def table(self) -> str:
+        """Name of the table."""
+        return self._table.name
+
     def _is_free(self, now: int) -> tuple[ColumnElement[bool], ...]:
         known = self._are(self._free) or (self._at_work, self._table.c.worker.is_(None))
         return (*known, true() if self._due is None else self._due <= now)
@@ -105,9 +111,9 @@ class Leases:
     def _are(self, values: Mapping[str, Any]) -> tuple[ColumnElement[bool], ...]:
         return tuple(self._table.c[name] == value for name, value in values.items())
 
-    def waiting(self, connection: Connection, *, now: int) -> bool:
-        """Whether there is an unclaimed row that is due."""
-        return connection.scalar(select(self._table.c.id).where(*self._is_free(now)).limit(1)) is not None
+    def waiting(self, *, now: int) -> ColumnElement[bool]:
+        """Return the condition that there is an unclaimed row that is due."""
+        return select(self._table.c.id).where(*self._is_free(now)).limit(1).exists()
 
     def backlog(self, connection: Connection, *, now: int) -> tuple[int, int | None]:
         """Count the rows that are due, claimed or not; say since when the oldest is, where rows have a due time."""
@@ -153,6 +159,8 @@ class Leases:
         for some in in_batches(ids):
             freed = update(table).where(table.c.id.in_(some))
             connection.execute(freed.values({"worker": None, **self._free}))
+        if ids:
+            announce(connection, table)
         return len(ids)
 
     def held(self, connection: Connection, worker: str, ids: Sequence[str]) -> set[str]:
@@ -160,3 +168,9 @@ class Leases:
         table = self._table
         mine = (self._at_work, table.c.worker == worker, table.c.id.in_(ids))
         return set(connection.scalars(select(table.c.id).where(*mine)))
+
+
+def with_work(connection: Connection, leases: Sequence[Leases], *, now: int) -> list[int]:
+    """Return the places of those leases that have an unclaimed row that is due, by one statement."""
+    looks = [select(literal(place)).where(one.waiting(now=now)) for place, one in enumerate(leases)]
+    return list(connection.scalars(union_all(*looks)))

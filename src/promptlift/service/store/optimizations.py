@@ -17,6 +17,7 @@ from promptlift.service.store.tables import (
     optimization_variants,
     optimizations,
 )
+from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ LEASES = Leases(optimizations, optimizations.c.status == "running")
 def add(connection: Connection, values: dict[str, Any]) -> None:
     """Add an optimization."""
     connection.execute(insert(optimizations).values(model_calls=0, tokens=0, worker=None, **values))
+    announce(connection, optimizations)
 
 
 def find(connection: Connection, account_id: str, optimization_id: str) -> AnyRow | None:
@@ -89,6 +91,8 @@ def deployment_states(connection: Connection, ids: Sequence[str]) -> dict[str, d
 def change(connection: Connection, optimization_id: str, values: dict[str, Any]) -> None:
     """Change columns of an optimization."""
     connection.execute(update(optimizations).filter_by(id=optimization_id).values(**values))
+    if "status" in values:
+        announce(connection, optimizations)
 
 
 def running_count(connection: Connection, account_id: str) -> int:

@@ -10,6 +10,7 @@ from sqlalchemy.orm import defer
 from promptlift.service.store.leases import Leases
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables.runs import RunRow
+from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,6 +30,7 @@ def add(connection: Connection, row: RunRow) -> RunRow:
     rows = Rows(connection)
     rows.add(row)
     rows.flush()
+    announce(connection, RunRow.__table__)
     return row
 
 
@@ -77,6 +79,8 @@ def change(connection: Connection, row: RunRow, **values: Any) -> None:
     connection.execute(update(RunRow).filter_by(id=row.id).values(values))
     for name, value in values.items():
         setattr(row, name, value)
+    if "status" in values:
+        announce(connection, RunRow.__table__)
 
 
 def count(connection: Connection, run_id: str, worker: str, spent: Mapping[str, int]) -> bool:

@@ -16,6 +16,7 @@ from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.leases import Leases, Wait
 from promptlift.service.store.tables import deliveries, events, webhooks
+from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,6 +129,7 @@ def resume(connection: Connection, webhook_id: str, *, now: int) -> None:
         .where(deliveries.c.webhook_id == webhook_id, deliveries.c.status.in_(("pending", "failed")))
         .values(status="pending", attempts=0, due_at=now)
     )
+    announce(connection, webhooks)
 
 
 # Deliveries
@@ -167,6 +169,7 @@ def enqueue(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     ]
     if made:
         connection.execute(_WRITE, made)
+        announce(connection, webhooks)
 
 
 def number(connection: Connection, webhook: AnyRow, ids: Sequence[str]) -> dict[str, int]:

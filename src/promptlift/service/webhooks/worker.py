@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service import clock
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Deliveries", "trim_outbox"]
 
-# A turn of a webhook costs transactions of its own, for one event or for hundreds: what comes in this time shares them.
-GATHER_SECONDS: Final = 0.25
 _TRIMMED_AT_ONCE: Final = 500
 _TRIMMED_A_TIME: Final = 100
 
@@ -46,6 +43,8 @@ class Deliveries(Kind):
     threads = 96
     watches_leases = True
     grace = 2.0
+    # A turn of a webhook costs transactions of its own, for one event or for hundreds.
+    gather = 0.5
 
     def __init__(self, database: Database, net: GuardedClient, secrets: Secrets, *, worker: str) -> None:
         super().__init__()
@@ -53,16 +52,7 @@ class Deliveries(Kind):
         self._database = database
         self._sender = Sender(database, net, secrets)
         self._worker = worker
-        self._claim_at = 0.0
         self._ending = threading.Event()
-
-    def places(self, held: int) -> int:
-        """Return how many webhooks to claim: none so soon after the last time that only few events can have come."""
-        now = time.monotonic()
-        if now < self._claim_at:
-            return 0
-        self._claim_at = now + GATHER_SECONDS
-        return super().places(held)
 
     def work(self, ids: Sequence[str]) -> None:
         """Deliver what is due to these webhooks, and release them."""

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from promptlift.schema.conversations import ConversationCreate
     from promptlift.schema.naming import Scheme
     from promptlift.service.actions.logging.content import Shape
-    from promptlift.service.insights.worker import InsightJobs
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
@@ -87,9 +86,8 @@ class _Batch:
 class ConversationLog:
     """Writer of conversations and their changes for all requests of this process, on a thread of its own."""
 
-    def __init__(self, database: Database, jobs: InsightJobs) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._jobs = jobs
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="conversation-log", daemon=True)
         self._thread.start()
@@ -214,15 +212,7 @@ class ConversationLog:
                 *log_entries(connection, new, now=now),
                 *apply_updates(connection, updates, now=now),
             ]
-        if any(map(_is_to_judge, outcomes)):
-            self._jobs.look()
         return outcomes
-
-
-def _is_to_judge(outcome: _Outcome) -> bool:
-    if isinstance(outcome, Logged):
-        return outcome.created
-    return isinstance(outcome, Updated) and outcome.to_judge
 
 
 def log_entries(connection: Connection, entries: Sequence[Entry], *, now: int) -> list[Logged | ApiException]:

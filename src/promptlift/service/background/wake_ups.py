@@ -1,0 +1,99 @@
+"""Wake workers for new work: those of this process at its commit, those of others through PostgreSQL."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+from promptlift.service.identifiers import new_id
+from promptlift.service.store import wake_ups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from promptlift.service.store.database import Database
+
+__all__ = ["WakeUps"]
+
+_LOG = logging.getLogger(__name__)
+
+# What is announced in this time is told together.
+_GATHER_SECONDS: Final = 0.05
+_LISTEN_SECONDS: Final = 0.5
+_RETRY_SECONDS: Final = 5.0
+
+
+class WakeUps:
+    """Hear of tables with new work. What is missed while PostgreSQL is away is found by the next look at all tables.
+
+    Parameters
+    ----------
+    database
+        Where the work is.
+    heard
+        Called with names of tables, from any thread; ``None`` in a process that only tells others.
+    """
+
+    def __init__(self, database: Database, heard: Callable[[Collection[str]], None] | None) -> None:
+        self._database = database
+        self._heard = heard
+        self._id = new_id("wak")
+        self._lock = threading.Lock()
+        self._untold: set[str] = set()
+        self._news = threading.Event()
+        self._ending = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Begin to hear and to tell."""
+        self._database.listeners.append(self._announced)
+        if not self._database.is_sqlite:
+            steps = [self._tell] if self._heard is None else [self._tell, self._listen]
+            self._threads = [threading.Thread(target=step, name="wake-ups", daemon=True) for step in steps]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Tell others what is left to be told, and end."""
+        self._ending.set()
+        self._news.set()
+        for thread in self._threads:
+            thread.join(timeout=5)
+        with suppress(ValueError):  # stopped before
+            self._database.listeners.remove(self._announced)
+
+    def _announced(self, tables: Collection[str]) -> None:
+        if self._heard is not None:
+            self._heard(tables)
+        if self._threads:
+            with self._lock:
+                self._untold.update(tables)
+            self._news.set()
+
+    def _tell(self) -> None:
+        while not self._ending.is_set():
+            self._news.wait()
+            self._news.clear()
+            with self._lock:
+                tables, self._untold = self._untold, set()
+            try:
+                if tables:
+                    wake_ups.tell(self._database, self._id, sorted(tables))
+            except Exception as error:  # noqa: BLE001 - they look by themselves too
+                _LOG.warning("other workers could not be told of new work: %s", error)
+            self._ending.wait(_GATHER_SECONDS)
+
+    def _listen(self) -> None:
+        assert self._heard is not None  # noqa: S101 - started for it
+        while not self._ending.is_set():
+            try:
+                with wake_ups.listening(self._database) as hear:
+                    while not self._ending.is_set():
+                        for sender, tables in hear(_LISTEN_SECONDS):
+                            if sender != self._id:
+                                self._heard(tables)
+            except Exception as error:  # noqa: BLE001 - a lost server
+                _LOG.warning("new work of other processes cannot be heard of: %s", error)
+                self._ending.wait(_RETRY_SECONDS)
