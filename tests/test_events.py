@@ -15,8 +15,8 @@ import pytest
 from promptlift import events
 from promptlift.errors import ConfigError, EventError, InvalidSignature, ReplayedEvent
 from promptlift.frames.events import events_table
-from promptlift.schema.event_samples import SAMPLES
 from promptlift.schema.signature import sign, verify
+from promptlift.schema.webhooks import SAMPLES
 from support.source_tree import ROOT
 
 SECRET = "whsec_0123456789"

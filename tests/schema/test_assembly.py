@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.schema.assembly import assembled
-from promptlift.schema.search import Edit
+from promptlift.schema.search import Edit, assembled
 
 TEXT = "You help.\nBe quick.\n\nNever promise a date.\n"
 

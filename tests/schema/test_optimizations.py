@@ -13,8 +13,7 @@ from promptlift.schema.optimizations import (
     OptimizationCreate,
     Variant,
 )
-from promptlift.schema.personas import Persona, PersonaCreate, PersonaUpdate
-from promptlift.schema.simulations import Simulation
+from promptlift.schema.simulations import Persona, PersonaCreate, PersonaUpdate, Simulation
 from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
 
 PAIRS = {"n": 150, "n11": 84, "n10": 31, "n01": 14, "n00": 21, "dropped": 2}

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptlift.schema.assembly import assembled
-from promptlift.schema.search import Edit
+from promptlift.schema.search import Edit, assembled
 from support.reviewed_service import ReviewedService
 
 ORIGINAL = "You are the help desk of an invented shop.\nAnswer in {language}.\nNever promise a date."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptlift.local import wait_for_insights
-from promptlift.schema.assembly import assembled
+from promptlift.schema.search import assembled
 from promptlift.widgets import VariantReview
 
 pytestmark = pytest.mark.timeout(240)

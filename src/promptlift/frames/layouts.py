@@ -9,7 +9,6 @@ import pandas as pd
 from promptlift.frames.columns import dtype_of
 from promptlift.frames.lift_basis import LIFT_BASES
 from promptlift.schema.account import BillingPeriod, OptimizationsUsed
-from promptlift.schema.action_log import Action
 from promptlift.schema.benchmarks import (
     COST_BASES,
     Benchmark,
@@ -25,16 +24,14 @@ from promptlift.schema.events import EventRecord
 from promptlift.schema.insights import SEVERITIES
 from promptlift.schema.judges import Judge, JudgeRun, JudgeVerdict
 from promptlift.schema.labels import Label
-from promptlift.schema.optimizations import Optimization, Variant
-from promptlift.schema.personas import Persona
+from promptlift.schema.optimizations import Optimization, Variant, VariantReview
 from promptlift.schema.prompt_insights import FleetAgent, StepFailure, TopIssue
 from promptlift.schema.prompts import Prompt
 from promptlift.schema.results import TargetResult
-from promptlift.schema.reviews import VariantReview
 from promptlift.schema.search import Edit
-from promptlift.schema.simulations import Simulation
+from promptlift.schema.simulations import Persona, Simulation
 from promptlift.schema.transcript import Message
-from promptlift.schema.versions import PromptVersion
+from promptlift.schema.versions import Action, PromptVersion
 from promptlift.schema.webhooks import Delivery, Webhook
 
 Columns = tuple[TableColumn, ...]

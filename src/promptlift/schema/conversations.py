@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, Field, SkipValidation, StringConstraints, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
-from promptlift.schema.conversation_html import conversation_html, conversation_text
 from promptlift.schema.insights import Insights  # noqa: TC001 - pydantic reads the annotation
 from promptlift.schema.metadata import Metadata
 from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime, not_null
 from promptlift.schema.pages import ErrorInfo
+from promptlift.schema.static_html import conversation_html, conversation_text
 from promptlift.schema.texts import LinkText, ShortText, SourceId, storable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 ConversationStatus = Literal["completed", "abandoned", "in_progress"]
 CONVERSATION_STATUSES: Final[tuple[ConversationStatus, ...]] = get_args(ConversationStatus)
@@ -205,3 +208,33 @@ class LookupAnswer(ApiModel):
     """Answer of ``POST /prompts/:id/conversations/lookup``; those that are not there are left out."""
 
     data: list[KnownConversation]
+
+
+Item = TypeVar("Item")
+
+# Half of what our service takes: the sizes are estimates where the body is not made yet.
+_BYTES: Final = limits.BULK_BODY_BYTES // 2
+
+
+def in_requests(items: Sequence[Item], size: Callable[[Item], int]) -> Iterator[Sequence[Item]]:
+    """Split conversations into what one request may hold, in their order.
+
+    Parameters
+    ----------
+    size
+        Bytes that one of them takes in a body.
+
+    Examples
+    --------
+    >>> [len(some) for some in in_requests(["x"] * 1100, len)]
+    [500, 500, 100]
+    """
+    start = total = 0
+    for number, one in enumerate(items):
+        length = size(one)
+        if number > start and (number - start >= limits.BULK_ROWS or total + length > _BYTES):
+            yield items[start:number]
+            start, total = number, 0
+        total += length
+    if start < len(items):
+        yield items[start:]

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from promptlift.schema import benchmark_endpoints, judge_endpoints, limits
 from promptlift.schema.account import Account, Usage
-from promptlift.schema.action_log import Action, UndoAnswer, UndoRequest
 from promptlift.schema.conversations import (
     Conversation,
     ConversationCreate,
@@ -31,12 +30,13 @@ from promptlift.schema.optimizations import (
     ApplyRequest,
     Optimization,
     OptimizationCreate,
+    ReviewUpdate,
     StopAnswer,
     StopRequest,
     Variant,
+    VariantReview,
 )
 from promptlift.schema.pages import Done, Page
-from promptlift.schema.personas import Persona, PersonaCreate, PersonaUpdate
 from promptlift.schema.prompt_insights import AgentInsightsView, PromptInsightsView, StepFailures
 from promptlift.schema.prompts import (
     Prompt,
@@ -59,7 +59,6 @@ from promptlift.schema.queries import (
     PromptsQuery,
     SimulationsQuery,
 )
-from promptlift.schema.reviews import ReviewUpdate, VariantReview
 from promptlift.schema.settings import (
     Settings,
     SettingsAnswer,
@@ -67,8 +66,15 @@ from promptlift.schema.settings import (
     SyncContextAnswer,
     SyncContextRequest,
 )
-from promptlift.schema.simulations import Simulation
-from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
+from promptlift.schema.simulations import Persona, PersonaCreate, PersonaUpdate, Simulation
+from promptlift.schema.versions import (
+    Action,
+    PromptVersion,
+    RestoreAnswer,
+    RestoreRequest,
+    UndoAnswer,
+    UndoRequest,
+)
 from promptlift.schema.webhooks import Delivery, Webhook, WebhookCreate, WebhookTest
 
 CONVERSATIONS_CREATE: Final = Endpoint(

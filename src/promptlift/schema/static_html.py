@@ -1,4 +1,4 @@
-"""HTML that can be read anywhere: no script, no style sheet, every text escaped.
+"""Static HTML of conversations, tables, differences and small bars, for output that runs no script.
 
 A widget's static fallback is built from these elements. They keep their meaning where inline styles are removed (GitHub),
 where JavaScript is off, and where a page typesets mathematics (exported notebooks).
@@ -6,27 +6,40 @@ where JavaScript is off, and where a page typesets mathematics (exported noteboo
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from markupsafe import Markup, escape
 
-from promptlift.schema.inert import shorten, visible
+from promptlift.errors import TranscriptError
+from promptlift.schema.inert import one_line, shorten, visible
+from promptlift.schema.insights import issue_record
+from promptlift.schema.transcript import parse_content
+from promptlift.schema.turns import Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from promptlift.schema.turns import Turn
+    from promptlift.schema.conversations import Conversation
+    from promptlift.schema.insights import Insights
+    from promptlift.schema.transcript import Message
 
 __all__ = [
+    "Bar",
     "DiffLine",
     "Tone",
     "badge",
     "badges",
+    "bars",
+    "bars_html",
+    "conversation_html",
+    "conversation_text",
     "details",
     "diff_block",
     "element",
     "facts",
+    "last_values",
     "paragraph",
     "root",
     "table",
@@ -287,3 +300,129 @@ def _blank(piece: str) -> Markup:
     if "\n" in piece:
         return _BREAK * min(piece.count("\n"), 2)
     return _NO_BREAK * min(len(piece) - 1, 40) + _SPACE
+
+
+_TURN_CHARS: Final = 4_000
+_TURNS: Final = 200
+_VERDICTS: Final[Mapping[Any, tuple[str, Tone]]] = {
+    True: ("task completed", "good"),
+    False: ("task not completed", "bad"),
+}
+
+
+def conversation_html(conversation: Conversation) -> str:
+    """Return a conversation as HTML without scripts; whatever it says is inert."""
+    about = [
+        ("status", conversation.status),
+        ("model", one_line(conversation.llm_model, 60)),
+        ("started", f"{conversation.started_at:%Y-%m-%d %H:%M} UTC" if conversation.started_at else None),
+        ("id", one_line(conversation.id, 60)),
+    ]
+    title = one_line(conversation.title, 120)
+    parts = [paragraph(element("b", title))] if title else []
+    parts.append(facts(about))
+    if conversation.insights is not None:
+        parts += _insights(conversation.insights)
+    elif conversation.insights_error:
+        parts.append(paragraph("No insights: ", one_line(conversation.insights_error, 300), soft=True))
+    return str(root(*parts, _said(conversation.content)))
+
+
+def conversation_text(conversation: Conversation) -> str:
+    """Return what was said as text, a message a line."""
+    messages, problem = _messages(conversation.content)
+    shown = [f"{one.role}: {visible(one.content)}" for one in messages[:_TURNS]]
+    return "\n".join([*shown, *([problem] if problem else [])])
+
+
+def _insights(insights: Insights) -> list[Markup]:
+    verdict, tone = _VERDICTS.get(insights.task_completed, ("task unknown", "plain"))
+    shown = [paragraph(badges([(verdict, tone), (insights.sentiment or "no sentiment", "plain")]))]
+    if insights.summary:
+        shown.append(paragraph(one_line(insights.summary, 600), soft=True))
+    for issue in insights.issues or ():
+        record = issue_record(issue)
+        title, quote = one_line(record["title"], 120), one_line(record["quote"], 300)
+        shown.append(
+            paragraph(badge("issue", "warn"), " ", title, f": “{quote}”" if quote else "", soft=True)
+        )
+    return shown
+
+
+def _said(content: str | None) -> Markup:
+    messages, problem = _messages(content)
+    turns = (Turn.of(one, _TURN_CHARS) for one in messages[:_TURNS])
+    shown = transcript(turns, limit=_TURN_CHARS)
+    return shown + paragraph(problem, soft=True) if problem else shown
+
+
+def _messages(content: str | None) -> tuple[list[Message], str]:
+    """Return the messages, and why not all of them can be shown."""
+    if not content:
+        return [], "The service sent no transcript."
+    try:
+        messages = parse_content(content).messages
+    except TranscriptError as error:
+        return [], f"The transcript cannot be read: {one_line(error, 300)}"
+    more = len(messages) - _TURNS
+    return messages, f"{more:,} more messages: lift.messages() has all." if more > 0 else ""
+
+
+_HEIGHT: Final = 28
+# A number that is 0 is there all the same.
+_LEAST: Final = 3.0
+
+
+class Bar(NamedTuple):
+    """One pass or week: where its bar begins and how high it is, in percent of the picture; no height where nothing is known."""
+
+    bottom: float
+    height: float
+
+
+def bars(values: Sequence[float | None], *, low: float | None = None, high: float | None = None) -> list[Bar]:
+    """Draw one bar a value from 0, up or down.
+
+    Parameters
+    ----------
+    values
+        By pass or week; None where there is none.
+    low, high
+        Ends of the axis; by default those of the values and 0.
+    """
+    known = [one for one in values if one is not None and math.isfinite(one)]
+    start = min(0.0, *known) if low is None and known else low or 0.0
+    end = max(0.0, *known) if high is None and known else high or 0.0
+    spread = (end - start) or 1.0
+    drawn = []
+    for value in values:
+        if value is None or not math.isfinite(value):
+            drawn.append(Bar(0.0, 0.0))
+            continue
+        bottom = 100 * (min(value, 0.0) - start) / spread
+        height = max(_LEAST, 100 * abs(value) / spread)
+        drawn.append(Bar(round(min(bottom, 100 - _LEAST), 2), round(min(height, 100 - max(bottom, 0.0)), 2)))
+    return drawn
+
+
+def last_values(words: Sequence[str], most: int = 12) -> str:
+    """Return what the bars say, in words: the last values, with an ellipsis where there are more."""
+    return ("… " if len(words) > most else "") + ", ".join(words[-most:])
+
+
+def bars_html(drawn: Sequence[Bar], *, label: str) -> Markup:
+    """Return the bars as HTML; ``label`` says the same in words, for those who cannot see them."""
+    if not drawn:
+        return Markup("")
+    boxes = [
+        element(
+            "span",
+            style=(
+                f"display:inline-block;width:7px;margin:0 1px {bar.bottom * _HEIGHT / 100:.1f}px;vertical-align:bottom;"
+                f"height:{bar.height * _HEIGHT / 100:.1f}px;background:#2b83ba"
+            ),
+        )
+        for bar in drawn
+    ]
+    style = f"display:inline-block;height:{_HEIGHT}px;line-height:{_HEIGHT}px;font-size:0;white-space:nowrap;vertical-align:middle"
+    return element("span", *boxes, style=style, title=label)

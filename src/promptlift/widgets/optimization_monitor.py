@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import PromptliftError
 from promptlift.schema.inert import one_line
-from promptlift.schema.sparkline import Bar, bars, bars_html, last_values
-from promptlift.schema.static_html import badge, element, facts, paragraph, root
+from promptlift.schema.static_html import (
+    Bar,
+    badge,
+    bars,
+    bars_html,
+    element,
+    facts,
+    last_values,
+    paragraph,
+    root,
+)
 from promptlift.widgets.commands import CommandWidget, explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, pieces_html

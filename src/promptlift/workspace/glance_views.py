@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from promptlift.errors import ApiError
 from promptlift.schema.inert import one_line, shorten
-from promptlift.schema.sparkline import bars, bars_html
-from promptlift.schema.static_html import element, paragraph, root, table
+from promptlift.schema.static_html import bars, bars_html, element, paragraph, root, table
 from promptlift.workspace.glance import Glance, take_glance
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from promptlift.schema.reviews import VERDICTS
+from promptlift.schema.optimizations import VERDICTS
 
 from .requests import (
     OPTIMIZATION_ID,

@@ -11,8 +11,7 @@ from promptlift.client.api.group import Group
 from promptlift.client.retry import leaves_open
 from promptlift.errors import ApiError, InvalidApiKey
 from promptlift.schema import endpoints
-from promptlift.schema.bulk import in_requests
-from promptlift.schema.conversations import ConversationCreate, LoggedAnswer, LoggedConversation
+from promptlift.schema.conversations import ConversationCreate, LoggedAnswer, LoggedConversation, in_requests
 from promptlift.schema.pages import ErrorInfo
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from promptlift.schema.pages import Done, Page
-    from promptlift.schema.personas import Persona
+    from promptlift.schema.simulations import Persona
 
 
 class Personas(Group):

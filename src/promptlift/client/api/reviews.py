@@ -10,9 +10,9 @@ from promptlift.schema import endpoints
 if TYPE_CHECKING:
     from typing import Any
 
-    from promptlift.schema.action_log import Action, UndoAnswer
+    from promptlift.schema.optimizations import VariantReview
     from promptlift.schema.pages import Page
-    from promptlift.schema.reviews import VariantReview
+    from promptlift.schema.versions import Action, UndoAnswer
 
 
 class Reviews(Group):

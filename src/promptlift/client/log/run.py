@@ -31,7 +31,7 @@ from promptlift.errors import (
     UnexpectedResponse,
 )
 from promptlift.schema import endpoints, limits
-from promptlift.schema.bulk import in_requests
+from promptlift.schema.conversations import in_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -13,10 +13,9 @@ from promptlift.frames.conversations.metadata_columns import MetadataColumns
 from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, ISSUES, MESSAGES, TOPICS
 from promptlift.frames.tables import prompt_names
 from promptlift.schema.columns import TableColumn
-from promptlift.schema.content_facts import answer_seconds, content_facts
 from promptlift.schema.insights import issue_record
 from promptlift.schema.model import to_wire_time
-from promptlift.schema.transcript import parse_content
+from promptlift.schema.transcript import answer_seconds, content_facts, parse_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from promptlift.schema import endpoints
 from promptlift.schema.pages import Done, Page
-from promptlift.schema.personas import Persona
+from promptlift.schema.simulations import Persona
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import ApiException
@@ -17,8 +17,8 @@ from promptlift.service.store.personas import living
 from promptlift.service.store.tables.prompts import PersonaRow
 
 if TYPE_CHECKING:
-    from promptlift.schema.personas import PersonaCreate, PersonaUpdate
     from promptlift.schema.queries import PersonasQuery
+    from promptlift.schema.simulations import PersonaCreate, PersonaUpdate
     from promptlift.service.call import AnyCall
     from promptlift.service.simulations import personas
     from promptlift.service.store.rows import Rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptlift.schema import endpoints
+from promptlift.schema.optimizations import VariantReview
 from promptlift.schema.pages import Page
-from promptlift.schema.reviews import VariantReview
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, not_found
@@ -15,7 +15,7 @@ from promptlift.service.store.rows import wanted
 from promptlift.service.store.tables.prompts import ReviewRow
 
 if TYPE_CHECKING:
-    from promptlift.schema.reviews import ReviewUpdate
+    from promptlift.schema.optimizations import ReviewUpdate
     from promptlift.service.call import AnyCall
     from promptlift.service.store.rows import Rows
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from promptlift.schema.assembly import assembled
+from promptlift.schema.search import assembled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.schema.event_samples import SAMPLES
+from promptlift.schema.webhooks import SAMPLES
 from promptlift.service import clock
 from promptlift.service.errors import ApiException, invalid, not_found
 from promptlift.service.identifiers import new_id

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from promptlift.schema.assembly import assembled
 from promptlift.schema.inert import one_line
-from promptlift.schema.search import DELETED
+from promptlift.schema.search import DELETED, assembled
 from promptlift.widgets.interval_bars import Piece, common_axis, effect_pieces
 
 if TYPE_CHECKING:

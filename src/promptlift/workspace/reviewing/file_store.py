@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import ConnectionFailed, InvalidState, NotFound, ServerError, UnexpectedResponse
-from promptlift.schema.action_log import UndoAnswer
 from promptlift.schema.model import to_wire_time
-from promptlift.schema.optimizations import ApplyAnswer
-from promptlift.schema.reviews import VariantReview
+from promptlift.schema.optimizations import ApplyAnswer, VariantReview
+from promptlift.schema.versions import UndoAnswer
 from promptlift.workspace.reviewing.file import ReviewFile
 from promptlift.workspace.reviewing.store import explained_apply
 

@@ -11,7 +11,7 @@ from promptlift.errors import (
     NotFound,
     UnexpectedResponse,
 )
-from promptlift.schema.reviews import VERDICTS, VariantReview
+from promptlift.schema.optimizations import VERDICTS, VariantReview
 from promptlift.workspace.reviewing.file_store import FileReviewStore
 from promptlift.workspace.reviewing.store import ReviewStore, ServiceReviewStore
 from promptlift.workspace.session import Session, frames
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from promptlift.client.reads.read_list import RowsRead
-    from promptlift.schema.action_log import UndoAnswer
     from promptlift.schema.optimizations import ApplyAnswer, StopAnswer
+    from promptlift.schema.versions import UndoAnswer
 
     Row = dict[str, Any]
 

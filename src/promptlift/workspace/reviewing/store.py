@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from promptlift.client import Client
-    from promptlift.schema.action_log import UndoAnswer
-    from promptlift.schema.optimizations import ApplyAnswer, StopAnswer
-    from promptlift.schema.reviews import VariantReview
+    from promptlift.schema.optimizations import ApplyAnswer, StopAnswer, VariantReview
+    from promptlift.schema.versions import UndoAnswer
 
 __all__ = ["ReviewStore", "ServiceReviewStore", "explained_apply"]
 

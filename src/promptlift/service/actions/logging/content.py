@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.errors import TranscriptError
 from promptlift.schema import limits
-from promptlift.schema.content_facts import answer_seconds, content_facts
-from promptlift.schema.transcript import looks_structured, parse_content
+from promptlift.schema.transcript import answer_seconds, content_facts, looks_structured, parse_content
 from promptlift.service import clock
 from promptlift.service.errors import invalid, too_large
 
