@@ -6,7 +6,10 @@ import logging
 import resource
 from typing import Any
 
+import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from promptlift.service.errors import ApiException
 
 _LOG = logging.getLogger(__name__)
 # Of a request line and its header fields, as long as they are incomplete.
@@ -52,6 +55,13 @@ class ClientConnection(HttpToolsProtocol):
         super().data_received(data)
         if self.header_bytes > _HEADER_BYTES and not self.transport.is_closing():
             self.send_400_response("The headers of the request are too long.")
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP, with the error body of the API."""
+        body = orjson.dumps(ApiException("VALIDATION_ERROR", msg).body())
+        head = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
+        self.transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
+        self.transport.close()
 
     def on_headers_complete(self) -> None:
         """Begin to answer a request, whose body may still be on its way."""

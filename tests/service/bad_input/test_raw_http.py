@@ -122,8 +122,10 @@ LONG = b"y" * 33_554_432
     ],
     ids=lambda raw: repr(raw[:40]),
 )
-def test_what_is_not_http_is_refused(wire, sent):
-    assert status_of(talk(wire, sent.replace(b"{key}", wire.key.encode()))) == 400
+def test_what_is_not_http_is_refused_with_the_error_body_of_the_api(wire, sent):
+    received = talk(wire, sent.replace(b"{key}", wire.key.encode()))
+    assert status_of(received) == 400
+    assert error_of(received)["code"] == "VALIDATION_ERROR"
     assert is_well(wire)
 
 
