@@ -61,9 +61,9 @@ def reason_to_skip() -> str | None:
     return None
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A headless browser. It ends with its folder: its event loop would be in the way of other tests."""
+    """A headless browser. It ends with its module: its event loop would be in the way of other tests."""
     reason = reason_to_skip()
     if reason is not None:
         pytest.skip(reason)
@@ -185,9 +185,10 @@ class Lab:
     token: str
     folder: Path
     service: ServiceProcess
-    browser: Browser
     screenshots: Path
     pages: list[Page] = field(default_factory=list)
+    # That of the module whose tests run.
+    browser: Browser = field(init=False)
 
     def write(self, cells: Sequence[str], name: str) -> Path:
         """Write a notebook of code cells without outputs."""
@@ -260,11 +261,9 @@ class Lab:
         return json.loads(text) if text else None
 
 
-@pytest.fixture(scope="package")
-def lab_server(
-    chromium: Browser, service: ServiceProcess, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Lab]:
-    """JupyterLab over a temporary folder, for all tests of a folder."""
+@pytest.fixture(scope="session")
+def lab_server(service: ServiceProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """JupyterLab over a temporary folder, for all tests of a process."""
     pytest.importorskip("jupyterlab", reason="the extra lab is not installed")
     home = tmp_path_factory.mktemp("lab")
     folder = home / "notebooks"
@@ -309,7 +308,7 @@ def lab_server(
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
         )
-    lab = Lab(f"http://127.0.0.1:{port}/", token, folder, service, chromium, pictures)
+    lab = Lab(f"http://127.0.0.1:{port}/", token, folder, service, pictures)
 
     def ready() -> bool:
         assert process.poll() is None, (home / "lab.log").read_text()
@@ -332,7 +331,8 @@ def lab_server(
 
 
 @pytest.fixture
-def lab(lab_server: Lab) -> Iterator[Lab]:
+def lab(chromium: Browser, lab_server: Lab) -> Iterator[Lab]:
     """The running JupyterLab; notebooks that a test opened are closed after it."""
+    lab_server.browser = chromium
     yield lab_server
     lab_server.close()
