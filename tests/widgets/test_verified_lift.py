@@ -10,7 +10,7 @@ from support.front_end import CommandFrontEnd
 
 @pytest.mark.slow
 def test_the_monitor_and_the_review_show_what_was_verified(lift, world):
-    done = lift.optimize(world.prompt_id, mode="validation", variants=2, seed=8, timeout=120)
+    done = lift.optimize(world.prompt_id, mode="validation", variants=2, seed=4, timeout=120)
     results = done.results
     assert (results.winner_selected, results.verified_pairs.n) == (True, 60)
     monitor = CommandFrontEnd(OptimizationMonitor(lift, done.id))
