@@ -213,7 +213,6 @@ class Worker:
         wanted: list[tuple[_Queue, int]] = []
         for queue in queues:
             woken, queue.woken = queue.woken, False
-            queue.look_at = time.monotonic() + queue.kind.gather
             self._guard(partial(self._release, queue), f"no {queue.kind.name} could be released")
             # On SQLite nobody takes a row away without saying so.
             if queue.kind.watches_leases and (woken or not self._database.is_sqlite):
@@ -267,6 +266,8 @@ class Worker:
                     workers.renew(connection, self.id, seconds=self._lease_seconds, problem=kind.problem)
                 ids = kind.leases.claim(connection, self.id, limit=places, now=clock.now())
         kind.claimed(ids)
+        # After as many as were wanted there may be more, which needs no gathering.
+        queue.look_at = 0.0 if 0 < places == len(ids) else time.monotonic() + kind.gather
         with self._lock:
             # Work that was under way before the claim may have come to its end since: then nobody else begins it again.
             held = queue.held()
