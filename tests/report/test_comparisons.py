@@ -16,7 +16,7 @@ from promptlift.errors import ConfigError
 from promptlift.report.compose import build
 from promptlift.report.period import window_of
 from promptlift.report.renderers import pdf
-from support.report_numbers import exact_tables, html_tables, pdf_text, squeezed
+from support.report_numbers import document_of, exact_tables, html_tables, pdf_text, squeezed
 from support.report_page import NOW, clock, conversations, read_page
 from support.true_sentences import check
 
@@ -69,9 +69,11 @@ def test_every_format_says_the_difference(tmp_path, ending):
         assert OVERLAPPING in [cell.value for cell in book["Summary"]["A"]]
 
 
-def test_its_numbers_are_those_of_compare(tmp_path):
+def test_its_numbers_are_those_of_compare():
     parts = [counted("v1", 130, 200), counted("v2", 151, 200), counted("v3", 90, 180)]
-    exact = exact_tables(write(tmp_path, parts, ending="parquet.zip"))["differences"]
+    exact = exact_tables(document_of(pd.concat(parts, ignore_index=True), ["v1", "v2", "v3"], clock=clock))[
+        "differences"
+    ]
     table = pd.concat(parts, ignore_index=True).assign(
         negative=lambda t: t["sentiment"].astype("str").eq("negative")
     )

@@ -6,13 +6,11 @@ import io
 import os
 import subprocess
 import sys
-import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 import openpyxl
 import pandas as pd
-import pyarrow.parquet as pq
 import pypdf
 import pytest
 
@@ -20,7 +18,6 @@ from promptlift import analysis, report
 from promptlift.report.cells import formatted
 from promptlift.report.document import Column, Document, Estimate, Part, Section, Table
 from promptlift.report.renderers import renderer_for
-from promptlift.report.renderers.figures import inert_cell
 from promptlift.report.renderers.markdown import escape
 from support.report_numbers import FORMATS
 from support.report_page import NOW, clock, conversations
@@ -149,43 +146,6 @@ def cells(sheet, reference):
     found = sheet[area.replace("$", "")]
     rows = found if isinstance(found, tuple) else ((found,),)
     return [float("nan") if row[0].value is None else row[0].value for row in rows]
-
-
-def test_parquet_says_what_it_is_of(tmp_path):
-    path = report.write(conversations(60), "p1", tmp_path / "r.parquet.zip", clock=clock)
-    with zipfile.ZipFile(path) as archive:
-        assert archive.namelist() == [
-            f"{name}.parquet"
-            for name in ("headline", "completion", "sentiment", "issues", "data", "examples")
-        ]
-        table = pq.read_table(io.BytesIO(archive.read("completion.parquet")))
-    assert str(table.schema.field("period_start").type) == "timestamp[us, tz=UTC]"
-    assert b'"title": "p1"' in table.schema.metadata[b"promptlift"]
-
-
-def test_one_table_of_all_numbers_can_be_read_by_what(tmp_path):
-    table = pd.read_csv(report.write(conversations(60), "p1", tmp_path / "r.csv", clock=clock))
-    row = table[(table["table"] == "headline") & (table["item"] == "Completed their task")].iloc[0]
-    assert row["unit"] == "share"
-    assert row["low"] < row["value"] < row["high"]
-
-
-@pytest.mark.parametrize(
-    ("text", "cell"),
-    [
-        ("=1+1", "'=1+1"),
-        ("plain - text = 1", "plain - text = 1"),
-        (" \t=1", "'  =1"),
-        ("a;=1", "a;'=1"),
-        ('say "-5"', 'say "\'-5"'),
-        ("one\n=two", "one ⏎ =two"),
-        ("＝1", "'＝1"),  # noqa: RUF100
-        ("'=1", "''=1"),
-        ("−5", "'−5"),
-    ],
-)
-def test_what_looks_like_a_formula_gets_an_apostrophe(text, cell):
-    assert inert_cell(text) == cell
 
 
 @pytest.mark.parametrize(

@@ -168,41 +168,6 @@ def test_markdown_shows_a_payload_as_text(payload):
     assert len(text) < 300_000
 
 
-@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
-def test_csv_is_inert_in_spreadsheets(payload):
-    with zipfile.ZipFile(io.BytesIO(rendered(payload, "csv.zip"))) as archive:
-        files = [archive.read(name) for name in archive.namelist()]
-    files.append(rendered(payload, "csv"))
-    for data in files:
-        text = data.decode("utf-8-sig")
-        nothing_invisible(text)
-        rows = list(csv.reader(io.StringIO(text, newline="")))
-        assert len({len(row) for row in rows}) == 1
-        # No text breaks a line, and no other separator makes a cell that begins like a formula.
-        assert len(rows) == text.count("\r\n")
-        for separator in (",", ";", "\t", "|"):
-            for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
-                for cell in row:
-                    assert_no_formula(cell)
-
-
-def assert_no_formula(cell):
-    try:
-        float(cell)
-    except ValueError:
-        assert cell.lstrip(" \u00a0\u3000\t'\"")[:1] not in set(FORMULA_SIGNS) or cell.lstrip(
-            ' \u3000\u00a0"'
-        ).startswith("'")
-
-
-@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
-def test_parquet_keeps_texts_as_texts(payload):
-    table = pd.read_parquet(io.BytesIO(rendered(payload, "parquet")))
-    assert {"share", "part", "count"} <= set(table["unit"])
-    for text in table["item"]:
-        nothing_invisible(text)
-
-
 def all_payloads(folder):
     """Conversations in which every payload is said, and is the title of an issue somewhere."""
     table = conversations(len(PAYLOADS))
@@ -307,21 +272,6 @@ def test_a_spreadsheet_program_shows_payloads_as_they_are_and_computes_nothing(t
     written = [row[rows[0].index("Text")] for row in book["Examples"].iter_rows(min_row=2, values_only=True)]
     assert len(texts) == len(written) > 900
     assert texts == [text or "" for text in written]
-
-
-@pytest.mark.slow
-@needs_spreadsheet
-def test_a_spreadsheet_program_computes_nothing_of_csv(tmp_path):
-    table = all_payloads(tmp_path)
-    with zipfile.ZipFile(
-        report.write(table, "p1", tmp_path / "r.csv.zip", clock=clock, examples=50)
-    ) as archive:
-        (tmp_path / "examples.csv").write_bytes(archive.read("examples.csv"))
-    (made,) = converted(tmp_path / "examples.csv", "xlsx", tmp_path, "--infilter=CSV:44,34,76,1")
-    sheet = openpyxl.load_workbook(made).active
-    cells = [cell for row in sheet.iter_rows() for cell in row]
-    assert len(cells) > 5_000
-    assert not [cell.value for cell in cells if cell.data_type == "f"]
 
 
 def test_templates_in_texts_are_not_run(tmp_path):

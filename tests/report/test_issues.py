@@ -9,7 +9,7 @@ import pytest
 
 from promptlift import report
 from promptlift.report.compose import build
-from support.report_numbers import exact_tables, html_tables
+from support.report_numbers import document_of, exact_tables, html_tables
 from support.report_page import clock, conversations
 
 
@@ -17,9 +17,8 @@ def one(title, evidence, severity="high"):
     return [{"title": title, "severity": severity, "evidence": evidence}]
 
 
-def quotes(table, tmp_path):
-    path = report.write(table, "p1", tmp_path / "r.parquet.zip", clock=clock)
-    issues = exact_tables(path)["issues"]
+def quotes(table):
+    issues = exact_tables(document_of(table, "p1", clock=clock))["issues"]
     return dict(zip(issues["issue"], issues["evidence"], strict=True))
 
 
@@ -33,14 +32,14 @@ def judged(*rows):
     return table
 
 
-def test_an_issue_is_quoted_where_it_is_clearest(tmp_path):
+def test_an_issue_is_quoted_where_it_is_clearest():
     table = judged(
         (one("Unanswered", "still typing"), "in_progress", None, -0.9),
         (one("Unanswered", "thanks, bye"), "completed", True, -0.8),
         (one("Unanswered", "Hello?"), "abandoned", False, -0.1),
         (one("Unanswered", "Why does nobody answer me?"), "abandoned", False, -0.6),
     )
-    assert quotes(table, tmp_path) == {"Unanswered": "“Why does nobody answer me?”"}
+    assert quotes(table) == {"Unanswered": "“Why does nobody answer me?”"}
 
 
 def test_the_worst_severity_goes_before_everything_else(tmp_path):
@@ -48,20 +47,20 @@ def test_the_worst_severity_goes_before_everything_else(tmp_path):
         (one("Slow", "a bit slow", "low"), "abandoned", False, -0.9),
         (one("Slow", "I waited two days", "high"), "completed", True, 0.5),
     )
-    assert quotes(table, tmp_path) == {"Slow": "“I waited two days”"}
+    assert quotes(table) == {"Slow": "“I waited two days”"}
     tables, _ = html_tables(report.write(table, "p1", tmp_path / "r.html", clock=clock))
     assert tables["issues"][1][1] == "high in 1 of 2"
 
 
-def test_the_quotation_does_not_depend_on_the_order_of_rows(tmp_path):
+def test_the_quotation_does_not_depend_on_the_order_of_rows():
     table = judged(*((one("Slow", f"slow {number}"), "abandoned", False, -0.5) for number in range(9)))
     turned = table.iloc[::-1].reset_index(drop=True)
-    assert quotes(table, tmp_path) == quotes(turned, tmp_path)
+    assert quotes(table) == quotes(turned)
 
 
-def test_a_quotation_is_cut_at_a_word(tmp_path):
+def test_a_quotation_is_cut_at_a_word():
     said = "I have been waiting for an answer since Monday and " * 6
-    (quote,) = quotes(judged((one("Slow", said), "abandoned", False, -0.5)), tmp_path).values()
+    (quote,) = quotes(judged((one("Slow", said), "abandoned", False, -0.5))).values()
     kept = quote.removeprefix("“").removesuffix("…”")
     assert said.startswith(f"{kept} ")
     assert len(quote) <= 183

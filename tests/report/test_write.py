@@ -238,11 +238,11 @@ def test_the_report_is_where_it_was_wanted(tmp_path):
     [
         (
             "r.docx",
-            REPORT["not a docx"] + r"\. Supported: .csv, .csv.zip, .htm, .html, ",
+            REPORT["not a docx"] + r"\. Supported: .htm, .html, ",
         ),
         (
             "report",
-            REPORT["not without a suffix"] + r" \('report'\). Supported: .csv, .csv.zip, .htm, .html, ",
+            REPORT["not without a suffix"] + r" \('report'\). Supported: .htm, .html, ",
         ),
         ("missing/r.html", r"There is no folder .*missing. Create it first, or choose another one."),
         ("folder.html", r"folder.html is a folder. Name a file in it, such as "),

@@ -1,11 +1,9 @@
-"""The numbers of one report as each format holds them: exact from Parquet, CSV and Excel, printed from the others."""
+"""The numbers of one report as each format has them: exact in its document and in Excel, printed in the others."""
 
 from __future__ import annotations
 
-import io
 import math
 import re
-import zipfile
 from functools import cache
 from html.parser import HTMLParser
 
@@ -15,9 +13,11 @@ import pypdf
 from markdown_it import MarkdownIt
 
 from promptlift.errors import ConfigError
+from promptlift.report.cells import plain, tables_of
+from promptlift.report.compose import build
 from promptlift.report.renderers import pdf
 
-FORMATS = ("html", "pdf", "xlsx", "md", "csv", "parquet", "csv.zip", "parquet.zip")
+FORMATS = ("html", "pdf", "xlsx", "md")
 # Printed as a picture of their own or not at all: not compared cell by cell.
 NOT_PRINTED = {"headline", "examples"}
 _NUMBER = re.compile(r"(<)?([+−-]?(?:\d[\d,]*(?:\.\d+)?|∞))(%)?")
@@ -103,24 +103,25 @@ def pdf_text(path):
     return squeezed("".join(page.extract_text() for page in pypdf.PdfReader(path).pages))
 
 
-def exact_tables(path):
-    """Tables of a zip of Parquet files."""
-    with zipfile.ZipFile(path) as archive:
-        return {
-            name.removesuffix(".parquet"): pd.read_parquet(io.BytesIO(archive.read(name)))
-            for name in archive.namelist()
-        }
+def document_of(source, prompt_id, **options):
+    """The document that ``report.write`` would render."""
+    wanted = {"title": None, "logo": None, "redacted": False, "examples": 6, "period": None, "clock": None}
+    return build(source, prompt_id, **wanted | options)
 
 
-def csv_tables(path):
-    """Tables of a zip of CSV files."""
-    with zipfile.ZipFile(path) as archive:
-        return {
-            name.removesuffix(".csv"): pd.read_csv(
-                io.BytesIO(archive.read(name)), keep_default_na=False, na_values=[""]
-            )
-            for name in archive.namelist()
-        }
+def exact_tables(document):
+    """Tables of a document with a column for each number."""
+    return {table.name: _exact(plain(table)) for table in tables_of(document)}
+
+
+def _exact(table):
+    frame = pd.DataFrame(table.rows, columns=[column.key for column in table.columns])
+    for column in table.columns:
+        if column.kind in {"day", "time"}:
+            frame[column.key] = pd.to_datetime(frame[column.key], utc=True)
+        elif column.kind != "text":
+            frame[column.key] = pd.to_numeric(frame[column.key])
+    return frame
 
 
 def sheets(path):

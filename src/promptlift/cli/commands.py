@@ -380,7 +380,7 @@ def report(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="File to write: .html, .pdf, .xlsx, .md, .csv, .parquet, .csv.zip or .parquet.zip.",
+            help="File to write: .html, .pdf, .xlsx or .md.",
         ),
     ],
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title of the report.")] = None,

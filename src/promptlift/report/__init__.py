@@ -49,8 +49,7 @@ def write(
         A prompt's name or id, or several to compare. For a table: ids, or ``None`` for all its conversations.
     path
         The file; its suffix selects the format. ``.html`` opens anywhere, also offline; ``.pdf`` (extra ``pdf``) is
-        the same on paper; ``.xlsx`` has a sheet per table; ``.md`` is GitHub Markdown. ``.csv`` and ``.parquet`` are
-        one table with a row per number; ``.csv.zip`` and ``.parquet.zip`` contain one file per table.
+        the same on paper; ``.xlsx`` has a sheet per table; ``.md`` is GitHub Markdown.
     title
         Title of the report; by default the name of the prompt.
     logo

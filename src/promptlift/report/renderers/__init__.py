@@ -45,16 +45,15 @@ def renderer_for(path: Path) -> Renderer:
     ConfigError
         When there is no such format (the message lists all), or it cannot be written on this machine.
     """
-    candidates = ["".join(path.suffixes[-2:]).lower(), path.suffix.lower()]
-    found = next((module for suffix in candidates if (module := _modules().get(suffix))), None)
-    if found is None:
+    suffix = path.suffix.lower()
+    if (found := _modules().get(suffix)) is None:
         kind = f"a {path.suffix} file" if path.suffix else "a file without a suffix"
         raise ConfigError(
             f"A report cannot be written as {kind} ({path.name!r}). Supported: {', '.join(suffixes())}."
         )
     if hasattr(found, "check"):
         found.check()
-    renderer: Renderer = next(found.FORMATS[suffix] for suffix in candidates if suffix in found.FORMATS)
+    renderer: Renderer = found.FORMATS[suffix]
     return renderer
 
 
