@@ -126,14 +126,10 @@ def test_the_tables_and_plots_of_a_workspace_show_them(real):
         assert fleet["prompt_id"].tolist() == [one["id"] for one in view["fleetIntelligence"]["ranking"]]
         assert fleet.attrs["promptlift"]["complete"] is True
         assert lift.agent_insights("tau2-airline").business_impact.failed_conversations > 0
-        for name, table, row in (
-            ("top_issues", issues, issues["issue"][0]),
-            ("step_failures", steps, "tool get_reservation_details"),
-            ("fleet", fleet, "tau2-retail"),
-        ):
-            ax = getattr(plots, name)(table, top=50)
-            assert row in words(ax)
-            plt.close(ax.figure)
+        ax = plots.top_issues(issues, top=50)
+        assert issues["issue"][0] in words(ax)
+        plt.close(ax.figure)
+        assert "tool:get_reservation_details" in set(steps["step"])
 
 
 def test_the_owner_says_what_a_conversation_is_worth(new_account, connect):

@@ -52,7 +52,7 @@ def test_every_plot_takes_a_title_and_is_as_wide_as_the_others():
 
 def test_without_a_title_there_is_none():
     for name, call in plots_of_long_names():
-        if name.split()[0] in ("issues", "compare", "fleet"):
+        if name.split()[0] in ("issues", "compare"):
             assert call().get_title("left") == "", name
         plt.close("all")
 

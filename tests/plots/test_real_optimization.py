@@ -56,8 +56,3 @@ def test_personas_and_scenarios_are_those_of_the_simulations(lift, prompt_id):
     chosen &= simulations["stage"].eq("confirm")
     assert found["n"].iloc[0] + found.attrs["promptlift"]["n_dropped"] == int(chosen.sum())
     assert "REHEARSAL" in words(plots.persona_scenario_heatmap(simulations))
-
-
-def test_usage_of_a_plan_without_limits_is_drawn_without_bars(lift):
-    texts = words(plots.usage(lift.usage()))
-    assert any("unlimited" in text for text in texts)

@@ -1,4 +1,4 @@
-"""Grouped issues, failing steps and the fleet by their artists, and the numbers behind them."""
+"""Grouped issues by their artists, and the numbers of failing steps and the fleet."""
 
 from __future__ import annotations
 
@@ -67,18 +67,12 @@ def test_steps_say_their_share_of_all_failures(steps):
     found = analysis.step_failures(steps)
     assert found["failures_pct"].tolist() == [75.0, 25.0]
     assert found["main_kind"].tolist() == ["tool_error", "no_sign"]
-    ax = plots.step_failures(steps)
-    assert sorted(points(ax)) == [(3.3, 0.0), (30.0, 1.0)]
-    assert {"tool find", "3 of 10 · mostly tool error"} <= set(words(ax))
 
 
 def test_the_fleet_says_which_places_are_possible(fleet):
     found = analysis.fleet(fleet)
     assert found["may_be_best"].tolist() == [True, True, False]
     assert found["may_be_worst"].tolist() == [False, False, True]
-    ax = plots.fleet(fleet)
-    assert sorted(points(ax)) == [(50.0, 0.0), (85.0, 1.0), (90.0, 2.0)]
-    assert {"Agent 1", "100 · rank 1, 1 to 2 possible", "100 · rank 3"} <= set(words(ax))
 
 
 def test_a_service_that_gives_only_what_the_specification_has_is_drawn_without_numbers():
@@ -91,8 +85,9 @@ def test_a_service_that_gives_only_what_the_specification_has_is_drawn_without_n
 @pytest.mark.parametrize("name", ["top_issues", "step_failures", "fleet"])
 def test_empty_tables_and_wrong_ones_are_told(name, request):
     table = request.getfixturevalue({"top_issues": "issues", "step_failures": "steps"}.get(name, name))
-    draw, compute = getattr(plots, name), getattr(analysis, name)
-    assert "Nothing to show" in words(draw(table.iloc[:0]))
+    compute = getattr(analysis, name)
+    if name == "top_issues":
+        assert "Nothing to show" in words(plots.top_issues(table.iloc[:0]))
     assert compute(table.iloc[:0]).empty
     with pytest.raises(FrameError, match=rf"lift\.{name}\("):
         compute(pd.DataFrame({"x": [1]}))

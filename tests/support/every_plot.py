@@ -11,9 +11,7 @@ from matplotlib.text import Text
 
 from promptlift import plots
 from promptlift.frames import (
-    fleet_table,
     production_metrics_table,
-    step_failures_table,
     targets_table,
     top_issues_table,
     variants_table,
@@ -153,23 +151,7 @@ def of_views(few: tuple[str, ...], n: int) -> Iterator[tuple[str, Any]]:
          "impactPoints": 2.0 - 8 * place, "impactPointsLow": -20.0 - 8 * place, "impactPointsHigh": 16.0 - 8 * place}
         for place, name in enumerate(few)
     ]  # fmt: skip
-    steps = [
-        {"step": name, "reached": n, "failures": n // 4, "failureRate": 25.0, "failureRateLow": 11.0, "failureRateHigh": 60.0,
-         "kinds": {"refusal": 1}, "medianTurn": 4.0, "quotes": []}
-        for name in few
-    ]  # fmt: skip
-    agents = [
-        {"id": f"p{place}", "name": name, "rank": place, "rankLow": max(1, place - 1), "rankHigh": min(place + 1, len(few)),
-         "taskCompletionRate": 99.0 - 9 * place, "taskCompletionLow": 89.0 - 9 * place, "taskCompletionHigh": 100.0 - 9 * place,
-         "conversations": n, "failed": n // 5}
-        for place, name in enumerate(few, 1)
-    ]  # fmt: skip
     yield "top_issues", lambda **more: plots.top_issues(top_issues_table(issues, prompt_id="p")[0], **more)
-    yield (
-        "step_failures",
-        lambda **more: plots.step_failures(step_failures_table(steps, prompt_id="p")[0], **more),
-    )
-    yield "fleet", lambda **more: plots.fleet(fleet_table(agents)[0], **more)
     results = [
         {"optimizationId": "o1", "target": name, "change": "improved" if place < 2 else "unclear", "original": 40.0,
          "variant": 60.0 - 9 * place, "points": 20.0 - 9 * place, "pointsLow": 10.0 - 9 * place,
@@ -192,20 +174,6 @@ def of_views(few: tuple[str, ...], n: int) -> Iterator[tuple[str, Any]]:
     ]  # fmt: skip
     known = production_metrics_table(watched[: 3 * len(few)])[0]
     yield "production_metrics", lambda **more: plots.production_metrics(known, **more)
-    for name, limits in (("limits", (5, 10, n, None)), ("no limits", (None,) * 4)):
-        used = usage(n, limits)
-        yield f"usage {name}", lambda used=used, **more: plots.usage(used, now="2026-04-16", **more)
-
-
-def usage(n: int, limits: tuple[int | None, ...]) -> pd.DataFrame:
-    """Make the usage of half a billing period."""
-    resources = ["prompts", "optimizations", "conversations", "tokens"] if n else []
-    found = pd.DataFrame({"resource": pd.Series(resources, dtype="str")})
-    found["used"] = pd.array([4, 9, n // 2, 700 * n][: len(found)], dtype="Int64")
-    found["limit"] = pd.array(limits[: len(found)], dtype="Int64")
-    for name, day in (("period_start", "2026-04-01"), ("period_end", "2026-05-01")):
-        found[name] = pd.to_datetime([day] * len(found), utc=True)
-    return found
 
 
 def benchmark(names: tuple[str, ...], n: int) -> Benchmark:

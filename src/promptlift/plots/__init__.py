@@ -28,17 +28,15 @@ if TYPE_CHECKING:
     from promptlift.plots.search import search
     from promptlift.plots.segments import segments
     from promptlift.plots.sentiment import sentiment_distribution, sentiment_trend
-    from promptlift.plots.service_views import fleet, step_failures, top_issues
     from promptlift.plots.simulated_vs_production import simulated_vs_production
     from promptlift.plots.targets import targets
-    from promptlift.plots.usage import usage
+    from promptlift.plots.top_issues import top_issues
     from promptlift.plots.variants import variant_confidence, variant_lift
 
 __all__ = [
     "benchmark",
     "compare",
     "completion_trend",
-    "fleet",
     "follow_notebook_theme",
     "issue_changes",
     "issues",
@@ -51,26 +49,21 @@ __all__ = [
     "sentiment_distribution",
     "sentiment_trend",
     "simulated_vs_production",
-    "step_failures",
     "targets",
     "top_issues",
     "topic_changes",
     "topics",
-    "usage",
     "variant_confidence",
     "variant_lift",
 ]
 
 # Loaded on first use: matplotlib takes a while. Every other function is in the module of its own name.
 _MODULES = {
-    "fleet": "service_views",
     "follow_notebook_theme": "notebook_theme",
     "issue_changes": "changes",
     "issues": "mentions",
     "sentiment_distribution": "sentiment",
     "sentiment_trend": "sentiment",
-    "step_failures": "service_views",
-    "top_issues": "service_views",
     "topic_changes": "changes",
     "topics": "mentions",
     "variant_confidence": "variants",
