@@ -207,7 +207,7 @@ class World:
             told = {
                 "id": row.id,
                 "type": row.type,
-                "timestamp": clock.iso(row.created_at),
+                "timestamp": row.created_at.isoformat(),
                 "data": json.loads(row.data),
             }
             assert not schema.read(json.dumps(told)).data.model_extra

@@ -11,7 +11,16 @@ from starlette.middleware import Middleware
 from starlette.routing import Match, Route
 
 from promptlift.schema.endpoints import ENDPOINTS
-from promptlift.service.actions import account, action_log, labels, personas, prompts, reviews, versions
+from promptlift.service.actions import (
+    account,
+    action_log,
+    labels,
+    personas,
+    prompts,
+    reviews,
+    versions,
+    webhooks,
+)
 from promptlift.service.actions.views import prompt_insights, prompt_status, steps
 from promptlift.service.call import ACTIONS, Action
 from promptlift.service.errors import ApiException
@@ -24,7 +33,6 @@ from promptlift.service.routes import (
     metrics,
     optimizations,
     otlp,
-    webhooks,
 )
 from promptlift.service.routes.http.authentication import Authentication
 from promptlift.service.routes.http.messages import answer, refuse
@@ -43,7 +51,6 @@ ROOMS = [
     conversations,
     judges,
     optimizations,
-    webhooks,
 ]
 # These say themselves which endpoints their functions answer.
 ANSWERING = [
@@ -58,6 +65,7 @@ ANSWERING = [
     reviews,
     steps,
     versions,
+    webhooks,
 ]
 
 

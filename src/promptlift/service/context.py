@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from promptlift.service.models import Models
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.database import Database
-    from promptlift.service.webhooks.endpoints import Webhooks
+    from promptlift.service.webhooks.deliveries import Sender
     from promptlift.service.websites.read import Websites
 
 # Near names cost milliseconds of processor time. One thread of their own looks for them: not the event loop, and not
@@ -45,7 +45,7 @@ class AppContext:
     jobs: InsightJobs
     log: ConversationLog
     models: Models
-    webhooks: Webhooks
+    sender: Sender
     websites: Websites
     served: ServedModels | None = None
     kinds: Sequence[Kind] = ()

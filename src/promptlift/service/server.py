@@ -21,7 +21,6 @@ from promptlift.service.settings import API_PATH, DEFAULT_PLAN
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database
 from promptlift.service.throttled_log import ThrottledHandler
-from promptlift.service.webhooks.endpoints import Webhooks
 from promptlift.service.websites.read import Websites
 from promptlift.service.work import BackgroundWork
 
@@ -141,7 +140,7 @@ def _run(
             background.insights,
             log,
             background.models,
-            Webhooks(database, background.net, background.secrets),
+            background.sender,
             Websites(background.net, background.models.calls_in_time),
             background.served,
             background.kinds,

@@ -26,8 +26,8 @@ from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.store import conversations, webhooks
 from promptlift.service.store.database import Database
 from promptlift.service.throttled_log import ThrottledHandler
+from promptlift.service.webhooks.deliveries import Deliveries, Sender, trim_outbox
 from promptlift.service.webhooks.signing import load_secrets
-from promptlift.service.webhooks.worker import Deliveries, trim_outbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +63,8 @@ class BackgroundWork:
         Sends requests to addresses that users gave.
     secrets
         Secrets of the webhooks; ``None`` where there is no key for them.
+    sender
+        Sends events to webhooks.
     kinds
         All of them.
     """
@@ -86,6 +88,7 @@ class BackgroundWork:
         self._judges = JudgeJobs(database, self.models, worker=self._worker.id)
         self.net = GuardedClient(allow_private=settings.allow_private_networks)
         self.secrets = load_secrets(settings)
+        self.sender = Sender(database, self.net, self.secrets)
         self.kinds: list[Kind] = [
             self.insights,
             OptimizationJobs(database, self.models, self._pool, worker=self._worker.id),
@@ -103,7 +106,7 @@ class BackgroundWork:
             naming = IssueNaming(database, client, client.settings.model)
             self.kinds.append(SingletonJob("name_issues", naming.step, every_seconds=NAMING_SECONDS))
         if self.secrets is not None:
-            self.kinds.append(Deliveries(database, self.net, self.secrets, worker=self._worker.id))
+            self.kinds.append(Deliveries(database, self.sender, worker=self._worker.id))
 
     def start(self) -> None:
         """Begin to work."""

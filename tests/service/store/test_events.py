@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promptlift.service.store import events
+from promptlift.service.store.rows import Rows
 from service.store.conftest import NOW
 from service.store.test_partial_indexes import plans
 
@@ -26,8 +27,9 @@ def test_a_page_after_a_cursor_reads_a_range_of_an_index(filled):
             connection.exec_driver_sql("ANALYZE events")
 
     def deep(connection):
-        first = events.page(connection, account_id, kind=None, before=None, limit=2_000, offset=0)
-        page = events.page(connection, account_id, kind=None, before=first[-1].seq, limit=5, offset=0)
+        rows = Rows(connection)
+        first = rows.all(events.listed(account_id).limit(2_000))
+        page = rows.all(events.listed(account_id, before=first[-1].seq).limit(5))
         assert [row.id for row in page] == ids[2_000:2_005]
 
     *_, plan = plans(filled, deep, table="events")

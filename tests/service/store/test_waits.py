@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import insert, select, update
 
 from promptlift.schema.limits import WEBHOOK_DELAYS_SECONDS
 from promptlift.service import clock
@@ -51,7 +51,7 @@ def test_deliveries_are_attempted_after_the_delay_of_their_attempt(filled):
     with filled.database.write() as connection:
         values = {"id": "whk_1", "account_id": filled.account, "url": "https://hooks.invalid/"}
         values |= {"events": ["prompt.deleted"], "status": "active", "key_id": "key"}
-        webhooks.add(connection, values | {"created_at": NOW})
+        connection.execute(insert(tables.webhooks).values(values | {"created_at": NOW}))
         rows = [events.row("prompt.deleted", filled.account, "prm_1", {}, now=AHEAD) for _ in range(5)]
         events.write(connection, rows)
         for attempts, row in enumerate(rows):

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
@@ -76,7 +76,7 @@ class Subscribed:
             "created_at": self.now,
         }
         with self.database.write() as connection:
-            webhooks.add(connection, values)
+            connection.execute(insert(tables.webhooks).values(values))
         return webhook_id
 
     def record(self, kind: str = "prompt.deleted", *, count: int = 1) -> list[str]:

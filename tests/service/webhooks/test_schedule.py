@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from promptlift.schema.naming import SCHEMES
+from promptlift.schema.queries import PageQuery
+from promptlift.service import clock
+from promptlift.service.actions import webhooks as actions
+from promptlift.service.call import Call
 from promptlift.service.errors import ApiException
 from promptlift.service.store import webhooks
 from promptlift.service.store.accounts import Caller
-from promptlift.service.webhooks.endpoints import Webhooks
-from promptlift.service.webhooks.worker import trim_outbox
+from promptlift.service.webhooks.deliveries import trim_outbox
 from service.webhooks.subscribed import START, Subscribed
 
 # Retry policy: attempt 1 at once, then 1 minute, 5 minutes, 30 minutes and 2 hours after the one before.
@@ -74,7 +80,7 @@ def test_four_failures_and_a_success_leave_the_webhook_active(world):
         200,
         None,
     )
-    assert delivery.delivered_at == world.now
+    assert delivery.delivered_at == clock.to_datetime(world.now)
     assert world.rows("webhooks")[0].status == "active"
 
 
@@ -135,13 +141,17 @@ def test_a_failing_webhook_is_paused_until_it_is_resumed_and_loses_nothing(world
     world.net.answer = lambda _request: 200
     world.pass_days(3)
     assert world.work() == []
-    shown = Webhooks(world.database, None, world.secrets)
-    caller = Caller(world.account, "enterprise", "key")
-    listed = shown.deliveries(caller, webhook_id, limit=10, offset=0)["data"]
-    assert [(one["status"], one["nextAttemptAt"]) for one in listed] == [("pending", None), ("failed", None)]
-    assert shown.resume(caller, webhook_id)["status"] == "active"
+
+    def call(account=world.account):
+        caller = Caller(account, "enterprise", "key")
+        context = SimpleNamespace(database=world.database)
+        return Call(context, caller, SCHEMES["prompt"], webhook_id, None, PageQuery())
+
+    listed = actions.deliveries(call()).data
+    assert [(one.status, one.next_attempt_at) for one in listed] == [("pending", None), ("failed", None)]
+    assert actions.resume(call()).status == "active"
     with pytest.raises(ApiException, match="Webhook not found"):
-        shown.resume(Caller("acc_other", "enterprise", "key"), webhook_id)
+        actions.resume(call("acc_other"))
     assert world.work() == [first, second]
     assert {one.status for one in world.rows("deliveries")} == {"delivered"}
     assert {one.id: one.status for one in world.rows("webhooks")} == {webhook_id: "active", other: "active"}

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-import orjson
 from sqlalchemy import bindparam, case, delete, exists, func, insert, null, select, update
 
 from promptlift.schema.limits import WEBHOOK_DELAYS_SECONDS
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.leases import Leases, Wait
+from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables import deliveries, events, webhooks
+from promptlift.service.store.tables.events import DeliveryRow, WebhookRow
 from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, Connection
-
-    from promptlift.schema.events import EventKind
-    from promptlift.schema.webhooks import WebhookStatus
-    from promptlift.service.store.tables import AnyRow
 
 _PENDING = deliveries.c.status == "pending"
 _DELAY = case(
@@ -73,37 +70,6 @@ def leases(*, key_id: str) -> Leases:
 # Webhooks
 
 
-def add(connection: Connection, values: dict[str, Any]) -> None:
-    """Add a webhook."""
-    kinds = orjson.dumps(values["events"]).decode()
-    connection.execute(insert(webhooks).values(**{**values, "events": kinds}))
-
-
-def subscribed_kinds(row: AnyRow) -> list[EventKind]:
-    """Return the event kinds that a webhook subscribes to."""
-    return list(orjson.loads(row.events))
-
-
-def find(connection: Connection, account_id: str, webhook_id: str) -> AnyRow | None:
-    """Return a webhook of the account; ``None`` when there is none of this id."""
-    return connection.execute(
-        select(webhooks).where(webhooks.c.account_id == account_id, webhooks.c.id == webhook_id)
-    ).one_or_none()
-
-
-def listed(connection: Connection, account_id: str) -> Sequence[AnyRow]:
-    """Return the webhooks of an account, newest first."""
-    return connection.execute(
-        select(webhooks).where(webhooks.c.account_id == account_id).order_by(webhooks.c.seq.desc())
-    ).all()
-
-
-def count(connection: Connection, account_id: str) -> int:
-    """Count the webhooks of an account."""
-    found = select(func.count()).select_from(webhooks).where(webhooks.c.account_id == account_id)
-    return int(connection.scalar(found) or 0)
-
-
 def count_with_other_keys(connection: Connection, key_id: str) -> int:
     """Count the webhooks that have a secret that is derived from another key."""
     found = select(func.count()).select_from(webhooks).where(webhooks.c.key_id != key_id)
@@ -120,7 +86,7 @@ def remove(connection: Connection, account_id: str, webhook_id: str) -> bool:
 
 
 def resume(connection: Connection, webhook_id: str, *, now: int) -> None:
-    """Make a failing webhook active again; what was not delivered begins anew, now."""
+    """Make a failing webhook active again; retry its undelivered events now."""
     connection.execute(
         update(webhooks).where(webhooks.c.id == webhook_id).values(status="active", worker=None)
     )
@@ -151,12 +117,11 @@ def enqueue(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     ).all()
     if not subscribers:
         return
-    wanted = [(one.id, one.account_id, set(subscribed_kinds(one))) for one in subscribers]
     made = [
         {
             "id": new_id("dlv"),
-            "account_id": account_id,
-            "webhook_id": webhook_id,
+            "account_id": one.account_id,
+            "webhook_id": one.id,
             "event_id": row["id"],
             "status": "pending",
             "attempts": 0,
@@ -164,24 +129,24 @@ def enqueue(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
             "created_at": row["created_at"],
         }
         for row in rows
-        for webhook_id, account_id, kinds in wanted
-        if account_id == row["account_id"] and row["type"] in kinds
+        for one in subscribers
+        if one.account_id == row["account_id"] and row["type"] in one.events
     ]
     if made:
         connection.execute(_WRITE, made)
         announce(connection, webhooks)
 
 
-def number(connection: Connection, webhook: AnyRow, ids: Sequence[str]) -> dict[str, int]:
+def number(connection: Connection, webhook: WebhookRow, new: Sequence[DeliveryRow]) -> None:
     """Give deliveries the next numbers of their webhook, whose row is locked, in this order."""
-    numbers = {one: webhook.last_sequence + place for place, one in enumerate(ids, 1)}
-    connection.execute(_NUMBER, [{"delivery_id": one, "number": number} for one, number in numbers.items()])
-    last = webhook.last_sequence + len(ids)
+    for sequence, one in enumerate(new, webhook.last_sequence + 1):
+        one.sequence = sequence
+    connection.execute(_NUMBER, [{"delivery_id": one.id, "number": one.sequence} for one in new])
+    last = webhook.last_sequence + len(new)
     connection.execute(update(webhooks).where(webhooks.c.id == webhook.id).values(last_sequence=last))
-    return numbers
 
 
-def due(connection: Connection, webhook_id: str, *, now: int, limit: int) -> Sequence[AnyRow]:
+def due(connection: Connection, webhook_id: str, *, now: int, limit: int) -> Sequence[DeliveryRow]:
     """Return deliveries of a webhook that are due, in the order of their events, with the events."""
     # Chosen by an index alone: a long backlog is sorted for each batch, and its events must not be read for that.
     chosen = (
@@ -191,68 +156,49 @@ def due(connection: Connection, webhook_id: str, *, now: int, limit: int) -> Seq
         .limit(limit)
         .subquery()
     )
-    return connection.execute(
-        select(
-            deliveries.c.id,
-            deliveries.c.attempts,
-            deliveries.c.sequence,
-            deliveries.c.event_id,
-            events.c.type,
-            events.c.data,
-            events.c.created_at,
-        )
-        .select_from(chosen.join(deliveries, deliveries.c.seq == chosen.c.seq))
-        .join(events, events.c.id == deliveries.c.event_id)
-        .order_by(deliveries.c.seq)
-    ).all()
+    found = select(DeliveryRow).join(chosen, chosen.c.seq == DeliveryRow.seq).order_by(DeliveryRow.seq)
+    return Rows(connection).all(found)
 
 
-def of_worker(connection: Connection, webhook_id: str, worker: str, *, keep: bool = False) -> AnyRow | None:
+def of_worker(
+    connection: Connection, webhook_id: str, worker: str, *, lock: bool = False
+) -> WebhookRow | None:
     """Return a webhook if this worker still delivers to it.
 
     Parameters
     ----------
-    keep
+    lock
         Whether to lock the webhook for this transaction.
     """
-    found = select(webhooks).where(
-        webhooks.c.id == webhook_id,
-        webhooks.c.worker == worker,
-        webhooks.c.status == "active",
-    )
-    return connection.execute(found.with_for_update() if keep else found).one_or_none()
+    found = select(WebhookRow).filter_by(id=webhook_id, worker=worker, status="active")
+    return Rows(connection).find(found.with_for_update() if lock else found)
 
 
 def record_delivered(connection: Connection, accepted: Sequence[tuple[str, int | None, int]]) -> None:
-    """Keep that deliveries were accepted: the id of each, the status of the answer, and when it came."""
+    """Record that deliveries were accepted: the id of each, the status of the answer, and when it came."""
     if accepted:
         rows = [{"delivery_id": one, "code": code, "at": at} for one, code, at in accepted]
         connection.execute(_DELIVERED, rows)
 
 
-def record(connection: Connection, delivery_id: str, **values: Any) -> None:
-    """Keep what came of an attempt that failed."""
-    connection.execute(update(deliveries).where(deliveries.c.id == delivery_id).values(**values))
-
-
-def set_status(connection: Connection, webhook_id: str, status: WebhookStatus) -> None:
-    """Set the status of a webhook; nobody has it after that."""
-    connection.execute(update(webhooks).where(webhooks.c.id == webhook_id).values(status=status, worker=None))
-
-
-def page(connection: Connection, webhook_id: str, *, limit: int, offset: int) -> tuple[Sequence[AnyRow], int]:
-    """Return deliveries of a webhook, newest first, and how many there are."""
-    which = deliveries.c.webhook_id == webhook_id
-    total = connection.scalar(select(func.count()).select_from(deliveries).where(which))
-    rows = connection.execute(
-        select(deliveries, events.c.type)
-        .join(events, events.c.id == deliveries.c.event_id)
-        .where(which)
-        .order_by(deliveries.c.seq.desc())
-        .limit(limit)
-        .offset(offset)
-    ).all()
-    return rows, int(total or 0)
+def record_failed(
+    connection: Connection,
+    delivery: DeliveryRow,
+    *,
+    at: int,
+    status_code: int | None,
+    problem: str | None,
+    due_at: int | None,
+) -> None:
+    """Record a failed attempt. After the last, which is followed by none, the webhook is paused, and no worker has it."""
+    attempt = update(deliveries).where(deliveries.c.id == delivery.id)
+    attempt = attempt.values(
+        attempts=delivery.attempts + 1, attempted_at=at, status_code=status_code, problem=problem
+    )
+    connection.execute(attempt.values(status="failed") if due_at is None else attempt.values(due_at=due_at))
+    if due_at is None:
+        mine = webhooks.c.id == delivery.webhook_id
+        connection.execute(update(webhooks).where(mine).values(status="failing", worker=None))
 
 
 # Trimming

@@ -1,20 +1,24 @@
-"""Send events to one webhook, one at a time, each until it is accepted or has failed five times.
+"""Send events to webhooks in the background, each until it is accepted or has failed five times.
 
-An event that failed waits for its next attempt while later events are sent; `sequence` in its envelope shows its place.
+A webhook is one row of work, so one worker at a time sends to it, one event at a time. An event that failed waits for its
+next attempt while later events are sent; `sequence` in its envelope shows its place.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema.limits import WEBHOOK_ATTEMPTS, WEBHOOK_DELAYS_SECONDS
 from promptlift.service import clock
+from promptlift.service.background.kind import Kind
 from promptlift.service.background.runs import LeaseLost
+from promptlift.service.errors import ApiException
 from promptlift.service.net.addresses import UnusableUrl
 from promptlift.service.net.client import NoAnswer, Request, Sent
 from promptlift.service.store import events, webhooks
-from promptlift.service.webhooks.schedule import next_attempt
 from promptlift.service.webhooks.signing import signed
 
 if TYPE_CHECKING:
@@ -24,10 +28,10 @@ if TYPE_CHECKING:
 
     from promptlift.service.net.client import GuardedClient
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.events import DeliveryRow, WebhookRow
     from promptlift.service.webhooks.signing import Secrets
 
-__all__ = ["ATTEMPT_SECONDS", "Attempt", "Sender"]
+__all__ = ["ATTEMPT_SECONDS", "Attempt", "Deliveries", "Sender", "trim_outbox"]
 
 ATTEMPT_SECONDS: Final = 10.0
 # Deliveries that are read at once, and how long one webhook is served before others have their turn.
@@ -37,11 +41,29 @@ _TURN_SECONDS: Final = 10.0
 _KEEP_SECONDS: Final = 0.25
 # What is sent without another look whether the webhook is still there and this worker's.
 _MOMENT_SECONDS: Final = 0.05
+_TRIMMED_AT_ONCE: Final = 500
+_TRIMMED_A_TIME: Final = 100
+
+
+def next_attempt(attempts: int, *, failed_at: int) -> int | None:
+    """Return when the next attempt is due after ``attempts`` of them failed; ``None`` after the last.
+
+    Retry policy: attempt 2 one minute after the first failed, then five minutes, thirty minutes and two hours.
+
+    Examples
+    --------
+    >>> [next_attempt(failed, failed_at=0) for failed in (1, 2, 3, 4, 5)]
+    [60000, 300000, 1800000, 7200000, None]
+    """
+    # unspecified: whether a delay runs from the start or the end of the attempt before. Its end.
+    if attempts >= WEBHOOK_ATTEMPTS:
+        return None
+    return failed_at + WEBHOOK_DELAYS_SECONDS[attempts] * clock.SECOND
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What came of sending an event once.
+    """The outcome of sending an event once.
 
     Attributes
     ----------
@@ -66,9 +88,9 @@ class Sender:
     database
         Where webhooks and deliveries are kept.
     net
-        Sends the requests.
+        Checks addresses and sends the requests.
     secrets
-        Secrets of the webhooks.
+        Secrets of the webhooks; ``None`` where there is no key for them.
     now
         The clock that retries go by.
     """
@@ -77,25 +99,41 @@ class Sender:
         self,
         database: Database,
         net: GuardedClient,
-        secrets: Secrets,
+        secrets: Secrets | None,
         *,
         now: Callable[[], int] = clock.now,
     ) -> None:
         self._database = database
-        self._net = net
+        self.net = net
         self._secrets = secrets
         self._now = now
 
-    def attempt(self, webhook: AnyRow, envelope: Mapping[str, Any]) -> Attempt:
+    @property
+    def secrets(self) -> Secrets:
+        """The secrets of the webhooks.
+
+        Raises
+        ------
+        ApiException
+            ``INVALID_STATE`` without a key.
+        """
+        if self._secrets is None:
+            raise ApiException(
+                "INVALID_STATE",
+                "The service has no key to make the secrets of webhooks from: set PROMPTLIFT_SECRET_KEY where it runs",
+            )
+        return self._secrets
+
+    def attempt(self, webhook: WebhookRow, envelope: Mapping[str, Any]) -> Attempt:
         """Send an event once."""
         return self._attempts(webhook, [envelope])[0]
 
-    def _attempts(self, webhook: AnyRow, envelopes: Iterable[Mapping[str, Any]]) -> list[Attempt]:
+    def _attempts(self, webhook: WebhookRow, envelopes: Iterable[Mapping[str, Any]]) -> list[Attempt]:
         """Send events in their order, until one fails or a moment has passed; at least the first."""
-        secret = self._secrets.secret(webhook.id)
+        secret = self.secrets.secret(webhook.id)
         requests = (_request(webhook.url, envelope, secret) for envelope in envelopes)
         try:
-            return list(map(_attempt_of, self._net.send_in_order(requests, seconds=_MOMENT_SECONDS)))
+            return list(map(_attempt_of, self.net.send_in_order(requests, seconds=_MOMENT_SECONDS)))
         except NoAnswer as error:
             return [Attempt(None, f"No answer: {error}", 0.0)]
 
@@ -116,41 +154,43 @@ class Sender:
                 raise LeaseLost
             if not rows:
                 return
-            count = self._send(webhook, worker, rows, self._numbers(webhook, worker, rows), is_ending)
+            self._number(webhook, worker, [row for row in rows if row.sequence is None])
+            count = self._send(webhook, worker, rows, is_ending)
             if count == len(rows) < _AT_ONCE:
                 return  # what came meanwhile is sent with what is still to come
 
-    def _numbers(self, webhook: AnyRow, worker: str, rows: Sequence[AnyRow]) -> dict[str, int]:
-        """Return the `sequence` of each delivery; one that was never attempted gets the next, which it keeps."""
-        numbers = {row.id: row.sequence for row in rows if row.sequence is not None}
-        new = [row.id for row in rows if row.sequence is None]
+    def _number(self, webhook: WebhookRow, worker: str, new: Sequence[DeliveryRow]) -> None:
+        """Give each delivery that was never attempted the next `sequence`, which it keeps."""
         if new:
             with self._database.write() as connection:
-                mine = webhooks.of_worker(connection, webhook.id, worker, keep=True)
-                if mine is None:
-                    raise LeaseLost
-                numbers |= webhooks.number(connection, mine, new)
-        return numbers
+                webhooks.number(connection, self._locked(connection, webhook, worker), new)
+
+    @staticmethod
+    def _locked(connection: Connection, webhook: WebhookRow, worker: str) -> WebhookRow:
+        # Nobody may write over what another worker does; the receiver knows the events by their ids.
+        mine = webhooks.of_worker(connection, webhook.id, worker, lock=True)
+        if mine is None:
+            raise LeaseLost
+        return mine
 
     def _send(
         self,
-        webhook: AnyRow,
+        webhook: WebhookRow,
         worker: str,
-        rows: Sequence[AnyRow],
-        numbers: Mapping[str, int],
+        rows: Sequence[DeliveryRow],
         is_ending: Callable[[], bool],
     ) -> int:
-        """Send deliveries and keep what came of them: of many that are quick together, of a failure at once.
+        """Send deliveries and record the outcomes: of many that are quick together, of a failure at once.
 
         Returns the number of those that were sent.
         """
-        attempts: list[tuple[AnyRow, Attempt, int]] = []
+        attempts: list[tuple[DeliveryRow, Attempt, int]] = []
         keep_at = time.monotonic() + _KEEP_SECONDS
         while len(attempts) < len(rows):
             left = rows[len(attempts) :]
             # unspecified: how a receiver knows that an event was overtaken. `sequence` counts the events of its webhook.
             sent = self._attempts(
-                webhook, ({**events.envelope(row), "sequence": numbers[row.id]} for row in left)
+                webhook, ({**events.record(row.event).to_wire(), "sequence": row.sequence} for row in left)
             )
             ended_at = self._now()
             attempts += [(row, attempt, ended_at) for row, attempt in zip(left, sent, strict=False)]
@@ -159,20 +199,16 @@ class Sender:
             if not self._is_mine(webhook, worker):
                 break
         with self._database.write() as connection:
-            if webhooks.of_worker(connection, webhook.id, worker, keep=True) is None:
-                # Nobody may write over what another worker does; the receiver knows the events by their ids.
-                raise LeaseLost
-            self._record(connection, webhook, attempts)
+            self._locked(connection, webhook, worker)
+            self._record(connection, attempts)
         return len(attempts)
 
-    def _is_mine(self, webhook: AnyRow, worker: str) -> bool:
+    def _is_mine(self, webhook: WebhookRow, worker: str) -> bool:
         with self._database.read() as connection:
             return webhooks.of_worker(connection, webhook.id, worker) is not None
 
     @staticmethod
-    def _record(
-        connection: Connection, webhook: AnyRow, attempts: Sequence[tuple[AnyRow, Attempt, int]]
-    ) -> None:
+    def _record(connection: Connection, attempts: Sequence[tuple[DeliveryRow, Attempt, int]]) -> None:
         webhooks.record_delivered(
             connection,
             [
@@ -182,20 +218,15 @@ class Sender:
             ],
         )
         row, attempt, ended_at = attempts[-1]  # only the last may have failed
-        if attempt.problem is None:
-            return
-        values: dict[str, Any] = {
-            "attempts": row.attempts + 1,
-            "attempted_at": ended_at,
-            "status_code": attempt.status_code,
-            "problem": attempt.problem,
-        }
-        due_at = next_attempt(row.attempts + 1, failed_at=ended_at)
-        if due_at is not None:
-            webhooks.record(connection, row.id, due_at=due_at, **values)
-            return
-        webhooks.record(connection, row.id, status="failed", **values)
-        webhooks.set_status(connection, webhook.id, "failing")
+        if attempt.problem is not None:
+            webhooks.record_failed(
+                connection,
+                row,
+                at=ended_at,
+                status_code=attempt.status_code,
+                problem=attempt.problem,
+                due_at=next_attempt(row.attempts + 1, failed_at=ended_at),
+            )
 
 
 def _request(url: str, envelope: Mapping[str, Any], secret: str) -> Request:
@@ -214,3 +245,64 @@ def _attempt_of(sent: Sent) -> Attempt:
     if 300 <= outcome.status < 400:
         problem = f"The receiver answered {outcome.status}: redirects are not followed"
     return Attempt(outcome.status, problem, sent.seconds)
+
+
+class Deliveries(Kind):
+    """Deliver to webhooks that have something due.
+
+    Parameters
+    ----------
+    database
+        Where webhooks and deliveries are kept.
+    sender
+        Sends the events, and has a key for the secrets of the webhooks.
+    worker
+        Name of the worker in the rows.
+    """
+
+    name = "deliveries"
+    # They wait for answers most of the time. A receiver that hangs has one for ten seconds.
+    threads = 96
+    watches_leases = True
+    grace = 2.0
+    # A turn of a webhook costs transactions of its own, for one event or for hundreds.
+    gather = 0.5
+
+    def __init__(self, database: Database, sender: Sender, *, worker: str) -> None:
+        super().__init__()
+        self.leases = webhooks.leases(key_id=sender.secrets.key_id)
+        self._database = database
+        self._sender = sender
+        self._worker = worker
+        self._ending = threading.Event()
+
+    def work(self, ids: Sequence[str]) -> None:
+        """Deliver what is due to these webhooks, and release them."""
+        for webhook_id in ids:
+            self._sender.send_due(webhook_id, self._worker, is_ending=self._ending.is_set)
+        with self._database.write() as connection:
+            self.leases.release(connection, self._worker, ids)
+
+    def start(self) -> None:
+        """Prepare for work."""
+        self._ending.clear()
+
+    def stop(self) -> None:
+        """Begin no more attempts."""
+        self._ending.set()
+
+
+def trim_outbox(database: Database, *, now: int | None = None) -> int:
+    """Delete events that nobody needs any more and return how many; the rest of very many waits for the next time."""
+    at, trimmed = clock.now() if now is None else now, 0
+    for _ in range(_TRIMMED_A_TIME):
+        with database.read() as connection:
+            ids = webhooks.trimmable_events(connection, now=at, limit=_TRIMMED_AT_ONCE)
+        if not ids:
+            break
+        with database.write() as connection:
+            webhooks.drop_events(connection, ids)
+        trimmed += len(ids)
+    with database.write() as connection:
+        webhooks.drop_orphans(connection)
+    return trimmed

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Index, text
-from sqlalchemy.orm import Mapped, mapped_column
+from datetime import datetime
 
-from promptlift.service.store.tables.mapping import Account, Base, Id, Seq, Small, only
+from sqlalchemy import Index, text
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from promptlift.schema.events import EventKind
+from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Seq, Small, only
 
 
 class EventRow(Base):
@@ -19,8 +22,9 @@ class EventRow(Base):
     account_id: Mapped[Account]
     type: Mapped[str]
     subject_id: Mapped[str] = mapped_column(index=True)
+    # The payload as JSON: events are written as fast as conversations are logged.
     data: Mapped[str]
-    created_at: Mapped[int]
+    created_at: Mapped[datetime]
 
 
 class WebhookRow(Base):
@@ -36,7 +40,7 @@ class WebhookRow(Base):
     id: Mapped[Id]
     account_id: Mapped[Account]
     url: Mapped[str]
-    events: Mapped[str]
+    events: Mapped[list[EventKind]] = mapped_column(Json)
     description: Mapped[str | None]
     status: Mapped[str]
     # Which key the secret is derived from.
@@ -45,7 +49,7 @@ class WebhookRow(Base):
     last_sequence: Mapped[int] = mapped_column(server_default=text("0"))
     # The worker that delivers to it.
     worker: Mapped[str | None]
-    created_at: Mapped[int]
+    created_at: Mapped[datetime]
 
 
 class DeliveryRow(Base):
@@ -71,8 +75,14 @@ class DeliveryRow(Base):
     # Its place among the events of the webhook, from its first attempt on.
     sequence: Mapped[int | None]
     due_at: Mapped[int]
-    attempted_at: Mapped[int | None]
+    attempted_at: Mapped[datetime | None]
     status_code: Mapped[Small | None]
     problem: Mapped[str | None]
-    delivered_at: Mapped[int | None]
-    created_at: Mapped[int]
+    delivered_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+    event: Mapped[EventRow] = relationship(
+        primaryjoin="foreign(DeliveryRow.event_id) == EventRow.id",
+        lazy="joined",
+        innerjoin=True,
+        viewonly=True,
+    )
