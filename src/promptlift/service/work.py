@@ -13,7 +13,8 @@ from promptlift.service.background.others import OtherWorkers
 from promptlift.service.background.singleton import SingletonJob
 from promptlift.service.background.worker import Worker
 from promptlift.service.benchmarks.run import BenchmarkJobs
-from promptlift.service.deployments.worker import ProductionWatch, RegressionTests
+from promptlift.service.deployments.regression_run import RegressionTests
+from promptlift.service.deployments.watch import ProductionWatch
 from promptlift.service.insights.issue_groups import EVERY_SECONDS as NAMING_SECONDS
 from promptlift.service.insights.issue_groups import IssueNaming
 from promptlift.service.insights.worker import InsightJobs

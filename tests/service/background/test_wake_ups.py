@@ -12,7 +12,7 @@ from promptlift.service import clock
 from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import Entry, log_entries
 from promptlift.service.background import worker
-from promptlift.service.deployments import worker as deployments_worker
+from promptlift.service.deployments import watch as deployments_watch
 from promptlift.service.insights.judge import OneByOne
 from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.service.insights.lexicon.process import LexiconProcess
@@ -96,7 +96,7 @@ def test_an_idle_service_executes_less_than_one_statement_a_second(
     a_look = 2
     assert a_look / worker.LOOK_SECONDS < 0.5
     monkeypatch.setattr(worker, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(deployments_worker, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(deployments_watch, "LOOK_SECONDS", 0.01)
     background()
     wait_until(
         lambda: len(looks) >= 20, what="what one worker does for all was taken, and live texts looked at"

@@ -17,7 +17,8 @@ from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import clock
 from promptlift.service.actions import prompts
 from promptlift.service.background.worker import Worker
-from promptlift.service.deployments.worker import ProductionWatch, RegressionTests
+from promptlift.service.deployments.regression_run import RegressionTests
+from promptlift.service.deployments.watch import ProductionWatch
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.models import Models
 from promptlift.service.simulations.pool import SimulationPool

@@ -107,7 +107,7 @@ def go_back(connection: Connection, prompt: PromptRow, content: str, live_seq: i
         undone_to=content,
     )
     seq = current_version.replace(connection, prompt, content, origin="restored", now=now)
-    former = deployments.former_of_text(connection, prompt.account_id, prompt.id, content)
+    former = deployments.former_of_text(connection, prompt, content)
     if former is not None:
         # unspecified: whether a text that a person restores is watched. It is, as any text of an optimization that goes
         # live, and as one that a person applied: harm is told, and the person decides.

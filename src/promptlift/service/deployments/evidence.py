@@ -19,12 +19,12 @@ from promptlift.service.store import accounts, aggregates, events, issue_names, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
     from promptlift.schema.events import EventKind
     from promptlift.service.insights.exclusions import Exclusions
-    from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.prompts import PromptRow
+    from promptlift.service.store.tables.runs import DeploymentRow
     from promptlift.stats.production import MetricChange, MetricName
 
 ANSWER_CHARS = 2_000
@@ -45,29 +45,18 @@ class Evidence:
     count: int
 
 
-def count(connection: Connection, deployment: AnyRow) -> int:
+def count(connection: Connection, deployment: DeploymentRow) -> int:
     """Count the judged conversations after a change."""
     mine = deployment.account_id, deployment.prompt_id
-    return aggregates.totals(connection, *mine, since=live_since(deployment)).judged
+    return aggregates.totals(connection, *mine, since=deployment.live_since).judged
 
 
-def live_since(deployment: AnyRow) -> int:
-    """Return since when a text is live; later than its change where another text was live in between."""
-    return int(kept(deployment).get("liveSince", deployment.applied_at))
-
-
-def gather(connection: Connection, deployment: AnyRow) -> Evidence:
+def gather(connection: Connection, deployment: DeploymentRow) -> Evidence:
     """Read the conversations that a look compares."""
-    start = production.start_of_before(connection, deployment)
     exclusions = _exclusions(connection, deployment.account_id)
     before, after = (
-        [
-            _judged(row, exclusions)
-            for row in production.judged(
-                connection, deployment.account_id, deployment.prompt_id, since=begin, until=end
-            )
-        ]
-        for begin, end in ((start, deployment.applied_at), (live_since(deployment), None))
+        [_judged(row, exclusions) for row in production.judged(connection, deployment, span)]
+        for span in production.spans(connection, deployment)
     )
     known = issue_names.read(connection, deployment.account_id)
     names = {
@@ -99,7 +88,7 @@ def _renamed(side: Sequence[Judged], names: Mapping[str, str | None]) -> tuple[J
     return tuple(one if one.issue is None else one._replace(issue=names[one.issue]) for one in side)
 
 
-def _judged(row: AnyRow, exclusions: Exclusions) -> Judged:
+def _judged(row: Row[Any], exclusions: Exclusions) -> Judged:
     document = orjson.loads(row.document)
     issues = [] if row.task_completed else document["issues"]
     titles = (one["title"] for one in issues)
@@ -115,12 +104,6 @@ def _judged(row: AnyRow, exclusions: Exclusions) -> Judged:
         row.message_count,
         document.get("analyser"),
     )
-
-
-def kept(deployment: AnyRow) -> dict[str, Any]:
-    """Return what earlier looks kept of a deployment."""
-    document: dict[str, Any] = deployment.production or {}
-    return document
 
 
 def metrics_document(metrics: Sequence[MetricChange]) -> list[dict[str, Any]]:
@@ -145,37 +128,26 @@ def _in_unit(metric: MetricName, value: float | None) -> float | None:
     return 100.0 * value if share and value is not None else value
 
 
-def figures(connection: Connection, deployment: AnyRow) -> dict[str, Any]:
+def figures(connection: Connection, deployment: DeploymentRow) -> dict[str, Any]:
     """Return what production says of a deployment: task completion before and after in percent, now."""
-    sides = (
-        (production.start_of_before(connection, deployment), deployment.applied_at),
-        (live_since(deployment), None),
-    )
     (before, done_before), (after, done_after) = (
-        production.figures(
-            connection,
-            deployment.account_id,
-            deployment.prompt_id,
-            since=start,
-            until=end,
-        )
-        for start, end in sides
+        production.figures(connection, deployment, span) for span in production.spans(connection, deployment)
     )
     return {
-        "since": clock.iso(live_since(deployment)),
+        "since": clock.iso(deployment.live_since),
         "conversations": after,
         "completedRate": 100.0 * done_after / after if after else None,
         "conversationsBefore": before,
         "completedRateBefore": 100.0 * done_before / before if before else None,
         # As the last look saw them.
-        "metrics": kept(deployment).get("metrics", []),
+        "metrics": deployment.kept.get("metrics", []),
     }
 
 
 def emit(
     connection: Connection,
     kind: EventKind,
-    deployment: AnyRow,
+    deployment: DeploymentRow,
     prompt: PromptRow,
     evidence: Evidence,
     finding: Finding | None,

@@ -1,16 +1,19 @@
-"""One regression test from its first cell to its verdict, in steps that each keep their rows."""
+"""Regression tests in the background, from the first cell to the verdict, in steps that each keep their rows.
+
+With the verdict the winner goes live or is rejected, with the event, in one transaction.
+"""
 
 from __future__ import annotations
 
 import random
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
-from promptlift.service.deployments import regression_end
+from promptlift.service.deployments import transitions
 from promptlift.service.deployments.regression_test import (
     FIRST_CELL,
     LIVE,
@@ -20,9 +23,11 @@ from promptlift.service.deployments.regression_test import (
     plan_cells,
     summarize,
 )
+from promptlift.service.deployments.verified_lift import keep_regression_lift
+from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.simulations.cells import Cell, logged_scenarios
 from promptlift.service.simulations.personas import all_personas
-from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
+from promptlift.service.simulations.run import SimulatedConversation, SimulationRun, SimulationRuns
 from promptlift.service.simulations.scenarios import (
     ScenariosFailed,
     opening_key,
@@ -31,24 +36,29 @@ from promptlift.service.simulations.scenarios import (
 )
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.simulations.tools.agents import toolbox_of
-from promptlift.service.store import deployments, optimizations, prompts, simulations
+from promptlift.service.store import deployments, events, optimizations, prompts, simulations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
+    from promptlift.service.models import Models
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.run import Simulator
     from promptlift.service.simulations.tasks import Scenario, SimulationTasks
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import DeploymentRow
 
-__all__ = ["STAGE", "RegressionRun", "measured"]
+__all__ = ["STAGE", "RegressionRun", "RegressionTests", "end", "measured"]
 
 STAGE = "regression"
 # Personas that are shown to the writer of scenarios.
 PERSONAS_SHOWN = 5
+# Tests of one process at a time; they share the pool with optimizations.
+TESTS_AT_A_TIME = 8
+_PAYLOAD = ("name", "passed", "delta")
 
 
 class RegressionRun(SimulationRun):
@@ -61,7 +71,7 @@ class RegressionRun(SimulationRun):
         tasks: SimulationTasks,
         optimization: AnyRow,
         *,
-        deployment: AnyRow,
+        deployment: DeploymentRow,
         worker: str,
     ) -> None:
         with database.read() as connection:
@@ -100,7 +110,7 @@ class RegressionRun(SimulationRun):
         with self.database.write() as connection:
             prompts.find(connection, row.account_id, row.prompt_id, lock=True)
             self.check_lease(connection)
-            regression_end.end(connection, self._deployment, measured(connection, row.id), now=clock.now())
+            end(connection, self._deployment, measured(connection, row.id), now=clock.now())
 
     def _cells(self) -> list[Cell]:
         with self.database.read() as connection:
@@ -186,3 +196,82 @@ def measured(connection: Connection, optimization_id: str, *, stopped: str | Non
 
 def _outcomes(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
     return simulations.of_cells(connection, optimization_id, FIRST_CELL, 2 * FIRST_CELL)
+
+
+def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, now: int) -> None:
+    """Keep the result of a test that this process still leases, and deploy or reject the variant."""
+    prompt = prompts.find(connection, deployment.account_id, deployment.prompt_id, lock=True)
+    deployment = deployments.get(connection, deployment.id)
+    if prompt is None or deployment.state != "testing":
+        return
+    _emit(connection, deployment, summary, now=now)
+    values: dict[str, Any] = {
+        "regression": summary.document,
+        "worker": None,
+    }
+    optimization = optimizations.get(connection, deployment.optimization_id)
+    variant = next(
+        one for one in optimizations.variants(connection, optimization.id) if one.id == deployment.variant_id
+    )
+    if summary.pooled is not None:
+        dropped = summary.document["pairs"]["dropped"]
+        keep_regression_lift(connection, optimization, variant, summary.pooled, dropped=dropped)
+    if not summary.passed:
+        deployments.change(connection, deployment, now=now, state="rejected", reason=summary.reason, **values)
+        return
+    transitions.go_live(
+        connection, prompt, optimization, variant, origin="auto", now=now, waiting=deployment, **values
+    )
+
+
+def _emit(connection: Connection, deployment: DeploymentRow, summary: Summary, *, now: int) -> None:
+    document = summary.document
+    payload = {
+        "optimizationId": deployment.optimization_id,
+        "promptId": deployment.prompt_id,
+        "variantId": deployment.variant_id,
+        "passed": summary.passed,
+        "summary": document["summary"],
+        "scenarios": [{name: one[name] for name in _PAYLOAD} for one in document["scenarios"]],
+    }
+    events.write(
+        connection,
+        [
+            events.row(
+                "regression_test.completed",
+                deployment.account_id,
+                deployment.optimization_id,
+                payload,
+                now=now,
+            )
+        ],
+    )
+
+
+class RegressionTests(SimulationRuns):
+    """Run regression tests; see ``SimulationRuns``."""
+
+    name = "regression test"
+    threads = TESTS_AT_A_TIME
+
+    def __init__(self, database: Database, models: Models, pool: Simulator, *, worker: str) -> None:
+        super().__init__(deployments.LEASES, database, models, pool, worker=worker)
+
+    def open(self, row_id: str) -> RegressionRun:
+        """Return the run of a test. A rehearsal is never tested: its winner is not deployed automatically."""
+        with self._database.read() as connection:
+            deployment = deployments.get(connection, row_id)
+            optimization = optimizations.get(connection, deployment.optimization_id)
+        tasks = self._models.tasks(rehearsal=False, seed=optimization.seed)
+        return RegressionRun(
+            self._database, self._pool, tasks, optimization, deployment=deployment, worker=self._worker
+        )
+
+    def fail(self, row_id: str, reason: str) -> None:
+        """Reject what could not be tested."""
+        with self._database.write() as connection:
+            if self.leases.held(connection, self._worker, [row_id]):
+                row = deployments.get(connection, row_id)
+                stopped = f"The regression test could not be finished: {storable_text(reason)}"
+                summary = measured(connection, row.optimization_id, stopped=stopped)
+                end(connection, row, summary, now=clock.now())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.prompts import PromptRow, VersionRow
+    from promptlift.service.store.tables.runs import DeploymentRow
 
 __all__ = ["apply_text"]
 
@@ -283,7 +284,7 @@ def go_live(
     *,
     origin: str,
     now: int,
-    waiting: AnyRow | None = None,
+    waiting: DeploymentRow | None = None,
     **values: Any,
 ) -> int:
     """Make a variant the current version and return its number. The caller holds the lock of the prompt.
@@ -380,7 +381,13 @@ def supersede(
 
 
 def live_again(
-    connection: Connection, deployment: AnyRow, version_seq: int, *, now: int, reason: str, **values: Any
+    connection: Connection,
+    deployment: DeploymentRow,
+    version_seq: int,
+    *,
+    now: int,
+    reason: str,
+    **values: Any,
 ) -> None:
     """Watch a text again that was deployed before and is current again, by what is said with it from now on.
 
@@ -420,12 +427,12 @@ def prompt_deleted(connection: Connection, account_id: str, prompt_id: str, now:
         deployments.change(connection, row, now=now, state=state, reason="The prompt was deleted")
 
 
-def _text_before(connection: Connection, row: AnyRow) -> str | None:
-    version = prompts.version(connection, row.account_id, row.prompt_id, row.previous_version_seq)
+def _text_before(connection: Connection, row: DeploymentRow) -> str | None:
+    version = deployments.version_before(connection, row)
     return None if version is None else version.content
 
 
-def _tell_confounded(connection: Connection, row: AnyRow, *, now: int) -> None:
+def _tell_confounded(connection: Connection, row: DeploymentRow, *, now: int) -> None:
     prompt = prompts.find(connection, row.account_id, row.prompt_id)
     if prompt is not None:
         gathered = evidence.gather(connection, row)
@@ -454,11 +461,11 @@ def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:
     }
 
 
-def _production(connection: Connection, row: AnyRow) -> dict[str, Any] | None:
+def _production(connection: Connection, row: DeploymentRow) -> dict[str, Any] | None:
     """Return the present figures while the version is current; afterwards those of its last moment."""
     if row.state == "live":
         return evidence.figures(connection, row)
-    document = evidence.kept(row)
+    document = row.kept
     return {
         name: value for name, value in document.items() if name not in ("verifiedAt", "liveSince")
     } or None

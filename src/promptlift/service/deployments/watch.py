@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import logging
+import threading
+import time
+from typing import TYPE_CHECKING, Any, cast
 
 from promptlift.service import clock
+from promptlift.service.background.singleton import SingletonJob
 from promptlift.service.deployments import current_version, evidence, transitions
 from promptlift.service.deployments.findings import judge
 from promptlift.service.store import deployments, production, prompts
+from promptlift.service.store.errors import SQLAlchemyError
 from promptlift.stats.production import look_number
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from sqlalchemy import Connection
 
     from promptlift.schema.events import EventKind
     from promptlift.service.deployments.evidence import Evidence
     from promptlift.service.deployments.findings import Finding
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.prompts import PromptRow
+    from promptlift.service.store.tables.runs import DeploymentRow
+    from promptlift.stats.deployment import DeploymentStatus
 
+_LOG = logging.getLogger(__name__)
+LOOK_SECONDS = 2.0
+LOOK_EVERYWHERE_SECONDS = 60.0
 _EVENTS: dict[str, EventKind] = {
     "verified": "deployment.verified",
     "not_fixed": "deployment.not_fixed",
@@ -27,7 +38,7 @@ _EVENTS: dict[str, EventKind] = {
 }
 
 
-def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[AnyRow]:
+def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[DeploymentRow]:
     """Return the live deployments for which enough new conversations were judged for their next look.
 
     Parameters
@@ -59,7 +70,7 @@ def news(database: Database, *, after: int | None) -> tuple[set[str], int]:
         return production.prompts_with_news(connection, after=after), newest
 
 
-def check(database: Database, deployment: AnyRow) -> None:
+def check(database: Database, deployment: DeploymentRow) -> None:
     """Look at one deployment, and keep what was found with its event in one transaction."""
     with database.read() as connection:
         gathered = evidence.gather(connection, deployment)
@@ -67,8 +78,8 @@ def check(database: Database, deployment: AnyRow) -> None:
         gathered.before,
         gathered.after,
         count=gathered.count,
-        verification=deployment.verification,
-        verified_at=evidence.kept(deployment).get("verifiedAt", 0),
+        verification=cast("DeploymentStatus", deployment.verification),
+        verified_at=deployment.kept.get("verifiedAt", 0),
         last_count=deployment.checked,
     )
     with database.write() as connection:
@@ -79,7 +90,7 @@ def check(database: Database, deployment: AnyRow) -> None:
 
 def _keep(
     connection: Connection,
-    deployment: AnyRow,
+    deployment: DeploymentRow,
     prompt: PromptRow,
     gathered: Evidence,
     finding: Finding,
@@ -90,7 +101,7 @@ def _keep(
     back = bool(finding.harmed) and deployment.origin == "auto"
     # A text that is taken back has no verdict any more, but one that was verified is told to be regressing.
     news = finding.status != deployment.verification and (not back or finding.status == "regressed")
-    document = {**evidence.kept(deployment), "metrics": evidence.metrics_document(finding.metrics)}
+    document = {**deployment.kept, "metrics": evidence.metrics_document(finding.metrics)}
     values: dict[str, Any] = {"checked": max(gathered.count, deployment.checked)}
     if finding.reason is not None:
         values["reason"] = finding.reason
@@ -112,9 +123,8 @@ def _keep(
         evidence.emit(connection, _EVENTS[finding.status], deployment, prompt, gathered, finding, now=now)
 
 
-def _roll_back(connection: Connection, deployment: AnyRow, prompt: PromptRow, *, now: int) -> None:
-    mine = deployment.account_id, deployment.prompt_id
-    before = prompts.version(connection, *mine, deployment.previous_version_seq)
+def _roll_back(connection: Connection, deployment: DeploymentRow, prompt: PromptRow, *, now: int) -> None:
+    before = deployments.version_before(connection, deployment)
     if before is None or before.content == prompt.content:
         return
     seq = current_version.replace(
@@ -126,8 +136,58 @@ def _roll_back(connection: Connection, deployment: AnyRow, prompt: PromptRow, *,
         optimization_id=deployment.optimization_id,
         variant_id=deployment.variant_id,
     )
-    earlier = deployments.superseded_version(connection, *mine, before.seq)
+    earlier = deployments.superseded_version(connection, before)
     if earlier is not None:
         # It was deployed itself, and is live again.
         reason = "Live again, because the version after it was rolled back"
         transitions.live_again(connection, earlier, seq, now=now, reason=reason)
+
+
+class ProductionWatch(SingletonJob):
+    """Check live versions whenever enough new conversations of theirs were judged.
+
+    Parameters
+    ----------
+    database
+        Where deployments and insights are kept.
+    """
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(
+            "watch_deployments", self._check_news, every_seconds=LOOK_SECONDS, wait=deployments.LIVE
+        )
+        self._database = database
+        self._seen: int | None = None
+        self._has_news = threading.Event()
+        self._everywhere_at = 0.0
+
+    def announced(self, tables: Collection[str]) -> bool:
+        """Note that there are new insights."""
+        if "insights" in tables:
+            self._has_news.set()
+        return super().announced(tables)
+
+    def _check_news(self) -> None:
+        # All of them now and then: another process's event may get its number before ours and be kept after.
+        everywhere = time.monotonic() >= self._everywhere_at
+        if not (everywhere or self._has_news.is_set()):
+            return
+        self._has_news.clear()
+        if everywhere:
+            self._everywhere_at = time.monotonic() + LOOK_EVERYWHERE_SECONDS
+        prompt_ids, newest = news(self._database, after=self._seen)
+        if prompt_ids or everywhere:
+            for row in due(self._database, prompt_ids=None if everywhere else prompt_ids):
+                self._check(row.id)
+        self._seen = newest
+
+    def _check(self, deployment_id: str) -> None:
+        with self._database.read() as connection:
+            row = deployments.get(connection, deployment_id)
+        try:
+            check(self._database, row)
+        except SQLAlchemyError:
+            raise
+        except Exception:  # noqa: BLE001 - logged
+            # A defect that one deployment shows must not hold up the others.
+            _LOG.exception("deployment %s could not be checked", deployment_id)

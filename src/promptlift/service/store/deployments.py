@@ -8,7 +8,10 @@ from sqlalchemy import case, insert, select, update
 
 from promptlift.service.identifiers import new_id
 from promptlift.service.store.leases import Leases, Wait
-from promptlift.service.store.tables import deployments, optimizations, prompt_versions
+from promptlift.service.store.rows import Rows, newest
+from promptlift.service.store.tables import deployments, optimizations
+from promptlift.service.store.tables.prompts import VersionRow
+from promptlift.service.store.tables.runs import DeploymentRow
 from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.prompts import PromptRow
 
 # States from which a variant may still go live.
 WAITING = ("staged", "testing")
@@ -57,8 +61,8 @@ def add(
     announce(connection, deployments)
 
 
-def change(connection: Connection, deployment: AnyRow, *, now: int, **values: Any) -> bool:
-    """Change a deployment that is still in the state and verification of the row; tells whether it was."""
+def change(connection: Connection, deployment: DeploymentRow, *, now: int, **values: Any) -> bool:
+    """Change a deployment that is still in the state and verification of the row; return whether it was."""
     same = deployments.c.verification.is_not_distinct_from(deployment.verification)
     result = connection.execute(
         update(deployments)
@@ -69,54 +73,56 @@ def change(connection: Connection, deployment: AnyRow, *, now: int, **values: An
     return bool(result.rowcount)
 
 
-def get(connection: Connection, deployment_id: str) -> AnyRow:
+def get(connection: Connection, deployment_id: str) -> DeploymentRow:
     """Return a deployment that exists, of any account: for background work."""
-    return connection.execute(select(deployments).filter_by(id=deployment_id)).one()
+    return Rows(connection).scalars(select(DeploymentRow).filter_by(id=deployment_id)).one()
 
 
-def of_optimization(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
+def of_optimization(connection: Connection, optimization_id: str) -> Sequence[DeploymentRow]:
     """Return the deployments of an optimization: the live one, then the newest first."""
-    is_live = case((deployments.c.state == "live", 0), else_=1)
-    mine = select(deployments).filter_by(optimization_id=optimization_id)
-    return connection.execute(mine.order_by(is_live, deployments.c.seq.desc())).all()
+    is_live = case((DeploymentRow.state == "live", 0), else_=1)
+    mine = select(DeploymentRow).filter_by(optimization_id=optimization_id)
+    return Rows(connection).all(mine.order_by(is_live, DeploymentRow.seq.desc()))
 
 
-def of_prompt(connection: Connection, account_id: str, prompt_id: str, *states: str) -> Sequence[AnyRow]:
+def of_prompt(
+    connection: Connection, account_id: str, prompt_id: str, *states: str
+) -> Sequence[DeploymentRow]:
     """Return the deployments of a prompt in some states; at most one is live."""
-    mine = select(deployments).filter_by(account_id=account_id, prompt_id=prompt_id)
-    return connection.execute(mine.where(deployments.c.state.in_(states))).all()
+    mine = select(DeploymentRow).filter_by(account_id=account_id, prompt_id=prompt_id)
+    return Rows(connection).all(mine.where(DeploymentRow.state.in_(states)))
 
 
-def former_of_text(connection: Connection, account_id: str, prompt_id: str, content: str) -> AnyRow | None:
+def former_of_text(connection: Connection, prompt: PromptRow, content: str) -> DeploymentRow | None:
     """Return the newest deployment that made a text current and no longer is; ``None`` when none did.
 
     The original is none: it is no fix.
     """
-    version = prompt_versions.c.seq == deployments.c.version_seq
-    mine = select(deployments).filter_by(account_id=account_id, prompt_id=prompt_id)
-    return connection.execute(
-        mine.join(prompt_versions, version)
+    return Rows(connection).find(
+        newest(DeploymentRow, account_id=prompt.account_id, prompt_id=prompt.id)
+        .join(VersionRow, VersionRow.seq == DeploymentRow.version_seq)
         .where(
-            prompt_versions.c.content == content,
-            deployments.c.state.in_(("superseded", "rolled_back")),
-            deployments.c.verification.is_not(None),
+            VersionRow.content == content,
+            DeploymentRow.state.in_(("superseded", "rolled_back")),
+            DeploymentRow.verification.is_not(None),
         )
-        .order_by(deployments.c.seq.desc())
         .limit(1)
-    ).one_or_none()
-
-
-def superseded_version(
-    connection: Connection, account_id: str, prompt_id: str, version_seq: int
-) -> AnyRow | None:
-    """Return the deployment that made a version current until another one did; ``None`` when none did."""
-    mine = select(deployments).filter_by(
-        account_id=account_id, prompt_id=prompt_id, version_seq=version_seq, state="superseded"
     )
-    return connection.execute(mine.order_by(deployments.c.seq.desc()).limit(1)).one_or_none()
 
 
-def count(connection: Connection, deployment: AnyRow, worker: str, spent: Mapping[str, int]) -> bool:
+def superseded_version(connection: Connection, version: VersionRow) -> DeploymentRow | None:
+    """Return the deployment that made a version current until another one did; ``None`` when none did."""
+    mine = {"account_id": version.account_id, "prompt_id": version.prompt_id, "version_seq": version.seq}
+    return Rows(connection).find(newest(DeploymentRow, **mine, state="superseded").limit(1))
+
+
+def version_before(connection: Connection, deployment: DeploymentRow) -> VersionRow | None:
+    """Return the version that was current before a deployment."""
+    mine = select(VersionRow).filter_by(account_id=deployment.account_id, prompt_id=deployment.prompt_id)
+    return Rows(connection).find(mine.filter_by(seq=deployment.previous_version_seq))
+
+
+def count(connection: Connection, deployment: DeploymentRow, worker: str, spent: Mapping[str, int]) -> bool:
     """Count what a regression test has used up into its optimization, and return whether this worker still has the test."""
     mine = update(deployments).filter_by(id=deployment.id, worker=worker, state="testing")
     # An update that changes nothing holds the row until the end of the transaction, on every database.

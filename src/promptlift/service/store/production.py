@@ -6,22 +6,24 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Integer, cast, func, select, true
 
+from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables import (
     conversation_contents,
     conversations,
-    deployments,
     events,
     insights,
     prompt_versions,
-    prompts,
 )
+from promptlift.service.store.tables.prompts import PromptRow
+from promptlift.service.store.tables.runs import DeploymentRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select
+    from sqlalchemy import ColumnElement, Connection, Row, Select
 
-    from promptlift.service.store.tables import AnyRow
+    # Since when and until when; open where it has no bound.
+    Span = tuple[int | None, int | None]
 
 # Conversations that are looked at on each side: the latest with the text before, and the latest with the live one.
 NEAREST = 2_000
@@ -44,73 +46,60 @@ def prompts_with_news(connection: Connection, *, after: int) -> set[str]:
     )
 
 
-def watched(connection: Connection) -> Sequence[AnyRow]:
+def watched(connection: Connection) -> Sequence[DeploymentRow]:
     """Return the live deployments of all accounts.
 
     The original is none: applying it again changes nothing that could do harm.
     """
-    return connection.execute(
-        select(deployments)
-        .join(prompts, prompts.c.id == deployments.c.prompt_id)
+    return Rows(connection).all(
+        select(DeploymentRow)
+        .join(PromptRow, PromptRow.id == DeploymentRow.prompt_id)
         .where(
-            deployments.c.state == "live",
-            deployments.c.verification.is_not(None),
-            prompts.c.deleted_at.is_(None),
+            DeploymentRow.state == "live",
+            DeploymentRow.verification.is_not(None),
+            PromptRow.deleted_at.is_(None),
         )
-        .order_by(deployments.c.seq)
-    ).all()
-
-
-def _of(
-    account_id: str, prompt_id: str, since: int | None, until: int | None
-) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions for conversations of a span of time that have ended and have insights."""
-    return (
-        conversations.c.account_id == account_id,
-        conversations.c.prompt_id == prompt_id,
-        conversations.c.has_insights.is_(True),
-        conversations.c.status != "in_progress",
-        true() if since is None else conversations.c.started_at >= since,
-        true() if until is None else conversations.c.started_at < until,
+        .order_by(DeploymentRow.seq)
     )
 
 
-def judged(
-    connection: Connection,
-    account_id: str,
-    prompt_id: str,
-    *,
-    since: int | None,
-    until: int | None,
-) -> Sequence[AnyRow]:
+def spans(connection: Connection, deployment: DeploymentRow) -> tuple[Span, Span]:
+    """Return the spans of time that a look compares: with the text before, and with the live one.
+
+    A log is often imported with conversations that are older than the prompt here: they were held with its first text.
+    """
+    mine = prompt_versions.c.prompt_id == deployment.prompt_id
+    first = connection.scalar(select(func.min(prompt_versions.c.seq)).where(mine))
+    before = prompt_versions.c.seq == deployment.previous_version_seq
+    since = None
+    if deployment.previous_version_seq != first:
+        since = connection.scalar(select(prompt_versions.c.created_at).where(mine, before))
+    return (since, deployment.applied_at), (deployment.live_since, None)
+
+
+def judged(connection: Connection, deployment: DeploymentRow, span: Span) -> Sequence[Row[Any]]:
     """Return the latest judged conversations of a span, oldest first."""
-    wanted = _of(account_id, prompt_id, since, until)
     details = (
         conversations.c.status,
         conversations.c.response_seconds,
         conversations.c.message_count,
         insights.c.document,
     )
-    return connection.execute(_latest(wanted, *details)).all()[::-1]
+    return connection.execute(_latest(deployment, span, *details)).all()[::-1]
 
 
-def figures(
-    connection: Connection,
-    account_id: str,
-    prompt_id: str,
-    *,
-    since: int | None,
-    until: int | None,
-) -> tuple[int, int]:
+def figures(connection: Connection, deployment: DeploymentRow, span: Span) -> tuple[int, int]:
     """Count the conversations that `judged` returns, and those of them that completed their task."""
-    some = _latest(_of(account_id, prompt_id, since, until)).subquery()
+    some = _latest(deployment, span).subquery()
     row = connection.execute(
         select(func.count(), func.sum(cast(some.c.task_completed, Integer))).select_from(some)
     ).one()
     return int(row[0]), int(row[1] or 0)
 
 
-def _latest(wanted: tuple[ColumnElement[bool], ...], *columns: ColumnElement[Any]) -> Select[Any]:
+def _latest(deployment: DeploymentRow, span: Span, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Select the conversations of a span of time that have ended and have insights."""
+    since, until = span
     return (
         select(
             conversations.c.id,
@@ -120,25 +109,16 @@ def _latest(wanted: tuple[ColumnElement[bool], ...], *columns: ColumnElement[Any
             *columns,
         )
         .join(insights, insights.c.conversation_id == conversations.c.id)
-        .where(*wanted)
+        .where(
+            conversations.c.account_id == deployment.account_id,
+            conversations.c.prompt_id == deployment.prompt_id,
+            conversations.c.has_insights.is_(True),
+            conversations.c.status != "in_progress",
+            true() if since is None else conversations.c.started_at >= since,
+            true() if until is None else conversations.c.started_at < until,
+        )
         .order_by(conversations.c.started_at.desc(), conversations.c.seq.desc())
         .limit(NEAREST)
-    )
-
-
-def start_of_before(connection: Connection, deployment: AnyRow) -> int | None:
-    """Return since when the text before was live; ``None`` when it was the first one of the prompt.
-
-    A log is often imported with conversations that are older than the prompt here: they were held with its first text.
-    """
-    mine = prompt_versions.c.prompt_id == deployment.prompt_id
-    first = connection.scalar(select(func.min(prompt_versions.c.seq)).where(mine))
-    if deployment.previous_version_seq == first:
-        return None
-    return connection.scalar(
-        select(prompt_versions.c.created_at).where(
-            mine, prompt_versions.c.seq == deployment.previous_version_seq
-        )
     )
 
 

@@ -184,6 +184,16 @@ class DeploymentRow(Base):
     created_at: Mapped[int]
     updated_at: Mapped[int]
 
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What earlier looks kept."""
+        return self.production or {}
+
+    @property
+    def live_since(self) -> int:
+        """Since when the text is live; later than its change where another text was live in between."""
+        return int(self.kept.get("liveSince") or self.applied_at or 0)
+
 
 class ScenarioSetRow(Base):
     """One version of a fixed set of scenarios; `set_id` is the same in all its versions."""

@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import clock
 from promptlift.service.actions import prompts
-from promptlift.service.deployments import regression_end
+from promptlift.service.deployments import regression_run
 from promptlift.service.deployments.regression_test import Summary, unmeasured
 from service.deployments.test_transitions import refuse_events
 from support.deployed import ORIGINAL, TESTED, TEXTS
@@ -19,7 +19,7 @@ FAILED = Summary(passed=False, document=unmeasured(3), reason="It is worse")
 
 def end(world, row, summary):
     with world.database.write() as connection:
-        regression_end.end(connection, row, summary, now=clock.now())
+        regression_run.end(connection, row, summary, now=clock.now())
 
 
 @pytest.mark.parametrize("kind", ["regression_test.completed", "prompt.updated"])
