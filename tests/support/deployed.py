@@ -10,7 +10,9 @@ from sqlalchemy import select
 
 from promptlift.schema import events as schema
 from promptlift.schema.naming import SCHEMES
+from promptlift.schema.optimizations import ApplyRequest
 from promptlift.service import clock
+from promptlift.service.actions.apply import apply
 from promptlift.service.deployments import transitions, watch
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_counts, conversations, optimizations, prompts
@@ -169,7 +171,13 @@ class World:
 
     def apply(self, optimization_id: str, number: int | None = None, **wanted: Any) -> dict[str, Any]:
         variant = None if number is None else self.variant(optimization_id, number)
-        return transitions.apply(self.database, self.caller, PROMPT, optimization_id, variant, **wanted)
+        return self.apply_variant(optimization_id, variant, **wanted)
+
+    def apply_variant(self, optimization_id: str, variant_id: str | None, **wanted: Any) -> dict[str, Any]:
+        """Apply whatever is said to be a variant."""
+        body = ApplyRequest.model_construct(variant_id=variant_id, **wanted)
+        answer: dict[str, Any] = self.ask(apply, optimization_id, body)
+        return answer
 
     def deployment(self, optimization_id: str) -> dict[str, Any] | None:
         with self.database.read() as connection:

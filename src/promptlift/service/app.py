@@ -14,6 +14,7 @@ from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.service.actions import (
     account,
     action_log,
+    apply,
     labels,
     personas,
     prompts,
@@ -56,6 +57,7 @@ ROOMS = [
 ANSWERING = [
     account,
     action_log,
+    apply,
     judge_versions,
     labels,
     personas,

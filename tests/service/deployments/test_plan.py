@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from promptlift.service.deployments.plan import after_completion
+from promptlift.service.deployments.transitions import after_completion
 
 
 def test_nothing_goes_live_by_itself_unless_it_may():

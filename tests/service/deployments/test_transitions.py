@@ -7,14 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy.exc import DBAPIError
 
-from promptlift.schema.naming import SCHEMES
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import clock
 from promptlift.service.actions import prompts, versions
-from promptlift.service.deployments import transitions
 from promptlift.service.errors import ApiException
 from support.asking import place
-from support.deployed import AT_ONCE, MANUAL, ORIGINAL, PROMPT, STAGED, TESTED, TEXTS, World
+from support.deployed import AT_ONCE, MANUAL, ORIGINAL, STAGED, TESTED, TEXTS, World
 
 
 def edit(world, content):
@@ -116,12 +114,6 @@ def test_applying_the_winner_changes_text_version_event_and_deployment(world):
     ((kind, payload),) = world.events()
     assert (kind, payload["updateType"], payload["variantId"]) == ("prompt.updated", "applied", winner)
     assert payload["appliedAt"] == found["appliedAt"]
-
-
-def test_the_agent_scheme_gets_its_own_link(world):
-    optimization_id = world.optimization()
-    answer = transitions.apply(world.database, world.caller, SCHEMES["agent"], optimization_id, None)
-    assert answer["agentId"] == world.prompt_id
 
 
 def test_a_double_click_applies_once(world):
@@ -232,7 +224,7 @@ def test_what_is_not_there_is_not_applied(world):
     assert refused(world, "none").code == "NOT_FOUND"
     for foreign in (world.variant(other, 1), stranger.variant(stranger.optimization(), 1), "none", ""):
         with pytest.raises(ApiException) as caught:
-            transitions.apply(world.database, world.caller, PROMPT, optimization_id, foreign)
+            world.apply_variant(optimization_id, foreign)
         assert (caught.value.code, set(caught.value.details)) == ("VALIDATION_ERROR", {"variantId"})
     world.ask(prompts.delete, world.prompt_id)
     assert refused(world, optimization_id).code == "NOT_FOUND"

@@ -2,27 +2,93 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import orjson
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from promptlift.service import clock
 from promptlift.service.deployments import current_version, evidence
-from promptlift.service.deployments.plan import after_completion
-from promptlift.service.errors import ApiException, invalid, not_found
-from promptlift.service.store import action_log, deployments, optimizations, prompts
+from promptlift.service.errors import ApiException
+from promptlift.service.store import deployments, optimizations, prompts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from promptlift.schema.naming import Scheme
-    from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.prompts import PromptRow, VersionRow
     from promptlift.service.store.tables.runs import DeploymentRow
 
-__all__ = ["apply_text"]
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The first state of the deployment of a winner.
+
+    Attributes
+    ----------
+    state
+        ``staged``, ``testing``, ``live`` or ``rejected``.
+    origin
+        Who would make it live: ``approval`` of a person, or ``auto``.
+    reason
+        Why it is rejected, or what to know before approving it, in words.
+    """
+
+    state: Literal["staged", "testing", "live", "rejected"]
+    origin: Literal["approval", "auto"]
+    reason: str | None = None
+
+
+STAGED = Plan("staged", "approval")
+STAGED_REHEARSAL = Plan(
+    "staged",
+    "approval",
+    "A rehearsal says nothing about a real prompt; it goes live only if a person accepts that",
+)
+REHEARSED = Plan(
+    "rejected",
+    "auto",
+    "A rehearsal says nothing about a real prompt, so its winner is never deployed automatically",
+)
+CHANGED = Plan(
+    "rejected",
+    "auto",
+    "The prompt was changed while the optimization ran: the winner was compared with a version that is no longer current",
+)
+
+
+def tests_before_deploying(settings: dict[str, Any], *, rehearsal: bool) -> bool:
+    """Whether the settings ask for a regression test of a winner before it is deployed automatically."""
+    automatic = settings.get("autoDeploy") or {}
+    return not rehearsal and bool(automatic.get("enabled") and automatic.get("requireRegressionPass", True))
+
+
+def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bool) -> Plan | None:
+    """Decide what happens with a winner right after its optimization; ``None`` for nothing.
+
+    A rehearsed winner is never deployed automatically. It may be staged: only a person who accepts that it was a rehearsal
+    can approve it.
+
+    Parameters
+    ----------
+    settings
+        Has ``deploymentMode`` and ``autoDeploy``.
+    rehearsal
+        Whether the built-in model was asked in place of a real one.
+    unchanged
+        Whether the text that the winner was compared with is still live.
+    """
+    automatic = settings.get("autoDeploy") or {}
+    waiting = STAGED_REHEARSAL if rehearsal else STAGED
+    staged = waiting if settings.get("deploymentMode") == "semi-automatic" else None
+    # unspecified: deploymentMode when autoDeploy is on. It must count for less than autoDeploy, or autoDeploy would do
+    # nothing in the default mode "manual"; so it does in "semi-automatic" too. Only where nothing may go live by
+    # itself does "semi-automatic" ask a person.
+    if not automatic.get("enabled"):
+        return staged
+    if rehearsal:
+        return staged or REHEARSED
+    if not unchanged:
+        return staged or CHANGED
+    return Plan("testing" if tests_before_deploying(settings, rehearsal=rehearsal) else "live", "auto")
 
 
 def on_completed(
@@ -69,167 +135,6 @@ def on_completed(
     )
 
 
-def apply(
-    database: Database,
-    caller: Caller,
-    scheme: Scheme,
-    optimization_id: str,
-    variant_id: str | None,
-    *,
-    accept_rehearsal: bool = False,
-    if_version_id: str | None = None,
-    note: str | None = None,
-) -> dict[str, Any]:
-    """Make a variant the current version and return the answer of the API.
-
-    The winner without ``variant_id``. Applying a staged variant is its approval. The original can be applied too:
-    its text comes back. A text that is live already stays as it is, without a second version.
-
-    Parameters
-    ----------
-    accept_rehearsal
-        Whether a variant of a rehearsal is applied too.
-    if_version_id
-        Only while this version is current, so that a change made in the meantime is not overwritten.
-    note
-        Kept with the action.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``; ``INVALID_STATE`` when the optimization is not completed, has no winner to apply, was a rehearsal
-        that is not accepted, or another version is live; ``VALIDATION_ERROR`` under ``variantId`` for a variant of another
-        optimization.
-    """
-    with database.write() as connection:
-        optimization = find_optimization(connection, caller, optimization_id)
-        if optimization.status != "completed":
-            raise ApiException(
-                "INVALID_STATE",
-                f"The optimization is {optimization.status}; a variant can be applied once it is completed",
-                details={"status": optimization.status},
-            )
-        variant = _wanted(connection, optimization, variant_id)
-        if optimization.rehearsal and not accept_rehearsal:
-            # unspecified: rehearsals. Nothing of one goes live unless a person says that it may.
-            raise ApiException(
-                "INVALID_STATE",
-                "The optimization was a rehearsal: a built-in model stood in for the language model, so its numbers say nothing "
-                "about a real prompt. Pass acceptRehearsal to apply the variant all the same",
-                details={"acceptRehearsal": "needed, because the optimization was a rehearsal"},
-            )
-        prompt, before = lock_prompt(connection, scheme, optimization)
-        changed = prompt.content != variant.content
-        if changed:
-            check_version(before, if_version_id)
-        now = clock.now()
-        seq = _apply(connection, prompt, optimization, variant, before.seq, now=now)
-        message = f"{variant.name} is live now" if changed else f"The text of {variant.name} was live already"
-        return record_apply(
-            connection,
-            scheme,
-            optimization,
-            before=before.seq,
-            after=seq,
-            changed=changed,
-            message=message,
-            variant_id=variant.id,
-            note=note,
-            now=now,
-        )
-
-
-def find_optimization(connection: Connection, caller: Caller, optimization_id: str) -> AnyRow:
-    """Return an optimization of the caller's account.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    found = optimizations.find(connection, caller.account_id, optimization_id)
-    if found is None:
-        raise not_found("Optimization")
-    return found
-
-
-def lock_prompt(connection: Connection, scheme: Scheme, optimization: AnyRow) -> tuple[PromptRow, VersionRow]:
-    """Lock the prompt of an optimization for this transaction; return it and its current version.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    prompt = prompts.find(connection, optimization.account_id, optimization.prompt_id, lock=True)
-    if prompt is None:
-        raise not_found(scheme.noun)
-    return prompt, prompts.current_version(connection, optimization.account_id, prompt.id)
-
-
-def record_apply(
-    connection: Connection,
-    scheme: Scheme,
-    optimization: AnyRow,
-    *,
-    before: int,
-    after: int,
-    changed: bool,
-    message: str,
-    note: str | None,
-    now: int,
-    variant_id: str | None = None,
-) -> dict[str, Any]:
-    """Log that a text of an optimization was applied, and return the answer of the API.
-
-    Parameters
-    ----------
-    before, after
-        Sequence numbers of the versions.
-    variant_id
-        The variant whose text it is; ``None`` for a text that was put together by hand.
-    """
-    action_id = action_log.add(
-        connection,
-        optimization.account_id,
-        optimization.prompt_id,
-        "apply",
-        now=now,
-        note=note,
-        optimization_id=optimization.id,
-        variant_id=variant_id,
-        from_version_seq=before,
-        to_version_seq=after,
-    )
-    return {
-        "success": True,
-        scheme.link: optimization.prompt_id,
-        "appliedVariantId": variant_id,
-        "message": message,
-        "versionId": current_version.version_id(after),
-        "previousVersionId": current_version.version_id(before),
-        "changed": changed,
-        "actionId": action_id,
-    }
-
-
-def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None) -> AnyRow:
-    document = orjson.loads(optimization.results or "{}")
-    winner = document.get("results", {}).get("winningVariantId")
-    wanted = winner if variant_id is None else variant_id
-    if wanted is None:
-        # unspecified: applying without variantId where nothing won. Nothing is chosen on the user's behalf.
-        raise ApiException(
-            "INVALID_STATE",
-            "The optimization ended without a winner, so there is no variant to apply by default; pass variantId",
-            details={"variantId": "needed, because there is no winner"},
-        )
-    for variant in optimizations.variants(connection, optimization.id):
-        if variant.id == wanted:
-            return variant
-    raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
-
-
 def check_version(live: VersionRow, wanted: str | None) -> None:
     """Refuse a change that was meant for another version than the current one.
 
@@ -251,7 +156,7 @@ def check_version(live: VersionRow, wanted: str | None) -> None:
         )
 
 
-def _apply(
+def apply(
     connection: Connection,
     prompt: PromptRow,
     optimization: AnyRow,
@@ -274,6 +179,20 @@ def _apply(
         return live_seq
     origin = "approval" if mine is not None and mine.state == "staged" else "manual"
     return go_live(connection, prompt, optimization, variant, origin=origin, now=now, waiting=mine)
+
+
+def apply_text(
+    connection: Connection, prompt: PromptRow, content: str, optimization_id: str, *, now: int
+) -> int:
+    """Make a text of no variant the current version and return its number.
+
+    Nothing was measured of it, so no deployment is watched and no lift is reported.
+    """
+    reason = "A text put together by hand was applied"
+    supersede(connection, prompt.account_id, prompt.id, now, reason=reason)
+    return current_version.replace(
+        connection, prompt, content, origin="updated", now=now, optimization_id=optimization_id
+    )
 
 
 def go_live(
@@ -469,54 +388,3 @@ def _production(connection: Connection, row: DeploymentRow) -> dict[str, Any] | 
     return {
         name: value for name, value in document.items() if name not in ("verifiedAt", "liveSince")
     } or None
-
-
-def apply_text(
-    database: Database,
-    caller: Caller,
-    scheme: Scheme,
-    optimization_id: str,
-    content: str,
-    *,
-    if_version_id: str | None = None,
-    note: str | None = None,
-) -> dict[str, Any]:
-    """Make a text the current version, as an edit that came from an optimization, and return the answer of the API.
-
-    Nothing was measured of it, so no deployment is watched and nothing is said of its lift.
-
-    Parameters
-    ----------
-    if_version_id
-        Only while this version is current, so that a change made in the meantime is not overwritten.
-    note
-        Kept with the action.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``; ``INVALID_STATE`` when another version is live.
-    """
-    with database.write() as connection:
-        optimization = find_optimization(connection, caller, optimization_id)
-        prompt, before = lock_prompt(connection, scheme, optimization)
-        changed = prompt.content != content
-        now, seq = clock.now(), int(before.seq)
-        if changed:
-            check_version(before, if_version_id)
-            reason = "A text put together by hand was applied"
-            supersede(connection, caller.account_id, prompt.id, now, reason=reason)
-            seq = current_version.replace(
-                connection, prompt, content, origin="updated", now=now, optimization_id=optimization.id
-            )
-        return record_apply(
-            connection,
-            scheme,
-            optimization,
-            before=before.seq,
-            after=seq,
-            changed=changed,
-            message="The text is live now" if changed else "The text was live already",
-            note=note,
-            now=now,
-        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.service.deployments.plan import tests_before_deploying
+from promptlift.service.deployments.transitions import tests_before_deploying
 from promptlift.service.optimizations.goal import Goal, targets_of
 from promptlift.stats import Experiment
 from promptlift.stats.budget import SearchBudget, planned_spending
