@@ -181,7 +181,8 @@ class World:
 
     def deployment(self, optimization_id: str) -> dict[str, Any] | None:
         with self.database.read() as connection:
-            return transitions.wire(connection, optimization_id)
+            found = transitions.shown(connection, optimization_id)
+            return None if found is None else found.to_wire()
 
     def row(self, optimization_id: str) -> Any:
         with self.database.read() as connection:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.errors import TranscriptError
+from promptlift.schema.deployments import ProductionCheck, ProductionMetric
 from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
 from promptlift.service.deployments.findings import Finding, Judged, count_issues, issue_id
@@ -106,19 +107,19 @@ def _judged(row: Row[Any], exclusions: Exclusions) -> Judged:
     )
 
 
-def metrics_document(metrics: Sequence[MetricChange]) -> list[dict[str, Any]]:
-    """Return the production metrics of a look in their API form; shares are percent there."""
+def shown_metrics(metrics: Sequence[MetricChange]) -> list[ProductionMetric]:
+    """Return the production metrics of a look as the API has them; shares are percent there."""
     return [
-        {
-            "metric": change.metric,
-            "before": _in_unit(change.metric, change.before),
-            "after": _in_unit(change.metric, change.after),
-            "conversationsBefore": change.n_before,
-            "conversations": change.n_after,
-            "p": change.p,
-            "level": change.level,
-            "regressed": change.is_harm,
-        }
+        ProductionMetric(
+            metric=change.metric,
+            before=_in_unit(change.metric, change.before),
+            after=_in_unit(change.metric, change.after),
+            conversations_before=change.n_before,
+            conversations=change.n_after,
+            p=change.p,
+            level=change.level,
+            regressed=change.is_harm,
+        )
         for change in metrics
     ]
 
@@ -128,20 +129,20 @@ def _in_unit(metric: MetricName, value: float | None) -> float | None:
     return 100.0 * value if share and value is not None else value
 
 
-def figures(connection: Connection, deployment: DeploymentRow) -> dict[str, Any]:
-    """Return what production says of a deployment: task completion before and after in percent, now."""
+def figures(connection: Connection, deployment: DeploymentRow) -> ProductionCheck:
+    """Return the present figures from production: task completion before and after in percent."""
     (before, done_before), (after, done_after) = (
         production.figures(connection, deployment, span) for span in production.spans(connection, deployment)
     )
-    return {
-        "since": clock.iso(deployment.live_since),
-        "conversations": after,
-        "completedRate": 100.0 * done_after / after if after else None,
-        "conversationsBefore": before,
-        "completedRateBefore": 100.0 * done_before / before if before else None,
+    return ProductionCheck(
+        since=clock.to_datetime(deployment.live_since),
+        conversations=after,
+        completed_rate=100.0 * done_after / after if after else None,
+        conversations_before=before,
+        completed_rate_before=100.0 * done_before / before if before else None,
         # As the last look saw them.
-        "metrics": deployment.kept.get("metrics", []),
-    }
+        metrics=deployment.kept.get("metrics", []),
+    )
 
 
 def emit(

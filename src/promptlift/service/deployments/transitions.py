@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from promptlift.schema.deployments import ProductionCheck, VariantDeployment
 from promptlift.service import clock
 from promptlift.service.deployments import current_version, evidence
 from promptlift.service.errors import ApiException
@@ -285,7 +286,7 @@ def supersede(
         values: dict[str, Any] = {
             "state": "superseded",
             "reason": reason,
-            "production": evidence.figures(connection, row),
+            "production": evidence.figures(connection, row).to_wire(),
         }
         if undone_to is not None and undone_to == _text_before(connection, row):
             values |= {
@@ -358,33 +359,26 @@ def _tell_confounded(connection: Connection, row: DeploymentRow, *, now: int) ->
         evidence.emit(connection, "deployment.confounded", row, prompt, gathered, None, now=now)
 
 
-def wire(connection: Connection, optimization_id: str) -> dict[str, Any] | None:
-    """Return the live deployment of an optimization, else its newest, in its API form; ``None`` when there is none."""
+def shown(connection: Connection, optimization_id: str) -> VariantDeployment | None:
+    """Return the live deployment of an optimization, else its newest, as the API has it; ``None`` when there is none."""
     rows = deployments.of_optimization(connection, optimization_id)
     if not rows:
         return None
     row = rows[0]
-    return {
-        "id": row.id,
-        "state": row.state,
-        "origin": row.origin,
-        "variantId": row.variant_id,
-        "appliedAt": clock.iso(row.applied_at),
-        "versionId": current_version.version_id(row.version_seq),
-        "previousVersionId": current_version.version_id(row.previous_version_seq),
-        "regressionTest": row.regression,
-        "production": _production(connection, row),
-        "verification": row.verification,
-        "rolledBackAt": clock.iso(row.rolled_back_at),
-        "reason": row.reason,
-    }
+    return row.shown(
+        VariantDeployment,
+        applied_at=None if row.applied_at is None else clock.to_datetime(row.applied_at),
+        version_id=current_version.version_id(row.version_seq),
+        previous_version_id=current_version.version_id(row.previous_version_seq),
+        regression_test=row.regression,
+        production=_production(connection, row),
+        rolled_back_at=None if row.rolled_back_at is None else clock.to_datetime(row.rolled_back_at),
+    )
 
 
-def _production(connection: Connection, row: DeploymentRow) -> dict[str, Any] | None:
+def _production(connection: Connection, row: DeploymentRow) -> ProductionCheck | None:
     """Return the present figures while the version is current; afterwards those of its last moment."""
     if row.state == "live":
         return evidence.figures(connection, row)
-    document = row.kept
-    return {
-        name: value for name, value in document.items() if name not in ("verifiedAt", "liveSince")
-    } or None
+    kept = {name: value for name, value in row.kept.items() if name not in ("verifiedAt", "liveSince")}
+    return ProductionCheck.from_wire(kept) if kept else None

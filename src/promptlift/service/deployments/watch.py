@@ -101,7 +101,10 @@ def _keep(
     back = bool(finding.harmed) and deployment.origin == "auto"
     # A text that is taken back has no verdict any more, but one that was verified is told to be regressing.
     news = finding.status != deployment.verification and (not back or finding.status == "regressed")
-    document = {**deployment.kept, "metrics": evidence.metrics_document(finding.metrics)}
+    document = {
+        **deployment.kept,
+        "metrics": [one.to_wire() for one in evidence.shown_metrics(finding.metrics)],
+    }
     values: dict[str, Any] = {"checked": max(gathered.count, deployment.checked)}
     if finding.reason is not None:
         values["reason"] = finding.reason
@@ -112,7 +115,7 @@ def _keep(
             document["verifiedAt"] = gathered.count
     if back:
         values |= {"state": "rolled_back", "rolled_back_at": now, "reason": f"Rolled back. {finding.reason}"}
-        document = {**evidence.figures(connection, deployment), **document}
+        document = {**evidence.figures(connection, deployment).to_wire(), **document}
     values["production"] = document
     # Superseded or judged by another process in the meantime: nothing of this is kept.
     if not deployments.change(connection, deployment, now=now, **values):

@@ -92,7 +92,7 @@ def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, 
     with database.read() as connection:
         row = find(connection, caller, optimization_id)
         stages = simulations.count_by_stage(connection, optimization_id)
-        deployment = transitions.wire(connection, optimization_id)
+        deployment = transitions.shown(connection, optimization_id)
     terms = Terms(row)
     whole = _brief(row)
     held = sum(count for stage, count in stages.items() if stage != "regression")
@@ -110,7 +110,7 @@ def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, 
         "settings": terms.shown,
         "failure": row.failure,
         "stopReason": row.stop_reason,
-        "deployment": deployment,
+        "deployment": None if deployment is None else deployment.to_wire(),
         "usage": {"modelCalls": row.model_calls, "tokens": row.tokens, "conversations": held},
         "headroom": None if row.headroom is None else orjson.loads(row.headroom),
         "searchPlan": None if row.search is None else _plan(terms, orjson.loads(row.search), stages),
@@ -122,14 +122,14 @@ def variants(database: Database, caller: Caller, optimization_id: str) -> dict[s
     with database.read() as connection:
         row = find(connection, caller, optimization_id)
         rows = optimizations.variants(connection, optimization_id)
-        deployment = transitions.wire(connection, optimization_id)
+        deployment = transitions.shown(connection, optimization_id)
     terms = Terms(row)
     document = {} if row.results is None else orjson.loads(row.results)
     winner = document.get("results", {}).get("winningVariantId")
     measured = document.get("variants") or variants_of(terms.experiment().verdict())
     searched = {} if row.search is None else _searched(orjson.loads(row.search), [one.id for one in rows])
     written = "handed_in" if terms.candidates else "model"
-    staged = deployment["variantId"] if deployment and deployment["state"] == "staged" else None
+    staged = deployment.variant_id if deployment and deployment.state == "staged" else None
     return {
         "data": [
             _variant(row, one, measured.get(str(one.number), {}), winner=winner, staged=staged)
