@@ -13,8 +13,8 @@ from promptlift.service.deployments.regression_test import Summary, unmeasured
 from service.deployments.test_transitions import refuse_events
 from support.deployed import ORIGINAL, TESTED, TEXTS
 
-PASSED = Summary(passed=True, document={**unmeasured(0), "passed": True, "verdict": "passed"}, reason=None)
-FAILED = Summary(passed=False, document=unmeasured(3), reason="It is worse")
+PASSED = Summary(unmeasured(0).model_copy(update={"passed": True, "verdict": "passed"}), reason=None)
+FAILED = Summary(unmeasured(3), reason="It is worse")
 
 
 def end(world, row, summary):

@@ -47,9 +47,9 @@ NAMES = [f"S{n}" for n in range(12)]
 def test_a_text_that_is_as_good_passes():
     scenario_of, ended = outcomes([(True, True)] * 150 + [(True, False), (False, True)] * 15)
     summary = summarize(NAMES, scenario_of, ended)
-    assert summary.passed
+    assert summary.test.passed
     assert summary.reason is None
-    document = summary.document
+    document = summary.test.to_wire()
     assert document["verdict"] == "passed"
     assert document["summary"] == {"total": 12, "passed": 12, "regressed": 0}
     assert document["pairs"] == {"n": 180, "n11": 150, "n10": 15, "n01": 15, "n00": 0, "dropped": 0}
@@ -60,10 +60,10 @@ def test_a_text_that_is_as_good_passes():
 def test_one_scenario_that_breaks_is_enough():
     scenario_of, ended = outcomes([(True, False)] * 15 + [(False, True)] * 30 + [(True, True)] * 135)
     summary = summarize(NAMES, scenario_of, ended)
-    assert not summary.passed
-    assert summary.document["verdict"] == "regressed"
-    assert summary.document["summary"] == {"total": 12, "passed": 11, "regressed": 1}
-    broken = summary.document["scenarios"][0]
+    assert not summary.test.passed
+    assert summary.test.to_wire()["verdict"] == "regressed"
+    assert summary.test.to_wire()["summary"] == {"total": 12, "passed": 11, "regressed": 1}
+    broken = summary.test.to_wire()["scenarios"][0]
     assert (broken["name"], broken["passed"], broken["delta"]) == ("S0", False, -100.0)
     assert summary.reason.endswith("; worse in: S0")
 
@@ -73,10 +73,10 @@ def test_scenarios_that_go_together_are_fewer_pairs_than_they_seem():
     better = [(False, True)] * 4 + [(True, True)] * 11
     worse = [(True, False)] * 4 + [(True, True)] * 11
     scenario_of, ended = outcomes((better + worse) * 6)
-    document = summarize(NAMES, scenario_of, ended).document
+    document = summarize(NAMES, scenario_of, ended).test.to_wire()
     assert document["summary"]["regressed"] == 0
     mixed = outcomes([(False, True), (True, False), *[(True, True)] * 3] * 36)
-    alike = summarize(NAMES, *mixed).document
+    alike = summarize(NAMES, *mixed).test.to_wire()
     assert alike["verdict"] == "passed"
     assert document["liftPoints"] == alike["liftPoints"] == 0.0
     assert document["liftPointsLow"] < -10 < alike["liftPointsLow"]
@@ -86,15 +86,15 @@ def test_scenarios_that_go_together_are_fewer_pairs_than_they_seem():
 def test_too_few_pairs_prove_nothing():
     scenario_of, ended = outcomes([(True, True)] * 10 + [(True, False), (False, True)] * 5)
     summary = summarize(NAMES, scenario_of, ended)
-    assert not summary.passed
-    assert summary.document["verdict"] == "inconclusive"
-    assert summary.document["summary"]["total"] == 2
+    assert not summary.test.passed
+    assert summary.test.to_wire()["verdict"] == "inconclusive"
+    assert summary.test.to_wire()["summary"]["total"] == 2
     assert "did not exclude a drop of 10 points" in summary.reason
 
 
 def test_a_lost_conversation_takes_its_pair_away():
     scenario_of, ended = outcomes([(True, True)] * 170 + [(None, True), (True, None), (None, None)])
-    document = summarize(NAMES, scenario_of, ended[:-1]).document
+    document = summarize(NAMES, scenario_of, ended[:-1]).test.to_wire()
     # The very last pair is not complete: it was not held yet.
     assert document["pairs"] == {"n": 170, "n11": 170, "n10": 0, "n01": 0, "n00": 0, "dropped": 2}
 
@@ -102,16 +102,16 @@ def test_a_lost_conversation_takes_its_pair_away():
 def test_a_test_that_ended_early_is_never_passed():
     scenario_of, ended = outcomes([(True, True)] * 180)
     summary = summarize(NAMES, scenario_of, ended, stopped="The model is gone")
-    assert (summary.passed, summary.reason) == (False, "The model is gone")
-    assert (summary.document["passed"], summary.document["verdict"]) == (False, "inconclusive")
+    assert (summary.test.passed, summary.reason) == (False, "The model is gone")
+    assert (summary.test.to_wire()["passed"], summary.test.to_wire()["verdict"]) == (False, "inconclusive")
     nothing = summarize(NAMES, scenario_of, [], stopped="The model is gone")
-    assert (nothing.passed, nothing.reason) == (False, "The model is gone")
-    assert nothing.document["summary"] == {"total": 0, "passed": 0, "regressed": 0}
+    assert (nothing.test.passed, nothing.reason) == (False, "The model is gone")
+    assert nothing.test.to_wire()["summary"] == {"total": 0, "passed": 0, "regressed": 0}
 
 
 def test_scenarios_of_one_name_are_told_apart():
     scenario_of, ended = outcomes([(True, False)] * 15 + [(True, True)] * 15)
-    document = summarize(["Same", "Same"], scenario_of, ended).document
+    document = summarize(["Same", "Same"], scenario_of, ended).test.to_wire()
     assert [(one["name"], one["n"], one["passed"]) for one in document["scenarios"]] == [
         ("Same", 15, False),
         ("Same", 15, True),

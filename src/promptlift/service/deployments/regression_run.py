@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from promptlift.schema.events import RegressionScenario, RegressionTestCompleted
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.deployments import transitions
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from promptlift.schema.deployments import RegressionTest
     from promptlift.service.models import Models
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.run import Simulator
@@ -58,7 +60,6 @@ STAGE = "regression"
 PERSONAS_SHOWN = 5
 # Tests of one process at a time; they share the pool with optimizations.
 TESTS_AT_A_TIME = 8
-_PAYLOAD = ("name", "passed", "delta")
 
 
 class RegressionRun(SimulationRun):
@@ -204,9 +205,9 @@ def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, 
     deployment = deployments.get(connection, deployment.id)
     if prompt is None or deployment.state != "testing":
         return
-    _emit(connection, deployment, summary, now=now)
+    _emit(connection, deployment, summary.test, now=now)
     values: dict[str, Any] = {
-        "regression": summary.document,
+        "regression": summary.test.to_wire(),
         "worker": None,
     }
     optimization = optimizations.get(connection, deployment.optimization_id)
@@ -214,9 +215,9 @@ def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, 
         one for one in optimizations.variants(connection, optimization.id) if one.id == deployment.variant_id
     )
     if summary.pooled is not None:
-        dropped = summary.document["pairs"]["dropped"]
-        keep_regression_lift(connection, optimization, variant, summary.pooled, dropped=dropped)
-    if not summary.passed:
+        dropped = summary.test.pairs.dropped if summary.test.pairs else None
+        keep_regression_lift(connection, optimization, variant, summary.pooled, dropped=dropped or 0)
+    if not summary.test.passed:
         deployments.change(connection, deployment, now=now, state="rejected", reason=summary.reason, **values)
         return
     transitions.go_live(
@@ -224,28 +225,20 @@ def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, 
     )
 
 
-def _emit(connection: Connection, deployment: DeploymentRow, summary: Summary, *, now: int) -> None:
-    document = summary.document
-    payload = {
-        "optimizationId": deployment.optimization_id,
-        "promptId": deployment.prompt_id,
-        "variantId": deployment.variant_id,
-        "passed": summary.passed,
-        "summary": document["summary"],
-        "scenarios": [{name: one[name] for name in _PAYLOAD} for one in document["scenarios"]],
-    }
-    events.write(
-        connection,
-        [
-            events.row(
-                "regression_test.completed",
-                deployment.account_id,
-                deployment.optimization_id,
-                payload,
-                now=now,
-            )
+def _emit(connection: Connection, deployment: DeploymentRow, test: RegressionTest, *, now: int) -> None:
+    payload = RegressionTestCompleted(
+        optimization_id=deployment.optimization_id,
+        prompt_id=deployment.prompt_id,
+        variant_id=deployment.variant_id,
+        passed=test.passed,
+        summary=test.summary,
+        scenarios=[
+            RegressionScenario(name=one.name, passed=one.passed, delta=one.delta) for one in test.scenarios
         ],
     )
+    subject = deployment.account_id, deployment.optimization_id
+    row = events.row("regression_test.completed", *subject, payload.to_wire(), now=now)
+    events.write(connection, [row])
 
 
 class RegressionTests(SimulationRuns):

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from promptlift.schema.deployments import RegressionTest, ScenarioResult
+from promptlift.schema.events import RegressionSummary
+from promptlift.schema.results import PairTable
 from promptlift.service.simulations.personas import draw
 from promptlift.stats import analyse_pairs
 from promptlift.stats.effect import CompletedInCluster
@@ -62,12 +65,12 @@ class Ended(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A regression test in its API form.
+    """The result of a regression test.
 
     Attributes
     ----------
-    document
-        ``regressionTest`` of a deployment.
+    test
+        As the API has it.
     reason
         Why the test failed, in words and numbers; ``None`` when it passed.
     pooled
@@ -75,8 +78,7 @@ class Summary:
         early are other ones than those that take long.
     """
 
-    passed: bool
-    document: dict[str, Any]
+    test: RegressionTest
     reason: str | None
     pooled: PairAnalysis | None = None
 
@@ -121,7 +123,7 @@ def summarize(
     tables, dropped = _tables(names, scenario_of, outcomes)
     measured = [table for table in tables if sum(table[1:])]
     if not measured:
-        return Summary(passed=False, document=unmeasured(dropped), reason=stopped or "No pair was measured")
+        return Summary(unmeasured(dropped), stopped or "No pair was measured")
     test = regression_test(measured, require_non_inferiority=True)
     pooled = _by_scenario(measured)
     passed = (
@@ -131,44 +133,42 @@ def summarize(
         and pooled.lift_points_low > NON_INFERIORITY_POINTS
     )
     verdict = test.verdict if passed or test.verdict == "regressed" else "inconclusive"
-    document = {
-        "passed": passed,
-        "verdict": verdict,
-        "summary": {
-            "total": len(measured),
-            "passed": len(measured) - test.regressed,
-            "regressed": test.regressed,
-        },
-        "scenarios": [
-            {"name": one.name, "passed": one.passed, "delta": one.delta, "n": one.n} for one in test.scenarios
-        ],
-        "pairs": pairs_of(pooled, dropped),
-        "liftPoints": pooled.lift_points,
-        "liftPointsLow": pooled.lift_points_low,
-        "smallestDropFound": test.smallest_drop_found,
-        "confidenceWorse": test.confidence_worse,
-    }
-    return Summary(
+    shown = RegressionTest(
         passed=passed,
-        document=document,
-        reason=None if passed else _why(document, stopped),
+        verdict=verdict,
+        summary=RegressionSummary(
+            total=len(measured), passed=len(measured) - test.regressed, regressed=test.regressed
+        ),
+        scenarios=[
+            ScenarioResult(name=one.name, passed=one.passed, delta=one.delta, n=one.n)
+            for one in test.scenarios
+        ],
+        pairs=PairTable(**pairs_of(pooled, dropped)),
+        lift_points=pooled.lift_points,
+        lift_points_low=pooled.lift_points_low,
+        smallest_drop_found=test.smallest_drop_found,
+        confidence_worse=test.confidence_worse,
+    )
+    return Summary(
+        shown,
+        None if passed else _why(shown, pooled, stopped),
         pooled=pooled if stopped is None else None,
     )
 
 
-def unmeasured(dropped: int) -> dict[str, Any]:
-    """Return the document of a test without a single pair."""
-    return {
-        "passed": False,
-        "verdict": "inconclusive",
-        "summary": {"total": 0, "passed": 0, "regressed": 0},
-        "scenarios": [],
-        "pairs": pairs_of(None, dropped),
-        "liftPoints": None,
-        "liftPointsLow": None,
-        "smallestDropFound": None,
-        "confidenceWorse": None,
-    }
+def unmeasured(dropped: int) -> RegressionTest:
+    """Return a test without a single pair."""
+    return RegressionTest(
+        passed=False,
+        verdict="inconclusive",
+        summary=RegressionSummary(total=0, passed=0, regressed=0),
+        scenarios=[],
+        pairs=PairTable(**pairs_of(None, dropped)),
+        lift_points=None,
+        lift_points_low=None,
+        smallest_drop_found=None,
+        confidence_worse=None,
+    )
 
 
 def pairs_of(analysis: PairAnalysis | None, dropped: int) -> dict[str, int]:
@@ -217,19 +217,18 @@ def _tables(
     return tables, dropped
 
 
-def _why(document: dict[str, Any], stopped: str | None) -> str:
-    pairs, low = document["pairs"], document["liftPointsLow"]
+def _why(test: RegressionTest, pairs: PairAnalysis, stopped: str | None) -> str:
     counts = (
-        f"over {pairs['n']} pairs the new version completed {pairs['n11'] + pairs['n10']} tasks and the current one "
-        f"{pairs['n11'] + pairs['n01']}"
+        f"over {pairs.n} pairs the new version completed {pairs.n11 + pairs.n10} tasks and the current one "
+        f"{pairs.n11 + pairs.n01}"
     )
-    if document["verdict"] == "regressed":
-        worse = [one["name"] for one in document["scenarios"] if not one["passed"]]
+    if test.verdict == "regressed":
+        worse = [one.name for one in test.scenarios if not one.passed]
         where = f"; worse in: {', '.join(worse)}" if worse else ""
         return f"The regression test found the new version worse: {counts}{where}"
     if stopped is not None:
         return stopped
     return (
         f"The regression test did not exclude a drop of 10 points: {counts}, and the change may be as low as "
-        f"{low:+.1f} points"
+        f"{pairs.lift_points_low:+.1f} points"
     )
