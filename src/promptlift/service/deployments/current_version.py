@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from promptlift.schema.events import PromptUpdated
 from promptlift.service import clock
 from promptlift.service.store import events, prompts
 
@@ -74,13 +75,14 @@ def record_update(
     connection: Connection, prompt: PromptRow, update_type: str, *, now: int, variant_id: str | None = None
 ) -> None:
     """Write the event of a changed text."""
-    payload: dict[str, Any] = {
-        "promptId": prompt.id,
-        "promptName": prompt.name,
+    payload = PromptUpdated(
+        prompt_id=prompt.id,
+        prompt_name=prompt.name,
         # unspecified: values of updateType. How the text came; "manual" is an edit by a person or program over the API.
-        "updateType": _UPDATE_TYPES.get(update_type, update_type),
-        "appliedAt": clock.iso(now),
-    }
+        update_type=_UPDATE_TYPES.get(update_type, update_type),
+        applied_at=clock.to_datetime(now),
+    )
     if variant_id is not None:
-        payload["variantId"] = variant_id
-    events.write(connection, [events.row("prompt.updated", prompt.account_id, prompt.id, payload, now=now)])
+        payload.variant_id = variant_id
+    row = events.row("prompt.updated", prompt.account_id, prompt.id, payload.to_wire(), now=now)
+    events.write(connection, [row])

@@ -10,6 +10,7 @@ import orjson
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.deployments import ProductionCheck, ProductionMetric
+from promptlift.schema.events import AnswerComparison, Deployment, DeploymentIssue
 from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
 from promptlift.service.deployments.findings import Finding, Judged, count_issues, issue_id
@@ -164,23 +165,22 @@ def emit(
     """
     after = evidence.after if finding is None else finding.after
     issues = count_issues(evidence.before, after) if finding is None else finding.issues
-    payload: dict[str, Any] = {
-        "agentId": prompt.id,
-        "agentName": prompt.name,
-        "verificationStatus": kind.partition(".")[2],
-        "postFixConversationCount": evidence.count,
-        # Ours: without it nobody can tell a lower rate of failures from fewer conversations.
-        "preFixConversationCount": issues[0].before_n,
-        "issues": [
-            {
-                "issueId": issue_id(row.issue),
-                "title": row.issue,
-                "beforeFailCount": row.before_fail,
-                "afterFailCount": row.after_fail,
-            }
+    payload = Deployment(
+        agent_id=prompt.id,
+        agent_name=prompt.name,
+        verification_status=kind.partition(".")[2],
+        post_fix_conversation_count=evidence.count,
+        pre_fix_conversation_count=issues[0].before_n,
+        issues=[
+            DeploymentIssue(
+                issue_id=issue_id(row.issue),
+                title=row.issue,
+                before_fail_count=row.before_fail,
+                after_fail_count=row.after_fail,
+            )
             for row in issues
         ],
-        "answerComparison": _answers(
+        answer_comparison=_answers(
             connection,
             deployment.account_id,
             evidence.before[::-1],  # those nearest to the change first
@@ -188,10 +188,11 @@ def emit(
             issues[0].issue,
             good=kind == "deployment.verified",
         ),
-    }
+    )
     if finding is not None:
-        payload["reductionPercent"] = finding.reduction_percent
-    events.write(connection, [events.row(kind, deployment.account_id, deployment.id, payload, now=now)])
+        payload.reduction_percent = finding.reduction_percent
+    row = events.row(kind, deployment.account_id, deployment.id, payload.to_wire(), now=now)
+    events.write(connection, [row])
 
 
 def _answers(
@@ -202,7 +203,7 @@ def _answers(
     title: str,
     *,
     good: bool,
-) -> dict[str, str]:
+) -> AnswerComparison:
     """Return the last answer of a failed conversation before, and one from after that shows the verdict."""
     # unspecified: which answers are compared.
     exclusions = _exclusions(connection, account_id)
@@ -219,10 +220,11 @@ def _answers(
             lambda one: not one.completed and one.issue == title,
             lambda one: not one.completed,
         )
-    return {
-        name: "" if one is None else exclusions.clean(_last_answer(connection, one.conversation_id))
-        for name, one in (("before", before), ("after", after))
-    }
+    before_words, after_words = (
+        "" if one is None else exclusions.clean(_last_answer(connection, one.conversation_id))
+        for one in (before, after)
+    )
+    return AnswerComparison(before=before_words, after=after_words)
 
 
 def _example(side: Sequence[Judged], *wanted: Callable[[Judged], bool]) -> Judged | None:
