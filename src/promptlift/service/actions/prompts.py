@@ -112,7 +112,7 @@ def update(call: Call[PromptUpdate]) -> PromptChange:
         if changed and text is not None:
             _keep_text(rows, prompt, text, _instant(body.live_from), now=now)
         if any(name in changes and changes[name] != getattr(prompt, name) for name in _MODEL_FIELDS):
-            transitions.model_changed(rows.core, caller.account_id, prompt.id, now)
+            transitions.model_changed(rows.core, prompt, now)
         prompt.change({**changes, "updated_at": clock.to_datetime(now)})
         if changed:
             current_version.record_update(rows.core, prompt, "manual", now=now)
@@ -132,7 +132,7 @@ def _keep_text(rows: Rows, prompt: PromptRow, text: str, live_from: int | None, 
         raise invalid(
             {"liveFrom": f"must not be before {since}, since when the current text has been in use"}
         )
-    transitions.supersede(connection, account_id, prompt.id, now)
+    transitions.supersede(connection, prompt, now)
     since_when = now if live_from is None else live_from
     prompts.add_version(connection, account_id, prompt.id, text, "updated", now=since_when)
 
@@ -150,7 +150,7 @@ def delete(call: Call) -> Done:
         now = clock.now()
         accounts.lock(connection, call.account_id)
         requests.stop_all_of(connection, call.account_id, prompt.id, now=now)
-        transitions.prompt_deleted(connection, call.account_id, prompt.id, now)
+        transitions.prompt_deleted(connection, prompt, now)
         prompt.deleted_at = clock.to_datetime(now)
         payload = {"promptId": prompt.id, "deletedAt": clock.iso(now)}
         events.write(connection, [events.row("prompt.deleted", call.account_id, prompt.id, payload, now=now)])

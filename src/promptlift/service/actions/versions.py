@@ -98,14 +98,8 @@ def go_back(connection: Connection, prompt: PromptRow, content: str, live_seq: i
     """Make a former text the current version and return its number. The caller holds the lock of the prompt."""
     if content == prompt.content:
         return live_seq
-    transitions.supersede(
-        connection,
-        prompt.account_id,
-        prompt.id,
-        now,
-        reason="Another version was restored",
-        undone_to=content,
-    )
+    reason = "Another version was restored"
+    transitions.supersede(connection, prompt, now, reason=reason, undone_to=content)
     seq = current_version.replace(connection, prompt, content, origin="restored", now=now)
     former = deployments.former_of_text(connection, prompt, content)
     if former is not None:

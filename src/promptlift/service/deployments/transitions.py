@@ -190,7 +190,7 @@ def apply_text(
     Nothing was measured of it, so no deployment is watched and no lift is reported.
     """
     reason = "A text put together by hand was applied"
-    supersede(connection, prompt.account_id, prompt.id, now, reason=reason)
+    supersede(connection, prompt, now, reason=reason)
     return current_version.replace(
         connection, prompt, content, origin="updated", now=now, optimization_id=optimization_id
     )
@@ -219,27 +219,19 @@ def go_live(
         Other columns of the deployment.
     """
     before = prompts.current_version(connection, prompt.account_id, prompt.id)
-    supersede(
-        connection,
-        prompt.account_id,
-        prompt.id,
-        now,
-        reason=f"{variant.name} was applied",
-        but=None if waiting is None else waiting.id,
-    )
-    seq, since = int(before.seq), int(before.created_at)
+    but = None if waiting is None else waiting.id
+    supersede(connection, prompt, now, reason=f"{variant.name} was applied", but=but)
+    seq, since = before.seq, before.created_at
     if prompt.content != variant.content:
-        seq, since = (
-            current_version.replace(
-                connection,
-                prompt,
-                variant.content,
-                origin="auto_deployed" if origin == "auto" else "applied",
-                now=now,
-                optimization_id=optimization.id,
-                variant_id=variant.id,
-            ),
-            now,
+        since = now
+        seq = current_version.replace(
+            connection,
+            prompt,
+            variant.content,
+            origin="auto_deployed" if origin == "auto" else "applied",
+            now=now,
+            optimization_id=optimization.id,
+            variant_id=variant.id,
         )
     values |= {
         "version_seq": seq,
@@ -258,8 +250,7 @@ def go_live(
 
 def supersede(
     connection: Connection,
-    account_id: str,
-    prompt_id: str,
+    prompt: PromptRow,
     now: int,
     *,
     reason: str = "The prompt was edited",
@@ -278,11 +269,11 @@ def supersede(
     but
         The deployment that goes live now.
     """
-    for row in deployments.of_prompt(connection, account_id, prompt_id, "testing"):
+    for row in deployments.of_prompt(connection, prompt, "testing"):
         if row.id != but:
             why = f"{reason} while the regression test compared the winner with the text before"
             deployments.change(connection, row, now=now, state="rejected", reason=why)
-    for row in deployments.of_prompt(connection, account_id, prompt_id, "live"):
+    for row in deployments.of_prompt(connection, prompt, "live"):
         values: dict[str, Any] = {
             "state": "superseded",
             "reason": reason,
@@ -297,7 +288,7 @@ def supersede(
         if row.verification == "pending":
             values["verification"] = "confounded"
         if deployments.change(connection, row, now=now, **values) and row.verification == "pending":
-            _tell_confounded(connection, row, now=now)
+            _tell_confounded(connection, row, prompt, now=now)
 
 
 def live_again(
@@ -327,22 +318,22 @@ def live_again(
     )
 
 
-def model_changed(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
+def model_changed(connection: Connection, prompt: PromptRow, now: int) -> None:
     """Record that a prompt was given another model or other sampling settings, in the transaction that changes them.
 
     What fails afterwards cannot be told from what the fix did, so a deployment that waits for its verdict is
     confounded. Its text stays live, and is watched for harm as before.
     """
-    for row in deployments.of_prompt(connection, account_id, prompt_id, "live"):
+    for row in deployments.of_prompt(connection, prompt, "live"):
         if row.verification == "pending":
             reason = "The model or its settings were changed before the fix was verified"
             deployments.change(connection, row, now=now, verification="confounded", reason=reason)
-            _tell_confounded(connection, row, now=now)
+            _tell_confounded(connection, row, prompt, now=now)
 
 
-def prompt_deleted(connection: Connection, account_id: str, prompt_id: str, now: int) -> None:
+def prompt_deleted(connection: Connection, prompt: PromptRow, now: int) -> None:
     """End the open deployments of a prompt, in the transaction that deletes it; no event of their own is written."""
-    for row in deployments.of_prompt(connection, account_id, prompt_id, *deployments.WAITING, "live"):
+    for row in deployments.of_prompt(connection, prompt, *deployments.WAITING, "live"):
         state = "superseded" if row.state == "live" else "rejected"
         deployments.change(connection, row, now=now, state=state, reason="The prompt was deleted")
 
@@ -352,11 +343,9 @@ def _text_before(connection: Connection, row: DeploymentRow) -> str | None:
     return None if version is None else version.content
 
 
-def _tell_confounded(connection: Connection, row: DeploymentRow, *, now: int) -> None:
-    prompt = prompts.find(connection, row.account_id, row.prompt_id)
-    if prompt is not None:
-        gathered = evidence.gather(connection, row)
-        evidence.emit(connection, "deployment.confounded", row, prompt, gathered, None, now=now)
+def _tell_confounded(connection: Connection, row: DeploymentRow, prompt: PromptRow, *, now: int) -> None:
+    gathered = evidence.gather(connection, row)
+    evidence.emit(connection, "deployment.confounded", row, prompt, gathered, None, now=now)
 
 
 def shown(connection: Connection, optimization_id: str) -> VariantDeployment | None:

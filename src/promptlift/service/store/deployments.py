@@ -85,11 +85,9 @@ def of_optimization(connection: Connection, optimization_id: str) -> Sequence[De
     return Rows(connection).all(mine.order_by(is_live, DeploymentRow.seq.desc()))
 
 
-def of_prompt(
-    connection: Connection, account_id: str, prompt_id: str, *states: str
-) -> Sequence[DeploymentRow]:
+def of_prompt(connection: Connection, prompt: PromptRow, *states: str) -> Sequence[DeploymentRow]:
     """Return the deployments of a prompt in some states; at most one is live."""
-    mine = select(DeploymentRow).filter_by(account_id=account_id, prompt_id=prompt_id)
+    mine = select(DeploymentRow).filter_by(account_id=prompt.account_id, prompt_id=prompt.id)
     return Rows(connection).all(mine.where(DeploymentRow.state.in_(states)))
 
 
