@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from agreement.covered import covers, same
 from promptlift.errors import ValidationError
-from promptlift.service.store import old_conversations
+from promptlift.service.store import conversation_updates
 from promptlift.service.store.tables import conversations
 from support.hostile import ENCODABLE
 from support.shapes import differences
@@ -151,5 +151,5 @@ def test_labels_go_with_their_conversation(new_account, database):
     with database.write() as connection:
         # Older than anything, as the operator's clearing finds it.
         connection.execute(update(conversations).filter_by(id=gone).values(started_at=1))
-        assert old_conversations.delete_conversations(connection, before=2, after_seq=0)[0] == 1
+        assert conversation_updates.delete_conversations(connection, before=2, after_seq=0)[0] == 1
     assert [one["conversationId"] for one in wire.get("/labels")["data"]] == [stays]

@@ -15,6 +15,7 @@ from promptlift.service.actions import (
     account,
     action_log,
     apply,
+    conversations,
     labels,
     personas,
     prompts,
@@ -28,9 +29,9 @@ from promptlift.service.errors import ApiException
 from promptlift.service.judges import versions as judge_versions
 from promptlift.service.routes import (
     benchmarks,
-    conversations,
     health,
     judges,
+    log,
     metrics,
     optimizations,
     otlp,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
 
 ROOMS = [
     benchmarks,
-    conversations,
     judges,
     optimizations,
 ]
@@ -58,8 +58,10 @@ ANSWERING = [
     account,
     action_log,
     apply,
+    conversations,
     judge_versions,
     labels,
+    log,
     personas,
     prompt_insights,
     prompt_status,

@@ -113,6 +113,11 @@ async def known_model(call: AnyCall) -> None:
         await call.context.check_model(call.body.llm_model)
 
 
+def writes(endpoint: Endpoint[Any]) -> Callable[[Callable[[AnyCall], Any]], Callable[[AnyCall], Any]]:
+    """Make a function the action of an endpoint; it writes the JSON itself, where a model would cost too much."""
+    return answers(endpoint)
+
+
 def answers(
     endpoint: Endpoint[Answer],
     *,

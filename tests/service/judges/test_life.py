@@ -228,7 +228,7 @@ def test_a_judge_is_deleted_while_a_worker_keeps_its_verdicts(tmp_path, postgres
 
 
 def test_old_conversations_take_their_verdicts_with_them(tmp_path):
-    from promptlift.service.store import old_conversations
+    from promptlift.service.store import conversation_updates
 
     with judged_service(JudgingModel(), tmp_path / "old") as (service, wire):
         judge, truth = log(wire, 3)
@@ -240,7 +240,7 @@ def test_old_conversations_take_their_verdicts_with_them(tmp_path):
         database = Database(f"sqlite:///{service.data / 'promptlift.db'}")
         try:
             with database.write() as connection:
-                deleted, _ = old_conversations.delete_conversations(connection, before=2**53, after_seq=0)
+                deleted, _ = conversation_updates.delete_conversations(connection, before=2**53, after_seq=0)
         finally:
             database.close()
         assert (deleted, verdicts(wire, judge)) == (len(truth), {})

@@ -8,7 +8,7 @@ from promptlift.schema.labels import LabelCreate
 from promptlift.schema.queries import LabelsQuery
 from promptlift.service.actions import labels
 from promptlift.service.errors import ApiException
-from promptlift.service.store import accounts, old_conversations
+from promptlift.service.store import accounts, conversation_updates
 from service.store.test_changes import judged
 from support.asking import ask
 
@@ -53,5 +53,5 @@ def test_labels_are_kept_changed_and_removed(filled, caller):
 def test_labels_go_with_their_conversation(filled, caller):
     keep(filled, caller, body("cnv_1", "cnv_2"))
     with filled.database.write() as connection:
-        old_conversations.delete_conversations(connection, before=10**15, after_seq=0)
+        conversation_updates.delete_conversations(connection, before=10**15, after_seq=0)
     assert listed(filled, caller) == []

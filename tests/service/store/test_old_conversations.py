@@ -9,11 +9,15 @@ import pytest
 from sqlalchemy import func, select
 
 from promptlift.errors import ConfigError
+from promptlift.schema.naming import SCHEMES
+from promptlift.schema.queries import ConversationQuery
 from promptlift.service import clock
 from promptlift.service.actions.conversations import ask_again, get
 from promptlift.service.administration import retention
+from promptlift.service.call import Call
 from promptlift.service.store import accounts, changes, conversations, events, judging, optimizations
 from promptlift.service.store import tables as all_tables
+from promptlift.service.store.rows import Rows
 from service.store.test_changes import judged, updated
 from support.conversation_recount import assert_counts_are_a_recount
 
@@ -52,7 +56,7 @@ def ids_in(database, table, column):
 
 
 def test_transcripts_go_before_insights_and_both_are_told_of(old, monkeypatch):
-    monkeypatch.setattr("promptlift.service.store.old_conversations.AT_ONCE", 2)
+    monkeypatch.setattr("promptlift.service.store.conversation_updates.AT_ONCE", 2)
     _, since = updated(old, 1)
     done = retention.vacuum(old.settings, keep_days=350, keep_insights_days=750)
     assert (done.transcripts, done.conversations) == (4, 2)
@@ -68,8 +72,8 @@ def test_transcripts_go_before_insights_and_both_are_told_of(old, monkeypatch):
     # What has lost its transcript has changed, what is gone is deleted, and the rest is as it was.
     assert updated(old, since)[0] == ["c700", "c600", "c500", "c400"]
     with database.read() as connection:
-        rows, total = changes.deleted(connection, old.account, prompt_id=None, since=since, limit=9, offset=0)
-    assert ({row.id for row in rows}, total) == ({"c800", "c900"}, 2)
+        rows = Rows(connection).all(changes.deleted(old.account, prompt_id=None, since=since))
+    assert {row.id for row in rows} == {"c800", "c900"}
     again = retention.vacuum(old.settings, keep_days=350, keep_insights_days=750)
     assert (again.transcripts, again.conversations) == (0, 0)
 
@@ -77,7 +81,9 @@ def test_transcripts_go_before_insights_and_both_are_told_of(old, monkeypatch):
 def test_what_has_no_transcript_is_read_without_and_not_judged_again(old):
     retention.vacuum(old.settings, keep_days=350)
     caller = accounts.Caller(old.account, "free", "k")
-    item = get(old.database, caller, "c500", waits_because=None, with_insights=True)
+    context = SimpleNamespace(database=old.database, jobs=SimpleNamespace(waits_because=None))
+    query = ConversationQuery(includeInsights="true")
+    item = get(Call(context, caller, SCHEMES["prompt"], "c500", None, query))
     assert (item["content"], item["hasInsights"]) == (None, True)
     with old.database.read() as connection:
         rows, _ = conversations.page(

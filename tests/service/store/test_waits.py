@@ -68,7 +68,8 @@ def test_traced_conversations_are_closed_when_they_were_quiet(filled):
     with filled.database.write() as connection:
         for name, close_at in (("ahead", AHEAD), ("open", NOW + 1_000), ("no room", END_OF_MONTH)):
             values = {"id": name, "account_id": filled.account, "prompt_id": "prm_1", "key": name}
-            traced.add(connection, {**values, "close_at": close_at, "changed_at": close_at})
+            times = {"close_at": close_at, "changed_at": close_at}
+            connection.execute(insert(tables.traced_conversations).values(**values, **times))
     assert due(filled.database, leases) == []
     assert due(filled.database, leases, now=NOW + 1_000) == ["open"]
     assert due(filled.database, leases, now=NOW + 300_000) == ["ahead"]

@@ -94,14 +94,12 @@ class DatabaseTransport(Transport):
             case "prompts", [one, "versions"]:
                 found = versions.page(self._asked(one, PageQuery.model_validate(query))).to_wire()
             case "conversations", []:
-                asked = ConversationsQuery.model_validate(query)
-                found = conversations.page(database, caller, asked, waits_because=None)
+                found = conversations.page(self._asked(query=ConversationsQuery.model_validate(query)))
             case "conversations", ["deleted"]:
                 since = DeletedConversationsQuery.model_validate(query)
-                found = conversations.deleted(database, caller, since)
+                found = conversations.deleted(self._asked(query=since)).to_wire()
             case "conversations", [one]:
-                included = ConversationQuery.model_validate(query).include_insights
-                found = conversations.get(database, caller, one, waits_because=None, with_insights=included)
+                found = conversations.get(self._asked(one, ConversationQuery.model_validate(query)))
             case "optimizations", []:
                 wanted = OptimizationsQuery.model_validate(query)
                 found = views.page(database, caller, wanted)
@@ -115,7 +113,8 @@ class DatabaseTransport(Transport):
 
     def _asked(self, identifier: str = "", query: QueryModel | None = None) -> AnyCall:
         """Return a call of actions that use nothing of the service but the database."""
-        context = cast("AppContext", SimpleNamespace(database=self._database))
+        jobs = SimpleNamespace(waits_because=None)
+        context = cast("AppContext", SimpleNamespace(database=self._database, jobs=jobs))
         return ServiceCall(context, self._caller, SCHEMES["prompt"], identifier, None, query)
 
     def _offered(self, call: Call, kind: str, rest: list[str]) -> Any:

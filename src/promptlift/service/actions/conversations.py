@@ -2,52 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from promptlift.schema import endpoints
+from promptlift.schema.conversations import DeletedConversation, KnownConversation, LookupAnswer
 from promptlift.schema.insights import RegenerateAnswer
+from promptlift.schema.pages import Page
 from promptlift.service import clock
-from promptlift.service.call import Call, answers
+from promptlift.service.call import Call, answers, writes
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.store import accounts, changes, conversation_updates, conversations, judging, prompts
-from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from promptlift.schema.conversations import ConversationLookup
-    from promptlift.schema.naming import Scheme
-    from promptlift.schema.queries import ConversationsQuery, DeletedConversationsQuery
+    from promptlift.schema.queries import ConversationQuery, ConversationsQuery, DeletedConversationsQuery
     from promptlift.service.context import AppContext
     from promptlift.service.insights.exclusions import Exclusions
-    from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.conversations import StoredConversation
+    from promptlift.service.store.rows import Rows
+    from promptlift.service.store.tables.conversations import DeletedConversationRow
 
 
-def page(
-    database: Database, caller: Caller, query: ConversationsQuery, *, waits_because: str | None
-) -> dict[str, Any]:
-    """Return one page of conversations, newest first.
-
-    Parameters
-    ----------
-    waits_because
-        Why no conversation is judged now, where something keeps the model from it.
-    """
+@writes(endpoints.CONVERSATIONS_LIST)
+def page(call: Call[None, ConversationsQuery]) -> dict[str, Any]:
+    """Return one page of conversations, newest first."""
+    query = call.query
     with_insights, with_content = query.include_insights, query.include_content
     since = None if query.updated_since is None else clock.from_datetime(query.updated_since)
-    horizon = None if since is None else changes.horizon(database)
-    with database.read() as connection:
-        as_of = {} if since is None else _as_of(connection, caller, horizon)
-        if since is not None and with_insights:
-            since = None if changes.all_insights_since(connection, caller.account_id, since) else since
-        rows, total = conversations.page(
-            connection,
-            caller.account_id,
+    horizon = None if since is None else changes.horizon(call.context.database)
+    as_of = {}
+    with call.read() as rows:
+        if since is not None:
+            # unspecified: how to ask for what is new. A time of ours, in answers to a client that asks for it.
+            as_of["asOf"] = clock.iso(changes.as_of(rows.core, call.account_id, horizon))
+            if with_insights and changes.all_insights_since(rows.core, call.account_id, since):
+                since = None
+        some, total = conversations.page(
+            rows.core,
+            call.account_id,
             prompt_id=query.linked_id,
             status=query.status,
             has_insights=query.has_insights,
@@ -57,135 +52,83 @@ def page(
             limit=query.limit,
             offset=query.offset,
         )
-        exclusions = _exclusions(connection, caller) if with_insights else None
+        exclusions = _exclusions(rows, call) if with_insights else None
+    waits = call.context.jobs.waits_because
     return {
-        "data": [wire(row, waits_because, exclusions=exclusions, with_content=with_content) for row in rows],
+        "data": [wire(row, waits, exclusions=exclusions, with_content=with_content) for row in some],
         "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
         **as_of,
     }
 
 
-def deleted(database: Database, caller: Caller, query: DeletedConversationsQuery) -> dict[str, Any]:
+@answers(endpoints.CONVERSATIONS_DELETED)
+def deleted(call: Call[None, DeletedConversationsQuery]) -> Page[DeletedConversation]:
     """Return one page of the conversations that are no longer there, the last deleted first."""
-    since = query.deleted_since
-    horizon = None if since is None else changes.horizon(database)
-    with database.read() as connection:
-        as_of = {} if since is None else _as_of(connection, caller, horizon)
-        rows, total = changes.deleted(
-            connection,
-            caller.account_id,
-            prompt_id=query.linked_id,
-            since=None if since is None else clock.from_datetime(since),
-            limit=query.limit,
-            offset=query.offset,
+    query = call.query
+    since = None if query.deleted_since is None else clock.from_datetime(query.deleted_since)
+    horizon = None if since is None else changes.horizon(call.context.database)
+    with call.read() as rows:
+        as_of = None if since is None else changes.as_of(rows.core, call.account_id, horizon)
+        some, total = rows.page(
+            changes.deleted(call.account_id, prompt_id=query.linked_id, since=since), query
         )
-    return {
-        "data": [
-            {
-                "id": row.id,
-                "promptId": row.prompt_id,
-                "agentId": row.prompt_id,
-                "deletedAt": clock.iso(row.deleted_at),
-            }
-            for row in rows
-        ],
-        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
-        **as_of,
-    }
+    page = Page[DeletedConversation](data=[_gone(row) for row in some], pagination=query.of(total))
+    if as_of is not None:
+        page.as_of = clock.to_datetime(as_of)
+    return page
 
 
-def _as_of(connection: Connection, caller: Caller, horizon: int | None) -> dict[str, str]:
-    """Return what a client asks with next, so that it misses no change."""
-    # unspecified: how to ask for what is new. A time of ours, in answers to a client that asks for it.
-    return {"asOf": clock.iso(changes.as_of(connection, caller.account_id, horizon))}
+def _gone(row: DeletedConversationRow) -> DeletedConversation:
+    return DeletedConversation(
+        id=row.id, prompt_id=row.prompt_id, deleted_at=clock.to_datetime(row.deleted_at)
+    )
 
 
-def _exclusions(connection: Connection, caller: Caller) -> Exclusions:
+def _exclusions(rows: Rows, call: Call[Any, Any]) -> Exclusions:
     """Return what must not appear now: insights may be older than the setting."""
-    general = accounts.settings(connection, caller.account_id)["general"]
+    general = accounts.settings(rows.core, call.account_id)["general"]
     return read_exclusions(general["excludedDataAndTopics"])
 
 
-def _find(connection: Connection, caller: Caller, conversation_id: str) -> AnyRow:
-    row = conversations.find(connection, caller.account_id, conversation_id)
+def _find(rows: Rows, call: Call[Any, Any]) -> StoredConversation:
+    row = conversations.find(rows.core, call.account_id, call.id)
     if row is None:
         raise not_found("Conversation")
     return row
 
 
-def get(
-    database: Database,
-    caller: Caller,
-    conversation_id: str,
-    *,
-    waits_because: str | None,
-    with_insights: bool,
-) -> dict[str, Any]:
-    """Return a conversation with its content.
-
-    Parameters
-    ----------
-    waits_because
-        Why no conversation is judged now, where something keeps the model from it.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    with database.read() as connection:
-        row = _find(connection, caller, conversation_id)
-        exclusions = _exclusions(connection, caller) if with_insights else None
-    item = wire(row, waits_because, exclusions=exclusions, with_content=True)
+@writes(endpoints.CONVERSATIONS_GET)
+def get(call: Call[None, ConversationQuery]) -> dict[str, Any]:
+    """Return a conversation with its content."""
+    with call.read() as rows:
+        row = _find(rows, call)
+        exclusions = _exclusions(rows, call) if call.query.include_insights else None
+    item = wire(row, call.context.jobs.waits_because, exclusions=exclusions, with_content=True)
     return {**item, "idempotencyKey": row.idempotency_key}
 
 
-def insights(database: Database, caller: Caller, conversation_id: str) -> orjson.Fragment:
-    """Return the insights of a conversation.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``, also while there are none.
-    """
-    with database.read() as connection:
-        row = _find(connection, caller, conversation_id)
-        exclusions = _exclusions(connection, caller)
+@writes(endpoints.CONVERSATIONS_INSIGHTS)
+def insights(call: Call) -> orjson.Fragment:
+    """Return the insights of a conversation, as they are kept."""
+    with call.read() as rows:
+        row = _find(rows, call)
+        exclusions = _exclusions(rows, call)
     if row.document is None:
-        raise _not_judged(row)
+        why = f"judging failed ({row.judge_problem})" if row.judging == "failed" else "they are not ready yet"
+        raise ApiException("NOT_FOUND", f"Insights not found: {why}")
     return orjson.Fragment(exclusions.applied_to_document(row.document))
 
 
-def lookup(
-    database: Database, caller: Caller, scheme: Scheme, prompt_id: str, body: ConversationLookup
-) -> dict[str, Any]:
-    """Return which conversations of a prompt have one of the ids.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND`` for the prompt.
-    """
-    with database.read() as connection:
-        prompts.found(Rows(connection), caller.account_id, prompt_id, scheme.noun)
-        rows = conversation_updates.lookup(
-            connection,
-            caller.account_id,
-            prompt_id,
-            ids=body.ids or (),
-            source_ids=body.source_ids or (),
+@answers(endpoints.CONVERSATIONS_LOOKUP)
+def lookup(call: Call[ConversationLookup]) -> LookupAnswer:
+    """Return which conversations of a prompt have one of the ids."""
+    ids, source_ids = call.body.ids or (), call.body.source_ids or ()
+    with call.read() as rows:
+        prompts.found(rows, call.account_id, call.id, call.scheme.noun)
+        known = conversation_updates.lookup(
+            rows.core, call.account_id, call.id, ids=ids, source_ids=source_ids
         )
-    return {
-        "data": [
-            {
-                "id": row.id,
-                "sourceId": row.source_id,
-                "status": row.status,
-                "contentHash": row.content_hash,
-            }
-            for row in rows
-        ]
-    }
+    return LookupAnswer(data=[KnownConversation(**one._asdict()) for one in known])
 
 
 def ask_again(
@@ -202,7 +145,7 @@ def ask_again(
 def regenerate(call: Call) -> RegenerateAnswer:
     """Queue a conversation to be judged again in the background."""
     with call.read() as rows:
-        _find(rows.core, call.caller, call.id)
+        _find(rows, call)
     count = ask_again(call.context, call.account_id, conversation_id=call.id)
     return RegenerateAnswer(success=True, message="The conversation will be judged again", queued=count)
 
@@ -217,12 +160,18 @@ def regenerate_all(call: Call) -> RegenerateAnswer:
 
 
 def wire(
-    row: AnyRow, waits_because: str | None, *, exclusions: Exclusions | None = None, with_content: bool
+    row: StoredConversation,
+    waits_because: str | None,
+    *,
+    exclusions: Exclusions | None = None,
+    with_content: bool,
 ) -> dict[str, Any]:
-    """Return a conversation as the API writes it.
+    """Return a conversation as the API writes it; lists are too long for models.
 
     Parameters
     ----------
+    waits_because
+        Why no conversation is judged now, where something keeps the model from it.
     exclusions
         What must not appear in its insights; ``None`` leaves the insights out.
     """
@@ -261,22 +210,16 @@ def wire(
     return item
 
 
-def _latency_ms(row: AnyRow) -> float | None:
+def _latency_ms(row: StoredConversation) -> float | None:
     """Return the mean time until an answer: as it was logged, else from the times of the messages."""
     if row.latency_ms is None and row.response_seconds is not None:
-        return round(float(row.response_seconds) * 1000, 3)
-    return cast("float | None", row.latency_ms)
+        return round(row.response_seconds * 1000, 3)
+    return row.latency_ms
 
 
-def _insights_error(row: AnyRow, waits_because: str | None) -> str | None:
+def _insights_error(row: StoredConversation, waits_because: str | None) -> str | None:
     """Return why insights are missing or late; ``None`` when they are not."""
     if row.judging == "failed":
         return str(row.judge_problem)
     why = row.judge_problem or waits_because
     return f"Not yet: {why}" if row.judging != "done" and why else None
-
-
-def _not_judged(row: AnyRow) -> ApiException:
-    if row.judging == "failed":
-        return ApiException("NOT_FOUND", f"Insights not found: judging failed ({row.judge_problem})")
-    return ApiException("NOT_FOUND", "Insights not found: they are not ready yet")

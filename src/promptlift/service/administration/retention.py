@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from promptlift.errors import ConfigError
 from promptlift.service import clock
 from promptlift.service.administration.accounts import opened
-from promptlift.service.store import conversations, old_conversations
+from promptlift.service.store import conversation_updates, conversations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,10 +65,10 @@ def vacuum(
         deleted = transcripts = 0
         if keep_insights_days is not None:
             end = now - keep_insights_days * clock.DAY
-            deleted = _in_batches(database, old_conversations.delete_conversations, before=end)
+            deleted = _in_batches(database, conversation_updates.delete_conversations, before=end)
         if keep_days is not None:
             end = now - keep_days * clock.DAY
-            transcripts = _in_batches(database, old_conversations.delete_transcripts, before=end)
+            transcripts = _in_batches(database, conversation_updates.delete_transcripts, before=end)
         with database.write() as connection:
             conversations.drop_expired_keys(connection, now=now)
         database.vacuum()

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from promptlift.service.insights.judge import BatchJudge
     from promptlift.service.insights.judge_watch import Probe
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.judging import ToJudge
 
 _LOG = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ JUDGE_TRIES = 3
 class _Judged:
     """A conversation with its judgement, before it is kept."""
 
-    source: AnyRow
+    source: ToJudge
     judgement: Judgement
     insights_id: str
     at: int
@@ -232,7 +232,7 @@ class InsightJobs(Kind):
             return
         self._keep(self._judge_all(rows, general))
 
-    def _with_tokens(self, rows: Sequence[AnyRow]) -> Sequence[AnyRow]:
+    def _with_tokens(self, rows: Sequence[ToJudge]) -> Sequence[ToJudge]:
         """Return the conversations of accounts that may use more tokens; the others wait for the next month."""
         now = clock.now()
         accounts_of = {row.account_id for row in rows}
@@ -267,7 +267,7 @@ class InsightJobs(Kind):
             for future in judging_now:
                 future.cancel()
 
-    def _judge_all(self, rows: Sequence[AnyRow], general: dict[str, dict[str, str]]) -> list[_Judged]:
+    def _judge_all(self, rows: Sequence[ToJudge], general: dict[str, dict[str, str]]) -> list[_Judged]:
         rows = self._begun(rows)
         requests = [
             JudgeRequest(
@@ -297,7 +297,7 @@ class InsightJobs(Kind):
                 (self._model.answered if answered else self._model.untested)(row.id)
         return judged
 
-    def _begun(self, rows: Sequence[AnyRow]) -> list[AnyRow]:
+    def _begun(self, rows: Sequence[ToJudge]) -> list[ToJudge]:
         """Return the conversations that go to the judge now; the others are released."""
         begun = [row for row in rows if not self._ending.is_set() and self._model.begin(row.id)]
         others = {row.id for row in rows} - {row.id for row in begun}
@@ -306,7 +306,7 @@ class InsightJobs(Kind):
                 self.leases.release(connection, self._worker, sorted(others))
         return begun
 
-    def _wait(self, row: AnyRow, error: JudgeUnavailable) -> None:
+    def _wait(self, row: ToJudge, error: JudgeUnavailable) -> None:
         """Put a conversation off. What a model that is away does to it is no attempt of its own."""
         alone = self._model.alone(row.id)
         pause = AWAY_PAUSE
@@ -334,7 +334,7 @@ class InsightJobs(Kind):
         with self._database.write() as connection:
             judging.make_due(connection, conversation_ids, now=clock.now())
 
-    def _give_up_or_again(self, row: AnyRow, error: JudgeFailed | TranscriptError) -> None:
+    def _give_up_or_again(self, row: ToJudge, error: JudgeFailed | TranscriptError) -> None:
         _LOG.warning("conversation %s could not be judged: %s", row.id, error)
         with self._database.write() as connection:
             if row.judge_attempts + 1 < JUDGE_TRIES:
@@ -347,7 +347,7 @@ class InsightJobs(Kind):
             self._count_tokens(connection, row, getattr(error, "tokens", 0))
 
     @staticmethod
-    def _count_tokens(connection: Connection, row: AnyRow, tokens: int) -> None:
+    def _count_tokens(connection: Connection, row: ToJudge, tokens: int) -> None:
         if tokens:
             usage.add(connection, row.account_id, "tokens", tokens, now=clock.now())
 

@@ -18,6 +18,7 @@ from promptlift.service.errors import ApiException
 from promptlift.service.otlp.transcript import extend, read_messages, write_content
 from promptlift.service.store import accounts, conversations, traced
 from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.conversations import ConversationStatus
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.conversations import TracedConversationRow
 
 __all__ = ["TracedConversations", "drop_closed"]
 
@@ -81,11 +82,12 @@ class TracedConversations(Kind):
 
     def _close(self, ids: Sequence[str]) -> None:
         with self._database.write(durable=True) as connection:
-            for account_id in sorted(
-                {row.account_id for row in traced.claimed(connection, ids, self._worker)}
-            ):
+            claimed = traced.claimed(Rows(connection), ids, self._worker)
+            for account_id in sorted({row.account_id for row in claimed}):
                 accounts.lock(connection, account_id)
-            _close(connection, traced.claimed(connection, ids, self._worker))
+            with Rows(connection) as rows:
+                _close(rows, traced.claimed(rows, ids, self._worker))
+                rows.flush()
 
 
 def drop_closed(connection: Connection) -> None:
@@ -93,43 +95,43 @@ def drop_closed(connection: Connection) -> None:
     traced.drop_closed(connection, before=clock.now() - _REMEMBERED)
 
 
-def _close(connection: Connection, rows: Sequence[AnyRow]) -> None:
-    now = clock.now()
+def _close(rows: Rows, claimed: Sequence[TracedConversationRow]) -> None:
+    connection, now = rows.core, clock.now()
     calls: dict[str, list[ModelCall]] = {}
-    for row in traced.calls(connection, [row.id for row in rows]):
-        calls.setdefault(row.traced_id, []).append(ModelCall.load(row.data))
-    wanted: list[tuple[AnyRow, Entry | Update]] = []
-    for row in rows:
+    for call in traced.calls(rows, [row.id for row in claimed]):
+        calls.setdefault(call.traced_id, []).append(ModelCall.load(call.data))
+    wanted: list[tuple[TracedConversationRow, Entry | Update]] = []
+    for row in claimed:
         try:
             wanted.append((row, _wanted(connection, row, calls.get(row.id, []))))
         except ApiException as problem:
-            _settle(connection, row, problem, now)
+            _settle(rows, row, problem, now)
     # Apart, so that each moves the counts of conversations once.
     new = [(row, one) for row, one in wanted if isinstance(one, Entry)]
     for (row, _), logged in zip(new, log_entries(connection, [one for _, one in new], now=now), strict=True):
-        _settle(connection, row, logged, now)
+        _settle(rows, row, logged, now)
     grown = [(row, one) for row, one in wanted if isinstance(one, Update)]
     outcomes = apply_updates(connection, [one for _, one in grown], now=now)
     for (row, one), outcome in zip(grown, outcomes, strict=True):
-        _settle(connection, row, outcome if isinstance(outcome, ApiException) else one, now)
+        _settle(rows, row, outcome if isinstance(outcome, ApiException) else one, now)
 
 
-def _settle(connection: Connection, row: AnyRow, outcome: Logged | Update | ApiException, now: int) -> None:
+def _settle(
+    rows: Rows, row: TracedConversationRow, outcome: Logged | Update | ApiException, now: int
+) -> None:
     if isinstance(outcome, Logged):
-        traced.closed(connection, row.id, outcome.id)
+        traced.closed(rows, row, outcome.id)
     elif isinstance(outcome, Update):
-        traced.closed(connection, row.id, outcome.conversation_id)
+        traced.closed(rows, row, outcome.conversation_id)
     elif outcome.code == "LIMIT_EXCEEDED":
         # Acknowledged, so it is logged when the plan has room again.
-        traced.change(
-            connection, row.id, {"close_at": clock.billing_period(now)[1], "changed_at": now, "worker": None}
-        )
+        row.close_at, row.changed_at, row.worker = clock.billing_period(now)[1], now, None
     else:
         _LOG.warning("a conversation of an instrumented application is dropped: %s", outcome)
-        traced.closed(connection, row.id, None)
+        traced.closed(rows, row, None)
 
 
-def _wanted(connection: Connection, row: AnyRow, calls: Sequence[ModelCall]) -> Entry | Update:
+def _wanted(connection: Connection, row: TracedConversationRow, calls: Sequence[ModelCall]) -> Entry | Update:
     """Return what is to be logged, or changed where the conversation was logged before.
 
     Raises
@@ -142,7 +144,8 @@ def _wanted(connection: Connection, row: AnyRow, calls: Sequence[ModelCall]) -> 
     if logged_id is None and row.source_id is not None:
         logged_id = traced.logged(connection, row.account_id, row.prompt_id, row.source_id)
     before = None if logged_id is None else conversations.find(connection, row.account_id, logged_id)
-    messages, metadata = ([], {}) if before is None else read_messages(before.content)
+    content_before = None if before is None else before.content  # deleted where it was old
+    messages, metadata = ([], {}) if content_before is None else read_messages(content_before)
     extend(messages, calls)
     content = write_content(messages, {**metadata, **_metadata(row, calls)})
     shape = accept(content)
@@ -173,7 +176,7 @@ def _facts(calls: Sequence[ModelCall], cost_before: float | None) -> dict[str, A
     return {"cost": sum(costs) + (cost_before or 0.0)} if costs else {}
 
 
-def _metadata(row: AnyRow, calls: Sequence[ModelCall]) -> dict[str, Any]:
+def _metadata(row: TracedConversationRow, calls: Sequence[ModelCall]) -> dict[str, Any]:
     users = [call.user for call in calls if call.user is not None]
     return {
         "channel": "otlp",

@@ -17,6 +17,7 @@ from promptlift.service.errors import ApiException
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, prompts, traced, usage
 from promptlift.service.store.rows import Rows
+from promptlift.service.store.tables.conversations import TracedConversationRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,7 +71,7 @@ class _Batch:
     received: Received
     # Prompts by what a call says of them: their id, or the reason why there is none.
     prompts: dict[tuple[Any, ...], str | ApiException] = field(default_factory=dict)
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[dict[str, object]] = field(default_factory=list)
 
 
 def receive(
@@ -107,17 +108,16 @@ def receive(
                 calls.append((call, call.dump()))
     if calls:
         batch = _Batch(caller, now, now + int(quiet_seconds * clock.SECOND), received)
-        with database.write(durable=True) as connection:
+        with database.write(durable=True) as connection, Rows(connection) as rows:
             # Calls of one conversation that come at once are not to begin it twice.
             accounts.lock(connection, caller.account_id)
-            _keep(connection, batch, calls, prompt)
+            _keep(rows, batch, calls, prompt)
     if silent:
         received.reject(_NO_CONTENT.format(silent), silent)
 
 
-def _keep(
-    connection: Connection, batch: _Batch, calls: Iterable[tuple[ModelCall, bytes]], named: str | None
-) -> None:
+def _keep(rows: Rows, batch: _Batch, calls: Iterable[tuple[ModelCall, bytes]], named: str | None) -> None:
+    connection = rows.core
     ordered = sorted(calls, key=lambda one: (one[0].started_at, one[0].ended_at))
     account_id = batch.caller.account_id
     # An exporter that got no answer sends its spans again.
@@ -134,15 +134,16 @@ def _keep(
         if isinstance(prompt, ApiException):
             batch.received.reject(prompt.message)
             continue
-        batch.rows.append(
+        batch.calls.append(
             {
                 "account_id": account_id,
-                "traced_id": _conversation_of(connection, batch, call, prompt),
+                "traced_id": _conversation_of(rows, batch, call, prompt),
                 "span_id": _span_of(call),
                 "data": data,
             }
         )
-    traced.add_calls(connection, batch.rows)
+    rows.flush()
+    traced.add_calls(connection, batch.calls)
 
 
 def _span_of(call: ModelCall) -> str:
@@ -199,7 +200,7 @@ def _new_prompt(connection: Connection, caller: Caller, call: ModelCall) -> str:
     return prompt_actions.add(Rows(connection), caller, body).id
 
 
-def _conversation_of(connection: Connection, batch: _Batch, call: ModelCall, prompt_id: str) -> str:
+def _conversation_of(rows: Rows, batch: _Batch, call: ModelCall, prompt_id: str) -> str:
     """Return the open conversation that a call belongs to, and keep it open for another while."""
     account_id = batch.caller.account_id
     if call.conversation is not None:
@@ -207,28 +208,19 @@ def _conversation_of(connection: Connection, batch: _Batch, call: ModelCall, pro
     else:
         # Other instructions in the same trace are another agent's: a router, a summary.
         key, before = _hash("trace", call.trace_id, call.system or ""), _until_answer(call.input)
-    row = traced.find(connection, account_id, prompt_id, key=key, tail=before)
-    values = {
-        "tail": _until_answer((*call.input, *call.output)),
-        "close_at": batch.close_at,
-        "changed_at": batch.now,
-    }
-    if row is not None:
-        traced.change(connection, row.id, values)
-        return str(row.id)
-    traced_id = new_id("trc")
-    traced.add(
-        connection,
-        {
-            **values,
-            "id": traced_id,
-            "account_id": account_id,
-            "prompt_id": prompt_id,
-            "key": key,
-            "source_id": call.conversation,
-        },
-    )
-    return traced_id
+    row = traced.find(rows, account_id, prompt_id, key=key, tail=before)
+    if row is None:
+        row = TracedConversationRow(
+            id=new_id("trc"),
+            account_id=account_id,
+            prompt_id=prompt_id,
+            key=key,
+            source_id=call.conversation,
+        )
+        rows.add(row)
+    row.tail = _until_answer((*call.input, *call.output))
+    row.close_at, row.changed_at = batch.close_at, batch.now
+    return row.id
 
 
 def _until_answer(turns: Sequence[SpanTurn]) -> str | None:

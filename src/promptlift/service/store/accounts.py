@@ -6,7 +6,7 @@ import hmac
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import func, insert, or_, select, update
 
 from promptlift.schema.limits import Plan, plan_with
 from promptlift.schema.settings import Settings
@@ -15,15 +15,14 @@ from promptlift.service.identifiers import key_hash, new_id, shown_prefix
 from promptlift.service.store import changes
 from promptlift.service.store.rows import Rows, wanted
 from promptlift.service.store.tables import accounts, api_keys
-from promptlift.service.store.tables.accounts import AccountRow
+from promptlift.service.store.tables.accounts import AccountRow, ApiKeyRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
     from promptlift.schema.limits import PlanName
-    from promptlift.service.store.tables import AnyRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ def plan_of(connection: Connection, account_id: str) -> Plan:
     return plan_with(cast("PlanName", row.plan), row.limits)
 
 
-def change(connection: Connection, account_id: str, values: dict[str, Any]) -> None:
+def change(connection: Connection, account_id: str, values: Mapping[str, object]) -> None:
     """Change the name, e-mail address, plan or limits of an account; its name is its organization's too."""
     if "name" in values:
         known = settings(connection, account_id)
@@ -154,13 +153,13 @@ def touch_key(connection: Connection, key_id: str) -> None:
     connection.execute(update(api_keys).filter_by(id=key_id).values(last_used_at=clock.now()))
 
 
-def keys(connection: Connection, account_id: str | None = None) -> Sequence[AnyRow]:
-    """Return the keys of an account, or of all, oldest first, without the hashes."""
-    columns = [column for column in api_keys.c if column.name != "hash"]
-    statement = select(*columns).order_by(api_keys.c.created_at, api_keys.c.id)
-    return connection.execute(
-        statement if account_id is None else statement.filter_by(account_id=account_id)
-    ).all()
+def keys(connection: Connection, account_id: str | None = None) -> Sequence[ApiKeyRow]:
+    """Return the keys of an account, or of all, oldest first."""
+    return Rows(connection).all(_oldest_first(wanted(ApiKeyRow, account_id=account_id)))
+
+
+def _oldest_first(query: Select[ApiKeyRow]) -> Select[ApiKeyRow]:
+    return query.order_by(ApiKeyRow.created_at, ApiKeyRow.id)
 
 
 def is_revoked(connection: Connection, key: str) -> bool:
@@ -169,16 +168,10 @@ def is_revoked(connection: Connection, key: str) -> bool:
     return connection.scalar(revoked_at) is not None
 
 
-def valid_keys_named(connection: Connection, name: str) -> Sequence[AnyRow]:
+def valid_keys_named(connection: Connection, name: str) -> Sequence[ApiKeyRow]:
     """Return the valid keys whose shown prefix, id or whole text is given, oldest first."""
-    return connection.execute(
-        select(api_keys.c.id, api_keys.c.prefix, api_keys.c.name, api_keys.c.created_at)
-        .where(
-            (api_keys.c.prefix == name) | (api_keys.c.id == name) | (api_keys.c.hash == key_hash(name)),
-            api_keys.c.revoked_at.is_(None),
-        )
-        .order_by(api_keys.c.created_at, api_keys.c.id)
-    ).all()
+    given = or_(ApiKeyRow.prefix == name, ApiKeyRow.id == name, ApiKeyRow.hash == key_hash(name))
+    return Rows(connection).all(_oldest_first(wanted(ApiKeyRow).where(given, ApiKeyRow.revoked_at.is_(None))))
 
 
 def revoke(connection: Connection, key_id: str) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from sqlalchemy import Integer, and_, bindparam, case, cast, func, select, union_all
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Select, Table
 
-    from promptlift.service.store.tables import AnyRow
 
 # Of the sets of issues, the most frequent are read. Only a model that names everything anew comes near to this.
 ISSUE_SETS = 20_000
@@ -127,6 +126,14 @@ class IssueSet:
     failed: int
 
 
+class JudgedConversation(NamedTuple):
+    """A conversation that has ended, with its insights as JSON text."""
+
+    id: str
+    task_completed: bool
+    document: str
+
+
 def totals(connection: Connection, account_id: str, prompt_id: str, *, since: int | None = None) -> Totals:
     """Count a prompt's conversations that started at a time or later, or all, and average their scores."""
     wanted = {"account": account_id, "prompt": prompt_id, **_bounds(since)}
@@ -191,10 +198,10 @@ def issue_sets(
 
 def newest_judged(
     connection: Connection, account_id: str, prompt_id: str, *, since: int | None, limit: int
-) -> Sequence[AnyRow]:
-    """Return id, whether the task was completed, and insights of the newest conversations that were judged and ended."""
+) -> list[JudgedConversation]:
+    """Return the newest conversations that were judged and have ended."""
     started = () if since is None else (conversations.c.started_at >= since,)
-    return connection.execute(
+    found = connection.execute(
         select(conversations.c.id, insights.c.task_completed, insights.c.document)
         .select_from(_WITH_INSIGHTS)
         .where(
@@ -202,7 +209,8 @@ def newest_judged(
         )
         .order_by(conversations.c.started_at.desc())
         .limit(limit)
-    ).all()
+    )
+    return [JudgedConversation._make(row) for row in found]
 
 
 def failures_by_turns(

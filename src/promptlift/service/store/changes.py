@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, insert, select, text
 
 from promptlift.service import clock
-from promptlift.service.store import paging
+from promptlift.service.store.rows import newest
 from promptlift.service.store.tables import accounts, conversations, deleted_conversations
+from promptlift.service.store.tables.conversations import DeletedConversationRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
+    from promptlift.service.store.conversation_updates import OldConversation
+    from promptlift.service.store.conversations import StoredConversation
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
 
 # A transaction that writes conversations takes far less. Only where one ends while it is looked for.
 _LONGEST = 10 * 60 * clock.SECOND
@@ -100,8 +102,8 @@ def all_insights_since(connection: Connection, account_id: str, since: int) -> b
     return (connection.scalar(select(accounts.c.exclusions_at).filter_by(id=account_id)) or 0) >= since
 
 
-def note_deleted(connection: Connection, rows: Sequence[AnyRow]) -> None:
-    """Note that conversations are no longer there; ``rows`` have their ids, accounts and prompts."""
+def note_deleted(connection: Connection, rows: Sequence[StoredConversation | OldConversation]) -> None:
+    """Note that conversations are no longer there."""
     if rows:
         now = stamp(connection, {row.account_id for row in rows})
         names = ("id", "account_id", "prompt_id")
@@ -111,17 +113,7 @@ def note_deleted(connection: Connection, rows: Sequence[AnyRow]) -> None:
         )
 
 
-def deleted(
-    connection: Connection,
-    account_id: str,
-    *,
-    prompt_id: str | None,
-    since: int | None,
-    limit: int,
-    offset: int,
-) -> tuple[Sequence[AnyRow], int]:
-    """Return one page of the conversations that were deleted since then, newest first, and how many there are."""
-    wanted = paging.equal(deleted_conversations, account_id=account_id, prompt_id=prompt_id)
-    if since is not None:
-        wanted.append(deleted_conversations.c.deleted_at >= since)
-    return paging.page(connection, deleted_conversations, wanted, limit=limit, offset=offset)
+def deleted(account_id: str, *, prompt_id: str | None, since: int | None) -> Select[DeletedConversationRow]:
+    """Return the query of the conversations that were deleted since a time, newest first."""
+    query = newest(DeletedConversationRow, account_id=account_id, prompt_id=prompt_id)
+    return query if since is None else query.where(DeletedConversationRow.deleted_at >= since)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import cache, reduce
 from operator import add as add_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import bindparam, delete, false, func, select, text, true, union_all
+from sqlalchemy import bindparam, delete, false, func, null, select, text, true, union_all
 
-from promptlift.schema.conversations import FACTS
 from promptlift.schema.limits import IDEMPOTENCY_HOURS
 from promptlift.service import clock
 from promptlift.service.store import bulk, changes, conversation_counts
@@ -24,29 +23,55 @@ from promptlift.service.store.tables import (
 from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import ColumnElement, Connection, Select
 
-    from promptlift.service.store.tables import AnyRow
 
-_LISTED = (
-    conversations.c.id,
-    conversations.c.prompt_id,
-    conversations.c.status,
-    conversations.c.has_insights,
-    conversations.c.judging,
-    conversations.c.judge_problem,
-    conversations.c.llm_model,
-    conversations.c.company_name,
-    conversations.c.source_id,
-    conversations.c.created_at,
-    conversations.c.started_at,
-    conversations.c.ended_at,
-    conversations.c.message_count,
-    conversations.c.response_seconds,
-    *(conversations.c[name] for name in FACTS),
-)
+class StoredConversation(NamedTuple):
+    """The columns of a conversation that answers and updates need; pages are too long for mapped rows.
+
+    Attributes
+    ----------
+    metadata, document
+        JSON as text: what was logged beside the content, and the insights.
+    content
+        The transcript.
+    """
+
+    seq: int
+    id: str
+    account_id: str
+    prompt_id: str
+    status: str
+    has_insights: bool
+    judging: str
+    generation: int
+    judge_problem: str | None
+    llm_model: str | None
+    company_name: str | None
+    idempotency_key: str | None
+    source_id: str | None
+    content_hash: str | None
+    created_at: int
+    started_at: int
+    ended_at: int
+    message_count: int
+    user_turns: int
+    response_seconds: float | None
+    title: str | None
+    metadata: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    tool_calls: int | None
+    tool_errors: int | None
+    cost: float | None
+    latency_ms: float | None
+    content: bytes | None
+    document: str | None
+
+
+_COLUMNS = tuple(conversations.c[name] for name in StoredConversation._fields if name in conversations.c)
 
 
 def page(
@@ -61,11 +86,10 @@ def page(
     with_content: bool = False,
     limit: int,
     offset: int,
-) -> tuple[Sequence[AnyRow], int]:
-    """Conversations newest first, and how many there are.
+) -> tuple[Sequence[StoredConversation], int]:
+    """Return conversations newest first, and how many there are.
 
-    Rows have ``document`` (insights as JSON text) and ``content`` (bytes) when asked for. A page costs the same
-    wherever it is: the counts say how many there are and in which block of sequence numbers it begins. What was
+    They have ``document`` and ``content`` only when asked for. A page costs the same wherever it is: the counts say how many there are and in which block of sequence numbers it begins. What was
     updated since a time is counted itself, and costs as much as there is of it.
     """
     if prompt_id == conversation_counts.ALL_PROMPTS:  # no prompt has this id
@@ -88,7 +112,7 @@ def page(
         wanted |= {"since": updated_since, "offset": offset}
         total = connection.scalar(_updated(**filters, counted=True), wanted) or 0
         changed = _shown(_updated(**filters, counted=False), **shown)
-        return connection.execute(changed, wanted).all() if offset < total else [], total
+        return _read(connection, changed, wanted) if offset < total else [], total
     blocks = connection.execute(_counts(status=status, has_insights=has_insights), wanted).all()
     total = sum(count for _, count in blocks)
     if offset >= total:
@@ -100,7 +124,13 @@ def page(
             break
         before += count
     statement = _shown(_chosen(**filters, dialect=connection.dialect.name), **shown)
-    return connection.execute(statement, {**wanted, "below": below, "offset": offset - before}).all(), total
+    return _read(connection, statement, {**wanted, "below": below, "offset": offset - before}), total
+
+
+def _read(
+    connection: Connection, statement: Select[Any], wanted: Mapping[str, object]
+) -> list[StoredConversation]:
+    return [StoredConversation._make(row) for row in connection.execute(statement, wanted)]
 
 
 @cache
@@ -128,16 +158,17 @@ def _shown(chosen_numbers: Any, *, with_insights: bool, with_content: bool) -> S
     """Read one page, chosen by an index alone; what is beside it is read for its rows only."""
     chosen = chosen_numbers.subquery()
     source: Any = chosen.join(conversations, conversations.c.seq == chosen.c.seq)
-    columns = list(_LISTED)
-    if with_insights:
-        source = source.outerjoin(insights, insights.c.conversation_id == conversations.c.id)
-        columns.append(insights.c.document)
+    content: ColumnElement[Any] = null()
+    document: ColumnElement[Any] = null()
     if with_content:
         source = source.outerjoin(  # the transcript of an old one may have been deleted
             conversation_contents, conversation_contents.c.conversation_id == conversations.c.id
         )
-        columns.append(conversation_contents.c.content)
-    return select(*columns).select_from(source).order_by(conversations.c.seq.desc())
+        content = conversation_contents.c.content
+    if with_insights:
+        source = source.outerjoin(insights, insights.c.conversation_id == conversations.c.id)
+        document = insights.c.document
+    return select(*_COLUMNS, content, document).select_from(source).order_by(conversations.c.seq.desc())
 
 
 @cache
@@ -207,16 +238,18 @@ def _updated(*, of_prompt: bool, of_status: bool, of_insights: bool, counted: bo
     )
 
 
-def find(connection: Connection, account_id: str, conversation_id: str) -> AnyRow | None:
+def find(connection: Connection, account_id: str, conversation_id: str) -> StoredConversation | None:
     """Return a conversation with its transcript and insights, ``None`` when the account has none of this id."""
-    return connection.execute(
-        select(conversations, conversation_contents.c.content, insights.c.document)
-        .outerjoin(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
-        .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
-        .where(conversations.c.account_id == account_id, conversations.c.id == conversation_id)
-    ).one_or_none()
+    row = connection.execute(_ONE, {"account": account_id, "id": conversation_id}).one_or_none()
+    return None if row is None else StoredConversation._make(row)
 
 
+_ONE = (
+    select(*_COLUMNS, conversation_contents.c.content, insights.c.document)
+    .outerjoin(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
+    .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
+    .where(conversations.c.account_id == bindparam("account"), conversations.c.id == bindparam("id"))
+)
 # The statements of the log are made once: it runs them for every conversation.
 _NEWEST = select(func.max(conversations.c.seq))
 _NEXT_NUMBERS = text(
@@ -239,7 +272,7 @@ _KNOWN_KEYS_ONE_BY_ONE = text(
     "SELECT found.* FROM unnest(CAST(:keys AS text[])) AS asked(key) JOIN LATERAL (SELECT key, conversation_id, expires_at "
     "FROM idempotency_keys WHERE account_id = :account AND key = asked.key LIMIT 1) AS found ON TRUE"
 )
-_BY_IDS = select(*_LISTED).where(conversations.c.id.in_(bindparam("ids", expanding=True)))
+_BY_IDS = select(*_COLUMNS, null(), null()).where(conversations.c.id.in_(bindparam("ids", expanding=True)))
 
 
 def add(connection: Connection, rows: Sequence[dict[str, Any]], contents: Sequence[dict[str, Any]]) -> None:
@@ -263,8 +296,8 @@ def _next_numbers(connection: Connection, count: int) -> Sequence[int]:
 
 def held_by_keys(
     connection: Connection, account_id: str, keys: Sequence[str], *, now: int
-) -> dict[str, AnyRow]:
-    """Conversations that living idempotency keys stand for, by key. Expired ones are dropped."""
+) -> dict[str, StoredConversation]:
+    """Return the conversations that living idempotency keys stand for, by key. Expired ones are dropped."""
     if not keys:
         return {}
     statement = _KNOWN_KEYS if connection.dialect.name == "sqlite" else _KNOWN_KEYS_ONE_BY_ONE
@@ -274,7 +307,7 @@ def held_by_keys(
     living = {row.key: row.conversation_id for row in known if row.expires_at > now}
     if not living:
         return {}
-    rows = {row.id: row for row in connection.execute(_BY_IDS, {"ids": list(set(living.values()))})}
+    rows = {row.id: row for row in _read(connection, _BY_IDS, {"ids": list(set(living.values()))})}
     return {key: rows[one] for key, one in living.items()}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import case, delete, exists, func, insert, or_, select, update
 
@@ -13,11 +13,10 @@ from promptlift.service.store.tables import conversation_contents, conversations
 from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from promptlift.service.store.tables import AnyRow
 
 # Between two attempts at a conversation that the model does not answer for.
 LONGEST_PAUSE: Final = 600 * clock.SECOND
@@ -37,19 +36,35 @@ LEASES = Leases(
 """Of conversations that wait for insights."""
 
 
+class ToJudge(NamedTuple):
+    """A claimed conversation with its transcript, and what the judge needs to know."""
+
+    id: str
+    account_id: str
+    prompt_id: str
+    generation: int
+    judge_attempts: int
+    content: bytes
+    objective: str | None
+
+
+class Trouble(NamedTuple):
+    """How many conversations of a prompt could not be judged so far, for one reason."""
+
+    judging: str
+    judge_problem: str
+    conversations: int
+
+
 def _claimed_by(worker: str) -> dict[str, str]:
     return {"judging": "claimed", "worker": worker}
 
 
-def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: str) -> Sequence[AnyRow]:
-    """Return the transcripts that this job has claimed and not yet judged, with what the judge needs to know."""
-    return connection.execute(
+def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: str) -> Sequence[ToJudge]:
+    """Return the conversations that this job has claimed and not yet judged."""
+    found = connection.execute(
         select(
-            conversations.c.id,
-            conversations.c.account_id,
-            conversations.c.prompt_id,
-            conversations.c.generation,
-            conversations.c.judge_attempts,
+            *(conversations.c[name] for name in ToJudge._fields[:-2]),
             conversation_contents.c.content,
             prompts.c.objective,
         )
@@ -60,13 +75,14 @@ def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: st
             conversations.c.judging == "claimed",
             conversations.c.worker == worker,
         )
-    ).all()
+    )
+    return [ToJudge._make(row) for row in found]
 
 
 def keep(
     connection: Connection,
     worker: str,
-    rows: Sequence[dict[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
     *,
     also: Callable[[set[str]], None] = lambda _kept: None,
 ) -> set[str]:
@@ -199,15 +215,16 @@ def ask_again(
     ).rowcount
 
 
-def troubles(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
+def troubles(connection: Connection, account_id: str, prompt_id: str) -> list[Trouble]:
     """Count the conversations of a prompt without insights that could not be judged so far, by state and reason."""
     of = (conversations.c.judging, conversations.c.judge_problem)
-    return connection.execute(
-        select(*of, func.count().label("n"))
+    found = connection.execute(
+        select(*of, func.count())
         .filter_by(account_id=account_id, prompt_id=prompt_id, has_insights=False)
         .where(conversations.c.judge_problem.is_not(None))
         .group_by(*of)
-    ).all()
+    )
+    return [Trouble._make(row) for row in found]
 
 
 def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: int) -> None:

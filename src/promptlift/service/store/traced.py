@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, select
 
 from promptlift.service.store.leases import Leases, Wait
+from promptlift.service.store.rows import wanted
 from promptlift.service.store.tables import conversations, traced_calls, traced_conversations
+from promptlift.service.store.tables.conversations import TracedCallRow, TracedConversationRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.rows import Rows
 
 # Rows of one statement: databases bound the number of its parameters.
 _AT_ONCE: Final = 500
@@ -37,53 +39,33 @@ def known_spans(connection: Connection, account_id: str, span_ids: Sequence[str]
 
 
 def find(
-    connection: Connection, account_id: str, prompt_id: str, *, key: str, tail: str | None
-) -> AnyRow | None:
+    rows: Rows, account_id: str, prompt_id: str, *, key: str, tail: str | None
+) -> TracedConversationRow | None:
     """Return the conversation of a key, or else the one that ended with the same words, longest ago."""
-    mine = (traced_conversations.c.account_id == account_id, traced_conversations.c.prompt_id == prompt_id)
-    statement = select(traced_conversations).where(*mine, traced_conversations.c.key == key)
-    row = connection.execute(statement).one_or_none()
+    mine = wanted(TracedConversationRow, account_id=account_id, prompt_id=prompt_id)
+    row = rows.find(mine.filter_by(key=key))
     if row is None and tail is not None:
-        same = select(traced_conversations).where(*mine, traced_conversations.c.tail == tail)
-        row = connection.execute(same.order_by(traced_conversations.c.changed_at).limit(1)).one_or_none()
+        row = rows.find(mine.filter_by(tail=tail).order_by(TracedConversationRow.changed_at).limit(1))
     return row
 
 
-def add(connection: Connection, values: Mapping[str, Any]) -> None:
-    """Add a conversation."""
-    connection.execute(insert(traced_conversations).values(**values))
+def add_calls(connection: Connection, calls: Sequence[Mapping[str, object]]) -> None:
+    """Keep calls of conversations that are there."""
+    if calls:
+        connection.execute(insert(traced_calls), calls)
 
 
-def change(connection: Connection, traced_id: str, values: Mapping[str, Any]) -> None:
-    """Change columns of a conversation."""
-    connection.execute(
-        update(traced_conversations).where(traced_conversations.c.id == traced_id).values(**values)
-    )
-
-
-def add_calls(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Keep calls."""
-    if rows:
-        connection.execute(insert(traced_calls), [dict(row) for row in rows])
-
-
-def claimed(connection: Connection, ids: Sequence[str], worker: str) -> Sequence[AnyRow]:
+def claimed(rows: Rows, ids: Sequence[str], worker: str) -> Sequence[TracedConversationRow]:
     """Return those of some conversations that a worker has, and lock them: no call joins them until it has committed."""
-    return connection.execute(
-        select(traced_conversations)
-        .where(
-            traced_conversations.c.id.in_(ids),
-            traced_conversations.c.worker == worker,
-            traced_conversations.c.close_at.is_not(None),
-        )
-        .order_by(traced_conversations.c.seq)
-        .with_for_update()
-    ).all()
+    mine = wanted(TracedConversationRow, worker=worker).where(
+        TracedConversationRow.id.in_(ids), TracedConversationRow.close_at.is_not(None)
+    )
+    return rows.all(mine.order_by(TracedConversationRow.seq).with_for_update())
 
 
-def calls(connection: Connection, ids: Sequence[str]) -> Sequence[AnyRow]:
+def calls(rows: Rows, ids: Sequence[str]) -> Sequence[TracedCallRow]:
     """Return the calls of some conversations."""
-    return connection.execute(select(traced_calls).where(traced_calls.c.traced_id.in_(ids))).all()
+    return rows.all(wanted(TracedCallRow).where(TracedCallRow.traced_id.in_(ids)))
 
 
 def logged(connection: Connection, account_id: str, prompt_id: str, source_id: str) -> str | None:
@@ -100,13 +82,11 @@ def logged(connection: Connection, account_id: str, prompt_id: str, source_id: s
     )
 
 
-def closed(connection: Connection, traced_id: str, conversation_id: str | None) -> None:
+def closed(rows: Rows, row: TracedConversationRow, conversation_id: str | None) -> None:
     """Note that a conversation was logged with all its calls."""
-    connection.execute(delete(traced_calls).where(traced_calls.c.traced_id == traced_id))
-    values: dict[str, Any] = {"close_at": None, "worker": None}
-    if conversation_id is not None:
-        values["conversation_id"] = conversation_id
-    change(connection, traced_id, values)
+    rows.execute(delete(traced_calls).where(traced_calls.c.traced_id == row.id))
+    row.close_at = row.worker = None
+    row.conversation_id = conversation_id or row.conversation_id
 
 
 def drop_closed(connection: Connection, *, before: int) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from promptlift.errors import TranscriptError
 from promptlift.schema import limits
+from promptlift.schema.conversations import FACTS
 from promptlift.schema.transcript import answer_seconds, content_facts, looks_structured, parse_content
 from promptlift.service import clock
 from promptlift.service.errors import invalid, too_large
@@ -102,3 +105,19 @@ def accept(content: str) -> Shape:
         response_seconds=answer_seconds(transcript.messages),
         facts=content_facts(transcript),
     )
+
+
+_UNKNOWN: Final[dict[str, Any]] = dict.fromkeys(FACTS)
+
+
+def facts_columns(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a new conversation: those of every fact, ``None`` where nothing is known."""
+    return {**_UNKNOWN, **changed_columns(facts)}
+
+
+def changed_columns(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of some facts."""
+    columns = dict(facts)
+    if "metadata" in columns:
+        columns["metadata"] = orjson.dumps(columns["metadata"]).decode() if columns["metadata"] else None
+    return columns

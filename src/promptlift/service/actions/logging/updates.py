@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.service.actions.logging.facts import changed_columns
+from promptlift.service.actions.logging.content import changed_columns
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import conversation_counts, conversation_updates, conversations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.actions.logging.content import Shape
     from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.conversations import StoredConversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,12 @@ class Updated:
     Attributes
     ----------
     row
-        As `conversations.find` gives it.
+        As `conversations.find` returns it.
     to_judge
         Whether it has to be judged anew.
     """
 
-    row: AnyRow
+    row: StoredConversation
     to_judge: bool
 
 
@@ -78,19 +78,16 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
             "INVALID_STATE",
             "The content of the conversation has changed in the meantime; read it again before you change it",
         )
-    values: dict[str, Any] = {}
-    if wanted.status is not None:
-        values["status"] = wanted.status
-    if wanted.source_id is not None:
-        values["source_id"] = wanted.source_id
-    if raw is not None and wanted.shape is not None:
-        values |= wanted.shape.columns(began=before.created_at, now=now)
-        values |= {"worker": None, "generation": before.generation + 1, "judge_problem": None}
+    given = {"status": wanted.status, "source_id": wanted.source_id}
+    values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     values |= changed_columns(_facts(before, wanted, has_new_content=raw is not None))
     if (values.get("source_id") or before.source_id) is not None:
         known = _content_hash(before)
         values["content_hash"] = known if raw is None else conversation_updates.content_hash(raw)
     values = {name: value for name, value in values.items() if value != getattr(before, name)}
+    if raw is not None and wanted.shape is not None:
+        values |= wanted.shape.columns(began=before.created_at, now=now)
+        values |= {"worker": None, "generation": before.generation + 1, "judge_problem": None}
     if values or raw is not None:
         # unspecified: an event for a changed conversation. None is written; insights.generated follows a new content.
         conversation_updates.change(connection, before, values, raw)
@@ -98,12 +95,12 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
     return not_found("Conversation") if after is None else Updated(after, to_judge=raw is not None)
 
 
-def _content_hash(row: AnyRow) -> str | None:
+def _content_hash(row: StoredConversation) -> str | None:
     """Return the hash of a content; that of one that was deleted because of its age is known only with a source id."""
     return row.content_hash if row.content is None else conversation_updates.content_hash(row.content)
 
 
-def _facts(before: AnyRow, wanted: Update, *, has_new_content: bool) -> dict[str, Any]:
+def _facts(before: StoredConversation, wanted: Update, *, has_new_content: bool) -> dict[str, Any]:
     """Return what is known anew: what was given, and before it what a new content says."""
     facts: dict[str, Any] = {}
     if has_new_content and wanted.shape is not None:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from promptlift.service.insights.exclusions import Exclusions
-    from promptlift.service.store.aggregates import IssueSet, Totals
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.aggregates import IssueSet, JudgedConversation, Totals
 
 TITLES: Final = 10
 EXAMPLES: Final = 3
@@ -147,14 +146,14 @@ class Example:
 
 
 def find_examples(
-    issues: Sequence[Issue], rows: Iterable[AnyRow], exclusions: Exclusions
+    issues: Sequence[Issue], rows: Iterable[JudgedConversation], exclusions: Exclusions
 ) -> dict[str, list[Example]]:
     """Return the recent conversations of each issue, those that failed and have a quotation first.
 
     Parameters
     ----------
     rows
-        The newest judged conversations: id, whether the task was completed, and the insights document.
+        The newest judged conversations.
     exclusions
         What must not be quoted.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.service.store.aggregates import Totals
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.judging import Trouble
 
 REASONS = 5
 
@@ -47,12 +47,12 @@ def status(call: Call) -> PromptStatusView:
     )
 
 
-def _insight_counts(figures: Totals, troubles: Sequence[AnyRow], waits_because: str | None) -> InsightCounts:
+def _insight_counts(figures: Totals, troubles: Sequence[Trouble], waits_because: str | None) -> InsightCounts:
     """Count the conversations that have insights, wait for them or failed, with the reasons."""
     reasons = Counter[str]()
     for row in troubles:
-        reasons[row.judge_problem] += row.n
-    failed = sum(row.n for row in troubles if row.judging == "failed")
+        reasons[row.judge_problem] += row.conversations
+    failed = sum(row.conversations for row in troubles if row.judging == "failed")
     if waits_because is not None:
         reasons[waits_because] += figures.total - figures.scored - reasons.total()
     return InsightCounts(

@@ -1,0 +1,130 @@
+"""Requests that log conversations or change logged ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+
+from promptlift.schema import endpoints, limits
+from promptlift.schema.conversations import ConversationCreate
+from promptlift.schema.naming import LINKS, SCHEMES
+from promptlift.service import clock
+from promptlift.service.actions.conversations import wire
+from promptlift.service.actions.logging.content import Shape, accept
+from promptlift.service.actions.logging.conversation_log import Entry
+from promptlift.service.actions.logging.updates import Update
+from promptlift.service.call import writes
+from promptlift.service.errors import ApiException, invalid
+from promptlift.service.routes.http.messages import validated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlift.schema.conversations import ConversationsCreate, ConversationUpdate
+    from promptlift.schema.naming import Scheme
+    from promptlift.service.actions.logging.conversation_log import Logged
+    from promptlift.service.call import Call
+    from promptlift.service.store.accounts import Caller
+
+# A transcript longer than this is checked on a thread.
+_LARGE = 32 * limits.KB
+
+
+@writes(endpoints.CONVERSATIONS_CREATE)
+async def create(call: Call[ConversationCreate]) -> dict[str, Any]:
+    """Log a conversation."""
+    body = call.body
+    prompt_id, link = _link(body)
+    entry = Entry(call.caller, _scheme_of(link), prompt_id, body, await _shape(body.content))
+    logged = await call.context.log.log(entry)
+    # unspecified: the status code for a conversation that an idempotency key stood for. 200: nothing was created.
+    call.status = 201 if logged.created else 200
+    return {
+        "id": logged.id,
+        link: logged.prompt_id,
+        "status": logged.status,
+        "createdAt": clock.iso(logged.created_at),
+    }
+
+
+@writes(endpoints.CONVERSATIONS_LOG_MANY)
+async def log_many(call: Call[ConversationsCreate]) -> dict[str, Any]:
+    """Log conversations, and return what became of each."""
+    checked = await run_in_threadpool(_check_many, call.caller, call.body.conversations)
+    entries = [one for one in checked if isinstance(one, Entry)]
+    logged = iter(await call.context.log.log_many(entries) if entries else [])
+    outcomes = [next(logged) if isinstance(one, Entry) else one for one in checked]
+    return {"data": [_row(index, outcome) for index, outcome in enumerate(outcomes)]}
+
+
+@writes(endpoints.CONVERSATIONS_UPDATE)
+async def update(call: Call[ConversationUpdate]) -> dict[str, Any]:
+    """Change a conversation and return it."""
+    body = call.body
+    updated = await call.context.log.update(
+        Update(
+            caller=call.caller,
+            conversation_id=call.id,
+            content=body.content,
+            shape=None if body.content is None else await _shape(body.content),
+            status=body.status,
+            source_id=body.source_id,
+            if_content_hash=body.if_content_hash,
+            facts=body.facts(),
+        )
+    )
+    return wire(updated.row, call.context.jobs.waits_because, with_content=False)
+
+
+def _check_many(caller: Caller, conversations: Sequence[Any]) -> list[Entry | ApiException]:
+    """Check each conversation as if it were logged alone; called on a thread."""
+    return [_check(caller, one) for one in conversations]
+
+
+def _check(caller: Caller, document: Any) -> Entry | ApiException:
+    try:
+        if isinstance(document, bytes):
+            raise invalid({"body": "is not valid JSON"}, "The line is not valid JSON")
+        missing = isinstance(document, dict) and not document.keys() & set(LINKS)
+        body = validated(ConversationCreate, document, {"promptId": "Required field"} if missing else {})
+        prompt_id, link = _link(body)
+        shape = accept(body.content)
+    except ApiException as refusal:
+        return refusal
+    return Entry(caller, _scheme_of(link), prompt_id, body, shape)
+
+
+def _row(index: int, outcome: Logged | ApiException) -> dict[str, Any]:
+    if isinstance(outcome, ApiException):
+        return {"index": index, "created": False, **outcome.body()}
+    return {
+        "index": index,
+        "id": outcome.id,
+        "status": outcome.status,
+        "created": outcome.created,
+        "createdAt": clock.iso(outcome.created_at),
+        "error": None,
+    }
+
+
+def _scheme_of(link: str) -> Scheme:
+    return SCHEMES["agent" if link == "agentId" else "prompt"]
+
+
+async def _shape(text: str) -> Shape:
+    """Check a transcript; a large one on a thread, so that the event loop stays free."""
+    if len(text) > _LARGE:
+        return await run_in_threadpool(accept, text)
+    return accept(text)
+
+
+def _link(body: ConversationCreate) -> tuple[str, str]:
+    given = {"promptId": body.prompt_id, "agentId": body.agent_id}
+    links = {name: value for name, value in given.items() if value is not None}
+    if not links:
+        raise invalid({"promptId": "Required field"}, "Required field: promptId (or agentId)")
+    if len(set(links.values())) > 1:
+        raise invalid({"agentId": "must be the same as promptId, or absent"})
+    scheme, prompt_id = next(iter(links.items()))
+    return prompt_id, scheme
