@@ -16,7 +16,7 @@ from benchmarks.prompt_world.measure import Measured, measure
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.world import OPEN, SETTLED, draw_world
 from promptlift.schema.optimizations import Optimization
-from promptlift.service.insights.llm_answer import TargetsJudgeAnswer
+from promptlift.service.insights.llm_judge import TargetsJudgeAnswer
 from promptlift.service.optimizations.variants import VariantsAnswer
 from promptlift.service.simulations.scenarios_request import ScenariosAnswer
 from promptlift.service.websites.company import Company

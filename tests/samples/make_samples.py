@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlift.schema.transcript import Message, Transcript
-from promptlift.service.insights.lexicon.issues import TITLES
-from promptlift.service.insights.lexicon.judge import LexiconJudge
+from promptlift.service.insights.lexicon.judge import TITLES, LexiconJudge
 
 if TYPE_CHECKING:
     from promptlift.service.insights.judge import Judgement

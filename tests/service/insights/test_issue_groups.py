@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from promptlift.service.insights.issue_groups import group_titles
-from promptlift.service.insights.lexicon.issues import TITLES
+from promptlift.service.insights.lexicon.judge import TITLES
 
 SAME = [
     ("Refund was denied", "refund request refused", "Refund denied."),

@@ -8,8 +8,7 @@ import pytest
 
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.llm_judge import LlmJudge
-from promptlift.service.insights.organization import Organization
-from promptlift.service.insights.priorities import concern_of, what_matters_first
+from promptlift.service.insights.organization import Organization, concern_of, what_matters_first
 from support.scripted_model import ScriptedModel
 
 TALK = parse_content("User: where is my parcel?\nAssistant: It comes tomorrow.")

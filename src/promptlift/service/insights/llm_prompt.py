@@ -7,7 +7,6 @@ import secrets
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten_middle
-from promptlift.service.insights.llm_answer import target_name
 from promptlift.service.llm.hostile_text import block_of_lines, json_line
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from promptlift.schema.transcript import Transcript
     from promptlift.service.insights.organization import Organization
 
-__all__ = ["BUDGET_CHARS", "judge_messages", "transcript_lines"]
+__all__ = ["BUDGET_CHARS", "judge_messages", "target_name", "transcript_lines"]
 
 BUDGET_CHARS: Final = 24_000
 LONG_MESSAGE_CHARS: Final = 4_000
@@ -157,3 +156,8 @@ def _size(lines: Sequence[str]) -> int:
 
 def _quoted(text: str) -> str:
     return json.dumps(shorten_middle(text.strip(), OWNER_CHARS), ensure_ascii=False)
+
+
+def target_name(number: int) -> str:
+    """Return the name of a target in a request: short, so that a model repeats it as it stands."""
+    return f"target {number}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten_middle
 from promptlift.service.actions.views.issues import EXAMPLES, effect
-from promptlift.service.insights.priorities import what_matters_first
+from promptlift.service.insights.organization import what_matters_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten_middle
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.judge import LEXICON, JudgeFailed, Judgement
+from promptlift.service.insights.judge import LEXICON, SEVERITIES, Issue, JudgeFailed, Judgement
 from promptlift.service.insights.lexicon import phrases
-from promptlift.service.insights.lexicon.issues import WEIGHTS, find_issues
-from promptlift.service.insights.lexicon.signals import Signals, notice
+from promptlift.service.insights.lexicon.signals import Signals, notice, quotation
 from promptlift.service.insights.lexicon.steps import find_steps
 from promptlift.service.insights.lexicon.topics import find_topics
 from promptlift.service.insights.lexicon.vader import vader
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.insights import Sentiment
     from promptlift.schema.transcript import Transcript
+    from promptlift.service.insights.judge import Severity
     from promptlift.service.insights.lexicon.signals import Signals
     from promptlift.service.insights.organization import Organization
     from promptlift.service.insights.turns import Turn
@@ -38,14 +38,31 @@ __all__ = [
     "COMPLETED_FROM",
     "POINTS",
     "SUMMARY_CHARS",
+    "TITLES",
     "LexiconJudge",
     "Reading",
     "completion_score",
+    "find_issues",
     "read_conversation",
     "request_of",
     "summarize",
 ]
 
+WEIGHTS: Final[dict[Severity, float]] = {"high": 1.0, "medium": 0.5, "low": 0.2}
+
+TITLES: Final[dict[str, tuple[str, Severity]]] = {
+    "gives_up": ("User gave up", "high"),
+    "not_solved": ("Answer did not help the user", "high"),
+    "unanswered": ("Last user message was not answered", "high"),
+    "wants_person": ("User asked for a person", "medium"),
+    "handed_over": ("Conversation was handed over", "medium"),
+    "cannot": ("Assistant could not do what was asked", "medium"),
+    "failed": ("Assistant reported a failure", "medium"),
+    "repeats": ("User had to repeat the request", "medium"),
+    "upset": ("User was upset", "medium"),
+    "not_solved_early": ("An answer on the way did not help", "low"),
+    "tool_error": ("A tool call failed", "low"),
+}
 COMPLETED_FROM: Final = 0.5
 # Where nothing speaks for either, a conversation is taken for slightly more likely completed.
 START: Final = 0.4
@@ -249,3 +266,13 @@ def _label(score: float) -> Sentiment:
     # The number that is stored decides, so that score and label never disagree.
     score = round(score, 4)
     return "positive" if score >= POSITIVE_FROM else "negative" if score <= NEGATIVE_TO else "neutral"
+
+
+def find_issues(signals: Signals) -> tuple[Issue, ...]:
+    """Return the issues, worst first, each with a quotation."""
+    found = [
+        Issue(title, severity, quotation(evidence))
+        for name, (title, severity) in TITLES.items()
+        if (evidence := getattr(signals, name)) is not None
+    ]
+    return tuple(sorted(found, key=lambda issue: SEVERITIES.index(issue.severity)))
