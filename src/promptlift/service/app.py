@@ -23,7 +23,7 @@ from promptlift.service.actions import (
     versions,
     webhooks,
 )
-from promptlift.service.actions.views import prompt_insights, prompt_status, steps
+from promptlift.service.actions.views import agent_insights, prompt_insights, prompt_status, steps
 from promptlift.service.call import ACTIONS, Action
 from promptlift.service.errors import ApiException
 from promptlift.service.judges import versions as judge_versions
@@ -58,6 +58,7 @@ ANSWERING = [
     account,
     action_log,
     apply,
+    agent_insights,
     conversations,
     judge_versions,
     labels,

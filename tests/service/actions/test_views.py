@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from promptlift.schema.settings import BusinessSettings
 from promptlift.service.actions.views import prompt_insights
-from promptlift.service.actions.views.fleet import fleet_view
-from promptlift.service.actions.views.impact import impact_view
+from promptlift.service.actions.views.agent_insights import fleet_view, impact_view
 from promptlift.service.actions.views.issues import (
     Example,
     costliest,
@@ -98,7 +98,7 @@ def test_impact_is_one_less_where_the_interval_reaches_zero(n, failed, judged, i
     """Without it 66 of 100 complete their task; one conversation alone cannot show a high impact."""
     issue = find_issues([together(n, failed, "Late delivery")], {}, NONE)[0]
     figures = totals(judged, n - failed + round(0.66 * (judged - n)))
-    assert issue_view(issue, figures, ())["impact"] == impact
+    assert issue_view(issue, figures, ()).impact == impact
 
 
 def test_an_issue_of_every_conversation_has_the_impact_of_its_severity():
@@ -107,9 +107,9 @@ def test_an_issue_of_every_conversation_has_the_impact_of_its_severity():
         Example(f"cnv_{place}", True, severity, None) for place, severity in enumerate(("low", "high", "low"))
     ]
     view = issue_view(issue, totals(), some)
-    assert view["impact"] == "low"
-    assert issue_view(issue, totals(), ())["impact"] == "medium"
-    assert view["impactPoints"] is view["completionWithout"] is None
+    assert view.impact == "low"
+    assert issue_view(issue, totals(), ()).impact == "medium"
+    assert view.impact_points is view.completion_without is None
 
 
 def test_recommendations_name_evidence_and_next_step_the_most_to_gain_first():
@@ -154,59 +154,62 @@ def test_an_agent_is_ranked_among_all_with_what_the_data_allow():
     counts = {"a": (100, 90), "b": (100, 85), "c": (50, 10)}
     shared = find_issues([together(5, 5, "Late", prompt="a"), together(7, 1, "Late", prompt="c")], {}, NONE)
     view = fleet_view("a", counts, shared, {"a": "Anna", "b": "Ben", "c": "Cleo"})
-    assert (view["agents"], view["rank"], view["rankLow"], view["rankHigh"]) == (3, 1, 1, 2)
-    assert view["conversationShare"] == pytest.approx(40.0)
-    assert view["failureShare"] == pytest.approx(100 * 10 / 65)
-    assert [one["name"] for one in view["ranking"]] == ["Anna", "Ben", "Cleo"]
-    (late,) = view["sharedIssues"]
-    assert late == {
+    assert (view.agents, view.rank, view.rank_low, view.rank_high) == (3, 1, 1, 2)
+    assert view.conversation_share == pytest.approx(40.0)
+    assert view.failure_share == pytest.approx(100 * 10 / 65)
+    assert [one.name for one in view.ranking] == ["Anna", "Ben", "Cleo"]
+    (late,) = view.shared_issues
+    assert late.to_wire() == {
         "issue": "Late", "agents": 2, "agentNames": ["Cleo", "Anna"], "conversations": 12, "ownConversations": 5,
     }  # fmt: skip
-    assert fleet_view("b", counts, shared, {})["sharedIssues"] == []
+    assert fleet_view("b", counts, shared, {}).shared_issues == []
     nobody = fleet_view("d", counts, shared, {})
-    assert nobody["rank"] is None
-    assert nobody["conversationShare"] == 0.0
+    assert nobody.rank is None
+    assert nobody.conversation_share == 0.0
 
 
 def test_a_rank_far_down_is_in_the_list_too():
     counts = {f"p{number:03}": (100, 100 - number // 3) for number in range(250)}
     view = fleet_view("p249", counts, [], {})
-    assert len(view["ranking"]) == 101
-    assert view["ranking"][-1]["id"] == "p249"
-    assert view["rankLow"] > 100
+    assert len(view.ranking) == 101
+    assert view.ranking[-1].id == "p249"
+    assert view.rank_low > 100
 
 
 def test_failures_cost_what_the_owner_says_they_are_worth():
     figures = totals(abandoned=3)
     costs = costliest(find_issues([together(20, 16, "Late delivery")], {}, NONE), figures)
-    view = impact_view(figures, costs, days=14, business={"valuePerConversation": 5.0, "currency": "EUR"})
-    assert (view["failedConversations"], view["failuresPerWeek"], view["abandonedConversations"]) == (
+    view = impact_view(
+        figures, costs, days=14, business=BusinessSettings(value_per_conversation=5.0, currency="EUR")
+    )
+    assert (view.failed_conversations, view.failures_per_week, view.abandoned_conversations) == (
         40,
         20.0,
         3,
     )
-    assert (view["costPerWeek"], view["cost"], view["currency"]) == (100.0, 200.0, "EUR")
-    first = view["firstIssue"]
-    assert first["issue"] == "Late delivery"
-    assert (first["liftPoints"], first["completionIfGone"]) == pytest.approx((10.0, 70.0))
-    assert first["lift"] == pytest.approx(100 * 10 / 60)
-    assert (first["failuresAvoidedPerWeek"], first["valuePerWeek"]) == pytest.approx((5.0, 25.0))
-    unknown = impact_view(figures, [], days=14, business={})
-    assert unknown["cost"] is unknown["costPerWeek"] is unknown["firstIssue"] is None
+    assert (view.cost_per_week, view.cost, view.currency) == (100.0, 200.0, "EUR")
+    first = view.first_issue
+    assert first.issue == "Late delivery"
+    assert (first.lift_points, first.completion_if_gone) == pytest.approx((10.0, 70.0))
+    assert first.lift == pytest.approx(100 * 10 / 60)
+    assert (first.failures_avoided_per_week, first.value_per_week) == pytest.approx((5.0, 25.0))
+    unknown = impact_view(figures, [], days=14, business=BusinessSettings())
+    assert unknown.cost is unknown.cost_per_week is unknown.first_issue is None
 
 
 def test_a_trend_is_points_with_an_interval_and_zero_without_an_earlier_period():
-    trend = prompt_insights._completion_trend(totals(100, 60), totals(50, 25))
-    assert trend["trend"] == "+10.0%"
+    trend = prompt_insights._task_completion(totals(100, 60), totals(50, 25))
+    assert trend.trend == "+10.0%"
     low, high = score_interval(60, 100, 25, 50)
-    assert (trend["trendPoints"], trend["previousRate"]) == pytest.approx((10.0, 50.0))
-    assert (trend["trendPointsLow"], trend["trendPointsHigh"]) == pytest.approx((100 * low, 100 * high))
+    assert (trend.trend_points, trend.previous_rate) == pytest.approx((10.0, 50.0))
+    assert (trend.trend_points_low, trend.trend_points_high) == pytest.approx((100 * low, 100 * high))
     for before in (None, totals(0, 0)):
-        nothing = prompt_insights._completion_trend(totals(), before)
-        assert nothing.pop("trend") == "+0.0%"
-        assert set(nothing.values()) == {None}
+        nothing = prompt_insights._task_completion(totals(), before)
+        assert nothing.trend == "+0.0%"
+        assert nothing.previous_rate is nothing.trend_points is None
+        assert nothing.trend_points_low is nothing.trend_points_high is None
     # What rounds to zero has no minus.
-    assert prompt_insights._completion_trend(totals(3000, 1499), totals(3000, 1500))["trend"] == "+0.0%"
+    assert prompt_insights._task_completion(totals(3000, 1499), totals(3000, 1500)).trend == "+0.0%"
 
 
 def test_the_trend_of_sentiment_has_welchs_interval():
@@ -216,14 +219,14 @@ def test_the_trend_of_sentiment_has_welchs_interval():
         totals(100, sentiment=0.4, sentiment_sd=0.3),
         totals(40, 20, sentiment=0.5, sentiment_sd=0.1),
     )
-    trend = prompt_insights._sentiment_trend(now, before)
-    assert trend["trend"] == "-0.10"
+    trend = prompt_insights._sentiment(now, before)
+    assert trend.trend == "-0.10"
     # The p-value of Welch's test at the end of the interval is 5 %.
     assert ttest_ind_from_stats(
-        trend["trendScoreHigh"] + 0.1, 0.3, 100, 0.0, 0.1, 40, equal_var=False
+        trend.trend_score_high + 0.1, 0.3, 100, 0.0, 0.1, 40, equal_var=False
     ).pvalue == pytest.approx(0.05, abs=1e-9)
-    assert trend["trendScoreHigh"] + trend["trendScoreLow"] == pytest.approx(-0.2)
-    assert prompt_insights._sentiment_trend(now, None)["trend"] == "+0.00"
+    assert trend.trend_score_high + trend.trend_score_low == pytest.approx(-0.2)
+    assert prompt_insights._sentiment(now, None).trend == "+0.00"
 
 
 def test_totals_of_the_rest_are_those_of_the_rest():

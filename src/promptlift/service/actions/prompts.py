@@ -8,7 +8,7 @@ from promptlift.schema import endpoints
 from promptlift.schema.pages import Done, Page
 from promptlift.schema.prompts import Prompt, PromptChange
 from promptlift.service import clock
-from promptlift.service.actions.views.prompt_completion import completion_views
+from promptlift.service.actions.views.completion import completion_views
 from promptlift.service.call import Call, answers, known_model
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import invalid, quota

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from promptlift.service.actions.views.percent import percent, points
+from promptlift.schema.prompt_insights import TopIssue
+from promptlift.service.actions.views.completion import percent, points
 from promptlift.service.insights.issue_groups import group_titles
 from promptlift.service.store.conversation_counts import SEVERITIES, issues_of
 from promptlift.stats.differences import FEWEST, score_interval
@@ -176,25 +177,25 @@ def find_examples(
     return found
 
 
-def issue_view(issue: Issue, figures: Totals, examples: Sequence[Example]) -> dict[str, Any]:
+def issue_view(issue: Issue, figures: Totals, examples: Sequence[Example]) -> TopIssue:
     """Return an issue as the API has it."""
     found = effect(issue, figures)
     # Where nothing can be compared: the severity that most of its recent conversations have, the graver of two.
     severities = Counter(one.severity for one in examples)
     severity = max(SEVERITIES, key=lambda name: severities[name]) if examples else "medium"
-    return {
-        "issue": issue.name,
-        "frequency": issue.frequency,
-        "impact": severity if found is None else found.impact,
-        "titles": [title for title, _ in issue.titles.most_common(TITLES)],
-        "share": percent(issue.frequency, figures.scored),
-        "judged": issue.judged,
-        "failed": issue.failed,
-        "completionWith": found and found.with_it,
-        "completionWithout": found and found.without,
-        "impactPoints": found and found.change,
-        "impactPointsLow": found and found.low,
-        "impactPointsHigh": found and found.high,
-        "quote": next((one.quote for one in examples if one.quote), None),
-        "conversationIds": [one.conversation_id for one in examples[:EXAMPLES]],
-    }
+    return TopIssue(
+        issue=issue.name,
+        frequency=issue.frequency,
+        impact=severity if found is None else found.impact,
+        titles=[title for title, _ in issue.titles.most_common(TITLES)],
+        share=percent(issue.frequency, figures.scored),
+        judged=issue.judged,
+        failed=issue.failed,
+        completion_with=found and found.with_it,
+        completion_without=found and found.without,
+        impact_points=found and found.change,
+        impact_points_low=found and found.low,
+        impact_points_high=found and found.high,
+        quote=next((one.quote for one in examples if one.quote), None),
+        conversation_ids=[one.conversation_id for one in examples[:EXAMPLES]],
+    )

@@ -1,18 +1,23 @@
-"""The aggregated insights of a prompt, and of an agent among all agents of its account."""
+"""The aggregated insights of a prompt."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isnan, sqrt
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
-from promptlift.schema.prompt_insights import AgentInsightsView, PromptInsightsView
+from promptlift.schema.prompt_insights import (
+    ConversationCounts,
+    InsightMetrics,
+    Period,
+    PromptInsightsView,
+    SentimentSummary,
+    TaskCompletion,
+)
 from promptlift.service import clock
-from promptlift.service.actions.views.fleet import fleet_view
-from promptlift.service.actions.views.impact import impact_view
+from promptlift.service.actions.views.completion import percent, points
 from promptlift.service.actions.views.issues import costliest, find_examples, find_issues, issue_view
-from promptlift.service.actions.views.percent import percent, points
 from promptlift.service.actions.views.recommendations import recommendations
 from promptlift.service.call import Call, answers
 from promptlift.service.insights.exclusions import read_exclusions
@@ -38,38 +43,12 @@ def insights(call: Call[None, InsightsQuery]) -> PromptInsightsView:
     """Return the insights of a prompt for the last days, or for all time."""
     with call.read() as rows:
         prompt = prompts.found(rows, call.account_id, call.id, call.scheme.noun)
-        period = _read_period(rows.core, prompt, call.query.days)
-    return PromptInsightsView.from_wire(_insights(prompt, period))
-
-
-@answers(endpoints.AGENTS_INSIGHTS)
-def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
-    """Return the insights in the agent scheme, with fleet intelligence, business impact and issues."""
-    # unspecified: the response of aggregated agent insights beyond these three names.
-    with call.read() as rows:
-        agent, connection = prompts.found(rows, call.account_id, call.id, call.scheme.noun), rows.core
-        period = _read_period(connection, agent, call.query.days)
-        counts = aggregates.completion_by_prompt(connection, agent.account_id, since=period.since)
-        sets = aggregates.issue_sets(connection, agent.account_id, prompt_id=None, since=period.since)
-        agents = prompts.names(connection, agent.account_id)
-        grouped = issue_names.read(connection, agent.account_id)
-        first = aggregates.first(connection, agent.account_id, agent.id)
-        settings = accounts.settings(connection, agent.account_id)
-    exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
-    view = _insights(agent, period)
-    view["fleetIntelligence"] = fleet_view(agent.id, counts, find_issues(sets, grouped, exclusions), agents)
-    view["businessImpact"] = impact_view(
-        period.figures,
-        costliest(period.issues, period.figures),
-        days=_days(max(period.start, period.start if first is None else first), period.now),
-        business=settings.get("business", {}),
-    )
-    view["issues"] = [{**issue, "failedConversations": issue["failed"]} for issue in view["topIssues"]]
-    return AgentInsightsView.from_wire(view)
+        period = read_period(rows.core, prompt, call.query.days)
+    return insights_view(prompt, period)
 
 
 @dataclass(frozen=True, slots=True)
-class _Period:
+class PeriodFigures:
     """The aggregates of a view; ``since`` and ``before`` are ``None`` for all time."""
 
     since: int | None
@@ -82,7 +61,8 @@ class _Period:
     organization: Organization
 
 
-def _read_period(connection: Connection, prompt: PromptRow, days: str) -> _Period:
+def read_period(connection: Connection, prompt: PromptRow, days: str) -> PeriodFigures:
+    """Read the aggregates of the last days, or of all time."""
     now = clock.now()
     since = None if days == "all" else now - int(days) * clock.DAY
     ours = prompt.account_id, prompt.id
@@ -98,86 +78,88 @@ def _read_period(connection: Connection, prompt: PromptRow, days: str) -> _Perio
         # unspecified: the period of "all". From the first conversation, else from when the prompt was made.
         first = aggregates.first(connection, *ours)
         start = clock.from_datetime(prompt.created_at) if first is None else first
-        return _Period(None, start, now, figures, None, issues, examples, Organization.of(general))
+        return PeriodFigures(None, start, now, figures, None, issues, examples, Organization.of(general))
     longer = aggregates.totals(connection, *ours, since=2 * since - now)
-    return _Period(
+    return PeriodFigures(
         since, since, now, figures, longer.less(figures), issues, examples, Organization.of(general)
     )
 
 
-def _insights(prompt: PromptRow, period: _Period) -> dict[str, Any]:
+def insights_view(prompt: PromptRow, period: PeriodFigures) -> PromptInsightsView:
+    """Return the insights of a period."""
     figures = period.figures
-    top = period.issues[:TOP_ISSUES]
-    return {
-        "promptId": prompt.id,
-        "period": {
-            "days": _days(period.start, period.now),
-            "from": clock.iso(period.start),
-            "to": clock.iso(period.now),
-        },
-        "summary": {
-            "totalConversations": figures.total,
-            "completedConversations": figures.completed,
-            "abandonedConversations": figures.abandoned,
-            "completionRate": percent(figures.completed, figures.completed + figures.abandoned),
-        },
-        "metrics": {
-            "taskCompletion": {
-                "rate": percent(figures.task_completed, figures.judged),
-                **_completion_trend(figures, period.before),
-            },
-            "sentiment": {
-                "average": figures.sentiment,
-                "distribution": {
-                    "positive": figures.positive,
-                    "neutral": figures.neutral,
-                    "negative": figures.negative,
-                },
-                **_sentiment_trend(figures, period.before),
-            },
-            "avgResponseTime": figures.response_seconds,
-            "avgConversationLength": figures.message_count,
-        },
-        "topIssues": [issue_view(issue, figures, period.examples.get(issue.name, ())) for issue in top],
-        "recommendations": recommendations(
+    return PromptInsightsView(
+        prompt_id=prompt.id,
+        period=Period(
+            days=days_between(period.start, period.now),
+            from_=clock.to_datetime(period.start),
+            to=clock.to_datetime(period.now),
+        ),
+        summary=ConversationCounts(
+            total_conversations=figures.total,
+            completed_conversations=figures.completed,
+            abandoned_conversations=figures.abandoned,
+            completion_rate=percent(figures.completed, figures.completed + figures.abandoned),
+        ),
+        metrics=InsightMetrics(
+            task_completion=_task_completion(figures, period.before),
+            sentiment=_sentiment(figures, period.before),
+            avg_response_time=figures.response_seconds,
+            avg_conversation_length=figures.message_count,
+        ),
+        top_issues=[
+            issue_view(issue, figures, period.examples.get(issue.name, ()))
+            for issue in period.issues[:TOP_ISSUES]
+        ],
+        recommendations=recommendations(
             period.issues,
             costliest(period.issues, figures),
             figures,
             period.examples,
             organization=period.organization,
         ),
-    }
+    )
 
 
-def _days(start: int, end: int) -> int:
+def days_between(start: int, end: int) -> int:
     """Return the days of a span, the last one counted whole."""
     return max(1, -((start - end) // clock.DAY))
 
 
-def _completion_trend(figures: Totals, before: Totals | None) -> dict[str, Any]:
-    """Return the change of task completion against as many days before, in percentage points."""
+def _task_completion(figures: Totals, before: Totals | None) -> TaskCompletion:
+    """Return the completion of tasks, and its change against as many days before in percentage points."""
     # unspecified: what the percent text compares.
-    names = ("previousRate", "trendPoints", "trendPointsLow", "trendPointsHigh")
-    if before is None or not (figures.judged and before.judged):
-        return {"trend": "+0.0%", **dict.fromkeys(names)}
-    change = figures.task_completed / figures.judged - before.task_completed / before.judged
-    low, high = score_interval(figures.task_completed, figures.judged, before.task_completed, before.judged)
-    values = (percent(before.task_completed, before.judged), points(change), points(low), points(high))
-    return {"trend": _signed(points(change), 1) + "%", **dict(zip(names, values, strict=True))}
+    change = low = high = previous = None
+    if before is not None and figures.judged and before.judged:
+        previous = percent(before.task_completed, before.judged)
+        change = points(figures.task_completed / figures.judged - before.task_completed / before.judged)
+        ends = score_interval(figures.task_completed, figures.judged, before.task_completed, before.judged)
+        low, high = map(points, ends)
+    return TaskCompletion(
+        rate=percent(figures.task_completed, figures.judged),
+        trend=_signed(change or 0.0, 1) + "%",
+        previous_rate=previous,
+        trend_points=change,
+        trend_points_low=low,
+        trend_points_high=high,
+    )
 
 
-def _sentiment_trend(figures: Totals, before: Totals | None) -> dict[str, Any]:
-    """Return the change of the mean sentiment score against as many days before, with Welch's interval."""
-    names = ("previousAverage", "trendScore", "trendScoreLow", "trendScoreHigh")
-    if before is None or figures.sentiment is None or before.sentiment is None:
-        return {"trend": "+0.00", **dict.fromkeys(names)}
-    change = figures.sentiment - before.sentiment
-    half = _welch_half(figures, before)
-    ends = (None, None) if half is None else (change - half, change + half)
-    return {
-        "trend": _signed(change, 2),
-        **dict(zip(names, (before.sentiment, change, *ends), strict=True)),
-    }
+def _sentiment(figures: Totals, before: Totals | None) -> SentimentSummary:
+    """Return the sentiment, and the change of its mean against as many days before, with Welch's interval."""
+    change = half = previous = None
+    if before is not None and figures.sentiment is not None and before.sentiment is not None:
+        previous = before.sentiment
+        change, half = figures.sentiment - previous, _welch_half(figures, before)
+    return SentimentSummary(
+        average=figures.sentiment,
+        distribution={name: getattr(figures, name) for name in ("positive", "neutral", "negative")},
+        trend=_signed(change or 0.0, 2),
+        previous_average=previous,
+        trend_score=change,
+        trend_score_low=None if change is None or half is None else change - half,
+        trend_score_high=None if change is None or half is None else change + half,
+    )
 
 
 def _welch_half(one: Totals, other: Totals) -> float | None:

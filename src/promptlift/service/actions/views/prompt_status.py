@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from promptlift.schema import endpoints
 from promptlift.schema.prompts import InsightCounts, MissingReason, PromptStatusView, StatusMetrics
 from promptlift.service import clock
-from promptlift.service.actions.views.percent import percent
+from promptlift.service.actions.views.completion import percent
 from promptlift.service.call import Call, answers
 from promptlift.service.store import aggregates, judging, optimizations, prompts
 

@@ -10,9 +10,9 @@ import orjson
 
 from promptlift.schema import endpoints
 from promptlift.schema.limits import STEP_FAILURE_DAYS
-from promptlift.schema.prompt_insights import StepFailures
+from promptlift.schema.prompt_insights import Period, StepFailure, StepFailures, StepQuote, TurnFailure
 from promptlift.service import clock
-from promptlift.service.actions.views.percent import percent, percent_interval
+from promptlift.service.actions.views.completion import percent, percent_interval
 from promptlift.service.call import Call, answers
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.store import accounts, aggregates, prompts
@@ -39,20 +39,18 @@ def step_failures(call: Call) -> StepFailures:
         settings = accounts.settings(connection, agent.account_id)
     exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
     documents = [document for row in newest if "steps" in (document := orjson.loads(row.document))]
-    return StepFailures.from_wire(
-        {
-            "promptId": agent.id,
-            "period": {"days": STEP_FAILURE_DAYS, "from": clock.iso(since), "to": clock.iso(now)},
-            "conversations": sum(count for _, count, _ in by_turns),
-            "totalFailures": sum(failed for _, _, failed in by_turns),
-            "analysed": len(documents),
-            "steps": _steps(documents, exclusions),
-            "turns": _turns(by_turns),
-        }
+    return StepFailures(
+        prompt_id=agent.id,
+        period=Period(days=STEP_FAILURE_DAYS, from_=clock.to_datetime(since), to=clock.to_datetime(now)),
+        conversations=sum(count for _, count, _ in by_turns),
+        total_failures=sum(failed for _, _, failed in by_turns),
+        analysed=len(documents),
+        steps=_steps(documents, exclusions),
+        turns=_turns(by_turns),
     )
 
 
-def _steps(documents: Sequence[dict[str, Any]], exclusions: Exclusions) -> list[dict[str, Any]]:
+def _steps(documents: Sequence[dict[str, Any]], exclusions: Exclusions) -> list[StepFailure]:
     reached = Counter(step for document in documents for step in document["steps"])
     failed: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for document in documents:
@@ -64,19 +62,19 @@ def _steps(documents: Sequence[dict[str, Any]], exclusions: Exclusions) -> list[
         some = failed[step]
         low, high = percent_interval(len(some), count)
         steps.append(
-            {
-                "step": step,
-                "reached": count,
-                "failures": len(some),
-                "failureRate": percent(len(some), count),
-                "failureRateLow": low,
-                "failureRateHigh": high,
-                "kinds": dict(Counter(one["kind"] for one in some).most_common()),
-                "medianTurn": median(one["turn"] for one in some) if some else None,
-                "quotes": [_quote(one, exclusions) for one in _varied(some)],
-            }
+            StepFailure(
+                step=step,
+                reached=count,
+                failures=len(some),
+                failure_rate=percent(len(some), count),
+                failure_rate_low=low,
+                failure_rate_high=high,
+                kinds=dict(Counter(one["kind"] for one in some).most_common()),
+                median_turn=median(one["turn"] for one in some) if some else None,
+                quotes=[_quote(one, exclusions) for one in _varied(some)],
+            )
         )
-    return sorted(steps, key=lambda one: (-one["failures"], -one["reached"], one["step"]))
+    return sorted(steps, key=lambda one: (-one.failures, -one.reached, one.step))
 
 
 def _varied(failures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -89,17 +87,21 @@ def _varied(failures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [failures[place] for *_, place in sorted(ranked)[:QUOTES]]
 
 
-def _quote(failure: dict[str, Any], exclusions: Exclusions) -> dict[str, Any]:
-    names = ("conversationId", "turn", "role", "kind")
-    return {name: failure[name] for name in names} | {"quote": exclusions.clean(failure["quote"])}
+def _quote(failure: dict[str, Any], exclusions: Exclusions) -> StepQuote:
+    return StepQuote(
+        conversation_id=failure["conversationId"],
+        turn=failure["turn"],
+        role=failure["role"],
+        kind=failure["kind"],
+        quote=exclusions.clean(failure["quote"]),
+    )
 
 
-def _turns(rows: Sequence[tuple[int, int, int]]) -> list[dict[str, Any]]:
+def _turns(rows: Sequence[tuple[int, int, int]]) -> list[TurnFailure]:
     reached = sum(count for _, count, _ in rows)
     turns = []
     for turn, count, failed in rows:
-        turns.append(
-            {"turn": turn, "reached": reached, "failures": failed, "failureRate": percent(failed, reached)}
-        )
+        rate = percent(failed, reached)
+        turns.append(TurnFailure(turn=turn, reached=reached, failures=failed, failure_rate=rate))
         reached -= count
     return turns

@@ -1,4 +1,4 @@
-"""Task completion of many prompts at once: over all time, and by week."""
+"""Task completion of many prompts at once, over all time and by week, and the percent in which views count."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.prompts import CompletionOfWeek, PromptCompletion
 from promptlift.service import clock
-from promptlift.service.actions.views.percent import percent, percent_interval
 from promptlift.service.store import aggregates
+from promptlift.stats.intervals import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import ArrayLike
     from sqlalchemy import Connection
 
 WEEKS: Final = 8
@@ -56,3 +57,21 @@ def _week(counts: aggregates.Completion, last: int, ago: int) -> CompletionOfWee
         judged=sum(judged for judged, _ in days),
         completed=sum(completed for _, completed in days),
     )
+
+
+def percent(part: int, whole: int) -> float | None:
+    """Return a share in percent, ``None`` of nothing."""
+    return 100.0 * part / whole if whole else None
+
+
+def percent_interval(part: int, whole: int) -> tuple[float | None, float | None]:
+    """Return the ends of the 95 % interval of a share in percent."""
+    if not whole:
+        return None, None
+    low, high = wilson(part, whole)
+    return points(low), points(high)
+
+
+def points(fraction: ArrayLike) -> float:
+    """Return a fraction as percentage points."""
+    return 100.0 * float(fraction)  # type: ignore[arg-type]  # one number

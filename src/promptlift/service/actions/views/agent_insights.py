@@ -1,0 +1,174 @@
+"""The insights of an agent: among all agents of its account, what its failures cost, and its issues."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from promptlift.schema import endpoints
+from promptlift.schema.prompt_insights import (
+    AgentInsightsView,
+    AgentIssue,
+    BusinessImpact,
+    FirstIssue,
+    FleetAgent,
+    FleetIntelligence,
+    SharedIssue,
+)
+from promptlift.schema.settings import BusinessSettings
+from promptlift.service.actions.views.completion import percent, percent_interval
+from promptlift.service.actions.views.issues import costliest, find_issues
+from promptlift.service.actions.views.prompt_insights import days_between, insights_view, read_period
+from promptlift.service.call import Call, answers
+from promptlift.service.insights.exclusions import read_exclusions
+from promptlift.service.store import accounts, aggregates, issue_names, prompts
+from promptlift.stats.multiplicity import rank_interval, ranks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from promptlift.schema.queries import InsightsQuery
+    from promptlift.service.actions.views.issues import Issue
+    from promptlift.service.store.aggregates import Totals
+
+RANKED: Final = 100
+SHARED: Final = 10
+NAMED: Final = 10
+_ENDS: Final = ("task_completion_low", "task_completion_high")
+
+
+@answers(endpoints.AGENTS_INSIGHTS)
+def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
+    """Return the insights in the agent scheme, with fleet intelligence, business impact and issues."""
+    # unspecified: the response of aggregated agent insights beyond these three names.
+    with call.read() as rows:
+        agent, connection = prompts.found(rows, call.account_id, call.id, call.scheme.noun), rows.core
+        period = read_period(connection, agent, call.query.days)
+        counts = aggregates.completion_by_prompt(connection, agent.account_id, since=period.since)
+        sets = aggregates.issue_sets(connection, agent.account_id, prompt_id=None, since=period.since)
+        agents = prompts.names(connection, agent.account_id)
+        grouped = issue_names.read(connection, agent.account_id)
+        first = aggregates.first(connection, agent.account_id, agent.id)
+        settings = accounts.settings(connection, agent.account_id)
+    exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
+    view = insights_view(agent, period)
+    return AgentInsightsView(
+        **dict(view),
+        fleet_intelligence=fleet_view(agent.id, counts, find_issues(sets, grouped, exclusions), agents),
+        business_impact=impact_view(
+            period.figures,
+            costliest(period.issues, period.figures),
+            days=days_between(max(period.start, period.start if first is None else first), period.now),
+            business=BusinessSettings.from_wire(settings.get("business", {})),
+        ),
+        issues=[AgentIssue(**dict(one), failed_conversations=one.failed or 0) for one in view.top_issues],
+    )
+
+
+def fleet_view(
+    agent_id: str,
+    counts: Mapping[str, tuple[int, int]],
+    issues: Sequence[Issue],
+    names: Mapping[str, str],
+) -> FleetIntelligence:
+    """Return rank, share of the whole and shared issues of an agent.
+
+    Parameters
+    ----------
+    counts
+        Judged conversations that have ended and those with a completed task, by agent; only agents that have some.
+    issues
+        Of all agents, the most frequent first.
+    names
+        Of the agents, by id.
+    """
+    ids = list(counts)
+    judged, done = [counts[one][0] for one in ids], [counts[one][1] for one in ids]
+    places = ranks(done, judged)
+    order = sorted(range(len(ids)), key=lambda place: (places[place], -judged[place], ids[place]))
+    shown = [place for number, place in enumerate(order) if number < RANKED or ids[place] == agent_id]
+    ranking = [
+        FleetAgent(
+            id=ids[place],
+            name=names.get(ids[place]),
+            rank=int(places[place]),
+            **dict(zip(("rank_low", "rank_high"), rank_interval(place, done, judged), strict=True)),
+            task_completion_rate=percent(done[place], judged[place]),
+            **dict(zip(_ENDS, percent_interval(done[place], judged[place]), strict=True)),
+            conversations=judged[place],
+            failed=judged[place] - done[place],
+        )
+        for place in shown
+    ]
+    own = next((one for one in ranking if one.id == agent_id), None)
+    mine_judged, mine_done = counts.get(agent_id, (0, 0))
+    shared = [issue for issue in issues if agent_id in issue.by_prompt and len(issue.by_prompt) > 1]
+    return FleetIntelligence(
+        agents=len(ids),
+        rank=own and own.rank,
+        rank_low=own and own.rank_low,
+        rank_high=own and own.rank_high,
+        task_completion_rate=percent(sum(done), sum(judged)),
+        conversation_share=percent(mine_judged, sum(judged)),
+        failure_share=percent(mine_judged - mine_done, sum(judged) - sum(done)),
+        ranking=ranking,
+        shared_issues=[_shared(issue, agent_id, names) for issue in shared[:SHARED]],
+    )
+
+
+def _shared(issue: Issue, agent_id: str, names: Mapping[str, str]) -> SharedIssue:
+    return SharedIssue(
+        issue=issue.name,
+        agents=len(issue.by_prompt),
+        agent_names=[names[one] for one, _ in issue.by_prompt.most_common(NAMED) if one in names],
+        conversations=issue.frequency,
+        own_conversations=issue.by_prompt[agent_id],
+    )
+
+
+def impact_view(
+    figures: Totals,
+    costliest: Sequence[tuple[Issue, tuple[float, float, float]]],
+    *,
+    days: int,
+    business: BusinessSettings,
+) -> BusinessImpact:
+    """Return the business impact of the failures of a period.
+
+    Parameters
+    ----------
+    costliest
+        Issues that go with failures, the most points of completion first.
+    days
+        Days of the period since the first conversation, the last one counted whole.
+    business
+        The settings of this group.
+    """
+    failed, weeks = figures.judged - figures.task_completed, days / 7
+    value = business.value_per_conversation
+    first_issue = None
+    if costliest:
+        issue, (points, low, high) = costliest[0]
+        rate = 100.0 * figures.task_completed / figures.judged
+        avoided = points / 100.0 * figures.judged / weeks
+        first_issue = FirstIssue(
+            issue=issue.name,
+            conversations=issue.frequency,
+            completion_if_gone=rate + points,
+            lift_points=points,
+            lift_points_low=low,
+            lift_points_high=high,
+            lift=100.0 * points / rate if rate else None,
+            failures_avoided_per_week=avoided,
+            value_per_week=None if value is None else value * avoided,
+        )
+    return BusinessImpact(
+        failed_conversations=failed,
+        failed_rate=percent(failed, figures.judged),
+        abandoned_conversations=figures.abandoned,
+        failures_per_week=failed / weeks,
+        value_per_conversation=value,
+        currency=business.currency,
+        cost_per_week=None if value is None else value * failed / weeks,
+        cost=None if value is None else value * failed,
+        first_issue=first_issue,
+    )
