@@ -293,7 +293,7 @@ def test_a_conversation_that_shows_a_defect_holds_up_no_other(world, monkeypatch
     real = closing.write_content
 
     def broken(messages, metadata):
-        if messages[0]["content"] == "2":
+        if messages[0].content == "2":
             raise RuntimeError("a defect")
         return real(messages, metadata)
 

@@ -71,7 +71,7 @@ class _Judged:
     insights_id: str
     at: int
 
-    def row_for(self, analyser: str) -> dict[str, Any]:
+    def row_for(self, analyser: str) -> dict[str, object]:
         judgement = self.judgement
         document = {
             "conversationId": self.source.id,
@@ -109,7 +109,7 @@ class _Judged:
         return events.row("insights.generated", self.source.account_id, self.source.id, payload, now=self.at)
 
 
-def _steps_of(judgement: Judgement) -> dict[str, Any]:
+def _steps_of(judgement: Judgement) -> dict[str, object]:
     if judgement.steps is None:
         return {}
     failed = judgement.steps.failed

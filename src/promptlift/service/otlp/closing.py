@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.spans.model_call import ModelCall
+from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
 from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import Entry, Logged, log_entries
 from promptlift.service.actions.logging.updates import Update, apply_updates
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import ApiException
-from promptlift.service.otlp.transcript import extend, read_messages, write_content
+from promptlift.service.otlp.transcript import extend, write_content
 from promptlift.service.store import accounts, conversations, traced
 from promptlift.service.store.errors import SQLAlchemyError
 from promptlift.service.store.rows import Rows
@@ -145,12 +146,14 @@ def _wanted(connection: Connection, row: TracedConversationRow, calls: Sequence[
         logged_id = traced.logged(connection, row.account_id, row.prompt_id, row.source_id)
     before = None if logged_id is None else conversations.find(connection, row.account_id, logged_id)
     content_before = None if before is None else before.content  # deleted where it was old
-    messages, metadata = ([], {}) if content_before is None else read_messages(content_before)
+    transcript = None if content_before is None else parse_content(content_before.decode())
+    messages = [] if transcript is None else list(transcript.messages)
+    metadata = {} if transcript is None else transcript.metadata or {}
     extend(messages, calls)
     content = write_content(messages, {**metadata, **_metadata(row, calls)})
     shape = accept(content)
     # unspecified: the status of a conversation whose last call brought no answer. Nobody helped the user, who has gone.
-    status: ConversationStatus = "abandoned" if messages[-1]["role"] == "user" else "completed"
+    status: ConversationStatus = "abandoned" if messages[-1].role == "user" else "completed"
     if before is not None:
         return Update(caller, before.id, content, shape, status, None, None, _facts(calls, before.cost))
     models = Counter(call.model for call in calls if call.model)
@@ -176,7 +179,7 @@ def _facts(calls: Sequence[ModelCall], cost_before: float | None) -> dict[str, A
     return {"cost": sum(costs) + (cost_before or 0.0)} if costs else {}
 
 
-def _metadata(row: TracedConversationRow, calls: Sequence[ModelCall]) -> dict[str, Any]:
+def _metadata(row: TracedConversationRow, calls: Sequence[ModelCall]) -> dict[str, object]:
     users = [call.user for call in calls if call.user is not None]
     return {
         "channel": "otlp",

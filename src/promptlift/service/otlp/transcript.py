@@ -12,32 +12,25 @@ import orjson
 
 from promptlift.schema import limits
 from promptlift.schema.spans.messages import SpanTurn
-from promptlift.schema.transcript import parse_content
+from promptlift.schema.transcript import Message
 from promptlift.service import clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from promptlift.schema.spans.model_call import ModelCall
 
-__all__ = ["extend", "read_messages", "write_content"]
+__all__ = ["extend", "write_content"]
 
 _CUT: Final = "\n[… cut here: the message was too long]"
 # JSON around the texts of messages, and metadata.
 _SPARE_BYTES: Final = 4 * limits.KB
 
 
-def read_messages(content: bytes) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Read the messages and the metadata of a logged conversation."""
-    transcript = parse_content(content.decode())
-    messages = [message.model_dump(mode="json", exclude_none=True) for message in transcript.messages]
-    return messages, transcript.metadata or {}
-
-
-def extend(messages: list[dict[str, Any]], calls: Iterable[ModelCall]) -> None:
+def extend(messages: list[Message], calls: Iterable[ModelCall]) -> None:
     """Add calls to the messages of a conversation, those that are there already excepted."""
-    seen = {message.get("spanId") for message in messages}
-    turns = [SpanTurn(message["role"], message["content"]) for message in messages]
+    seen = {(message.model_extra or {}).get("spanId") for message in messages}
+    turns = [SpanTurn(message.role, message.content) for message in messages]
     for call in sorted(calls, key=lambda one: (one.started_at, one.ended_at)):
         if call.span_id in seen:
             continue
@@ -51,14 +44,12 @@ def extend(messages: list[dict[str, Any]], calls: Iterable[ModelCall]) -> None:
         turns += (*asked, *call.output)
 
 
-def _asked(turns: Sequence[SpanTurn], asked_at: int) -> Iterator[dict[str, Any]]:
+def _asked(turns: Sequence[SpanTurn], asked_at: int) -> Iterator[Message]:
     """Write new turns; the time of the call is that of what came after the last answer, and of nothing before it."""
     answered = max((at for at, turn in enumerate(turns) if turn.role == "assistant"), default=-1)
     for at, turn in enumerate(turns):
-        message: dict[str, Any] = {"role": turn.role, "content": turn.text}
-        if at > answered:
-            message["timestamp"] = clock.iso(asked_at)
-        yield message
+        time = clock.to_datetime(asked_at) if at > answered else None
+        yield Message(role=turn.role, content=turn.text, timestamp=time)
 
 
 def _known(turns: Sequence[SpanTurn], history: Sequence[SpanTurn]) -> int:
@@ -78,33 +69,30 @@ def _known(turns: Sequence[SpanTurn], history: Sequence[SpanTurn]) -> int:
     return answers[-1] if answers else 0
 
 
-def _answer(call: ModelCall) -> list[dict[str, Any]]:
-    answers = []
+def _answer(call: ModelCall) -> Iterator[Message]:
     for number, turn in enumerate(call.output):
-        message: dict[str, Any] = {
-            "role": turn.role,
-            "content": turn.text,
-            "timestamp": clock.iso(call.ended_at),
-        }
-        if call.model:
-            message["model"] = call.model
-        if number == 0:  # one answer has one count, however many messages it becomes
-            if call.output_tokens is not None:
-                message["tokens"] = call.output_tokens
-            if call.input_tokens is not None:
-                message["inputTokens"] = call.input_tokens
-            message["spanId"] = call.span_id
-        answers.append(message)
-    return answers
+        # One answer has one count, however many messages it becomes.
+        counted = {"inputTokens": call.input_tokens, "spanId": call.span_id} if number == 0 else {}
+        yield Message(
+            role=turn.role,
+            content=turn.text,
+            timestamp=clock.to_datetime(call.ended_at),
+            model=call.model or None,
+            tokens=call.output_tokens if number == 0 else None,
+            **counted,
+        )
 
 
-def write_content(messages: Sequence[dict[str, Any]], metadata: dict[str, Any]) -> str:
+def write_content(messages: Sequence[Message], metadata: Mapping[str, Any]) -> str:
     """Write structured content that keeps within the limits of the API.
 
     Long messages are cut. When there are too many, the oldest after the first are left out, and ``metadata.messagesCut``
     says how many.
     """
-    kept = [{**message, "content": _shortened(message["content"])} for message in messages]
+    kept = [
+        {**message.model_dump(mode="json", exclude_none=True), "content": _shortened(message.content)}
+        for message in messages
+    ]
     sizes = [len(orjson.dumps(message)) + 1 for message in kept]
     room = limits.CONTENT_BYTES - _SPARE_BYTES - len(orjson.dumps(metadata)) - sizes[0]
     start = len(kept)

@@ -275,7 +275,9 @@ _KNOWN_KEYS_ONE_BY_ONE = text(
 _BY_IDS = select(*_COLUMNS, null(), null()).where(conversations.c.id.in_(bindparam("ids", expanding=True)))
 
 
-def add(connection: Connection, rows: Sequence[dict[str, Any]], contents: Sequence[dict[str, Any]]) -> None:
+def add(
+    connection: Connection, rows: Sequence[Mapping[str, Any]], contents: Sequence[Mapping[str, Any]]
+) -> None:
     """Add conversations and their transcripts, and count them."""
     numbers = _next_numbers(connection, len(rows))
     stamp = changes.stamp(connection, {row["account_id"] for row in rows})
@@ -311,7 +313,7 @@ def held_by_keys(
     return {key: rows[one] for key, one in living.items()}
 
 
-def hold_keys(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+def hold_keys(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """Keep idempotency keys.
 
     Raises

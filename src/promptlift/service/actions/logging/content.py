@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -42,7 +42,7 @@ class Shape:
     response_seconds: float | None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    def columns(self, *, began: int, now: int) -> dict[str, Any]:
+    def columns(self, *, began: int, now: int) -> dict[str, object]:
         """Return the columns that follow from new content: times, counts, and waiting for insights.
 
         Parameters
@@ -107,15 +107,12 @@ def accept(content: str) -> Shape:
     )
 
 
-_UNKNOWN: Final[dict[str, Any]] = dict.fromkeys(FACTS)
-
-
-def facts_columns(facts: Mapping[str, Any]) -> dict[str, Any]:
+def facts_columns(facts: Mapping[str, Any]) -> dict[str, object]:
     """Return the columns of a new conversation: those of every fact, ``None`` where nothing is known."""
-    return {**_UNKNOWN, **changed_columns(facts)}
+    return {**dict.fromkeys(FACTS), **changed_columns(facts)}
 
 
-def changed_columns(facts: Mapping[str, Any]) -> dict[str, Any]:
+def changed_columns(facts: Mapping[str, Any]) -> dict[str, object]:
     """Return the columns of some facts."""
     columns = dict(facts)
     if "metadata" in columns:

@@ -78,8 +78,8 @@ _Waiting = tuple[Entry | Update | list[Entry], asyncio.Future[Any]]
 
 @dataclass(slots=True)
 class _Batch:
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    contents: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, object]] = field(default_factory=list)
+    contents: list[dict[str, object]] = field(default_factory=list)
     outbox: list[dict[str, Any]] = field(default_factory=list)
 
 

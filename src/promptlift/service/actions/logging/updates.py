@@ -79,7 +79,7 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
             "The content of the conversation has changed in the meantime; read it again before you change it",
         )
     given = {"status": wanted.status, "source_id": wanted.source_id}
-    values: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    values: dict[str, object] = {name: value for name, value in given.items() if value is not None}
     values |= changed_columns(_facts(before, wanted, has_new_content=raw is not None))
     if (values.get("source_id") or before.source_id) is not None:
         known = _content_hash(before)

@@ -31,7 +31,7 @@ from promptlift.service.insights.lexicon.judge import LexiconJudge
 from promptlift.service.insights.lexicon.steps import FailedStep, Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from promptlift.service.insights.judge import Outcome
 
@@ -138,7 +138,7 @@ def _start(module: str) -> subprocess.Popen[bytes]:
     )
 
 
-def _outcome(answered: dict[str, Any]) -> Outcome:
+def _outcome(answered: Mapping[str, Any]) -> Outcome:
     if "failure" in answered:
         return _FAILURES[answered["failure"]](answered["message"])
     fields: dict[str, Any] = {
@@ -151,7 +151,7 @@ def _outcome(answered: dict[str, Any]) -> Outcome:
     return Judgement(**fields)
 
 
-def _sent(outcome: Outcome) -> dict[str, Any]:
+def _sent(outcome: Outcome) -> dict[str, object]:
     if isinstance(outcome, Judgement):
         return asdict(outcome)
     return {"failure": type(outcome).__name__, "message": str(outcome)}
