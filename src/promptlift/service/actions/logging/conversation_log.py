@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.schema import limits
 from promptlift.service import clock
-from promptlift.service.actions.failures import refusal_of
+from promptlift.service.actions.access import refusal_of
 from promptlift.service.actions.logging.content import facts_columns
 from promptlift.service.actions.logging.updates import Update, Updated, apply_updates
 from promptlift.service.errors import ApiException, not_found, quota

@@ -12,7 +12,6 @@ from starlette.requests import ClientDisconnect
 
 from promptlift.service import clock
 from promptlift.service.actions import access
-from promptlift.service.actions.failures import refusal_of
 from promptlift.service.errors import ApiException, stopping
 from promptlift.service.identifiers import key_hash
 from promptlift.service.routes import metrics
@@ -150,7 +149,7 @@ def _refusal(error: Exception | asyncio.CancelledError) -> ApiException:
     if isinstance(error, asyncio.CancelledError):
         # uvicorn is stopping and has waited for long enough; it would answer in plain text itself.
         return stopping()
-    return refusal_of(error, "a request failed")
+    return access.refusal_of(error, "a request failed")
 
 
 def _needs_key(scope: Scope) -> bool:
