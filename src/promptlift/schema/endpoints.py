@@ -8,8 +8,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from promptlift.schema import benchmark_endpoints, judge_endpoints, limits
+from promptlift.schema import limits
 from promptlift.schema.account import Account, Usage
+from promptlift.schema.benchmarks import (
+    Benchmark,
+    BenchmarkConversation,
+    BenchmarkCreate,
+    BulkAnswer,
+    BulkRequest,
+    ScenarioSet,
+)
 from promptlift.schema.conversations import (
     Conversation,
     ConversationCreate,
@@ -23,6 +31,15 @@ from promptlift.schema.conversations import (
 from promptlift.schema.endpoint import Endpoint
 from promptlift.schema.events import EventRecord
 from promptlift.schema.insights import Insights, RegenerateAnswer
+from promptlift.schema.judges import (
+    Judge,
+    JudgeAlignCreate,
+    JudgeBackfillCreate,
+    JudgeCreate,
+    JudgePlan,
+    JudgeRun,
+    JudgeVerdict,
+)
 from promptlift.schema.labels import Label, LabelCreate, LabelsAnswer
 from promptlift.schema.naming import LINKS
 from promptlift.schema.optimizations import (
@@ -47,17 +64,24 @@ from promptlift.schema.prompts import (
 )
 from promptlift.schema.queries import (
     ActionsQuery,
+    BenchmarkConversationsQuery,
+    BenchmarkQuery,
+    BenchmarksQuery,
     ConversationQuery,
     ConversationsQuery,
     DeletedConversationsQuery,
     EventsQuery,
     InsightsQuery,
+    JudgeQuery,
+    JudgeRunsQuery,
     LabelsQuery,
     OptimizationsQuery,
     PageQuery,
     PersonasQuery,
     PromptsQuery,
+    ScenarioSetQuery,
     SimulationsQuery,
+    VerdictsQuery,
 )
 from promptlift.schema.settings import (
     Settings,
@@ -442,8 +466,187 @@ EVENTS_LIST: Final = Endpoint(
     specified=(),
 )
 
+BENCHMARKS_LIST: Final = Endpoint(
+    "benchmarks.list",
+    "GET /benchmarks",
+    Page[Benchmark],
+    "List benchmarks",
+    query=BenchmarksQuery,
+)
+# Never sent again: a benchmark that was started twice costs twice.
+# unspecified: the status of success. 200, which the specification gives to all that it does not state.
+BENCHMARKS_CREATE: Final = Endpoint(
+    "benchmarks.create",
+    "POST /benchmarks",
+    Benchmark,
+    "Start a benchmark",
+    body=BenchmarkCreate,
+    errors=("LIMIT_EXCEEDED",),
+)
+BENCHMARKS_BULK: Final = Endpoint(
+    "benchmarks.bulk",
+    "POST /benchmarks/bulk",
+    BulkAnswer,
+    "Delete benchmarks",
+    body=BulkRequest,
+)
+BENCHMARKS_GET: Final = Endpoint(
+    "benchmarks.get",
+    "GET /benchmarks/{id}",
+    Benchmark,
+    "Get a benchmark with its results",
+    query=BenchmarkQuery,
+)
+BENCHMARKS_CONVERSATIONS: Final = Endpoint(
+    "benchmarks.conversations",
+    "GET /benchmarks/{id}/conversations",
+    Page[BenchmarkConversation],
+    "Simulated conversations of a benchmark",
+    query=BenchmarkConversationsQuery,
+    specified=(),
+)
+BENCHMARKS_STOP: Final = Endpoint(
+    "benchmarks.stop",
+    "POST /benchmarks/{id}/stop",
+    Benchmark,
+    "Stop a benchmark; what was measured stays",
+    body=StopRequest,
+    body_optional=True,
+    errors=("INVALID_STATE",),
+    specified=(),
+)
+BENCHMARKS_RESUME: Final = Endpoint(
+    "benchmarks.resume",
+    "POST /benchmarks/{id}/resume",
+    Benchmark,
+    "Go on with a benchmark that was stopped or failed",
+    errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
+    specified=(),
+)
+SCENARIO_SETS_LIST: Final = Endpoint(
+    "scenario_sets.list",
+    "GET /scenario-sets",
+    Page[ScenarioSet],
+    "Every version of every scenario set, newest first",
+    query=PageQuery,
+    specified=(),
+)
+SCENARIO_SETS_GET: Final = Endpoint(
+    "scenario_sets.get",
+    "GET /scenario-sets/{id}",
+    ScenarioSet,
+    "Get a scenario set with its scenarios",
+    query=ScenarioSetQuery,
+    specified=(),
+)
+
+JUDGES_LIST: Final = Endpoint(
+    "judges.list",
+    "GET /judges",
+    Page[Judge],
+    "List judges, each in its newest version",
+    query=PageQuery,
+    specified=(),
+)
+# The same text twice is one version.
+JUDGES_CREATE: Final = Endpoint(
+    "judges.create",
+    "POST /judges",
+    Judge,
+    "Create a judge, or a new version of the judge of this name",
+    body=JudgeCreate,
+    status=201,
+    also=(200,),
+    repeat="always",
+    specified=(),
+)
+JUDGES_GET: Final = Endpoint(
+    "judges.get", "GET /judges/{id}", Judge, "Get a version of a judge", query=JudgeQuery, specified=()
+)
+JUDGES_DELETE: Final = Endpoint(
+    "judges.delete",
+    "DELETE /judges/{id}",
+    Done,
+    "Delete a judge with its versions, verdicts and runs",
+    specified=(),
+)
+JUDGES_VERSIONS: Final = Endpoint(
+    "judges.versions",
+    "GET /judges/{id}/versions",
+    Page[Judge],
+    "Versions of a judge, newest first",
+    query=PageQuery,
+    specified=(),
+)
+JUDGES_VERDICTS: Final = Endpoint(
+    "judges.verdicts",
+    "GET /judges/{id}/verdicts",
+    Page[JudgeVerdict],
+    "Verdicts of a judge, the newest conversations first",
+    query=VerdictsQuery,
+    specified=(),
+)
+JUDGES_PLAN: Final = Endpoint(
+    "judges.plan",
+    "POST /judges/{id}/plan",
+    JudgePlan,
+    "Say what putting a judge to conversations takes, without doing it",
+    body=JudgeBackfillCreate,
+    body_optional=True,
+    errors=("NOT_FOUND",),
+    repeat="always",
+    specified=(),
+)
+# Never sent again: calls of a model cost.
+JUDGES_BACKFILL: Final = Endpoint(
+    "judges.backfill",
+    "POST /judges/{id}/backfill",
+    JudgeRun,
+    "Put a judge to logged conversations",
+    body=JudgeBackfillCreate,
+    body_optional=True,
+    errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
+    specified=(),
+)
+JUDGES_ALIGN: Final = Endpoint(
+    "judges.align",
+    "POST /judges/{id}/align",
+    JudgeRun,
+    "Improve a judge's rubric by labels",
+    body=JudgeAlignCreate,
+    errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
+    specified=(),
+)
+JUDGE_RUNS_LIST: Final = Endpoint(
+    "judge_runs.list",
+    "GET /judge-runs",
+    Page[JudgeRun],
+    "Backfills and alignments of judges, newest first",
+    query=JudgeRunsQuery,
+    specified=(),
+)
+JUDGE_RUNS_GET: Final = Endpoint(
+    "judge_runs.get", "GET /judge-runs/{id}", JudgeRun, "Get a run of a judge", specified=()
+)
+JUDGE_RUNS_STOP: Final = Endpoint(
+    "judge_runs.stop",
+    "POST /judge-runs/{id}/stop",
+    JudgeRun,
+    "Stop a run of a judge; its verdicts stay",
+    body=StopRequest,
+    body_optional=True,
+    errors=("INVALID_STATE",),
+    specified=(),
+)
+JUDGE_RUNS_RESUME: Final = Endpoint(
+    "judge_runs.resume",
+    "POST /judge-runs/{id}/resume",
+    JudgeRun,
+    "Go on with a run that was stopped or failed",
+    errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
+    specified=(),
+)
+
 ENDPOINTS: Final[dict[str, Endpoint[Any]]] = {
-    row.name: row
-    for row in [*globals().values(), *vars(benchmark_endpoints).values(), *vars(judge_endpoints).values()]
-    if isinstance(row, Endpoint)
+    row.name: row for row in list(globals().values()) if isinstance(row, Endpoint)
 }

@@ -11,7 +11,7 @@ from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
 from promptlift.errors import ConfigError, PromptliftError
-from promptlift.schema import benchmark_endpoints
+from promptlift.schema import endpoints
 from promptlift.schema.benchmarks import Benchmark, ScenarioSet
 from promptlift.workspace.cheapest import CheapestChoice, choose
 from promptlift.workspace.session import Session, frames
@@ -182,7 +182,7 @@ class Benchmarking(Session):
         try:
             state = self._wait_with_bar(
                 "simulated conversations",
-                benchmark_endpoints.BENCHMARKS_GET,
+                endpoints.BENCHMARKS_GET,
                 benchmark_id,
                 noun="benchmark",
                 go_on=go_on,
@@ -254,7 +254,7 @@ class Benchmarking(Session):
         """
 
         def read(_: object) -> RowsRead:
-            return read_offered(self.client.transport, benchmark_endpoints.BENCHMARKS_LIST, task=Task())
+            return read_offered(self.client.transport, endpoints.BENCHMARKS_LIST, task=Task())
 
         return self._table("benchmarks", {}, read, frames().benchmarks_table)
 
@@ -324,7 +324,7 @@ class Benchmarking(Session):
         def read(_: object) -> RowsRead:
             return self._read_with_bar(
                 "simulated conversations read",
-                benchmark_endpoints.BENCHMARKS_CONVERSATIONS,
+                endpoints.BENCHMARKS_CONVERSATIONS,
                 identifier,
                 filters=filters,
                 task=Task(),
@@ -348,7 +348,7 @@ class Benchmarking(Session):
         """
 
         def read(_: object) -> RowsRead:
-            return read_offered(self.client.transport, benchmark_endpoints.SCENARIO_SETS_LIST, task=Task())
+            return read_offered(self.client.transport, endpoints.SCENARIO_SETS_LIST, task=Task())
 
         return self._table("scenario_sets", {}, read, frames().scenario_sets_table)
 
@@ -429,4 +429,4 @@ def _counts(state: Row) -> tuple[int, int | None] | None:
 
 
 def _read(state: Row) -> Benchmark:
-    return read_answer(benchmark_endpoints.BENCHMARKS_GET, state, f"GET /benchmarks/{state.get('id')}")
+    return read_answer(endpoints.BENCHMARKS_GET, state, f"GET /benchmarks/{state.get('id')}")

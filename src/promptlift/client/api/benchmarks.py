@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptlift.client.api.group import Group, given
-from promptlift.schema import benchmark_endpoints
+from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Benchmarks(Group):
         self, *, status: str | None = None, limit: int | None = None, offset: int | None = None
     ) -> Page[Benchmark]:
         """Return one page of benchmarks, newest first."""
-        return self._send(benchmark_endpoints.BENCHMARKS_LIST, status=status, limit=limit, offset=offset)
+        return self._send(endpoints.BENCHMARKS_LIST, status=status, limit=limit, offset=offset)
 
     def create(self, *, arms: Sequence[dict[str, Any]], **fields: Any) -> Benchmark:
         """Start a benchmark. The request is never repeated after a failure.
@@ -34,7 +34,7 @@ class Benchmarks(Group):
         An arm is a dict with prompt_id, and name, version_id, variant_id and llm_model where wanted; the first is the baseline. ``fields`` may be
         name, scenario_set (a dict), objective, max_turns, prices and seed. ``Workspace.benchmark`` also waits for the end.
         """
-        return self._send(benchmark_endpoints.BENCHMARKS_CREATE, arms=[*arms], **fields)
+        return self._send(endpoints.BENCHMARKS_CREATE, arms=[*arms], **fields)
 
     def get(
         self,
@@ -46,12 +46,12 @@ class Benchmarks(Group):
     ) -> Benchmark:
         """Return one benchmark with its results so far, compared with an arm (its number) or with the ``"best"`` one."""
         return self._send(
-            benchmark_endpoints.BENCHMARKS_GET, benchmark_id, reference=reference, margin=margin, level=level
+            endpoints.BENCHMARKS_GET, benchmark_id, reference=reference, margin=margin, level=level
         )
 
     def bulk(self, *, job_ids: Sequence[str], action: str = "delete") -> BulkAnswer:
         """Delete benchmarks with their conversations; those that run are stopped. Their scenario sets stay."""
-        return self._send(benchmark_endpoints.BENCHMARKS_BULK, action=action, job_ids=[*job_ids])
+        return self._send(endpoints.BENCHMARKS_BULK, action=action, job_ids=[*job_ids])
 
     def conversations(
         self,
@@ -65,7 +65,7 @@ class Benchmarks(Group):
     ) -> Page[BenchmarkConversation]:
         """Return one page of the simulated conversations. The embedded service offers it; others may not."""
         return self._send(
-            benchmark_endpoints.BENCHMARKS_CONVERSATIONS,
+            endpoints.BENCHMARKS_CONVERSATIONS,
             benchmark_id,
             arm=arm,
             task_completed=task_completed,
@@ -76,11 +76,11 @@ class Benchmarks(Group):
 
     def stop(self, benchmark_id: str, *, reason: str | None = None) -> Benchmark:
         """Stop a benchmark; what was measured stays. The embedded service offers it."""
-        return self._send(benchmark_endpoints.BENCHMARKS_STOP, benchmark_id, **given(reason=reason))
+        return self._send(endpoints.BENCHMARKS_STOP, benchmark_id, **given(reason=reason))
 
     def resume(self, benchmark_id: str) -> Benchmark:
         """Go on with a benchmark that was stopped or failed. The embedded service offers it."""
-        return self._send(benchmark_endpoints.BENCHMARKS_RESUME, benchmark_id)
+        return self._send(endpoints.BENCHMARKS_RESUME, benchmark_id)
 
 
 class ScenarioSets(Group):
@@ -88,8 +88,8 @@ class ScenarioSets(Group):
 
     def list(self, *, limit: int | None = None, offset: int | None = None) -> Page[ScenarioSet]:
         """Return one page of the versions of all sets, newest first."""
-        return self._send(benchmark_endpoints.SCENARIO_SETS_LIST, limit=limit, offset=offset)
+        return self._send(endpoints.SCENARIO_SETS_LIST, limit=limit, offset=offset)
 
     def get(self, scenario_set_id: str, *, version: int | None = None) -> ScenarioSet:
         """Return a set with its scenarios, the newest version when none is given."""
-        return self._send(benchmark_endpoints.SCENARIO_SETS_GET, scenario_set_id, version=version)
+        return self._send(endpoints.SCENARIO_SETS_GET, scenario_set_id, version=version)

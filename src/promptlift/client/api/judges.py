@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptlift.client.api.group import Group, given
-from promptlift.schema import judge_endpoints
+from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ class Judges(Group):
 
     def list(self, *, limit: int | None = None, offset: int | None = None) -> Page[Judge]:
         """Return one page of judges, each in its newest version."""
-        return self._send(judge_endpoints.JUDGES_LIST, limit=limit, offset=offset)
+        return self._send(endpoints.JUDGES_LIST, limit=limit, offset=offset)
 
     def create(
         self,
@@ -36,19 +36,19 @@ class Judges(Group):
         An example is a dict with text, answer and perhaps reason.
         """
         fields = given(rubric=rubric, examples=None if examples is None else [*examples], llm_model=llm_model)
-        return self._send(judge_endpoints.JUDGES_CREATE, name=name, question=question, **fields)
+        return self._send(endpoints.JUDGES_CREATE, name=name, question=question, **fields)
 
     def get(self, judge_id: str, *, version: int | None = None) -> Judge:
         """Return a version of a judge, the newest when none is given."""
-        return self._send(judge_endpoints.JUDGES_GET, judge_id, version=version)
+        return self._send(endpoints.JUDGES_GET, judge_id, version=version)
 
     def delete(self, judge_id: str) -> Done:
         """Delete a judge with its versions, verdicts and runs."""
-        return self._send(judge_endpoints.JUDGES_DELETE, judge_id)
+        return self._send(endpoints.JUDGES_DELETE, judge_id)
 
     def versions(self, judge_id: str, *, limit: int | None = None, offset: int | None = None) -> Page[Judge]:
         """Return one page of the versions of a judge, newest first."""
-        return self._send(judge_endpoints.JUDGES_VERSIONS, judge_id, limit=limit, offset=offset)
+        return self._send(endpoints.JUDGES_VERSIONS, judge_id, limit=limit, offset=offset)
 
     def verdicts(
         self,
@@ -62,7 +62,7 @@ class Judges(Group):
     ) -> Page[JudgeVerdict]:
         """Return one page of verdicts: of a version, or of each conversation the newest there is."""
         return self._send(
-            judge_endpoints.JUDGES_VERDICTS,
+            endpoints.JUDGES_VERDICTS,
             judge_id,
             version=version,
             all_versions=all_versions,
@@ -73,7 +73,7 @@ class Judges(Group):
 
     def plan(self, judge_id: str, **fields: Any) -> JudgePlan:
         """Return what a backfill takes; the model is not asked. ``fields`` are those of :meth:`backfill`."""
-        return self._send(judge_endpoints.JUDGES_PLAN, judge_id, **given(**fields))
+        return self._send(endpoints.JUDGES_PLAN, judge_id, **given(**fields))
 
     def backfill(self, judge_id: str, **fields: Any) -> JudgeRun:
         """Put a judge to logged conversations. The request is never repeated after a failure.
@@ -81,7 +81,7 @@ class Judges(Group):
         ``fields`` may be version, prompt_id, since, until, max_conversations, max_tokens, max_cost and price (a dict with
         input and output).
         """
-        return self._send(judge_endpoints.JUDGES_BACKFILL, judge_id, **given(**fields))
+        return self._send(endpoints.JUDGES_BACKFILL, judge_id, **given(**fields))
 
     def align(
         self,
@@ -94,7 +94,7 @@ class Judges(Group):
     ) -> JudgeRun:
         """Improve a judge by labels, dicts with conversation_id and value. Never repeated after a failure."""
         fields = given(seed=seed, generations=generations, max_tokens=max_tokens)
-        return self._send(judge_endpoints.JUDGES_ALIGN, judge_id, labels=[*labels], **fields)
+        return self._send(endpoints.JUDGES_ALIGN, judge_id, labels=[*labels], **fields)
 
 
 class JudgeRuns(Group):
@@ -104,16 +104,16 @@ class JudgeRuns(Group):
         self, *, judge_id: str | None = None, limit: int | None = None, offset: int | None = None
     ) -> Page[JudgeRun]:
         """Return one page of runs, newest first."""
-        return self._send(judge_endpoints.JUDGE_RUNS_LIST, judge_id=judge_id, limit=limit, offset=offset)
+        return self._send(endpoints.JUDGE_RUNS_LIST, judge_id=judge_id, limit=limit, offset=offset)
 
     def get(self, run_id: str) -> JudgeRun:
         """Return one run."""
-        return self._send(judge_endpoints.JUDGE_RUNS_GET, run_id)
+        return self._send(endpoints.JUDGE_RUNS_GET, run_id)
 
     def stop(self, run_id: str, *, reason: str | None = None) -> JudgeRun:
         """Stop a run; its verdicts stay."""
-        return self._send(judge_endpoints.JUDGE_RUNS_STOP, run_id, **given(reason=reason))
+        return self._send(endpoints.JUDGE_RUNS_STOP, run_id, **given(reason=reason))
 
     def resume(self, run_id: str) -> JudgeRun:
         """Go on with a run that was stopped or failed."""
-        return self._send(judge_endpoints.JUDGE_RUNS_RESUME, run_id)
+        return self._send(endpoints.JUDGE_RUNS_RESUME, run_id)

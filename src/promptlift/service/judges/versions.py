@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.schema import judge_endpoints
+from promptlift.schema import endpoints
 from promptlift.schema.judges import Judge, JudgeVerdict
 from promptlift.schema.pages import Done, Page
 from promptlift.service import clock
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _CHANGED: Final = ("question", "rubric", "examples", "llm_model")
 
 
-@answers(judge_endpoints.JUDGES_CREATE, check=known_model)
+@answers(endpoints.JUDGES_CREATE, check=known_model)
 def create(call: Call[JudgeCreate]) -> Judge:
     """Make a judge, or a new version of the judge of this name; the status says whether anything is new.
 
@@ -67,7 +67,7 @@ def add_version(
     return judges.add(connection, row)
 
 
-@answers(judge_endpoints.JUDGES_LIST)
+@answers(endpoints.JUDGES_LIST)
 def page(call: Call[None, PageQuery]) -> Page[Judge]:
     """Return one page of judges in their newest versions."""
     with call.read() as rows:
@@ -75,7 +75,7 @@ def page(call: Call[None, PageQuery]) -> Page[Judge]:
         return Page[Judge](data=_all_shown(rows.core, some), pagination=call.query.of(total))
 
 
-@answers(judge_endpoints.JUDGES_VERSIONS)
+@answers(endpoints.JUDGES_VERSIONS)
 def versions(call: Call[None, PageQuery]) -> Page[Judge]:
     """Return one page of the versions of a judge, newest first."""
     with call.read() as rows:
@@ -86,7 +86,7 @@ def versions(call: Call[None, PageQuery]) -> Page[Judge]:
         return Page[Judge](data=_all_shown(rows.core, some), pagination=call.query.of(total))
 
 
-@answers(judge_endpoints.JUDGES_GET)
+@answers(endpoints.JUDGES_GET)
 def get(call: Call[None, JudgeQuery]) -> Judge:
     """Return a version of a judge, the newest without ``version``."""
     with call.read() as rows:
@@ -114,7 +114,7 @@ def find(
     return row
 
 
-@answers(judge_endpoints.JUDGES_DELETE)
+@answers(endpoints.JUDGES_DELETE)
 def delete(call: Call) -> Done:
     """Delete a judge with its versions, verdicts and runs."""
     with call.write() as rows:
@@ -123,7 +123,7 @@ def delete(call: Call) -> Done:
     return Done(success=True, message="Judge deleted")
 
 
-@answers(judge_endpoints.JUDGES_VERDICTS, links=("promptId",))
+@answers(endpoints.JUDGES_VERDICTS, links=("promptId",))
 def verdict_page(call: Call[None, VerdictsQuery]) -> Page[JudgeVerdict]:
     """Return one page of verdicts."""
     query = call.query

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 
-from promptlift.schema import benchmark_endpoints
+from promptlift.schema import endpoints
 from promptlift.service.benchmarks import requests, scenario_sets
 from promptlift.service.errors import ApiException, invalid
 
@@ -29,15 +29,15 @@ def actions(context: AppContext) -> Actions:
     """Return the action of every endpoint of this module."""
     room = _Benchmarks(context)
     return {
-        benchmark_endpoints.BENCHMARKS_LIST: room.list,
-        benchmark_endpoints.BENCHMARKS_CREATE: room.create,
-        benchmark_endpoints.BENCHMARKS_BULK: room.bulk,
-        benchmark_endpoints.BENCHMARKS_GET: room.get,
-        benchmark_endpoints.BENCHMARKS_CONVERSATIONS: room.conversations,
-        benchmark_endpoints.BENCHMARKS_STOP: room.stop,
-        benchmark_endpoints.BENCHMARKS_RESUME: room.resume,
-        benchmark_endpoints.SCENARIO_SETS_LIST: room.sets,
-        benchmark_endpoints.SCENARIO_SETS_GET: room.scenario_set,
+        endpoints.BENCHMARKS_LIST: room.list,
+        endpoints.BENCHMARKS_CREATE: room.create,
+        endpoints.BENCHMARKS_BULK: room.bulk,
+        endpoints.BENCHMARKS_GET: room.get,
+        endpoints.BENCHMARKS_CONVERSATIONS: room.conversations,
+        endpoints.BENCHMARKS_STOP: room.stop,
+        endpoints.BENCHMARKS_RESUME: room.resume,
+        endpoints.SCENARIO_SETS_LIST: room.sets,
+        endpoints.SCENARIO_SETS_GET: room.scenario_set,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.schema import judge_endpoints
+from promptlift.schema import endpoints
 from promptlift.service.judges import requests
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ def actions(context: AppContext) -> Actions:
     """Return the action of every endpoint of this module."""
     room = _Judges(context)
     return {
-        judge_endpoints.JUDGES_PLAN: room.plan,
-        judge_endpoints.JUDGES_BACKFILL: room.backfill,
-        judge_endpoints.JUDGES_ALIGN: room.align,
-        judge_endpoints.JUDGE_RUNS_LIST: room.runs,
-        judge_endpoints.JUDGE_RUNS_GET: room.run,
-        judge_endpoints.JUDGE_RUNS_STOP: room.stop,
-        judge_endpoints.JUDGE_RUNS_RESUME: room.resume,
+        endpoints.JUDGES_PLAN: room.plan,
+        endpoints.JUDGES_BACKFILL: room.backfill,
+        endpoints.JUDGES_ALIGN: room.align,
+        endpoints.JUDGE_RUNS_LIST: room.runs,
+        endpoints.JUDGE_RUNS_GET: room.run,
+        endpoints.JUDGE_RUNS_STOP: room.stop,
+        endpoints.JUDGE_RUNS_RESUME: room.resume,
     }
 
 

@@ -13,7 +13,7 @@ from promptlift.client.reads.optimizations import not_offered, read_offered
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
 from promptlift.errors import NotFound
-from promptlift.schema import judge_endpoints
+from promptlift.schema import endpoints
 from promptlift.workspace.judging.runs import (
     BackfillPlan,
     JudgeRunFailed,
@@ -142,7 +142,7 @@ class Judges:
         """
 
         def read(_: object) -> RowsRead:
-            return read_offered(self._lift.client.transport, judge_endpoints.JUDGES_LIST, task=Task())
+            return read_offered(self._lift.client.transport, endpoints.JUDGES_LIST, task=Task())
 
         return self._lift._table("judges", {}, read, frames().judges_table)  # noqa: SLF001 - a part of the workspace
 
@@ -337,7 +337,7 @@ class Judges:
 
         def read(_: object) -> RowsRead:
             transport = self._lift.client.transport
-            return read_offered(transport, judge_endpoints.JUDGE_RUNS_LIST, filters=filters, task=Task())
+            return read_offered(transport, endpoints.JUDGE_RUNS_LIST, filters=filters, task=Task())
 
         return self._lift._table("judge_runs", {"judge": judge}, read, frames().judge_runs_table)  # noqa: SLF001 - as above
 
@@ -380,7 +380,7 @@ class Judges:
         try:
             state = self._lift._wait_with_bar(  # noqa: SLF001 - as above
                 "conversations judged",
-                judge_endpoints.JUDGE_RUNS_GET,
+                endpoints.JUDGE_RUNS_GET,
                 run_id,
                 noun="run",
                 go_on=go_on,
@@ -470,4 +470,4 @@ def _counts(state: Row) -> tuple[int, int | None] | None:
 
 
 def _read(state: Row) -> JudgeRun:
-    return read_answer(judge_endpoints.JUDGE_RUNS_GET, state, f"GET /judge-runs/{state.get('id')}")
+    return read_answer(endpoints.JUDGE_RUNS_GET, state, f"GET /judge-runs/{state.get('id')}")

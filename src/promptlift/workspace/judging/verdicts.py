@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client.transport import Task
-from promptlift.schema import judge_endpoints
+from promptlift.schema import endpoints
 from promptlift.workspace.judging.judges import Judges
 from promptlift.workspace.session import Session, frames
 
@@ -77,7 +77,7 @@ class Judging(Session):
 
         def read(_: object) -> RowsRead:
             return self._read_with_bar(
-                "verdicts read", judge_endpoints.JUDGES_VERDICTS, judge_id, filters=filters, task=Task()
+                "verdicts read", endpoints.JUDGES_VERDICTS, judge_id, filters=filters, task=Task()
             )
 
         return self._table("verdicts", shown, read, frames().verdicts_table)

@@ -14,7 +14,7 @@ from promptlift.client.reads.paging import PAGE_ROWS
 from promptlift.client.transport import Call, Task
 from promptlift.errors import NotFound
 from promptlift.frames.layouts import JUDGES, VERDICTS
-from promptlift.schema import judge_endpoints
+from promptlift.schema import endpoints
 from promptlift.snapshot.columns import arrow_table
 from promptlift.workspace.snapshots.rows import records_table
 
@@ -136,7 +136,7 @@ class VerdictPull:
     def _versions(self) -> list[Row]:
         """Return the versions of all judges, those of a judge together and the newest first."""
         versions: list[Row] = []
-        for row in self._list(judge_endpoints.JUDGES_LIST):
+        for row in self._list(endpoints.JUDGES_LIST):
             if (row.get("versions") or 1) == 1:
                 versions.append(row)
                 continue
@@ -148,7 +148,7 @@ class VerdictPull:
 
     def _versions_of(self, judge_id: str) -> list[Row]:
         """Return the versions of a judge page by page: all have its id, so that they are no list of different things."""
-        call = Call.to(judge_endpoints.JUDGES_VERSIONS, self._transport.config.scheme, judge_id)
+        call = Call.to(endpoints.JUDGES_VERSIONS, self._transport.config.scheme, judge_id)
         rows: list[Row] = []
         while True:
             asked = call.page(PAGE_ROWS, len(rows))
@@ -160,7 +160,7 @@ class VerdictPull:
     def _count(self, version: Row) -> Counts:
         query = self._asked(version)
         call = Call.to(
-            judge_endpoints.JUDGES_VERDICTS, self._transport.config.scheme, version["id"], query=query
+            endpoints.JUDGES_VERDICTS, self._transport.config.scheme, version["id"], query=query
         ).page(1, 0)
         return [
             version.get("verdicts") or 0,
@@ -168,7 +168,7 @@ class VerdictPull:
         ]
 
     def _read(self, version: Row) -> pa.Table:
-        rows = self._list(judge_endpoints.JUDGES_VERDICTS, version["id"], self._asked(version))
+        rows = self._list(endpoints.JUDGES_VERDICTS, version["id"], self._asked(version))
         return _table(version["id"], rows)
 
     def _asked(self, version: Row) -> Row:
