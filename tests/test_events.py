@@ -15,8 +15,7 @@ import pytest
 from promptlift import events
 from promptlift.errors import ConfigError, EventError, InvalidSignature, ReplayedEvent
 from promptlift.frames.events import events_table
-from promptlift.schema.signature import sign, verify
-from promptlift.schema.webhooks import SAMPLES
+from promptlift.schema.webhooks import SAMPLES, sign, verify
 from support.source_tree import ROOT
 
 SECRET = "whsec_0123456789"
@@ -272,7 +271,7 @@ def test_the_comparison_takes_no_shortcut(monkeypatch):
         compared.append((len(one), len(other)))
         return real(one, other)
 
-    monkeypatch.setattr("promptlift.schema.signature.hmac.compare_digest", compare)
+    monkeypatch.setattr("promptlift.schema.webhooks.hmac.compare_digest", compare)
     for signature in ("0", "0" * 64, sign(b"x", SECRET)):
         with pytest.raises(InvalidSignature):
             events.parse(b"y", signature, SECRET)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import EventError, InvalidSignature, ReplayedEvent
 from promptlift.schema.events import EVENT_KINDS, read
-from promptlift.schema.signature import HEADER, check_secret, sign, verify
+from promptlift.schema.webhooks import HEADER, check_secret, sign, verify
 
 if TYPE_CHECKING:
     from promptlift.schema.events import Event

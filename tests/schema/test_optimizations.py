@@ -13,8 +13,8 @@ from promptlift.schema.optimizations import (
     OptimizationCreate,
     Variant,
 )
+from promptlift.schema.prompts import PromptVersion, RestoreAnswer, RestoreRequest
 from promptlift.schema.simulations import Persona, PersonaCreate, PersonaUpdate, Simulation
-from promptlift.schema.versions import PromptVersion, RestoreAnswer, RestoreRequest
 
 PAIRS = {"n": 150, "n11": 84, "n10": 31, "n01": 14, "n00": 21, "dropped": 2}
 RESULTS = {

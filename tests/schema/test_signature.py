@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.schema.signature import HEADER, sign, verify
+from promptlift.schema.webhooks import HEADER, sign, verify
 
 # RFC 4231, test case 2.
 BODY, SECRET = b"what do ya want for nothing?", "Jefe"

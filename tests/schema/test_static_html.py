@@ -20,7 +20,7 @@ from promptlift.schema.static_html import (
     text,
     transcript,
 )
-from promptlift.schema.turns import Turn
+from promptlift.schema.transcript import Turn
 from support.cases import slow_except
 from support.hostile import ONE_OF_EACH, PAYLOADS, name_of
 from support.report_page import Page

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from promptlift.schema.turns import Turn
+from promptlift.schema.transcript import Turn
 
 
 def test_a_long_message_is_cut_and_says_by_how_much():

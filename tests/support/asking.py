@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from promptlift.schema.naming import SCHEMES
+from promptlift.schema.prompts import RestoreRequest
 from promptlift.schema.queries import PageQuery
-from promptlift.schema.versions import RestoreRequest
 from promptlift.service.call import Call
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from promptlift import events
 from promptlift.errors import ConfigError, EventError, InvalidSignature, ReplayedEvent
-from promptlift.schema.signature import check_secret
+from promptlift.schema.webhooks import check_secret
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,16 +22,14 @@ from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
 from promptlift.schema.insights import SEVERITIES
-from promptlift.schema.judges import Judge, JudgeRun, JudgeVerdict
-from promptlift.schema.labels import Label
+from promptlift.schema.judges import Judge, JudgeRun, JudgeVerdict, Label
 from promptlift.schema.optimizations import Optimization, Variant, VariantReview
 from promptlift.schema.prompt_insights import FleetAgent, StepFailure, TopIssue
-from promptlift.schema.prompts import Prompt
+from promptlift.schema.prompts import Action, Prompt, PromptVersion
 from promptlift.schema.results import TargetResult
 from promptlift.schema.search import Edit
 from promptlift.schema.simulations import Persona, Simulation
 from promptlift.schema.transcript import Message
-from promptlift.schema.versions import Action, PromptVersion
 from promptlift.schema.webhooks import Delivery, Webhook
 
 Columns = tuple[TableColumn, ...]

@@ -11,7 +11,16 @@ from pydantic import AfterValidator, Field
 
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.insights import SENTIMENTS
-from promptlift.schema.model import ApiModel, RequestModel, UtcTime
+from promptlift.schema.model import (
+    ApiModel,
+    LinkText,
+    LongText,
+    ModelName,
+    Name,
+    RequestModel,
+    UtcTime,
+    not_blank,
+)
 from promptlift.schema.optimizations import SEED_MAX
 from promptlift.schema.simulations import (
     ENDED_BY,
@@ -20,7 +29,6 @@ from promptlift.schema.simulations import (
     SimulationPersona,
     SimulationScenario,
 )
-from promptlift.schema.texts import LinkText, LongText, ModelName, Name, not_blank
 
 # unspecified: every field of a benchmark, its states, and the actions of the bulk endpoint but delete.
 BulkAction = Literal["delete"]

@@ -10,10 +10,19 @@ from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.insights import Insights  # noqa: TC001 - pydantic reads the annotation
 from promptlift.schema.metadata import Metadata
-from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime, not_null
+from promptlift.schema.model import (
+    ApiModel,
+    LinkedModel,
+    LinkText,
+    RequestModel,
+    ShortText,
+    SourceId,
+    UtcTime,
+    not_null,
+    storable,
+)
 from promptlift.schema.pages import ErrorInfo
 from promptlift.schema.static_html import conversation_html, conversation_text
-from promptlift.schema.texts import LinkText, ShortText, SourceId, storable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -39,8 +39,10 @@ from promptlift.schema.judges import (
     JudgePlan,
     JudgeRun,
     JudgeVerdict,
+    Label,
+    LabelCreate,
+    LabelsAnswer,
 )
-from promptlift.schema.labels import Label, LabelCreate, LabelsAnswer
 from promptlift.schema.naming import LINKS
 from promptlift.schema.optimizations import (
     ApplyAnswer,
@@ -56,11 +58,17 @@ from promptlift.schema.optimizations import (
 from promptlift.schema.pages import Done, Page
 from promptlift.schema.prompt_insights import AgentInsightsView, PromptInsightsView, StepFailures
 from promptlift.schema.prompts import (
+    Action,
     Prompt,
     PromptChange,
     PromptCreate,
     PromptStatusView,
     PromptUpdate,
+    PromptVersion,
+    RestoreAnswer,
+    RestoreRequest,
+    UndoAnswer,
+    UndoRequest,
 )
 from promptlift.schema.queries import (
     ActionsQuery,
@@ -91,14 +99,6 @@ from promptlift.schema.settings import (
     SyncContextRequest,
 )
 from promptlift.schema.simulations import Persona, PersonaCreate, PersonaUpdate, Simulation
-from promptlift.schema.versions import (
-    Action,
-    PromptVersion,
-    RestoreAnswer,
-    RestoreRequest,
-    UndoAnswer,
-    UndoRequest,
-)
 from promptlift.schema.webhooks import Delivery, Webhook, WebhookCreate, WebhookTest
 
 CONVERSATIONS_CREATE: Final = Endpoint(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from promptlift.schema import limits
-from promptlift.schema.texts import storable
+from promptlift.schema.model import storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

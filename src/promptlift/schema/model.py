@@ -1,13 +1,22 @@
-"""The base of every API type: camelCase on the wire, snake_case in Python, unknown fields kept."""
+"""The base of every API type: camelCase on the wire, snake_case in Python, unknown fields kept; and bounded texts."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    StringConstraints,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
+from promptlift.schema import limits
 from promptlift.schema.columns import Column
 from promptlift.schema.naming import link_of
 
@@ -122,3 +131,40 @@ class RequestModel(BaseModel):
     def to_wire(self) -> dict[str, Any]:
         """Write JSON-ready data with the API's names, without fields that were never set."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def not_blank(text: str) -> str:
+    """Reject a text that is blank or cannot be stored."""
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return storable(text)
+
+
+def storable(text: str) -> str:
+    """Reject a NUL character, which no database stores as text, and half of a surrogate pair."""
+    if "\x00" in text:
+        raise ValueError("must not contain a NUL character")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError("must not contain half of a surrogate pair") from None
+    return text
+
+
+def _within_bytes(text: str) -> str:
+    if len(text.encode("utf-8", "surrogatepass")) > limits.PROMPT_CONTENT_BYTES:
+        raise ValueError(f"must be at most {limits.PROMPT_CONTENT_BYTES} bytes")
+    return text
+
+
+Name = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(not_blank)]
+ModelName = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(not_blank)]
+PromptText = Annotated[str, AfterValidator(not_blank), AfterValidator(_within_bytes)]
+ShortText = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(storable)]
+LinkText = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(storable)]
+SourceId = Annotated[
+    str, StringConstraints(min_length=1, max_length=limits.SOURCE_ID_CHARS), AfterValidator(storable)
+]
+LongText = Annotated[str, StringConstraints(max_length=limits.DESCRIPTION_CHARS), AfterValidator(storable)]
+Tag = Annotated[str, StringConstraints(max_length=limits.TAG_CHARS), AfterValidator(not_blank)]

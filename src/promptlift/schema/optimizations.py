@@ -10,13 +10,22 @@ from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pydantic reads the annotation
 from promptlift.schema.inert import one_line
-from promptlift.schema.model import ApiModel, LinkedModel, RequestModel, UtcTime
+from promptlift.schema.model import (
+    ApiModel,
+    LinkedModel,
+    LinkText,
+    LongText,
+    PromptText,
+    RequestModel,
+    ShortText,
+    UtcTime,
+    not_blank,
+)
+from promptlift.schema.prompts import TextChange
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
 from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchPlan, SearchSetting
 from promptlift.schema.static_html import element, paragraph, root
-from promptlift.schema.texts import LinkText, LongText, PromptText, ShortText, not_blank
 from promptlift.schema.verdict_sentence import next_call, verdict_sentence
-from promptlift.schema.versions import TextChange
 
 OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
 OPTIMIZATION_STATUSES: Final[tuple[OptimizationStatus, ...]] = get_args(OptimizationStatus)

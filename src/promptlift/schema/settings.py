@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, field_validator
 
 from promptlift.schema import limits
-from promptlift.schema.model import ApiModel, RequestModel, not_null
+from promptlift.schema.model import ApiModel, LongText, RequestModel, not_blank, not_null
 from promptlift.schema.optimizations import OptimizationMode
 from promptlift.schema.search import SEARCH_DEFAULT, SearchSetting
-from promptlift.schema.texts import LongText, not_blank
 
 DeploymentMode = Literal["manual", "semi-automatic"]
 ConfidenceMode = Literal["low", "moderate", "high"]

@@ -8,8 +8,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.insights import SENTIMENTS
-from promptlift.schema.model import ApiModel, RequestModel, UtcTime, not_null
-from promptlift.schema.texts import LongText, Name, not_blank
+from promptlift.schema.model import ApiModel, LongText, Name, RequestModel, UtcTime, not_blank, not_null
 
 PersonaText = Annotated[LongText, AfterValidator(not_blank)]
 

@@ -15,8 +15,7 @@ from markupsafe import Markup, escape
 from promptlift.errors import TranscriptError
 from promptlift.schema.inert import one_line, shorten, visible
 from promptlift.schema.insights import issue_record
-from promptlift.schema.transcript import parse_content
-from promptlift.schema.turns import Turn
+from promptlift.schema.transcript import Turn, parse_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

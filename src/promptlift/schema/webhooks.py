@@ -1,15 +1,17 @@
-"""Webhooks, their deliveries, and the examples that they are tested with."""
+"""Webhooks, their deliveries and signatures, and the examples that they are tested with."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import Field
 
+from promptlift.errors import ConfigError
 from promptlift.schema.columns import Column
 from promptlift.schema.events import EVENT_KINDS, EventKind
-from promptlift.schema.model import ApiModel, RequestModel, UtcTime
-from promptlift.schema.texts import LongText
+from promptlift.schema.model import ApiModel, LongText, RequestModel, UtcTime
 
 WebhookStatus = Literal["active", "failing"]
 WEBHOOK_STATUSES: tuple[WebhookStatus, ...] = get_args(WebhookStatus)
@@ -161,3 +163,45 @@ SAMPLES: Final[dict[EventKind, dict[str, Any]]] = {
         name: value for name, value in _deployment("confounded").items() if name != "reductionPercent"
     },
 }
+
+
+HEADER = "X-Service-Signature"
+
+
+def sign(body: bytes, secret: str) -> str:
+    """Compute the lowercase hexadecimal HMAC-SHA256 of a raw body.
+
+    Raises
+    ------
+    ConfigError
+        The secret is empty: anybody could compute the signature.
+    """
+    check_secret(secret)
+    return hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def verify(body: bytes, signature: object, secret: str) -> bool:
+    """Check in constant time whether a signature belongs to a raw body.
+
+    Raises
+    ------
+    ConfigError
+        The secret is empty.
+    """
+    expected = sign(body, secret).encode()
+    return isinstance(signature, str) and hmac.compare_digest(expected, signature.encode("utf-8", "replace"))
+
+
+def check_secret(secret: object) -> None:
+    """Refuse what can be no secret of a webhook.
+
+    Raises
+    ------
+    ConfigError
+        It is empty, white space alone, or not text.
+    """
+    if not isinstance(secret, str) or not secret.strip():
+        raise ConfigError(
+            "The webhook's secret is empty or not text: pass the one that the create request returned, and check that the "
+            "variable or file with it is set"
+        )

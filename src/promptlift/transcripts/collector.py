@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.schema.boundary import Boundary, Unreadable
 from promptlift.schema.limits import CONTENT_BYTES, JSON_DEPTH, KB, MESSAGE_BYTES, MESSAGES
-from promptlift.schema.texts import not_blank
+from promptlift.schema.model import not_blank
 from promptlift.schema.transcript import CALL, RESULT, Message, Role, Transcript, dump_content, json_depth
 from promptlift.transcripts.beside import OtherFiles
 from promptlift.transcripts.reading import ImportedConversation, Problem, Reading, TooMuchError

@@ -15,8 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Boundary
 from promptlift.schema.spans.model_call import is_model_call, read_call
-from promptlift.schema.spans.otlp_json import log_records_of, spans_of
-from promptlift.schema.spans.span import ERROR, EVENT_BODY, LogRecord, Span, SpanEvent
+from promptlift.schema.spans.span import (
+    ERROR,
+    EVENT_BODY,
+    LogRecord,
+    Span,
+    SpanEvent,
+    log_records_of,
+    spans_of,
+)
 from promptlift.transcripts.sessions import Call, Sessions, Step
 from promptlift.transcripts.times import read_time
 from promptlift.transcripts.traces import add_sessions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.schema.labels import LabelCreate
+from promptlift.schema.judges import LabelCreate
 from promptlift.schema.queries import LabelsQuery
 from promptlift.service.actions import labels
 from promptlift.service.errors import ApiException

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from promptlift.schema.labels import Label, LabelsAnswer
+    from promptlift.schema.judges import Label, LabelsAnswer
     from promptlift.schema.pages import Page
 
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
         Prompt,
         PromptChange,
         PromptStatusView,
+        PromptVersion,
+        RestoreAnswer,
     )
-    from promptlift.schema.versions import PromptVersion, RestoreAnswer
 
 
 class Prompts(Group):

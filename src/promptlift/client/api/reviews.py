@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.optimizations import VariantReview
     from promptlift.schema.pages import Page
-    from promptlift.schema.versions import Action, UndoAnswer
+    from promptlift.schema.prompts import Action, UndoAnswer
 
 
 class Reviews(Group):

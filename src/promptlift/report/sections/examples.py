@@ -16,8 +16,7 @@ from promptlift.report.document import Section, Transcript
 from promptlift.report.formatting import count, date_time, plural, signed
 from promptlift.report.gather import GROUP, records
 from promptlift.schema.inert import one_line
-from promptlift.schema.transcript import CALL, RESULT, parse_content
-from promptlift.schema.turns import Turn
+from promptlift.schema.transcript import CALL, RESULT, Turn, parse_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

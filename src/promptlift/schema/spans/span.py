@@ -1,15 +1,19 @@
-"""A span as it was received, whichever encoding brought it."""
+"""A span as it was received, whichever encoding brought it, and the reading of OTLP's JSON."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections import ChainMap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from promptlift.schema.boundary import Boundary
 
-__all__ = ["ERROR", "EVENT_BODY", "LogRecord", "Span", "SpanEvent"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+__all__ = ["ERROR", "EVENT_BODY", "LogRecord", "Span", "SpanEvent", "log_records_of", "spans_of"]
 
 # Status code of a span that failed.
 ERROR: Final = 2
@@ -79,3 +83,107 @@ class LogRecord:
     at: int
     event: SpanEvent
     resource: Mapping[str, Any] = field(default_factory=dict)
+
+
+_NANOSECONDS: Final = 1_000_000
+
+
+def spans_of(document: Any, reject: Callable[[str], object]) -> Iterator[Span]:
+    """Yield the spans of an ``ExportTraceServiceRequest``, or of a line of a file exporter.
+
+    Parameters
+    ----------
+    document
+        The decoded JSON.
+    reject
+        Takes why a span cannot be read, for each such span.
+    """
+    for span, resource in _read_each(document, ("resourceSpans", "scopeSpans", "spans"), reject):
+        with Boundary(reject):
+            yield Span(
+                trace_id=_hexadecimal(span["traceId"], 16),
+                span_id=_hexadecimal(span["spanId"], 8),
+                started_at=int(span["startTimeUnixNano"]) // _NANOSECONDS,
+                ended_at=int(span["endTimeUnixNano"]) // _NANOSECONDS,
+                attributes=_json_attributes(span.get("attributes")),
+                resource=resource,
+                events=tuple(
+                    SpanEvent(str(event.get("name") or ""), _json_attributes(event.get("attributes")))
+                    for event in span.get("events") or ()
+                ),
+                failed=(span.get("status") or {}).get("code") in (ERROR, "STATUS_CODE_ERROR"),
+            )
+
+
+def log_records_of(document: Any, reject: Callable[[str], object]) -> Iterator[LogRecord]:
+    """Yield the log records of an ``ExportLogsServiceRequest`` that belong to a span and name an event.
+
+    Parameters
+    ----------
+    document
+        The decoded JSON.
+    reject
+        Takes why a record cannot be read, for each such record.
+    """
+    for record, resource in _read_each(document, ("resourceLogs", "scopeLogs", "logRecords"), reject):
+        with Boundary(reject):
+            attributes = _json_attributes(record.get("attributes"))
+            name = record.get("eventName") or attributes.get("event.name")
+            if not name or not record.get("traceId") or not record.get("spanId"):
+                continue
+            body = _json_value(record.get("body"))
+            yield LogRecord(
+                trace_id=_hexadecimal(record["traceId"], 16),
+                span_id=_hexadecimal(record["spanId"], 8),
+                at=int(record.get("timeUnixNano") or record.get("observedTimeUnixNano") or 0) // _NANOSECONDS,
+                event=SpanEvent(str(name), attributes if body is None else {**attributes, EVENT_BODY: body}),
+                resource=resource,
+            )
+
+
+def _read_each(
+    document: Any, names: tuple[str, str, str], reject: Callable[[str], object]
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield what the lists of a document hold, each with the attributes of its resource."""
+    groups, scopes, items = names
+    for group in document.get(groups) or ():
+        with Boundary(reject):
+            resource: dict[str, Any] = {}
+            faults: list[str] = []
+            with Boundary(faults.append):
+                resource = _json_attributes((group.get("resource") or {}).get("attributes"))
+            for scope in group.get(scopes) or ():
+                with Boundary(reject):
+                    for item in scope.get(items) or ():
+                        if faults:
+                            reject(f"its resource {faults[0]}")
+                        else:
+                            yield item, resource
+
+
+def _hexadecimal(text: Any, size: int) -> str:
+    """Return an identifier, which JSON holds in hexadecimal of either case."""
+    if len(binascii.unhexlify(text)) != size:
+        raise ValueError(f"{text!r} is not an identifier of {size} bytes")
+    return str(text).lower()
+
+
+def _json_attributes(pairs: Any) -> dict[str, Any]:
+    return {str(pair["key"]): _json_value(pair.get("value")) for pair in pairs or ()}
+
+
+def _json_value(value: Any) -> Any:
+    known = ((_JSON_VALUES[kind], content) for kind, content in (value or {}).items() if kind in _JSON_VALUES)
+    return next((read(content) for read, content in known), None)
+
+
+# JSON of protobuf writes numbers of 64 bits, and those that JSON does not know, as texts.
+_JSON_VALUES: Final[dict[str, Callable[[Any], Any]]] = {
+    "stringValue": str,
+    "boolValue": bool,
+    "intValue": int,
+    "doubleValue": float,
+    "bytesValue": base64.b64decode,
+    "arrayValue": lambda content: [_json_value(one) for one in content.get("values") or ()],
+    "kvlistValue": lambda content: _json_attributes(content.get("values")),
+}

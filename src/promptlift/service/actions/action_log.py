@@ -8,7 +8,7 @@ from promptlift.schema import endpoints
 from promptlift.schema.model import to_wire_time
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.pages import Page
-from promptlift.schema.versions import Action, UndoAnswer
+from promptlift.schema.prompts import Action, UndoAnswer
 from promptlift.service import clock
 from promptlift.service.actions import versions
 from promptlift.service.call import Call, answers
@@ -19,8 +19,8 @@ from promptlift.service.store.rows import newest, wanted
 from promptlift.service.store.tables.prompts import ActionRow
 
 if TYPE_CHECKING:
+    from promptlift.schema.prompts import UndoRequest
     from promptlift.schema.queries import ActionsQuery
-    from promptlift.schema.versions import UndoRequest
 
 
 @answers(endpoints.ACTIONS_LIST)

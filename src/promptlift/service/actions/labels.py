@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptlift.schema import endpoints
-from promptlift.schema.labels import Label, LabelsAnswer
+from promptlift.schema.judges import Label, LabelsAnswer
 from promptlift.schema.pages import Page
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
@@ -16,7 +16,7 @@ from promptlift.service.store.rows import newest
 from promptlift.service.store.tables.prompts import LabelRow
 
 if TYPE_CHECKING:
-    from promptlift.schema.labels import LabelCreate, LabelRequest
+    from promptlift.schema.judges import LabelCreate, LabelRequest
     from promptlift.schema.queries import LabelsQuery
 
     Key = tuple[str, str, str]

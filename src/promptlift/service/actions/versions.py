@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from promptlift.schema import endpoints
 from promptlift.schema.pages import Page
-from promptlift.schema.versions import PromptVersion, RestoreAnswer
+from promptlift.schema.prompts import PromptVersion, RestoreAnswer
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.deployments import current_version, transitions
@@ -18,8 +18,8 @@ from promptlift.service.store.tables.prompts import VersionRow
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from promptlift.schema.prompts import RestoreRequest
     from promptlift.schema.queries import PageQuery
-    from promptlift.schema.versions import RestoreRequest
     from promptlift.service.store.tables.prompts import PromptRow
 
 

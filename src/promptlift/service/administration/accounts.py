@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from promptlift.errors import ConfigError
 from promptlift.schema.limits import LIMITED_IN_EVERY_PLAN, NAME_CHARS, Plan, plan_with
-from promptlift.schema.model import to_wire_time
-from promptlift.schema.texts import not_blank
+from promptlift.schema.model import not_blank, to_wire_time
 from promptlift.service import clock
 from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.routes.http.authentication import KEY_MEMORY_SECONDS

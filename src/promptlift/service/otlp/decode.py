@@ -13,8 +13,7 @@ import orjson
 from promptlift.errors import MissingExtra
 from promptlift.schema import limits
 from promptlift.schema.boundary import Boundary, Unreadable
-from promptlift.schema.spans.otlp_json import spans_of
-from promptlift.schema.spans.span import ERROR, Span, SpanEvent
+from promptlift.schema.spans.span import ERROR, Span, SpanEvent, spans_of
 from promptlift.service.errors import ApiException, invalid, too_large
 
 if TYPE_CHECKING:

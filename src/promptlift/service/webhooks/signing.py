@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from promptlift.atomic_write import create_private
-from promptlift.schema.signature import HEADER, sign
+from promptlift.schema.webhooks import HEADER, sign
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from promptlift.frames.conversations.contents import messages_of
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.model import from_wire_time
-from promptlift.schema.turns import Turn
+from promptlift.schema.transcript import Turn
 from promptlift.widgets.browser.facets import METADATA, between, facets_in, orders_in, titles_in
 from promptlift.widgets.browser.marks import marked, search_words
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from promptlift.schema.turns import Turn
+    from promptlift.schema.transcript import Turn
 
 __all__ = ["BlindCatalogue", "Plan", "is_plan"]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from numpy.typing import NDArray
 
-    from promptlift.schema.turns import Turn
+    from promptlift.schema.transcript import Turn
 
 __all__ = ["ConversationBrowser"]
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.inert import one_line
-from promptlift.schema.transcript import parse_content
-from promptlift.schema.turns import Turn
+from promptlift.schema.transcript import Turn, parse_content
 from promptlift.widgets.review.reading import records
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
 from promptlift.schema import endpoints
-from promptlift.schema.labels import Label, LabelRequest
+from promptlift.schema.judges import Label, LabelRequest
 from promptlift.schema.model import to_wire_time
 from promptlift.workspace.notebook_file import NotebookFile
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from promptlift.schema.optimizations import Optimization
-    from promptlift.schema.versions import RestoreAnswer
+    from promptlift.schema.prompts import RestoreAnswer
 
 
 class Optimizing(Session):

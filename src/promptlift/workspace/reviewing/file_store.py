@@ -11,7 +11,7 @@ from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import ConnectionFailed, InvalidState, NotFound, ServerError, UnexpectedResponse
 from promptlift.schema.model import to_wire_time
 from promptlift.schema.optimizations import ApplyAnswer, VariantReview
-from promptlift.schema.versions import UndoAnswer
+from promptlift.schema.prompts import UndoAnswer
 from promptlift.workspace.reviewing.file import ReviewFile
 from promptlift.workspace.reviewing.store import explained_apply
 

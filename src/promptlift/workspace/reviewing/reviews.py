@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from promptlift.client.reads.read_list import RowsRead
     from promptlift.schema.optimizations import ApplyAnswer, StopAnswer
-    from promptlift.schema.versions import UndoAnswer
+    from promptlift.schema.prompts import UndoAnswer
 
     Row = dict[str, Any]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from promptlift.client import Client
     from promptlift.schema.optimizations import ApplyAnswer, StopAnswer, VariantReview
-    from promptlift.schema.versions import UndoAnswer
+    from promptlift.schema.prompts import UndoAnswer
 
 __all__ = ["ReviewStore", "ServiceReviewStore", "explained_apply"]
 

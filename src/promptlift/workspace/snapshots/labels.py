@@ -13,7 +13,7 @@ from promptlift.errors import ConfigError
 from promptlift.frames.layouts import LABELS
 from promptlift.schema.columns import TableColumn
 from promptlift.schema.insights import SENTIMENTS
-from promptlift.schema.labels import LabelRequest
+from promptlift.schema.judges import LabelRequest
 from promptlift.snapshot.columns import arrow_table, frame_of
 from promptlift.snapshot.writer_lock import only_writer
 from promptlift.snapshot.writing import NextState

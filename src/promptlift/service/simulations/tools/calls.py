@@ -7,8 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.errors import TranscriptError
-from promptlift.schema.transcript import CALL, parse_content
-from promptlift.schema.turns import result_of, split_call
+from promptlift.schema.transcript import CALL, parse_content, result_of, split_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
