@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptlift.service.errors import invalid
-from promptlift.service.llm.catalogue import is_known, problem_of
+from promptlift.service.llm.served import is_known, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.service.llm.catalogue import CATALOGUE, is_known, problem_of
+from promptlift.service.llm.served import CATALOGUE, is_known, problem_of
 
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.service.routes.http.rate_limit import Pace
+from promptlift.service.routes.http.authentication import Pace
 
 MINUTE = 1_769_851_800_000
 

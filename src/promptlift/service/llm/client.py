@@ -17,8 +17,7 @@ from promptlift.service.llm.answers import (
 )
 from promptlift.service.llm.availability import Availability
 from promptlift.service.llm.calls import Calls
-from promptlift.service.llm.dialect import Dialect, request_body
-from promptlift.service.llm.endpoint import Endpoint, Request
+from promptlift.service.llm.endpoint import Dialect, Endpoint, Request, request_body
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused
 from promptlift.service.llm.port import ChatAnswer
 from promptlift.service.llm.retry import ONE_ATTEMPT, RetryPolicy

@@ -7,9 +7,9 @@ import random
 import time
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -18,7 +18,6 @@ import httpx
 from promptlift.retry import read_retry_after
 from promptlift.service.event_loop import EventLoopThread
 from promptlift.service.llm.answers import completion_problem, decode, encode, error_text, read_usage
-from promptlift.service.llm.dialect import names_the_shape
 from promptlift.service.llm.failures import LlmUnavailable
 from promptlift.service.llm.retry import ONE_ATTEMPT, RETRIED_STATUSES, AdaptiveTimeout, RetryPolicy
 from promptlift.service.transport_problems import OpenedConnections, problem_of
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from promptlift.service.llm.calls import Calls
     from promptlift.service.llm.settings import LlmSettings
 
-__all__ = ["Endpoint", "Reply", "Request"]
+__all__ = ["Dialect", "Endpoint", "Reply", "Request", "names_the_shape", "request_body"]
 
 ANSWER_BYTES: Final = 4 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
@@ -296,3 +295,81 @@ def _problem(reply: Reply, body: dict[str, Any] | None) -> str | None:
     if names_the_shape(said, body):
         return None
     return f"it answered {reply.status} {said}".rstrip()
+
+
+Shape = Literal["schema", "instruction"]
+LimitName = Literal["max_tokens", "max_completion_tokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The parameters that an endpoint accepts.
+
+    Attributes
+    ----------
+    shape
+        ``schema``: it takes ``response_format`` with a JSON schema. ``instruction``: it does not, and the schema is
+        written into the system message.
+    limit_name
+        Field for the longest answer.
+    temperature
+        Whether it takes a temperature.
+    """
+
+    shape: Shape = "schema"
+    limit_name: LimitName = "max_tokens"
+    temperature: bool = True
+
+    def after_refusal(self, text: str, body: dict[str, Any]) -> Dialect | None:
+        """Return the dialect to try next after a 400 or 422, ``None`` when nothing is left to try.
+
+        Parameters
+        ----------
+        text
+            The endpoint's error message.
+        body
+            The refused request.
+        """
+        said = text.lower()
+        if "max_tokens" in body and "max_tokens" in said and "max_completion_tokens" in said:
+            return replace(self, limit_name="max_completion_tokens")
+        if "temperature" in body and "temperature" in said:
+            return replace(self, temperature=False)
+        # Servers word this in many ways, and some only say that the request is bad.
+        if "response_format" in body:
+            return replace(self, shape="instruction")
+        return None
+
+
+def names_the_shape(text: str, body: dict[str, Any] | None) -> bool:
+    """Whether an error is about the requested answer format: some servers answer 500 where they mean 400."""
+    said = text.lower()
+    return bool(body and "response_format" in body) and any(
+        word in said for word in ("response_format", "json_schema", "json schema", "grammar")
+    )
+
+
+def request_body(
+    dialect: Dialect,
+    messages: list[dict[str, str]],
+    *,
+    model: str,
+    temperature: float | None,
+    max_tokens: int | None,
+    schema: tuple[str, dict[str, Any]] | None,
+) -> dict[str, Any]:
+    """Write the body of one chat-completions request; ``schema`` is a name and a JSON schema."""
+    body: dict[str, Any] = {"model": model, "messages": messages}
+    if temperature is not None and dialect.temperature:
+        body["temperature"] = temperature
+    if max_tokens is not None:
+        body[dialect.limit_name] = max_tokens
+    if schema is None:
+        return body
+    name, shape = schema
+    if dialect.shape == "schema":
+        body["response_format"] = {
+            "type": "json_schema",
+            "json_schema": {"name": name, "strict": True, "schema": shape},
+        }
+    return body

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
@@ -16,7 +18,6 @@ from promptlift.service.errors import ApiException, stopping
 from promptlift.service.identifiers import key_hash
 from promptlift.service.routes import metrics
 from promptlift.service.routes.http.messages import refuse
-from promptlift.service.routes.http.rate_limit import Pace
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
@@ -161,3 +162,44 @@ def _refuse_hidden_slashes(scope: Scope) -> None:
     # The server decodes the path before it is matched: an id "a/status" would become another endpoint of "a".
     if b"%2f" in scope.get("raw_path", b"").lower():
         raise ApiException("NOT_FOUND", "No such path; no id has a slash in it")
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """State of one account's minute after a request was counted.
+
+    Attributes
+    ----------
+    limit
+        Requests allowed a minute.
+    count
+        Requests of this minute, this one included.
+    resets_at, now
+        End of the minute and the current time, in milliseconds.
+    """
+
+    limit: int
+    count: int
+    resets_at: int
+    now: int
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether this request is over the limit."""
+        return self.count > self.limit
+
+    @property
+    def wait_seconds(self) -> int:
+        """Whole seconds until the minute is over, at least one."""
+        return max(1, math.ceil((self.resets_at - self.now) / 1_000))
+
+    def headers(self) -> dict[str, str]:
+        """Return the rate-limit headers of every answer; ``X-RateLimit-Reset`` is in seconds since 1970."""
+        fields = {
+            "X-RateLimit-Limit": str(self.limit),
+            "X-RateLimit-Remaining": str(max(0, self.limit - self.count)),
+            "X-RateLimit-Reset": str(math.ceil(self.resets_at / 1_000)),
+        }
+        if self.exceeded:
+            fields["Retry-After"] = str(self.wait_seconds)
+        return fields

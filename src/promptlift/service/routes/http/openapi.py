@@ -10,7 +10,7 @@ from promptlift._version import __version__
 from promptlift.schema.pages import ErrorBody
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.service.errors import STATUS_OF
-from promptlift.service.llm.catalogue import CATALOGUE
+from promptlift.service.llm.served import CATALOGUE
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
