@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from promptlift.schema.printed import Printed
+from promptlift.schema.events import Printed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
