@@ -16,7 +16,7 @@ from promptlift.frames import fleet_table, step_failures_table, top_issues_table
 from support import every_plot
 from support.cases import slow_except
 from support.engines import ENGINES, LISTS, REMOTE, Engines, Tables, as_kept_by, long_tables
-from support.synthetic_tables import conversations, small
+from support.synthetic_tables import conversations, small, usage
 from support.synthetic_versions import simulations, variants, versions
 
 pytestmark = pytest.mark.filterwarnings(
@@ -241,7 +241,7 @@ RUNS = {
         lambda t: analysis.topics(t.conversations, **t.mentions(mentions="topics")),
         lambda t: analysis.topics(t.conversations, by="llm_model", **t.mentions(mentions="topics")),
     ],
-    "usage": [lambda t: analysis.usage(t.put(every_plot.usage(40, (5, 10, None, 3))), now="2026-04-16")],
+    "usage": [lambda t: analysis.usage(t.put(usage(40, (5, 10, None, 3))), now="2026-04-16")],
     "variant_confidence": [lambda t: analysis.variant_confidence(_variants(t))],
     "variant_lift": [lambda t: analysis.variant_lift(_variants(t))],
     "what_else": [

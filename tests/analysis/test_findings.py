@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from promptlift import analysis
 from promptlift.analysis.findings import finding
-from support.every_plot import LONG, benchmark, usage
-from support.synthetic_tables import conversations, small
+from support.every_plot import LONG, benchmark
+from support.synthetic_tables import conversations, small, usage
 from support.synthetic_versions import simulations, variants, versions
 
 NUMBER = r"−?[\d,]*\.?\d+"

@@ -18,7 +18,7 @@ from promptlift.frames import (
     top_issues_table,
 )
 from promptlift.schema.benchmarks import Benchmark
-from support.every_plot import usage
+from support.synthetic_tables import usage
 from support.synthetic_versions import variants
 from support.true_sentences import NUMBER, agrees, check_finding, claims, value
 
