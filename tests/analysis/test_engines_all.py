@@ -101,14 +101,6 @@ def _labelled_pairs(t):
     return plan.assign(value=plan["conversation_id"].str.rpartition("-")[2].astype(int) % 5 > 1)
 
 
-def _views(t, name):
-    few = ("one", "two", "three") if len(t.source) else ()
-    found = {}
-    for label, draw in every_plot.of_views(few, len(t.source)):
-        found[label] = draw.__closure__
-    return found
-
-
 def _metrics(t):
     table = pd.DataFrame(
         {
