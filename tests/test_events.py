@@ -237,7 +237,7 @@ def test_threads_share_a_memory_and_one_of_them_has_the_event():
     assert [sum(column) for column in zip(*taken, strict=True)] == [1] * 500
 
 
-@pytest.mark.parametrize("secret", ["", " \t\n", None, SECRET.encode()])
+@pytest.mark.parametrize("secret", ["", " \t\n", "\ufeff\n", "\u200b", None, SECRET.encode()])
 def test_a_secret_that_anybody_could_have_is_refused(secret):
     body = delivery("prompt.deleted")
     forged = hmac.new(b"", body, "sha256").hexdigest()

@@ -198,9 +198,9 @@ def check_secret(secret: object) -> None:
     Raises
     ------
     ConfigError
-        It is empty, white space alone, or not text.
+        It is empty, nothing but white space and invisible characters, or not text.
     """
-    if not isinstance(secret, str) or not secret.strip():
+    if not isinstance(secret, str) or not any(one.isprintable() and not one.isspace() for one in secret):
         raise ConfigError(
             "The webhook's secret is empty or not text: pass the one that the create request returned, and check that the "
             "variable or file with it is set"
