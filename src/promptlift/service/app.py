@@ -24,13 +24,14 @@ from promptlift.service.actions import (
     webhooks,
 )
 from promptlift.service.actions.views import agent_insights, prompt_insights, prompt_status, steps
+from promptlift.service.benchmarks import requests as benchmark_requests
+from promptlift.service.benchmarks import scenario_sets
 from promptlift.service.call import ACTIONS, Action
 from promptlift.service.errors import ApiException
+from promptlift.service.judges import requests as judge_requests
 from promptlift.service.judges import versions as judge_versions
 from promptlift.service.routes import (
-    benchmarks,
     health,
-    judges,
     log,
     metrics,
     optimizations,
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from promptlift.service.context import AppContext
 
 ROOMS = [
-    benchmarks,
-    judges,
     optimizations,
 ]
 # These say themselves which endpoints their functions answer.
@@ -59,7 +58,9 @@ ANSWERING = [
     action_log,
     apply,
     agent_insights,
+    benchmark_requests,
     conversations,
+    judge_requests,
     judge_versions,
     labels,
     log,
@@ -68,6 +69,7 @@ ANSWERING = [
     prompt_status,
     prompts,
     reviews,
+    scenario_sets,
     steps,
     versions,
     webhooks,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from promptlift.schema.model import ApiModel
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases
@@ -62,7 +63,7 @@ class Stopped(PromptliftError):
 
 
 def stop_run(
-    connection: Connection, row: RunRow, reason: str | None, *, results: dict[str, Any] | None = None
+    connection: Connection, row: RunRow, reason: str | None, *, results: ApiModel | None = None
 ) -> None:
     """Stop a run, with what it has found so far.
 
@@ -97,7 +98,7 @@ def end_run(
     *,
     failure: str | None = None,
     reason: str | None = None,
-    results: dict[str, Any] | None = None,
+    results: ApiModel | None = None,
 ) -> None:
     """End a run, with what it has found."""
     runs.change(
@@ -106,8 +107,8 @@ def end_run(
         status=status,
         failure=None if failure is None else storable_text(failure),
         stop_reason=reason,
-        results=results,
-        completed_at=clock.now(),
+        results=None if results is None else results.to_wire(),
+        completed_at=clock.moment(),
         worker=None,
     )
 
@@ -209,7 +210,7 @@ class Run(ABC):
     def start(self) -> None:
         """Note that work has begun."""
         with self.transaction() as connection:
-            started = self.row.started_at or clock.now()
+            started = self.row.started_at or clock.moment()
             runs.change(connection, self.row, status="running", started_at=started)
 
     @contextmanager
@@ -285,7 +286,7 @@ class Runs(Kind):
                 row = runs.get(connection, row_id)
                 end_run(connection, row, "failed", failure=reason, results=self.found(connection, row))
 
-    def found(self, connection: Connection, row: RunRow) -> dict[str, Any] | None:  # noqa: ARG002 - most find nothing
+    def found(self, connection: Connection, row: RunRow) -> ApiModel | None:  # noqa: ARG002 - most find nothing
         """Return what an unfinished run has found so far."""
         return None
 

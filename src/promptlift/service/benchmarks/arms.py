@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from promptlift.schema.benchmarks import BenchmarkArm, Price
+from promptlift.schema.model import ApiModel
 from promptlift.service.deployments.current_version import version_id, version_seq
 from promptlift.service.errors import invalid
-from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import benchmarks, prompts
 
 if TYPE_CHECKING:
@@ -19,57 +20,25 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.prompts import PromptRow, VersionRow
-    from promptlift.service.store.tables.runs import RunRow
 
-__all__ = ["Arm", "resolve"]
+__all__ = ["BenchmarkSettings", "resolve"]
 
 
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """One arm as it was when the benchmark was asked for: later changes of the prompt do not affect it.
-
-    Attributes
-    ----------
-    llm_model
-        The model that it runs on; ``None`` leaves it to the endpoint.
-    """
+class BenchmarkSettings(ApiModel):
+    """What counts for a benchmark, as it was when it was asked for: later changes of prompts do not affect it."""
 
     name: str
-    prompt_id: str
-    version_id: str | None
-    variant_id: str | None
-    content: str
-    llm_model: str | None
-    temperature: float | None
-    max_tokens: int | None
-
-    def prompt_text(self) -> PromptText:
-        """Return how its text is run."""
-        return PromptText(self.content, self.llm_model, self.temperature, self.max_tokens)
-
-    @classmethod
-    def of(cls, row: RunRow) -> list[Arm]:
-        """Return the arms of a benchmark."""
-        return [cls(**state) for state in row.settings["arms"]]
-
-    def to_wire(self, number: int, *, content: bool) -> dict[str, Any]:
-        """Return it in its API form."""
-        found = {
-            "number": number,
-            "name": self.name,
-            "promptId": self.prompt_id,
-            "versionId": self.version_id,
-            "variantId": self.variant_id,
-            "llmModel": self.llm_model,
-            "temperature": self.temperature,
-            "maxTokens": self.max_tokens,
-        }
-        return {**found, "content": self.content} if content else found
+    objective: str | None
+    arms: list[BenchmarkArm]
+    max_turns: int
+    prices: dict[str, Price]
+    general: dict[str, Any]
+    """The account's general settings."""
 
 
 def resolve(
     connection: Connection, caller: Caller, wanted: Sequence[ArmCreate], *, agent_model: str | None
-) -> list[Arm]:
+) -> list[BenchmarkArm]:
     """Find the texts of the arms that a request names.
 
     Parameters
@@ -83,7 +52,7 @@ def resolve(
         ``VALIDATION_ERROR`` with everything that is not there, or has no text.
     """
     problems: dict[str, str] = {}
-    arms: list[Arm] = []
+    arms: list[BenchmarkArm] = []
     for at, one in enumerate(wanted):
         try:
             arms.append(_arm(connection, caller, one, agent_model))
@@ -102,7 +71,7 @@ class _Unusable(ValueError):
         self.field = field
 
 
-def _arm(connection: Connection, caller: Caller, wanted: ArmCreate, agent_model: str | None) -> Arm:
+def _arm(connection: Connection, caller: Caller, wanted: ArmCreate, agent_model: str | None) -> BenchmarkArm:
     if wanted.prompt_id and wanted.agent_id and wanted.prompt_id != wanted.agent_id:
         raise _Unusable("agentId", "must be the same as promptId, or absent")
     if wanted.variant_id and wanted.version_id:
@@ -156,9 +125,10 @@ def _of(
     *,
     name: str,
     version: str | None = None,
-) -> Arm:
+) -> BenchmarkArm:
     model = wanted.llm_model or agent_model or prompt.llm_model
-    return Arm(
+    return BenchmarkArm(
+        number=0,
         name=wanted.name or (f"{name} on {wanted.llm_model}" if wanted.llm_model else name),
         prompt_id=prompt.id,
         version_id=version,
@@ -170,12 +140,12 @@ def _of(
     )
 
 
-def _named_apart(arms: Sequence[Arm]) -> list[Arm]:
-    """Add numbers to arms of the same name, so that a picture can tell them apart."""
-    seen: dict[str, int] = {}
+def _named_apart(arms: Sequence[BenchmarkArm]) -> list[BenchmarkArm]:
+    """Give each arm its number, and arms that share a name different ones, so that a picture can tell them apart."""
+    seen: Counter[str] = Counter()
     found = []
-    for arm in arms:
-        count = seen[arm.name] = seen.get(arm.name, 0) + 1
-        name = arm.name if count == 1 else f"{arm.name} ({count})"
-        found.append(Arm(**{**asdict(arm), "name": name}))
+    for number, arm in enumerate(arms):
+        seen[arm.name] += 1
+        name = arm.name if seen[arm.name] == 1 else f"{arm.name} ({seen[arm.name]})"
+        found.append(arm.model_copy(update={"number": number, "name": name}))
     return found

@@ -4,291 +4,219 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.schema import endpoints
+from promptlift.schema.benchmarks import (
+    Benchmark,
+    BenchmarkConversation,
+    BenchmarkProgress,
+    BenchmarkUsage,
+    BulkAnswer,
+    Price,
+)
+from promptlift.schema.pages import Page
+from promptlift.schema.simulations import SimulationPersona, SimulationScenario
 from promptlift.service import clock
 from promptlift.service.background.runs import resume_run, stop_run
-from promptlift.service.benchmarks import arms as arm_texts
-from promptlift.service.benchmarks import scenario_sets
-from promptlift.service.benchmarks.arms import Arm
+from promptlift.service.benchmarks import arms, scenario_sets
+from promptlift.service.benchmarks.arms import BenchmarkSettings
 from promptlift.service.benchmarks.results import results_of
+from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, benchmarks, prompts, runs, usage
 from promptlift.service.store.tables.runs import RunRow
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from promptlift.schema.benchmarks import BenchmarkCreate, BulkRequest
-    from promptlift.schema.queries import BenchmarkConversationsQuery, BenchmarkQuery
-    from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
-    from promptlift.service.store.tables.runs import ScenarioSetRow
+    from promptlift.schema.optimizations import StopRequest
+    from promptlift.schema.queries import BenchmarkConversationsQuery, BenchmarkQuery, BenchmarksQuery
+    from promptlift.service.call import AnyCall
+    from promptlift.service.store.rows import Rows
+    from promptlift.service.store.tables.runs import BenchmarkConversationRow, ScenarioSetRow
 
 # Exact as a number of JavaScript too.
-_SEED_BITS = 53
+_SEED_BITS: Final = 53
+_BRIEF: Final = (
+    "id", "status", "rehearsal", "results", "failure", "created_at", "started_at", "completed_at",
+)  # fmt: skip
+_WITHOUT_CONTENT: Final = BenchmarkConversation.model_fields.keys() - {"content"}
 
 
-def create(
-    database: Database,
-    caller: Caller,
-    body: BenchmarkCreate,
-    *,
-    rehearsal: bool,
-    agent_model: str | None,
-) -> dict[str, Any]:
-    """Ask for a benchmark; it runs in the background.
+async def _known_models(call: Call[BenchmarkCreate]) -> None:
+    for at, arm in enumerate(call.body.arms):
+        if arm.llm_model is not None:
+            await call.context.check_model(arm.llm_model, field=f"arms[{at}].llmModel")
 
-    Raises
-    ------
-    ApiException
-        ``VALIDATION_ERROR`` for arms and scenario sets that are not there, ``LIMIT_EXCEEDED`` when the tokens of the
-        month are used up.
-    """
-    with database.write() as connection:
-        accounts.lock(connection, caller.account_id)
+
+@answers(endpoints.BENCHMARKS_CREATE, check=_known_models)
+def create(call: Call[BenchmarkCreate]) -> Benchmark:
+    """Queue a benchmark."""
+    body, caller, models = call.body, call.caller, call.context.models
+    with call.write() as rows:
+        accounts.lock(rows.core, caller.account_id)
         # A rehearsal uses none.
-        if not rehearsal:
-            usage.check_tokens(connection, caller, now=clock.now())
-        arms = arm_texts.resolve(connection, caller, body.arms, agent_model=agent_model)
-        chosen = scenario_sets.resolve(connection, caller, body.scenario_set, arms[0].prompt_id)
-        settings = accounts.settings(connection, caller.account_id)
+        if not models.rehearse:
+            usage.check_tokens(rows.core, caller, now=clock.now())
+        compared = arms.resolve(rows.core, caller, body.arms, agent_model=models.agent_model)
+        chosen = scenario_sets.resolve(rows.core, caller, body.scenario_set, compared[0].prompt_id or "")
+        account = accounts.settings(rows.core, caller.account_id)
+        objective = body.objective or None
+        if body.objective is None:
+            prompt = prompts.find(rows.core, caller.account_id, chosen.prompt_id)
+            objective = None if prompt is None else prompt.objective
+        settings = BenchmarkSettings(
+            name=body.name or " / ".join(arm.name for arm in compared)[:200],
+            objective=objective,
+            arms=compared,
+            max_turns=body.max_turns or account["optimization"]["simulation"]["maxTurns"],
+            prices={name: Price(**price.model_dump()) for name, price in (body.prices or {}).items()},
+            general=account["general"],
+        )
         row = RunRow(
             id=new_id("bmk"),
             account_id=caller.account_id,
             kind="benchmark",
             subject_id=chosen.id,
-            settings={
-                "name": body.name or _name(arms),
-                "objective": _objective(connection, caller, body, chosen),
-                "arms": [asdict(arm) for arm in arms],
-                "maxTurns": body.max_turns or settings["optimization"]["simulation"]["maxTurns"],
-                "prices": {name: price.to_wire() for name, price in (body.prices or {}).items()},
-                "general": settings["general"],
-            },
+            settings=settings.to_wire(),
             seed=secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
-            rehearsal=rehearsal,
-            created_at=clock.now(),
+            rehearsal=models.rehearse,
+            created_at=clock.moment(),
         )
-        return _view(connection, runs.add(connection, row))
-
-
-def _name(arms: list[Arm]) -> str:
-    return " / ".join(arm.name for arm in arms)[:200]
-
-
-def _objective(
-    connection: Connection, caller: Caller, body: BenchmarkCreate, chosen: ScenarioSetRow
-) -> str | None:
-    if body.objective is not None:
-        return body.objective or None
-    prompt = prompts.find(connection, caller.account_id, chosen.prompt_id)
-    return None if prompt is None else prompt.objective
+        return _shown(rows, runs.add(rows.core, row))
 
 
 # Reading
 
 
-def page(
-    database: Database, caller: Caller, *, status: str | None, limit: int, offset: int
-) -> dict[str, Any]:
-    """Return one page of benchmarks, newest first."""
-    with database.read() as connection:
-        where = () if status is None else (RunRow.status == status,)
-        rows, total = runs.page(
-            connection, caller.account_id, ("benchmark",), *where, limit=limit, offset=offset
-        )
-        held = benchmarks.counts(connection, [row.id for row in rows])
-        sets = benchmarks.sets(connection, list({row.subject_id for row in rows}))
-        data = [_brief(row, sets[row.subject_id], held[row.id]) for row in rows]
-    return {"data": data, "pagination": {"total": total, "limit": limit, "offset": offset}}
+@answers(endpoints.BENCHMARKS_LIST)
+def page(call: Call[None, BenchmarksQuery]) -> Page[Benchmark]:
+    """Return one page of benchmarks."""
+    query = runs.of(call.account_id, "benchmark")
+    if call.query.status is not None:
+        query = query.filter_by(status=call.query.status)
+    with call.read() as rows:
+        found, total = runs.page(rows, query, call.query)
+        kept = benchmarks.counts(rows.core, [row.id for row in found])
+        sets = benchmarks.sets(rows.core, list({row.subject_id for row in found}))
+    data = [_with_arms(row, sets[row.subject_id], kept[row.id], only=_BRIEF) for row in found]
+    return Page[Benchmark](data=data, pagination=call.query.of(total))
 
 
-def get(database: Database, caller: Caller, benchmark_id: str, query: BenchmarkQuery) -> dict[str, Any]:
-    """Return one benchmark with its results, compared as the query says.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``, or ``VALIDATION_ERROR`` for an arm that it does not have.
-    """
-    with database.read() as connection:
-        row = find(connection, caller, benchmark_id)
+@answers(endpoints.BENCHMARKS_GET)
+def get(call: Call[None, BenchmarkQuery]) -> Benchmark:
+    """Return one benchmark with its results, compared as the query says."""
+    with call.read() as rows:
+        row = _found(rows, call)
         count = len(row.settings["arms"])
-        if query.reference != "best" and int(query.reference) >= count:
+        if call.query.reference != "best" and int(call.query.reference) >= count:
             raise invalid({"reference": f"must be from 0 to {count - 1}, the number of an arm, or best"})
-        return _view(connection, row, query)
+        return _shown(rows, row, **call.query.model_dump())
 
 
-def find(connection: Connection, caller: Caller, benchmark_id: str, *, lock: bool = False) -> RunRow:
-    """Return a benchmark of the account.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    return runs.found(connection, caller.account_id, benchmark_id, "Benchmark", ("benchmark",), lock=lock)
+def _found(rows: Rows, call: AnyCall, *, lock: bool = False) -> RunRow:
+    query = runs.of(call.account_id, "benchmark").filter_by(id=call.id)
+    return rows.found(query.with_for_update() if lock else query, "Benchmark")
 
 
-def _brief(row: RunRow, scenario_set: ScenarioSetRow, done: int, *, content: bool = False) -> dict[str, Any]:
-    arms = Arm.of(row)
-    total = scenario_set.size * len(arms)
-    return {
-        "id": row.id,
-        "name": row.settings["name"],
-        "status": row.status,
-        "rehearsal": row.rehearsal,
-        "scenarioSet": scenario_sets.wire(scenario_set),
-        "arms": [arm.to_wire(number, content=content) for number, arm in enumerate(arms)],
-        "progress": {
-            "conversationsDone": done,
-            "conversationsTotal": total,
-            "fraction": done / total,
-        },
-        "results": row.results,
-        "failure": row.failure,
-        "createdAt": clock.iso(row.created_at),
-        "startedAt": clock.iso(row.started_at),
-        "completedAt": clock.iso(row.completed_at),
-    }
-
-
-def _view(connection: Connection, row: RunRow, query: BenchmarkQuery | None = None) -> dict[str, Any]:
-    found = _brief(
-        row,
-        benchmarks.get_set(connection, row.subject_id),
-        benchmarks.counts(connection, [row.id])[row.id],
-        content=True,
+def _with_arms(
+    row: RunRow, scenario_set: ScenarioSetRow, done: int, *, only: tuple[str, ...] | None = None, **more: Any
+) -> Benchmark:
+    """Return a benchmark; in a list its arms come without their texts."""
+    settings = BenchmarkSettings.from_wire(row.settings)
+    left_out = None if only is None else {"content"}
+    total = scenario_set.size * len(settings.arms)
+    return row.shown(
+        Benchmark,
+        only=only,
+        name=settings.name,
+        scenario_set=scenario_sets.shown(scenario_set),
+        arms=[arm.model_dump(exclude=left_out) for arm in settings.arms],
+        progress=BenchmarkProgress(conversations_done=done, conversations_total=total, fraction=done / total),
+        **more,
     )
-    compared = {} if query is None else query.model_dump()
-    return {
-        **found,
-        "objective": row.settings["objective"],
-        "maxTurns": row.settings["maxTurns"],
-        "prices": row.settings["prices"],
-        "seed": row.seed,
-        "results": results_of(connection, row, final=row.status == "completed", **compared),
-        "stopReason": row.stop_reason,
-        "usage": {"modelCalls": row.model_calls, "tokens": row.tokens},
-    }
 
 
-def conversations(
-    database: Database, caller: Caller, benchmark_id: str, query: BenchmarkConversationsQuery
-) -> dict[str, Any]:
-    """Return one page of the simulated conversations of a benchmark, by cell and arm.
+def _shown(rows: Rows, row: RunRow, **compared: Any) -> Benchmark:
+    settings = BenchmarkSettings.from_wire(row.settings)
+    return _with_arms(
+        row,
+        benchmarks.get_set(rows.core, row.subject_id),
+        benchmarks.counts(rows.core, [row.id])[row.id],
+        objective=settings.objective,
+        max_turns=settings.max_turns,
+        prices=settings.prices,
+        results=results_of(rows.core, row, final=row.status == "completed", **compared),
+        usage=BenchmarkUsage(model_calls=row.model_calls, tokens=row.tokens),
+    )
 
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    with database.read() as connection:
-        row = find(connection, caller, benchmark_id)
-        cells = scenario_sets.cells_of(benchmarks.get_set(connection, row.subject_id))
-        rows, total = benchmarks.conversations(
-            connection,
-            row.id,
-            arm=query.arm,
-            task_completed=query.task_completed,
-            content=query.include_content,
-            limit=query.limit,
-            offset=query.offset,
-        )
-    names = [state["name"] for state in row.settings["arms"]]
-    return {
-        "data": [
-            _conversation(one, cells[one.cell - 1], names[one.arm], content=query.include_content)
-            for one in rows
-        ],
-        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
-    }
+
+@answers(endpoints.BENCHMARKS_CONVERSATIONS)
+def conversations(call: Call[None, BenchmarkConversationsQuery]) -> Page[BenchmarkConversation]:
+    """Return one page of the simulated conversations of a benchmark, by cell and arm."""
+    query = call.query
+    wanted = benchmarks.conversations(
+        call.id, content=query.include_content, arm=query.arm, task_completed=query.task_completed
+    )
+    with call.read() as rows:
+        row = _found(rows, call)
+        cells = scenario_sets.cells_of(benchmarks.get_set(rows.core, row.subject_id))
+        found, total = rows.page(wanted, query)
+    names = [arm["name"] for arm in row.settings["arms"]]
+    data = [
+        _conversation(one, cells[one.cell - 1], names[one.arm], content=query.include_content)
+        for one in found
+    ]
+    return Page[BenchmarkConversation](data=data, pagination=query.of(total))
 
 
 def _conversation(
-    row: AnyRow, cell: scenario_sets.FixedCell, arm_name: str, *, content: bool
-) -> dict[str, Any]:
-    scenario = cell.scenario
-    found = {
-        "id": row.id,
-        "benchmarkId": row.benchmark_id,
-        "cell": row.cell,
-        "arm": row.arm,
-        "armName": arm_name,
-        "persona": {"id": cell.persona.id, "name": cell.persona.name},
-        "scenario": {
-            "title": scenario.title,
-            "opening": scenario.opening,
-            "goal": scenario.goal,
-            "source": scenario.source,
-        },
-        "status": row.status,
-        "taskCompleted": row.task_completed,
-        "sentiment": row.sentiment,
-        "sentimentScore": row.sentiment_score,
-        "quality": row.quality,
-        "turns": row.turns,
-        "endedBy": row.ended_by,
-        "inputTokens": row.input_tokens,
-        "outputTokens": row.output_tokens,
-        "tokensEstimated": row.tokens_estimated,
-        "error": row.error,
-        "createdAt": clock.iso(row.created_at),
-    }
-    if content:
-        found["content"] = None if row.content is None else row.content.decode("utf-8", "replace")
-    return found
+    row: BenchmarkConversationRow, cell: scenario_sets.FixedCell, arm_name: str, *, content: bool
+) -> BenchmarkConversation:
+    text = {"content": row.content and row.content.decode("utf-8", "replace")} if content else {}
+    return row.shown(
+        BenchmarkConversation,
+        only=_WITHOUT_CONTENT,
+        arm_name=arm_name,
+        persona=SimulationPersona(id=cell.persona.id, name=cell.persona.name),
+        scenario=SimulationScenario(**asdict(cell.scenario)),
+        **text,
+    )
 
 
 # Stopping, resuming, deleting
 
 
-def stop(database: Database, caller: Caller, benchmark_id: str, reason: str | None) -> dict[str, Any]:
-    """Stop a benchmark that is queued or running, and return it.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``, or ``INVALID_STATE`` when it has ended.
-    """
-    with database.write() as connection:
-        row = find(connection, caller, benchmark_id, lock=True)
-        stop_run(connection, row, reason, results=results_of(connection, row, final=False))
-        return _view(connection, row)
+@answers(endpoints.BENCHMARKS_STOP)
+def stop(call: Call[StopRequest]) -> Benchmark:
+    """Stop a benchmark that is queued or running; its conversations stay."""
+    with call.write() as rows:
+        row = _found(rows, call, lock=True)
+        stop_run(rows.core, row, call.body.reason, results=results_of(rows.core, row, final=False))
+        return _shown(rows, row)
 
 
-def resume(database: Database, caller: Caller, benchmark_id: str) -> dict[str, Any]:
-    """Resume a benchmark that was stopped or failed, and return it; conversations that were lost are held again.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``, ``INVALID_STATE`` when it runs or has completed, or ``LIMIT_EXCEEDED`` when the tokens of the
-        month are used up.
-    """
-    with database.write() as connection:
-        row = find(connection, caller, benchmark_id, lock=True)
-        resume_run(connection, caller, row)
-        benchmarks.forget_dropped(connection, row.id)
-        return _view(connection, row)
+@answers(endpoints.BENCHMARKS_RESUME)
+def resume(call: Call) -> Benchmark:
+    """Resume a benchmark that was stopped or failed; conversations that were lost are simulated again."""
+    with call.write() as rows:
+        row = _found(rows, call, lock=True)
+        resume_run(rows.core, call.caller, row)
+        benchmarks.forget_dropped(rows.core, row.id)
+        return _shown(rows, row)
 
 
-def bulk(database: Database, caller: Caller, body: BulkRequest) -> dict[str, Any]:
+@answers(endpoints.BENCHMARKS_BULK)
+def bulk(call: Call[BulkRequest]) -> BulkAnswer:
     """Delete benchmarks with their conversations; their scenario sets stay."""
     deleted: list[str] = []
     missing: list[str] = []
-    for one in dict.fromkeys(body.job_ids):
-        with database.write() as connection:
-            there = benchmarks.remove(connection, caller.account_id, one)
+    for one in dict.fromkeys(call.body.job_ids):
+        with call.write() as rows:
+            there = benchmarks.remove(rows.core, call.account_id, one)
         (deleted if there else missing).append(one)
     # unspecified: what an id of nobody does. It is named, and the others are deleted.
     count = len(deleted)
-    return {
-        "success": True,
-        "message": f"{count} benchmark{'' if count == 1 else 's'} deleted",
-        "deleted": deleted,
-        "notFound": missing,
-    }
+    message = f"{count} benchmark{'' if count == 1 else 's'} deleted"
+    return BulkAnswer(success=True, message=message, deleted=deleted, not_found=missing)

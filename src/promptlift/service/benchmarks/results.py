@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from promptlift.schema.benchmarks import BASELINE, LEVEL_DEFAULT, MARGIN_DEFAULT
-from promptlift.service.benchmarks.arms import Arm
+from promptlift.schema.benchmarks import (
+    BASELINE,
+    LEVEL_DEFAULT,
+    MARGIN_DEFAULT,
+    ArmDifference,
+    ArmResult,
+    BenchmarkResults,
+    CheapestArm,
+    MetricDifference,
+)
+from promptlift.service.benchmarks.arms import BenchmarkSettings
 from promptlift.service.benchmarks.scenario_sets import cells_of
 from promptlift.service.store import benchmarks
 from promptlift.stats.arms import (
@@ -22,10 +31,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.store.tables import AnyRow
-    from promptlift.service.store.tables.runs import RunRow
-    from promptlift.stats.arms import ArmComparison, ArmsAnalysis, ArmScore
-    from promptlift.stats.paired_scores import PairedScoreTest
+    from promptlift.schema.benchmarks import BenchmarkArm, Price
+    from promptlift.schema.model import ApiModel
+    from promptlift.service.store.tables.runs import BenchmarkConversationRow, RunRow
+    from promptlift.stats.arms import ArmsAnalysis, ArmScore
 
 __all__ = ["results_of"]
 
@@ -41,7 +50,7 @@ def results_of(
     margin: float = MARGIN_DEFAULT,
     level: float = LEVEL_DEFAULT,
     final: bool,
-) -> dict[str, Any] | None:
+) -> BenchmarkResults | None:
     """Return what a benchmark has measured so far; ``None`` before its first conversation has ended.
 
     Parameters
@@ -56,7 +65,8 @@ def results_of(
     found = benchmarks.outcomes(connection, row.id)
     if not found:
         return None
-    arms = Arm.of(row)
+    settings = BenchmarkSettings.from_wire(row.settings)
+    arms = settings.arms
     cells = cells_of(benchmarks.get_set(connection, row.subject_id))
     analysis = compare_arms(
         (
@@ -76,36 +86,43 @@ def results_of(
         margin_points=margin,
         level=level,
     )
-    prices = row.settings["prices"]
-    tokens = {number: _tokens([one for one in found if one.arm == number]) for number in range(len(arms))}
-    by_number = {
-        number: cost_per_conversation(tokens[number], prices.get(arm.llm_model))
-        for number, arm in enumerate(arms)
-    }
-    return {
-        "arms": [
-            _arm(
-                arm,
-                score,
-                [one for one in found if one.arm == score.arm],
-                tokens[score.arm],
-                by_number[score.arm],
-            )
+    by_arm = [[one for one in found if one.arm == arm.number] for arm in arms]
+    tokens = {arm.number: _tokens(by_arm[arm.number]) for arm in arms}
+    costs = {arm.number: _cost(tokens[arm.number], settings.prices.get(arm.llm_model or "")) for arm in arms}
+    return BenchmarkResults(
+        arms=[
+            _arm(arm, score, by_arm[score.arm], tokens[score.arm], costs[score.arm])
             for arm, score in zip(arms, analysis.scores, strict=True)
         ],
-        "comparisons": [_comparison(one) for one in analysis.comparisons],
-        "reference": analysis.reference,
-        "margin": margin,
-        "level": level,
-        "acceptable": list(analysis.acceptable),
-        "cheapest": _cheapest(arms, analysis, tokens, by_number),
-        "final": final,
-        "warnings": _warnings(arms, found),
-        "rehearsal": row.rehearsal,
-    }
+        comparisons=[
+            ArmDifference(
+                **_taken(ArmDifference, one)
+                | {"number": one.arm}
+                | {name: _taken(MetricDifference, getattr(one, name)) for name in ("sentiment", "quality")}
+            )
+            for one in analysis.comparisons
+        ],
+        reference=analysis.reference,
+        margin=margin,
+        level=level,
+        acceptable=list(analysis.acceptable),
+        cheapest=_cheapest(arms, analysis, tokens, costs),
+        final=final,
+        warnings=_warnings(arms, by_arm),
+        rehearsal=row.rehearsal,
+    )
 
 
-def _tokens(rows: Sequence[AnyRow]) -> TokenUse | None:
+def _taken(model: type[ApiModel], source: object) -> dict[str, Any]:
+    """Return the fields of a model that an object has under the same names."""
+    return {name: getattr(source, name) for name in model.model_fields if hasattr(source, name)}
+
+
+def _cost(tokens: TokenUse | None, price: Price | None) -> float | None:
+    return cost_per_conversation(tokens, None if price is None else price.model_dump())
+
+
+def _tokens(rows: Sequence[BenchmarkConversationRow]) -> TokenUse | None:
     """Return the mean tokens of an arm's conversations; ``None`` when none was held."""
     held = [one for one in rows if one.status != "dropped"]
     if not held:
@@ -118,78 +135,57 @@ def _tokens(rows: Sequence[AnyRow]) -> TokenUse | None:
 
 
 def _arm(
-    arm: Arm, score: ArmScore, rows: Sequence[AnyRow], tokens: TokenUse | None, cost: float | None
-) -> dict[str, Any]:
+    arm: BenchmarkArm,
+    score: ArmScore,
+    rows: Sequence[BenchmarkConversationRow],
+    tokens: TokenUse | None,
+    cost: float | None,
+) -> ArmResult:
     held = [one for one in rows if one.status != "dropped"]
-    return {
-        "number": score.arm,
-        "name": arm.name,
-        "llmModel": arm.llm_model,
-        "n": score.n,
-        "dropped": len(rows) - len(held),
-        "taskCompletion": _percent(score.rate),
-        "taskCompletionLow": _percent(score.rate_low),
-        "taskCompletionHigh": _percent(score.rate_high),
-        "sentiment": score.sentiment,
-        "quality": score.quality,
-        "turns": sum(one.turns for one in held) / len(held) if held else None,
-        "inputTokens": tokens.read if tokens else None,
-        "outputTokens": tokens.written if tokens else None,
-        "tokensEstimated": tokens.estimated if tokens else None,
-        "costPerConversation": cost,
-        "costPerCompleted": cost_per_completed(cost, score.rate),
-    }
-
-
-def _comparison(one: ArmComparison) -> dict[str, Any]:
-    return {
-        "number": one.arm,
-        "reference": one.reference,
-        "n": one.n,
-        "n11": one.n11,
-        "n10": one.n10,
-        "n01": one.n01,
-        "n00": one.n00,
-        "points": one.points,
-        "pointsLow": one.points_low,
-        "pointsHigh": one.points_high,
-        "p": one.p,
-        "pHolm": one.p_holm,
-        "verdict": one.verdict,
-        "notWorse": one.not_worse,
-        "notWorseP": one.not_worse_p,
-        "sentiment": _difference(one.sentiment),
-        "quality": _difference(one.quality),
-    }
-
-
-def _difference(found: PairedScoreTest) -> dict[str, Any]:
-    return {"difference": found.difference, "low": found.low, "high": found.high, "p": found.p}
+    return ArmResult(
+        number=arm.number,
+        name=arm.name,
+        llm_model=arm.llm_model,
+        n=score.n,
+        dropped=len(rows) - len(held),
+        task_completion=_percent(score.rate),
+        task_completion_low=_percent(score.rate_low),
+        task_completion_high=_percent(score.rate_high),
+        sentiment=score.sentiment,
+        quality=score.quality,
+        turns=sum(one.turns for one in held) / len(held) if held else None,
+        input_tokens=tokens.read if tokens else None,
+        output_tokens=tokens.written if tokens else None,
+        tokens_estimated=tokens.estimated if tokens else None,
+        cost_per_conversation=cost,
+        cost_per_completed=cost_per_completed(cost, score.rate),
+    )
 
 
 def _cheapest(
-    arms: Sequence[Arm],
+    arms: Sequence[BenchmarkArm],
     analysis: ArmsAnalysis,
     tokens: dict[int, TokenUse | None],
     costs: dict[int, float | None],
-) -> dict[str, Any] | None:
+) -> CheapestArm | None:
     found = cheapest_arm(analysis.acceptable, tokens, costs)
     if found is None:
         return None
     use = tokens[found.arm]
-    return {
-        "number": found.arm,
-        "name": arms[found.arm].name,
-        "basis": found.basis,
-        "costPerConversation": costs[found.arm],
-        "tokensPerConversation": None if use is None else use.read + use.written,
-    }
+    return CheapestArm(
+        number=found.arm,
+        name=arms[found.arm].name,
+        basis=found.basis,
+        cost_per_conversation=costs[found.arm],
+        tokens_per_conversation=None if use is None else use.read + use.written,
+    )
 
 
-def _warnings(arms: Sequence[Arm], rows: Sequence[AnyRow]) -> list[str]:
+def _warnings(
+    arms: Sequence[BenchmarkArm], by_arm: Sequence[Sequence[BenchmarkConversationRow]]
+) -> list[str]:
     found = []
-    for number, arm in enumerate(arms):
-        mine = [one for one in rows if one.arm == number]
+    for arm, mine in zip(arms, by_arm, strict=True):
         lost = sum(one.status == "dropped" for one in mine)
         if mine and lost > _DROPPED_SHARE * len(mine):
             found.append(

@@ -9,7 +9,7 @@ from promptlift.errors import PromptliftError
 from promptlift.service import clock
 from promptlift.service.background.runs import end_run
 from promptlift.service.benchmarks import scenario_sets
-from promptlift.service.benchmarks.arms import Arm
+from promptlift.service.benchmarks.arms import BenchmarkSettings
 from promptlift.service.benchmarks.results import results_of
 from promptlift.service.identifiers import new_id
 from promptlift.service.llm.availability import Availability, ModelGone, is_hopeless
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from promptlift.schema.benchmarks import BenchmarkResults
     from promptlift.service.models import Models
     from promptlift.service.simulations.conversation import TokenCounts
     from promptlift.service.simulations.run import Simulator
@@ -41,9 +42,10 @@ class BenchmarkRun(SimulationRun):
     def __init__(
         self, database: Database, pool: Simulator, tasks: SimulationTasks, row: RunRow, *, worker: str
     ) -> None:
-        self._arms = Arm.of(row)
+        settings = BenchmarkSettings.from_wire(row.settings)
+        self._arms = settings.arms
         # One objective for all arms, so that they are judged alike.
-        prompt = PromptText(self._arms[0].content, objective=row.settings["objective"])
+        prompt = PromptText(self._arms[0].content or "", objective=settings.objective)
         super().__init__(database, pool, tasks, row=row, settings=row.settings, prompt=prompt, worker=worker)
         # By arm, because each may run on another model: whether it answers, and why it was given up.
         self._models = [Availability() for _ in self._arms]
@@ -75,8 +77,8 @@ class BenchmarkRun(SimulationRun):
             "input_tokens": tokens.read if tokens else 0,
             "output_tokens": tokens.written if tokens else 0,
             "tokens_estimated": tokens.estimated if tokens else False,
-            "created_at": clock.now(),
-            **{name: value for name, value in outcome.items() if name != "issues"},
+            "created_at": clock.moment(),
+            **{name: value for name, value in outcome.items() if name not in {"issues", "criteria"}},
         }
 
     def given_up(self, conversation: SimulatedConversation) -> ModelGone | None:
@@ -107,10 +109,14 @@ class BenchmarkRun(SimulationRun):
         """Simulate what is left, and complete the benchmark."""
         self.start()
         cells = self._cells()
+        texts = [
+            PromptText(arm.content or "", arm.llm_model, arm.temperature, arm.max_tokens)
+            for arm in self._arms
+        ]
         wanted = [
-            SimulatedConversation(cell.to_cell(number), arm, one.content, one.prompt_text())
+            SimulatedConversation(cell.to_cell(number), arm.number, arm.content or "", text)
             for number, cell in enumerate(cells, start=1)
-            for arm, one in enumerate(self._arms)
+            for arm, text in zip(self._arms, texts, strict=True)
         ]
         # More than once only when it was resumed meanwhile, which forgets the conversations that were lost.
         while not self._has_all(wanted):
@@ -165,6 +171,6 @@ class BenchmarkJobs(SimulationRuns):
         tasks = self._models.tasks(rehearsal=row.rehearsal, seed=row.seed, own_models=True)
         return BenchmarkRun(self._database, self._pool, tasks, row, worker=self._worker)
 
-    def found(self, connection: Connection, row: RunRow) -> dict[str, Any] | None:
+    def found(self, connection: Connection, row: RunRow) -> BenchmarkResults | None:
         """Return what a benchmark has measured so far."""
         return results_of(connection, row, final=False)

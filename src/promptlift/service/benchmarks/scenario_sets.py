@@ -5,30 +5,36 @@ from __future__ import annotations
 import random
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.schema.benchmarks import SCENARIOS_DEFAULT
+from pydantic import TypeAdapter
+
+from promptlift.schema import endpoints
+from promptlift.schema.benchmarks import SCENARIOS_DEFAULT, FixedScenario, ScenarioSet
+from promptlift.schema.pages import Page
+from promptlift.schema.simulations import SimulationPersona
 from promptlift.service import clock
+from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.simulations.cells import Cell, logged_scenarios
 from promptlift.service.simulations.personas import Persona, all_personas, draw
 from promptlift.service.simulations.scenarios import opening_key, weighted_order, write_scenarios
-from promptlift.service.simulations.tasks import Scenario
+from promptlift.service.simulations.tasks import Scenario  # noqa: TC001 - pydantic reads it
 from promptlift.service.store import benchmarks, conversations, optimizations, prompts
+from promptlift.service.store.rows import newest
 from promptlift.service.store.tables.runs import ScenarioSetRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
 
     from promptlift.schema.benchmarks import ScenarioSetRequest
+    from promptlift.schema.queries import PageQuery, ScenarioSetQuery
     from promptlift.service.simulations.tasks import PromptText, SimulationTasks
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
-__all__ = ["FixedCell", "cells_of", "choose", "get", "page", "resolve", "to_state", "wire"]
+__all__ = ["FixedCell", "cells_of", "choose", "get", "page", "resolve", "shown", "to_state"]
 
 STAGE = "benchmark"
 
@@ -52,24 +58,18 @@ class FixedCell:
         return Cell(number, 1, STAGE, self.persona, self.scenario)
 
 
+_CELLS: Final = TypeAdapter(list[FixedCell])
+
+
 def cells_of(row: ScenarioSetRow) -> list[FixedCell]:
     """Read the scenarios of a set; none before they are chosen."""
-    return [
-        FixedCell(Persona(**one["persona"]), Scenario(**one["scenario"]), one["conversationId"])
-        for one in row.cells or []
-    ]
+    return _CELLS.validate_python(row.cells or [])
 
 
-def to_state(cells: Sequence[FixedCell]) -> list[dict[str, Any]]:
+def to_state(cells: list[FixedCell]) -> list[dict[str, Any]]:
     """Return scenarios as they are kept; see `cells_of`."""
-    return [
-        {
-            "persona": asdict(one.persona),
-            "scenario": asdict(one.scenario),
-            "conversationId": one.conversation_id,
-        }
-        for one in cells
-    ]
+    state: list[dict[str, Any]] = _CELLS.dump_python(cells)
+    return state
 
 
 def resolve(
@@ -174,7 +174,7 @@ def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest
 
 
 def _add(connection: Connection, caller: Caller, values: dict[str, Any]) -> ScenarioSetRow:
-    row = ScenarioSetRow(id=new_id("scv"), account_id=caller.account_id, created_at=clock.now(), **values)
+    row = ScenarioSetRow(id=new_id("scv"), account_id=caller.account_id, created_at=clock.moment(), **values)
     return benchmarks.add_set(connection, row)
 
 
@@ -198,10 +198,11 @@ def choose(
         The model did not write enough, or cannot be asked.
     """
     cells: list[FixedCell] = []
+    before = clock.from_datetime(row.created_at)
     with database.read() as connection:
         if row.grows_from is not None:
             cells = cells_of(benchmarks.get_set(connection, row.grows_from))
-        personas = all_personas(connection, row.account_id, before=row.created_at)
+        personas = all_personas(connection, row.account_id, before=before)
         taken = {one.conversation_id for one in cells}
         found: list[tuple[Scenario, str | None]] = []
         if row.source != "model":
@@ -228,59 +229,42 @@ def choose(
 def _candidates(connection: Connection, row: ScenarioSetRow, seed: int) -> list[str]:
     if row.conversation_ids is not None:
         return row.conversation_ids
-    logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
+    before = clock.from_datetime(row.created_at)
+    logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=before)
     return weighted_order([(one.id, 1.0) for one in logged], random.Random(f"{seed} pool"))
 
 
 # Reading
 
 
-def wire(row: ScenarioSetRow, *, scenarios: bool = False, ready: bool | None = None) -> dict[str, Any]:
-    """Return a version of a set in its API form."""
-    found = {
-        "id": row.set_id,
-        "version": row.version,
-        "name": row.name,
-        "source": row.source,
-        "count": row.size,
-        "promptId": row.prompt_id,
-        "createdAt": clock.iso(row.created_at),
-    }
-    if ready is not None:
-        found["ready"] = ready
-    if scenarios:
-        found["scenarios"] = [
-            {
-                "number": number,
-                **asdict(one.scenario),
-                "persona": {"id": one.persona.id, "name": one.persona.name},
-                "conversationId": one.conversation_id,
-            }
-            for number, one in enumerate(cells_of(row), start=1)
-        ]
-    return found
+def shown(row: ScenarioSetRow, **more: Any) -> ScenarioSet:
+    """Return a version of a set as the API has it."""
+    return row.shown(ScenarioSet, id=row.set_id, count=row.size, **more)
 
 
-def page(database: Database, caller: Caller, *, limit: int, offset: int) -> dict[str, Any]:
-    """Return one page of the versions of scenario sets, newest first."""
-    with database.read() as connection:
-        rows, total = benchmarks.sets_page(connection, caller.account_id, limit=limit, offset=offset)
-    return {
-        "data": [wire(row, ready=row.cells is not None) for row in rows],
-        "pagination": {"total": total, "limit": limit, "offset": offset},
-    }
+@answers(endpoints.SCENARIO_SETS_LIST)
+def page(call: Call[None, PageQuery]) -> Page[ScenarioSet]:
+    """Return one page of the versions of scenario sets."""
+    with call.read() as rows:
+        found, total = rows.page(newest(ScenarioSetRow, account_id=call.account_id), call.query)
+    data = [shown(row, ready=row.cells is not None) for row in found]
+    return Page[ScenarioSet](data=data, pagination=call.query.of(total))
 
 
-def get(database: Database, caller: Caller, set_id: str, version: int | None) -> dict[str, Any]:
-    """Return a version of a set with its scenarios.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    with database.read() as connection:
-        row = benchmarks.find_set(connection, caller.account_id, set_id, version=version)
+@answers(endpoints.SCENARIO_SETS_GET)
+def get(call: Call[None, ScenarioSetQuery]) -> ScenarioSet:
+    """Return a version of a set with its scenarios, the newest without ``version``."""
+    with call.read() as rows:
+        row = benchmarks.find_set(rows.core, call.account_id, call.id, version=call.query.version)
     if row is None:
         raise not_found("Scenario set")
-    return wire(row, scenarios=True, ready=row.cells is not None)
+    scenarios = [
+        FixedScenario(
+            number=number,
+            **asdict(one.scenario),
+            persona=SimulationPersona(id=one.persona.id, name=one.persona.name),
+            conversation_id=one.conversation_id,
+        )
+        for number, one in enumerate(cells_of(row), start=1)
+    ]
+    return shown(row, ready=row.cells is not None, scenarios=scenarios)

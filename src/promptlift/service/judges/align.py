@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import numpy as np
 from pydantic import BaseModel, BeforeValidator
 
-from promptlift.schema.judges import RUBRIC_CHARS
+from promptlift.schema.judges import RUBRIC_CHARS, JudgeAlignment, JudgeEdit
 from promptlift.schema.transcript import parse_content
 from promptlift.service.background.runs import end_run
 from promptlift.service.insights.exclusions import read_exclusions
@@ -131,18 +131,18 @@ class Edit:
             tuple(dict.fromkeys(names[one] for one in answer["evidence"] if one in names)),
         )
 
-    def to_wire(self, generation: int, state: str, refusal: str | None = None) -> dict[str, Any]:
-        """Write it as the API gives it."""
-        return {
-            "operation": self.operation,
-            "anchor": self.anchor or None,
-            "text": self.text or None,
-            "reason": self.reason or None,
-            "evidence": list(self.evidence),
-            "generation": generation,
-            "state": state,
-            "refusal": refusal,
-        }
+    def shown(self, generation: int, state: str, refusal: str | None = None) -> JudgeEdit:
+        """Return it as the API has it."""
+        return JudgeEdit(
+            operation=self.operation,
+            anchor=self.anchor or None,
+            text=self.text or None,
+            reason=self.reason or None,
+            evidence=list(self.evidence),
+            generation=generation,
+            state=state,
+            refusal=refusal,
+        )
 
 
 def edits_messages(
@@ -241,7 +241,7 @@ class _Learned:
     """What the half that learns has led to."""
 
     text: JudgeText
-    edits: list[dict[str, Any]]
+    edits: list[JudgeEdit]
     why_not: str
 
 
@@ -285,23 +285,24 @@ class Alignment(JudgeRun):
                     origin="aligned",
                 )
                 version = row.version
-            document = {
-                "improved": improved,
-                "sentence": _sentence(self.judge, learned, result, version),
-                "newVersion": version,
-                "labels": used,
-                "labelsLeftOut": self.settings["leftOut"] + len(self.settings["labels"]) - used,
-                "train": len(train),
-                "test": len(both),
-                **_figures(result),
-                "level": LEVEL,
-                "rubric": None if learned.text == original else learned.text.rubric,
-                "edits": learned.edits,
-            }
-            end_run(connection, self.row, "completed", results=document)
+            found = JudgeAlignment(
+                improved=improved,
+                sentence=_sentence(self.judge, learned, result, len(both), version),
+                new_version=version,
+                labels=used,
+                labels_left_out=self.asked.left_out + len(self.asked.labels) - used,
+                train=len(train),
+                test=len(both),
+                # A kappa that is not defined is null.
+                **{name: None if math.isnan(value) else value for name, value in result.items()},
+                level=LEVEL,
+                rubric=None if learned.text == original else learned.text.rubric,
+                edits=learned.edits,
+            )
+            end_run(connection, self.row, "completed", results=found)
 
     def _read_state(self) -> None:
-        self._labels = self.settings["labels"]
+        self._labels = self.asked.labels
         self._state = self.row.state or {"answers": {}, "written": []}
         with self.database.read() as connection:
             ids = list(self._labels)
@@ -315,12 +316,12 @@ class Alignment(JudgeRun):
 
     def _learn(self, original: JudgeText, train: Sequence[str]) -> _Learned:
         text, failures = original, 0
-        edits: list[dict[str, Any]] = []
+        edits: list[JudgeEdit] = []
         tried: list[str] = []
         words = LoggedWords([original.question, original.rubric], self._contents.values())
         exclusions = read_exclusions(self.exclusions)
         answers = self._answers(text, train)
-        for generation in range(1, self.settings["generations"] + 1):
+        for generation in range(1, self.asked.generations + 1):
             wrong = [one for one in train if answers.get(one, self._labels[one]) != self._labels[one]]
             if not wrong or failures == GIVE_UP_AFTER:
                 break
@@ -328,7 +329,7 @@ class Alignment(JudgeRun):
             refusals = {
                 edit: refused(edit, text.rubric, words=words, exclusions=exclusions) for edit in proposed
             }
-            edits += [one.to_wire(generation, "refused", why) for one, why in refusals.items() if why]
+            edits += [one.shown(generation, "refused", why) for one, why in refusals.items() if why]
             rubric, used = apply(text.rubric, [edit for edit, why in refusals.items() if why is None])
             child = replace(text, rubric=rubric)
             helps = False
@@ -337,7 +338,7 @@ class Alignment(JudgeRun):
                 helps = self._right(found, train) > self._right(answers, train)
                 if helps:
                     text, answers = child, found
-            edits += [edit.to_wire(generation, "kept" if helps else "rejected") for edit in used]
+            edits += [edit.shown(generation, "kept" if helps else "rejected") for edit in used]
             tried += [] if helps else [edit.text or f"(without) {edit.anchor}" for edit in used]
             failures = 0 if helps else failures + 1
         right, judged = self._right(answers, train), len(answers)
@@ -435,11 +436,11 @@ def _padded(ids: list[str]) -> list[str | None]:
 
 def _measured(
     labels: Mapping[str, bool], ids: Sequence[str], before: Mapping[str, bool], after: Mapping[str, bool]
-) -> dict[str, Any]:
+) -> dict[str, float]:
     """Compare two rubrics on the labels that measure."""
     pairs = Counter((before[one] == labels[one], after[one] == labels[one]) for one in ids)
     better, worse = pairs[False, True], pairs[True, False]
-    found: dict[str, Any] = {"n": len(ids), "better": better, "worse": worse}
+    found: dict[str, float] = {"better": better, "worse": worse}
     # One-sided: the chance of so few losses, or fewer, if both rubrics are alike.
     found["p"] = sign_test_p(worse, better, alternative="worse")
     for name, answers in (("before", before), ("after", after)):
@@ -452,24 +453,11 @@ def _measured(
     return found
 
 
-def _figures(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the figures as the API gives them: a kappa that is not defined is null."""
-    names = {
-        f"{figure}_{when}{end}": f"{figure}{when.title()}{end.removeprefix('_').title()}"
-        for figure, ends in (("agreement", ("",)), ("kappa", ("", "_low", "_high")))
-        for when in ("before", "after")
-        for end in ends
-    }
-    names |= {"better": "better", "worse": "worse", "p": "p"}
-    return {
-        wire: None if isinstance(result[name], float) and math.isnan(result[name]) else result[name]
-        for name, wire in names.items()
-    }
-
-
-def _sentence(judge: JudgeRow, learned: _Learned, result: Mapping[str, Any], version: int | None) -> str:
+def _sentence(
+    judge: JudgeRow, learned: _Learned, result: Mapping[str, float], n: int, version: int | None
+) -> str:
     figures = f"kappa {result['kappa_before']:.2f}"
-    seen = f"{result['n']} labels that the improvement never saw"
+    seen = f"{n} labels that the improvement never saw"
     if learned.text.rubric == (judge.rubric or ""):
         return (
             f"The judge {judge.name!r} cannot be improved by these labels: {learned.why_not}. On {seen} it is right in "

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from promptlift.schema.judges import LABELS_MIN, OUTCOME_LABELS_MIN
+from promptlift.schema import endpoints
+from promptlift.schema.judges import (
+    LABELS_MIN,
+    OUTCOME_LABELS_MIN,
+    JudgePlan,
+    JudgeProgress,
+    JudgeRun,
+    JudgeUsage,
+)
+from promptlift.schema.pages import Page
 from promptlift.service import clock
 from promptlift.service.background.runs import resume_run, stop_run
+from promptlift.service.call import Call, answers
 from promptlift.service.errors import ApiException, invalid, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.llm_prompt import BUDGET_CHARS
 from promptlift.service.judges import versions
 from promptlift.service.judges.question import ANSWER_CHARS, JudgeText
-from promptlift.service.judges.run import cost_of
+from promptlift.service.judges.run import JudgeSettings, cost_of
 from promptlift.service.store import accounts, judges, prompts, runs, usage, verdicts
 from promptlift.service.store.tables.runs import RunRow
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from promptlift.schema.judges import JudgeAlignCreate, JudgeBackfillCreate
-    from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.database import Database
+    from promptlift.schema.optimizations import StopRequest
+    from promptlift.schema.queries import JudgeRunsQuery
+    from promptlift.service.call import AnyCall
+    from promptlift.service.store.rows import Rows
     from promptlift.service.store.tables.runs import JudgeRow
 
 NO_MODEL: Final = (
@@ -33,128 +43,107 @@ NO_MODEL: Final = (
 GENERATIONS: Final = 4
 _KINDS: Final = ("backfill", "alignment")
 _CHARS_A_TOKEN: Final = 4
+_ONE_LINK: Final = ("promptId",)
 
 
-def plan(
-    database: Database, caller: Caller, judge_id: str, body: JudgeBackfillCreate, *, model: str | None
-) -> dict[str, Any]:
-    """Estimate what a backfill of a judge takes.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND`` for a judge or a prompt that is not there, ``VALIDATION_ERROR`` for a limit of cost without a price.
-    """
-    _check_price(body)
-    with database.read() as connection:
-        row = versions.find(connection, caller, judge_id, version=body.version)
-        _check_prompt(connection, caller, body)
+@answers(endpoints.JUDGES_PLAN)
+def plan(call: Call[JudgeBackfillCreate]) -> JudgePlan:
+    """Estimate what a backfill of a judge takes."""
+    body, model = call.body, call.context.models.model
+    if body.max_cost is not None and body.price is None:
+        raise invalid({"price": "Required with maxCost: the price of a million tokens, input and output"})
+    with call.read() as rows:
+        row = versions.find(rows.core, call.caller, call.id, version=body.version)
+        prompt_id = body.linked_id
+        if prompt_id is not None and prompts.find(rows.core, call.account_id, prompt_id) is None:
+            raise not_found("Prompt")
+        selected = verdicts.selected(call.account_id, prompt_id, since=body.since, until=body.until)
         found = verdicts.measure(
-            connection,
-            caller.account_id,
-            row.id,
-            _selection(body),
-            most_chars=BUDGET_CHARS,
-            limit=body.max_conversations,
+            rows.core, row.id, selected, most_chars=BUDGET_CHARS, limit=body.max_conversations
         )
-    count = found["conversations"]
-    chars = found["chars"] + count * JudgeText.of(row).chars
-    read, written = math.ceil(chars / _CHARS_A_TOKEN), count * ANSWER_CHARS // _CHARS_A_TOKEN
-    return {
-        "judgeId": row.judge_id,
-        "judge": row.name,
-        "judgeVersion": row.version,
-        "conversations": count,
-        "alreadyJudged": found["already_judged"],
-        "withoutContent": found["without_content"],
-        "calls": count,
-        "callsMax": 2 * count,
-        "inputTokens": read,
-        "outputTokens": written,
-        "tokens": read + written,
-        "cost": cost_of(_price(body), read, written),
-        "model": None if model is None else row.llm_model or model,
-    }
+    chars = found.chars + found.conversations * JudgeText.of(row).chars
+    read = math.ceil(chars / _CHARS_A_TOKEN)
+    written = found.conversations * ANSWER_CHARS // _CHARS_A_TOKEN
+    return JudgePlan(
+        judge_id=row.judge_id,
+        judge=row.name,
+        judge_version=row.version,
+        conversations=found.conversations,
+        already_judged=found.already_judged,
+        without_content=found.without_content,
+        calls=found.conversations,
+        calls_max=2 * found.conversations,
+        input_tokens=read,
+        output_tokens=written,
+        tokens=read + written,
+        cost=cost_of(body.price, read, written),
+        model=None if model is None else row.llm_model or model,
+    )
 
 
-def backfill(
-    database: Database, caller: Caller, judge_id: str, body: JudgeBackfillCreate, *, model: str | None
-) -> dict[str, Any]:
-    """Ask for a judge to be put to conversations; that is done in the background.
-
-    Raises
-    ------
-    ApiException
-        As `plan`; ``INVALID_STATE`` without a language model, ``LIMIT_EXCEEDED`` when the tokens of the month are used up.
-    """
-    planned = plan(database, caller, judge_id, body, model=model)
-    _check_model(model)
-    settings = {
-        "selection": _selection(body),
-        "maxConversations": body.max_conversations,
-        "maxTokens": body.max_tokens,
-        "maxCost": body.max_cost,
-        "price": _price(body),
-        "total": planned["conversations"],
-    }
-    with database.write() as connection:
-        row = versions.find(connection, caller, judge_id, version=body.version, lock=True)
-        verdicts.forget_failed(connection, row.id)
-        return _add_run(connection, caller, row, "backfill", settings)
+@answers(endpoints.JUDGES_BACKFILL, links=_ONE_LINK)
+def backfill(call: Call[JudgeBackfillCreate]) -> JudgeRun:
+    """Queue a run that puts a judge to conversations."""
+    planned = plan(call)
+    _check_model(call)
+    body = call.body
+    settings = JudgeSettings(
+        prompt_id=body.linked_id,
+        since=body.since,
+        until=body.until,
+        max_conversations=body.max_conversations,
+        max_tokens=body.max_tokens,
+        max_cost=body.max_cost,
+        price=body.price,
+        total=planned.conversations,
+    )
+    with call.write() as rows:
+        row = versions.find(rows.core, call.caller, call.id, version=body.version, lock=True)
+        verdicts.forget_failed(rows.core, row.id)
+        return _add_run(rows, call, row, "backfill", settings)
 
 
-def align(
-    database: Database, caller: Caller, judge_id: str, body: JudgeAlignCreate, *, model: str | None
-) -> dict[str, Any]:
-    """Ask for a judge to be improved by labels; that is done in the background.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``; ``VALIDATION_ERROR`` for too few labels; as `backfill`.
-    """
+@answers(endpoints.JUDGES_ALIGN, links=_ONE_LINK)
+def align(call: Call[JudgeAlignCreate]) -> JudgeRun:
+    """Queue a run that improves a judge by labels."""
+    body = call.body
     labels = {one.conversation_id: one.value for one in body.labels}
-    with database.read() as connection:
-        versions.find(connection, caller, judge_id)
-        there = verdicts.contents(connection, caller.account_id, list(labels))
+    with call.read() as rows:
+        versions.find(rows.core, call.caller, call.id)
+        there = verdicts.contents(rows.core, call.account_id, list(labels))
     usable = {one: value for one, value in labels.items() if one in there}
     _check_labels(usable)
-    _check_model(model)
+    _check_model(call)
     generations = body.generations or GENERATIONS
     train = len(usable) - len(usable) // 2
-    settings = {
-        "labels": usable,
-        "leftOut": len(body.labels) - len(usable),
-        "generations": generations,
-        "maxTokens": body.max_tokens,
-        "total": (generations + 1) * train + generations + 2 * (len(usable) // 2),
-    }
-    with database.write() as connection:
-        row = versions.find(connection, caller, judge_id, lock=True)
-        return _add_run(connection, caller, row, "alignment", settings, seed=body.seed or 0)
+    settings = JudgeSettings(
+        labels=usable,
+        left_out=len(body.labels) - len(usable),
+        generations=generations,
+        max_tokens=body.max_tokens,
+        total=(generations + 1) * train + generations + 2 * (len(usable) // 2),
+    )
+    with call.write() as rows:
+        row = versions.find(rows.core, call.caller, call.id, lock=True)
+        return _add_run(rows, call, row, "alignment", settings, seed=body.seed or 0)
 
 
 def _add_run(
-    connection: Connection,
-    caller: Caller,
-    judge: JudgeRow,
-    kind: str,
-    settings: dict[str, Any],
-    seed: int = 0,
-) -> dict[str, Any]:
-    now = clock.now()
-    usage.check_tokens(connection, caller, now=now)
+    rows: Rows, call: AnyCall, judge: JudgeRow, kind: str, settings: JudgeSettings, seed: int = 0
+) -> JudgeRun:
+    usage.check_tokens(rows.core, call.caller, now=clock.now())
+    settings.general = accounts.settings(rows.core, call.account_id)["general"]
     row = RunRow(
         id=new_id("jdr"),
-        account_id=caller.account_id,
+        account_id=call.account_id,
         kind=kind,
         subject_id=judge.id,
-        settings={**settings, "general": accounts.settings(connection, caller.account_id)["general"]},
+        settings=settings.to_wire(),
         seed=seed,
         rehearsal=False,
-        created_at=now,
+        created_at=clock.moment(),
     )
-    return _run_view(connection, runs.add(connection, row))
+    return _shown(rows, runs.add(rows.core, row))
 
 
 def _check_labels(labels: dict[str, bool]) -> None:
@@ -169,126 +158,82 @@ def _check_labels(labels: dict[str, bool]) -> None:
         )
 
 
-def _check_model(model: str | None) -> None:
-    if model is None:
+def _check_model(call: AnyCall) -> None:
+    if call.context.models.model is None:
         raise ApiException("INVALID_STATE", NO_MODEL, details={"model": "none is configured"})
 
 
-def _check_price(body: JudgeBackfillCreate) -> None:
-    if body.max_cost is not None and body.price is None:
-        raise invalid({"price": "Required with maxCost: the price of a million tokens, input and output"})
+# Reading
 
 
-def _check_prompt(connection: Connection, caller: Caller, body: JudgeBackfillCreate) -> None:
-    wanted = body.linked_id
-    if wanted is not None and prompts.find(connection, caller.account_id, wanted) is None:
-        raise not_found("Prompt")
+@answers(endpoints.JUDGE_RUNS_LIST, links=_ONE_LINK)
+def page(call: Call[None, JudgeRunsQuery]) -> Page[JudgeRun]:
+    """Return one page of runs."""
+    query = runs.of(call.account_id, *_KINDS)
+    if call.query.judge_id is not None:
+        query = query.where(judges.runs_of(call.account_id, call.query.judge_id))
+    with call.read() as rows:
+        found, total = runs.page(rows, query, call.query)
+        return Page[JudgeRun](data=[_shown(rows, row) for row in found], pagination=call.query.of(total))
 
 
-def _selection(body: JudgeBackfillCreate) -> dict[str, Any]:
-    times = {"since": body.since, "until": body.until}
-    return {
-        "promptId": body.linked_id,
-        **{name: None if time is None else clock.from_datetime(time) for name, time in times.items()},
-    }
+@answers(endpoints.JUDGE_RUNS_GET, links=_ONE_LINK)
+def get(call: Call) -> JudgeRun:
+    """Return one run."""
+    with call.read() as rows:
+        return _shown(rows, _found(rows, call))
 
 
-def _price(body: JudgeBackfillCreate) -> dict[str, float] | None:
-    return None if body.price is None else {"input": body.price.input, "output": body.price.output}
+def _found(rows: Rows, call: AnyCall, *, lock: bool = False) -> RunRow:
+    query = runs.of(call.account_id, *_KINDS).filter_by(id=call.id)
+    return rows.found(query.with_for_update() if lock else query, "Judge run")
 
 
-def runs_page(
-    database: Database, caller: Caller, *, judge_id: str | None, limit: int, offset: int
-) -> dict[str, Any]:
-    """Return one page of runs, newest first."""
-    with database.read() as connection:
-        where = () if judge_id is None else (judges.runs_of(caller.account_id, judge_id),)
-        rows, total = runs.page(connection, caller.account_id, _KINDS, *where, limit=limit, offset=offset)
-        data = [_run_view(connection, row) for row in rows]
-    return {"data": data, "pagination": {"total": total, "limit": limit, "offset": offset}}
-
-
-def get_run(database: Database, caller: Caller, run_id: str) -> dict[str, Any]:
-    """Return one run.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``.
-    """
-    with database.read() as connection:
-        return _run_view(connection, _find_run(connection, caller, run_id))
-
-
-def _find_run(connection: Connection, caller: Caller, run_id: str, *, lock: bool = False) -> RunRow:
-    return runs.found(connection, caller.account_id, run_id, "Judge run", _KINDS, lock=lock)
-
-
-def _run_view(connection: Connection, row: RunRow) -> dict[str, Any]:
-    judge = judges.get(connection, row.subject_id)
-    settings = row.settings
-    selection = settings.get("selection", {})
-    done, failed = verdicts.progress(connection, [row.id])[row.id]
-    total = settings["total"]
+def _shown(rows: Rows, row: RunRow) -> JudgeRun:
+    judge = judges.get(rows.core, row.subject_id)
+    settings = JudgeSettings.from_wire(row.settings)
+    done, failed = verdicts.progress(rows.core, [row.id])[row.id]
     if row.kind == "alignment":
-        done = total if row.status == "completed" else min(row.model_calls, total)
-    return {
-        "id": row.id,
-        "kind": row.kind,
-        "judgeId": judge.judge_id,
-        "judge": judge.name,
-        "judgeVersion": judge.version,
-        "status": row.status,
-        "promptId": selection.get("promptId"),
-        "since": clock.iso(selection.get("since")),
-        "until": clock.iso(selection.get("until")),
-        "maxConversations": settings.get("maxConversations"),
-        "maxTokens": settings.get("maxTokens"),
-        "maxCost": settings.get("maxCost"),
-        "progress": {"done": done, "failed": failed, "total": total},
-        "usage": {
-            "modelCalls": row.model_calls,
-            "tokens": row.tokens,
-            "cost": cost_of(settings.get("price"), row.input_tokens, row.output_tokens),
-        },
-        "alignment": row.results,
-        "failure": row.failure,
-        "stopReason": row.stop_reason,
-        "createdAt": clock.iso(row.created_at),
-        "startedAt": clock.iso(row.started_at),
-        "completedAt": clock.iso(row.completed_at),
-    }
+        done = settings.total if row.status == "completed" else min(row.model_calls, settings.total)
+    return row.shown(
+        JudgeRun,
+        judge_id=judge.judge_id,
+        judge=judge.name,
+        judge_version=judge.version,
+        prompt_id=settings.prompt_id,
+        since=settings.since,
+        until=settings.until,
+        max_conversations=settings.max_conversations,
+        max_tokens=settings.max_tokens,
+        max_cost=settings.max_cost,
+        progress=JudgeProgress(done=done, failed=failed, total=settings.total),
+        usage=JudgeUsage(
+            model_calls=row.model_calls,
+            tokens=row.tokens,
+            cost=cost_of(settings.price, row.input_tokens, row.output_tokens),
+        ),
+        alignment=row.results,
+    )
 
 
 # Stopping and resuming
 
 
-def stop(database: Database, caller: Caller, run_id: str, reason: str | None) -> dict[str, Any]:
-    """Stop a run that is queued or running, and return it.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``, or ``INVALID_STATE`` when it has ended.
-    """
-    with database.write() as connection:
-        row = _find_run(connection, caller, run_id, lock=True)
-        stop_run(connection, row, reason)
-        return _run_view(connection, row)
+@answers(endpoints.JUDGE_RUNS_STOP, links=_ONE_LINK)
+def stop(call: Call[StopRequest]) -> JudgeRun:
+    """Stop a run that is queued or running."""
+    with call.write() as rows:
+        row = _found(rows, call, lock=True)
+        stop_run(rows.core, row, call.body.reason)
+        return _shown(rows, row)
 
 
-def resume(database: Database, caller: Caller, run_id: str, *, model: str | None) -> dict[str, Any]:
-    """Resume a run that was stopped or failed, and return it; what could not be judged is tried again.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``; ``INVALID_STATE`` when it runs or has completed, or without a language model; ``LIMIT_EXCEEDED``
-        when the tokens of the month are used up.
-    """
-    with database.write() as connection:
-        row = _find_run(connection, caller, run_id, lock=True)
-        _check_model(model)
-        resume_run(connection, caller, row)
-        verdicts.forget_failed(connection, row.subject_id)
-        return _run_view(connection, row)
+@answers(endpoints.JUDGE_RUNS_RESUME, links=_ONE_LINK)
+def resume(call: Call) -> JudgeRun:
+    """Resume a run that was stopped or failed; conversations that could not be judged are tried again."""
+    with call.write() as rows:
+        row = _found(rows, call, lock=True)
+        _check_model(call)
+        resume_run(rows.core, call.caller, row)
+        verdicts.forget_failed(rows.core, row.subject_id)
+        return _shown(rows, row)

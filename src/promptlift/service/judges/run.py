@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import Field
 
 from promptlift.errors import PromptliftError, TranscriptError
+from promptlift.schema.judges import TokenPrice
+from promptlift.schema.model import ApiModel, UtcTime
 from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
 from promptlift.service.background.runs import Run, Stopped, end_run
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.runs import JudgeRow, RunRow
 
-__all__ = ["Backfill", "JudgeRun", "Tried", "cost_of"]
+__all__ = ["Backfill", "JudgeRun", "JudgeSettings", "Tried", "cost_of"]
 
 PROBLEM_CHARS: Final = 1_000
 _MILLION: Final = 1_000_000
@@ -56,11 +60,28 @@ class Tried:
     gone: ModelGone | None = None
 
 
-def cost_of(price: dict[str, float] | None, input_tokens: int, output_tokens: int) -> float | None:
+class JudgeSettings(ApiModel):
+    """What counts for a run, as it was when it was asked for: of a backfill, or of an alignment."""
+
+    prompt_id: str | None = None
+    since: UtcTime | None = None
+    until: UtcTime | None = None
+    max_conversations: int | None = None
+    max_tokens: int | None = None
+    max_cost: float | None = None
+    price: TokenPrice | None = None
+    labels: dict[str, bool] = Field(default_factory=dict)
+    left_out: int = 0
+    generations: int = 0
+    total: int
+    general: dict[str, Any] = Field(default_factory=dict)
+
+
+def cost_of(price: TokenPrice | None, input_tokens: int, output_tokens: int) -> float | None:
     """Return what tokens cost; ``None`` without a price."""
     if price is None:
         return None
-    return (price["input"] * input_tokens + price["output"] * output_tokens) / _MILLION
+    return (price.input * input_tokens + price.output * output_tokens) / _MILLION
 
 
 class JudgeRun(Run):
@@ -95,6 +116,7 @@ class JudgeRun(Run):
         worker: str,
     ) -> None:
         super().__init__(database, calls, row=row, settings=row.settings, worker=worker)
+        self.asked = JudgeSettings.from_wire(row.settings)
         self.calls = calls
         self.judge = judge
         self.model = model
@@ -184,13 +206,13 @@ class JudgeRun(Run):
         with self._lock:
             spent = self.spent()
         tokens = self.row.tokens + spent["tokens"]
-        most_tokens, most_cost = self.settings.get("maxTokens"), self.settings.get("maxCost")
+        most_tokens, most_cost = self.asked.max_tokens, self.asked.max_cost
         if most_tokens is not None and tokens >= most_tokens:
             return Stopped(
                 f"The limit of {most_tokens:,} tokens is reached. Start another run to go on: what was judged stays."
             )
         cost = cost_of(
-            self.settings.get("price"),
+            self.asked.price,
             self.row.input_tokens + spent["input_tokens"],
             self.row.output_tokens + spent["output_tokens"],
         )
@@ -231,8 +253,7 @@ class Backfill(JudgeRun):
         """Judge what is left, and complete the run."""
         self.start()
         text = JudgeText.of(self.judge)
-        most = self.settings.get("maxConversations")
-        while (batch := self._next(most)) != []:
+        while (batch := self._next()) != []:
             generations = {row.id: row.generation for row in batch}
 
             def keep(tried: Sequence[Tried], generations: dict[str, int] = generations) -> None:
@@ -242,16 +263,18 @@ class Backfill(JudgeRun):
         with self.transaction() as connection:
             end_run(connection, self.row, "completed")
 
-    def _next(self, most: int | None) -> Sequence[AnyRow]:
+    def _next(self) -> Sequence[AnyRow]:
         """Return the next conversations, as many as the run may still judge; none when it has come to its end."""
         with self.database.read() as connection:
             done, failed = verdicts.progress(connection, [self.row.id])[self.row.id]
+            most = self.asked.max_conversations
             left = BATCH if most is None else min(BATCH, most - done - failed)
             if left <= 0:
                 return []
-            return verdicts.to_judge(
-                connection, self.row.account_id, self.judge.id, self.settings["selection"], limit=left
+            selected = verdicts.selected(
+                self.row.account_id, self.asked.prompt_id, since=self.asked.since, until=self.asked.until
             )
+            return verdicts.to_judge(connection, self.judge.id, selected, limit=left)
 
     def _keep(self, tried: Sequence[Tried], generations: dict[str, int]) -> None:
         rows = [

@@ -7,39 +7,36 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import defer
 
-from promptlift.service.store import paging
-from promptlift.service.store.rows import Rows, newest, wanted
+from promptlift.service.store.rows import Rows, wanted
 from promptlift.service.store.tables import benchmark_conversations, optimization_variants, optimizations
-from promptlift.service.store.tables.runs import RunRow, ScenarioSetRow
+from promptlift.service.store.tables.runs import BenchmarkConversationRow, RunRow, ScenarioSetRow
 from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
     from promptlift.service.store.tables import AnyRow
-
-_ADD = insert(benchmark_conversations)
-_OUTCOME = (
-    "cell", "arm", "status", "task_completed", "sentiment_score", "quality", "turns", "input_tokens",
-    "output_tokens", "tokens_estimated",
-)  # fmt: skip
 
 
 def add_conversations(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Keep conversations; all rows have the same columns."""
-    connection.execute(_ADD, list(rows))
+    connection.execute(insert(BenchmarkConversationRow), list(rows))
 
 
-def outcomes(connection: Connection, benchmark_id: str) -> Sequence[AnyRow]:
-    """Return what came of the conversations so far by cell and arm, without their texts."""
-    columns = [benchmark_conversations.c[name] for name in _OUTCOME]
-    return connection.execute(
-        select(*columns)
-        .filter_by(benchmark_id=benchmark_id)
-        .order_by(benchmark_conversations.c.cell, benchmark_conversations.c.arm)
-    ).all()
+def outcomes(connection: Connection, benchmark_id: str) -> Sequence[BenchmarkConversationRow]:
+    """Return the conversations so far by cell and arm, without their texts."""
+    return Rows(connection).all(conversations(benchmark_id, content=False))
+
+
+def conversations(
+    benchmark_id: str, *, content: bool, **values: int | bool | None
+) -> Select[BenchmarkConversationRow]:
+    """Return the query of conversations with these values by cell and arm."""
+    kind = BenchmarkConversationRow
+    query = wanted(kind, benchmark_id=benchmark_id, **values).order_by(kind.cell, kind.arm)
+    return query if content else query.options(defer(kind.content, raiseload=True))
 
 
 def remove(connection: Connection, account_id: str, benchmark_id: str) -> bool:
@@ -67,27 +64,6 @@ def counts(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
 def forget_dropped(connection: Connection, benchmark_id: str) -> None:
     """Delete the conversations that were lost, so that they are held again."""
     connection.execute(delete(benchmark_conversations).filter_by(benchmark_id=benchmark_id, status="dropped"))
-
-
-def conversations(
-    connection: Connection,
-    benchmark_id: str,
-    *,
-    arm: int | None,
-    task_completed: bool | None,
-    content: bool,
-    limit: int,
-    offset: int,
-) -> tuple[Sequence[AnyRow], int]:
-    """Return conversations by cell and arm, and how many there are."""
-    table = benchmark_conversations
-    wanted = paging.equal(table, benchmark_id=benchmark_id, arm=arm, task_completed=task_completed)
-    total = connection.scalar(select(func.count()).select_from(table).where(*wanted)) or 0
-    columns = [column for column in table.c if content or column.name != "content"]
-    rows = connection.execute(
-        select(*columns).where(*wanted).order_by(table.c.cell, table.c.arm).limit(limit).offset(offset)
-    ).all()
-    return rows, total
 
 
 # Scenario sets
@@ -118,14 +94,6 @@ def sets(connection: Connection, row_ids: Sequence[str]) -> dict[str, ScenarioSe
     """Return these versions of scenario sets without their scenarios, by the id of their row."""
     query = wanted(ScenarioSetRow).where(ScenarioSetRow.id.in_(row_ids)).options(defer(ScenarioSetRow.cells))
     return {row.id: row for row in Rows(connection).all(query)}
-
-
-def sets_page(
-    connection: Connection, account_id: str, *, limit: int, offset: int
-) -> tuple[Sequence[ScenarioSetRow], int]:
-    """Return one page of the versions of scenario sets, newest first, and how many there are."""
-    rows, query = Rows(connection), newest(ScenarioSetRow, account_id=account_id)
-    return rows.all(query.limit(limit).offset(offset)), rows.count(query)
 
 
 def fill_set(connection: Connection, row_id: str, cells: list[dict[str, Any]]) -> None:

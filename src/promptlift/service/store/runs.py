@@ -13,9 +13,11 @@ from promptlift.service.store.tables.runs import RunRow
 from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import Connection, Select
+
+    from promptlift.schema.queries import PageQuery
 
 OPEN = ("queued", "running")
 
@@ -34,24 +36,9 @@ def add(connection: Connection, row: RunRow) -> RunRow:
     return row
 
 
-def found(
-    connection: Connection,
-    account_id: str,
-    run_id: str,
-    name: str,
-    kinds: Iterable[str],
-    *,
-    lock: bool = False,
-) -> RunRow:
-    """Return a run of the account, of one of these kinds.
-
-    Raises
-    ------
-    ApiException
-        ``NOT_FOUND``, with the name of such a run.
-    """
-    query = wanted(RunRow, account_id=account_id, id=run_id).where(RunRow.kind.in_(kinds))
-    return Rows(connection).found(query.with_for_update() if lock else query, name)
+def of(account_id: str, *kinds: str) -> Select[RunRow]:
+    """Return the query of the runs of an account that are of one of these kinds, newest first."""
+    return newest(RunRow, account_id=account_id).where(RunRow.kind.in_(kinds))
 
 
 def get(connection: Connection, run_id: str) -> RunRow:
@@ -59,19 +46,10 @@ def get(connection: Connection, run_id: str) -> RunRow:
     return Rows(connection).scalars(wanted(RunRow, id=run_id)).one()
 
 
-def page(
-    connection: Connection,
-    account_id: str,
-    kinds: Iterable[str],
-    *where: ColumnElement[bool],
-    limit: int,
-    offset: int,
-) -> tuple[Sequence[RunRow], int]:
-    """Return one page of runs without their state, newest first, and how many there are."""
-    rows = Rows(connection)
-    query = newest(RunRow, account_id=account_id).where(RunRow.kind.in_(kinds), *where)
-    shown = query.options(defer(RunRow.state, raiseload=True)).limit(limit).offset(offset)
-    return rows.all(shown), rows.count(query)
+def page(rows: Rows, query: Select[RunRow], place: PageQuery) -> tuple[Sequence[RunRow], int]:
+    """Return one page of runs without their state, and how many there are."""
+    shown = query.options(defer(RunRow.state, raiseload=True))
+    return rows.all(shown.limit(place.limit).offset(place.offset)), rows.count(query)
 
 
 def change(connection: Connection, row: RunRow, **values: Any) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import and_, case, delete, func, insert, select
 
+from promptlift.service import clock
 from promptlift.service.store import paging
 from promptlift.service.store.tables import (
     conversation_contents,
@@ -17,6 +18,7 @@ from promptlift.service.store.tables import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection
 
@@ -39,15 +41,26 @@ _SHOWN = (
 )
 
 
-def _selected(account_id: str, selection: dict[str, Any]) -> list[ColumnElement[bool]]:
-    """Return the conditions of a selection: ``promptId``, ``since``, ``until``. Conversations of deleted prompts are not in it."""
+class Measured(NamedTuple):
+    """What a backfill would meet: conversations to judge and their characters, and those that it leaves out."""
+
+    conversations: int
+    chars: int
+    already_judged: int
+    without_content: int
+
+
+def selected(
+    account_id: str, prompt_id: str | None, *, since: datetime | None, until: datetime | None
+) -> list[ColumnElement[bool]]:
+    """Return the conditions of a selection. Conversations of deleted prompts are not in it."""
     living = select(prompts.c.id).where(prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None))
-    wanted = paging.equal(conversations, account_id=account_id, prompt_id=selection.get("promptId"))
+    wanted = paging.equal(conversations, account_id=account_id, prompt_id=prompt_id)
     wanted.append(conversations.c.prompt_id.in_(living))
-    if selection.get("since") is not None:
-        wanted.append(conversations.c.started_at >= selection["since"])
-    if selection.get("until") is not None:
-        wanted.append(conversations.c.started_at < selection["until"])
+    if since is not None:
+        wanted.append(conversations.c.started_at >= clock.from_datetime(since))
+    if until is not None:
+        wanted.append(conversations.c.started_at < clock.from_datetime(until))
     return wanted
 
 
@@ -59,13 +72,12 @@ def _verdict_of(judge_row_id: str) -> ColumnElement[bool]:
 
 def measure(
     connection: Connection,
-    account_id: str,
     judge_row_id: str,
-    selection: dict[str, Any],
+    selection: Sequence[ColumnElement[bool]],
     *,
     most_chars: int,
     limit: int | None,
-) -> dict[str, int]:
+) -> Measured:
     """Count what a backfill would meet.
 
     Parameters
@@ -74,52 +86,41 @@ def measure(
         Of a transcript that are sent at most.
     limit
         Conversations to judge at most, the newest first.
-
-    Returns
-    -------
-    dict
-        ``conversations`` to judge and their ``chars``, ``already_judged``, ``without_content``.
     """
     source = conversations.outerjoin(judge_verdicts, _verdict_of(judge_row_id)).outerjoin(
         conversation_contents, conversation_contents.c.conversation_id == conversations.c.id
     )
     content, there = conversation_contents.c.content, conversation_contents.c.conversation_id.is_not(None)
     judged = judge_verdicts.c.verdict.is_not(None)
-    wanted = _selected(account_id, selection)
     counts = connection.execute(
         select(
             func.count().filter(judged).label("already"), func.count().filter(~judged & ~there).label("gone")
         )
         .select_from(source)
-        .where(*wanted)
+        .where(*selection)
     ).one()
     size = func.length(content)
     todo = (
         select(case((size > most_chars, most_chars), else_=size).label("chars"))
         .select_from(source)
-        .where(*wanted, there, judge_verdicts.c.verdict.is_(None))
+        .where(*selection, there, judge_verdicts.c.verdict.is_(None))
         .order_by(conversations.c.seq.desc())
         .limit(limit)
         .subquery()
     )
     found = connection.execute(select(func.count(), func.coalesce(func.sum(todo.c.chars), 0))).one()
-    return {
-        "conversations": int(found[0]),
-        "chars": int(found[1]),
-        "already_judged": int(counts.already),
-        "without_content": int(counts.gone),
-    }
+    return Measured(int(found[0]), int(found[1]), int(counts.already), int(counts.gone))
 
 
 def to_judge(
-    connection: Connection, account_id: str, judge_row_id: str, selection: dict[str, Any], *, limit: int
+    connection: Connection, judge_row_id: str, selection: Sequence[ColumnElement[bool]], *, limit: int
 ) -> Sequence[AnyRow]:
     """Return conversations of a selection that this version has neither answered for nor tried, the newest first."""
     return connection.execute(
         select(conversations.c.id, conversations.c.generation, conversation_contents.c.content)
         .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
         .outerjoin(judge_verdicts, _verdict_of(judge_row_id))
-        .where(*_selected(account_id, selection), judge_verdicts.c.conversation_id.is_(None))
+        .where(*selection, judge_verdicts.c.conversation_id.is_(None))
         .order_by(conversations.c.seq.desc())
         .limit(limit)
     ).all()

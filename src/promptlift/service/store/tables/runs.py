@@ -46,9 +46,9 @@ class RunRow(Base):
     output_tokens: Mapped[Spent]
     # The worker that has it.
     worker: Mapped[str | None]
-    created_at: Mapped[int]
-    started_at: Mapped[int | None]
-    completed_at: Mapped[int | None]
+    created_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    completed_at: Mapped[datetime | None]
 
 
 class OptimizationRow(Base):
@@ -219,7 +219,7 @@ class ScenarioSetRow(Base):
     grows_from: Mapped[str | None]
     # The personas and scenarios by number: written once, by the first benchmark with this version.
     cells: Mapped[list[dict[str, Any]] | None] = mapped_column(Json)
-    created_at: Mapped[int]
+    created_at: Mapped[datetime]
 
 
 class BenchmarkConversationRow(Base):
@@ -245,7 +245,7 @@ class BenchmarkConversationRow(Base):
     tokens_estimated: Mapped[bool]
     error: Mapped[str | None]
     content: Mapped[bytes | None]
-    created_at: Mapped[int]
+    created_at: Mapped[datetime]
 
 
 class JudgeRow(Base):
