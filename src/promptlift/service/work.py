@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import ServiceStartError
 from promptlift.service import clock
-from promptlift.service.background.others import OtherWorkers
 from promptlift.service.background.singleton import SingletonJob
+from promptlift.service.background.wake_ups import OtherWorkers
 from promptlift.service.background.worker import Worker
 from promptlift.service.benchmarks.run import BenchmarkJobs
 from promptlift.service.deployments.regression_run import RegressionTests

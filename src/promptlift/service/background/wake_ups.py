@@ -1,4 +1,7 @@
-"""Wake workers for new work: those of this process at its commit, those of others through PostgreSQL."""
+"""Wake workers for new work: those of this process at its commit, those of others through PostgreSQL.
+
+A process that does no work itself reads here why the work of the others waits.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,15 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import wake_ups
+from promptlift.service.store import wake_ups, workers
+from promptlift.service.store.errors import SQLAlchemyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from promptlift.service.store.database import Database
 
-__all__ = ["WakeUps"]
+__all__ = ["OtherWorkers", "WakeUps"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -23,6 +27,7 @@ _LOG = logging.getLogger(__name__)
 _GATHER_SECONDS: Final = 0.05
 _LISTEN_SECONDS: Final = 0.5
 _RETRY_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 2.0
 
 
 class WakeUps:
@@ -97,3 +102,38 @@ class WakeUps:
             except Exception as error:  # noqa: BLE001 - a lost server
                 _LOG.warning("new work of other processes cannot be heard of: %s", error)
                 self._ending.wait(_RETRY_SECONDS)
+
+
+class OtherWorkers:
+    """Why work waits, as the workers of other processes say it; read now and then, so that no request waits for it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._problem: str | None = None
+        self._ending = threading.Event()
+        self._wake_ups = WakeUps(database, None)
+        self._thread = threading.Thread(target=self._look_for_ever, name="other-workers", daemon=True)
+
+    def problem(self) -> str | None:
+        """Return why work waits; ``None`` when nothing is known to be wrong."""
+        return self._problem
+
+    def start(self) -> None:
+        """Begin to look, and to tell them of new work."""
+        self._wake_ups.start()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop looking."""
+        self._wake_ups.stop()
+        self._ending.set()
+
+    def _look_for_ever(self) -> None:
+        while True:
+            try:
+                with self._database.read() as connection:
+                    self._problem = next(iter(workers.problems(connection)), None)
+            except SQLAlchemyError as error:
+                _LOG.warning("other workers could not be looked at: %s", error)
+            if self._ending.wait(_LOOK_SECONDS):
+                return
