@@ -20,6 +20,7 @@ from promptlift.service.store import deployments as rows
 from promptlift.service.store.rows import Rows, newest
 from promptlift.service.store.tables import events, insights
 from promptlift.service.store.tables.prompts import VersionRow
+from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 from support.asking import ask
 
 if TYPE_CHECKING:
@@ -122,35 +123,35 @@ class World:
         with self.database.write() as connection:
             optimizations.add(
                 connection,
-                {
-                    "id": optimization_id,
-                    "account_id": self.account,
-                    "prompt_id": self.prompt_id,
-                    "status": status,
-                    "mode": "exploratory",
-                    "variant_count": len(texts) - 1,
-                    "settings": json.dumps({**settings, "maxTurns": 2, "general": general}),
-                    "prompt": json.dumps(prompt),
-                    "seed": 7,
-                    "rehearsal": rehearsal,
-                    "results": json.dumps({"results": won}),
-                    "created_at": now,
-                    "completed_at": now,
-                },
+                OptimizationRow(
+                    id=optimization_id,
+                    account_id=self.account,
+                    prompt_id=self.prompt_id,
+                    status=status,
+                    mode="exploratory",
+                    variant_count=len(texts) - 1,
+                    settings={**settings, "maxTurns": 2, "general": general},
+                    prompt=prompt,
+                    seed=7,
+                    rehearsal=rehearsal,
+                    results={"results": won},
+                    created_at=now,
+                    completed_at=now,
+                ),
             )
             optimizations.add_variants(
                 connection,
                 [
-                    {
-                        "id": ids[number],
-                        "account_id": self.account,
-                        "optimization_id": optimization_id,
-                        "number": number,
-                        "name": "Original" if number == 0 else f"Variant {number}",
-                        "content": text,
-                        "rationale": None,
-                        "created_at": now,
-                    }
+                    VariantRow(
+                        id=ids[number],
+                        account_id=self.account,
+                        optimization_id=optimization_id,
+                        number=number,
+                        name="Original" if number == 0 else f"Variant {number}",
+                        content=text,
+                        rationale=None,
+                        created_at=now,
+                    )
                     for number, text in enumerate(texts)
                 ],
             )

@@ -42,8 +42,8 @@ class ReviewedWorld(World):
         made = super().optimization(*arguments, **options)
         with self.database.write() as connection:
             row = optimizations.get(connection, made)
-            document = {**json.loads(row.results), "variants": {"0": {"n": 0}}}
-            optimizations.change(connection, made, {"results": json.dumps(document)})
+            document = {**row.results, "variants": {"0": {"n": 0}}}
+            optimizations.change(connection, made, {"results": document})
         return made
 
     def measured(self, optimization_id: str, experiment: Experiment) -> None:

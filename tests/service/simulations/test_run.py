@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from promptlift.errors import PromptliftError
@@ -70,7 +68,7 @@ def run(world):
         pool,
         Tasks(),
         row=row,
-        settings=json.loads(row.settings),
+        settings=row.settings,
         prompt=PromptText("You help."),
         worker="me",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -18,6 +17,7 @@ from promptlift.service.call import Call
 from promptlift.service.store import accounts, changes, conversations, events, judging, optimizations
 from promptlift.service.store import tables as all_tables
 from promptlift.service.store.rows import Rows
+from promptlift.service.store.tables.runs import OptimizationRow
 from service.store.test_changes import judged, updated
 from support.conversation_recount import assert_counts_are_a_recount
 
@@ -119,20 +119,20 @@ def with_search(filled, account, optimization_id, *conversations_quoted):
         {"id": f"e{at}", "evidence": [[one, f"words of {one}"], ["sim_1", "words of a simulated one"]]}
         for at, one in enumerate(conversations_quoted)
     ]
-    row = {
-        "id": optimization_id,
-        "account_id": account,
-        "prompt_id": "prm_1",
-        "status": "completed",
-        "mode": "exploratory",
-        "variant_count": 2,
-        "settings": "{}",
-        "prompt": "{}",
-        "seed": 1,
-        "rehearsal": False,
-        "created_at": 1,
-        "search": json.dumps({"search": {"edits": edits}, "refused": edits}),
-    }
+    row = OptimizationRow(
+        id=optimization_id,
+        account_id=account,
+        prompt_id="prm_1",
+        status="completed",
+        mode="exploratory",
+        variant_count=2,
+        settings={},
+        prompt={},
+        seed=1,
+        rehearsal=False,
+        created_at=1,
+        search={"search": {"edits": edits}, "refused": edits},
+    )
     with filled.database.write() as connection:
         optimizations.add(connection, row)
 
@@ -140,7 +140,7 @@ def with_search(filled, account, optimization_id, *conversations_quoted):
 def quoted(filled, optimization_id):
     """Evidence of the edits that were tested, and of the refused ones."""
     with filled.database.read() as connection:
-        state = json.loads(optimizations.get(connection, optimization_id).search)
+        state = optimizations.get(connection, optimization_id).search
     return [[one["evidence"] for one in edits] for edits in (state["search"]["edits"], state["refused"])]
 
 

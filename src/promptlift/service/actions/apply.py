@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import orjson
-
 from promptlift.schema import endpoints
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.optimizations import ApplyAnswer
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.optimizations import ApplyRequest
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 
 
 @answers(endpoints.OPTIMIZATIONS_APPLY)
@@ -74,7 +72,7 @@ def apply(call: Call[ApplyRequest]) -> ApplyAnswer:
     )
 
 
-def _applicable(connection: Connection, optimization: AnyRow, body: ApplyRequest) -> AnyRow:
+def _applicable(connection: Connection, optimization: OptimizationRow, body: ApplyRequest) -> VariantRow:
     """Return the variant to apply.
 
     Raises
@@ -101,8 +99,8 @@ def _applicable(connection: Connection, optimization: AnyRow, body: ApplyRequest
     return variant
 
 
-def _wanted(connection: Connection, optimization: AnyRow, variant_id: str | None) -> AnyRow:
-    document = orjson.loads(optimization.results or "{}")
+def _wanted(connection: Connection, optimization: OptimizationRow, variant_id: str | None) -> VariantRow:
+    document = optimization.results or {}
     winner = document.get("results", {}).get("winningVariantId")
     wanted = winner if variant_id is None else variant_id
     if wanted is None:

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases
-    from promptlift.service.store.tables import AnyRow
-    from promptlift.service.store.tables.runs import RunRow
+    from promptlift.service.store.tables.runs import OptimizationRow, RunRow
 
 __all__ = [
     "LeaseLost",
@@ -162,7 +161,7 @@ class Run(ABC):
         database: Database,
         model: Model,
         *,
-        row: RunRow | AnyRow,
+        row: RunRow | OptimizationRow,
         settings: Mapping[str, Any],
         worker: str,
     ) -> None:

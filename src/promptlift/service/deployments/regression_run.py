@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.tasks import Scenario, SimulationTasks
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
-    from promptlift.service.store.tables.runs import DeploymentRow
+    from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow
 
 __all__ = ["STAGE", "RegressionRun", "RegressionTests", "end", "measured"]
 
@@ -70,7 +70,7 @@ class RegressionRun(SimulationRun):
         database: Database,
         pool: Simulator,
         tasks: SimulationTasks,
-        optimization: AnyRow,
+        optimization: OptimizationRow,
         *,
         deployment: DeploymentRow,
         worker: str,
@@ -84,7 +84,7 @@ class RegressionRun(SimulationRun):
         text = PromptText(
             prompt.content, prompt.llm_model, prompt.temperature, prompt.max_tokens, prompt.objective
         )
-        settings = orjson.loads(optimization.settings)
+        settings = optimization.settings
         super().__init__(
             database, pool, tasks, row=optimization, settings=settings, prompt=text, worker=worker
         )

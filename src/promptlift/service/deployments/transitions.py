@@ -14,9 +14,8 @@ from promptlift.service.store import deployments, optimizations, prompts
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.prompts import PromptRow, VersionRow
-    from promptlift.service.store.tables.runs import DeploymentRow
+    from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow, VariantRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +93,9 @@ def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bo
 
 def on_completed(
     connection: Connection,
-    optimization: AnyRow,
+    optimization: OptimizationRow,
     *,
-    winner: AnyRow | None,
+    winner: VariantRow | None,
     settings: dict[str, Any],
     now: int,
 ) -> None:
@@ -160,8 +159,8 @@ def check_version(live: VersionRow, wanted: str | None) -> None:
 def apply(
     connection: Connection,
     prompt: PromptRow,
-    optimization: AnyRow,
-    variant: AnyRow,
+    optimization: OptimizationRow,
+    variant: VariantRow,
     live_seq: int,
     *,
     now: int,
@@ -199,8 +198,8 @@ def apply_text(
 def go_live(
     connection: Connection,
     prompt: PromptRow,
-    optimization: AnyRow,
-    variant: AnyRow,
+    optimization: OptimizationRow,
+    variant: VariantRow,
     *,
     origin: str,
     now: int,

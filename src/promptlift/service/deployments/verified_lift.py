@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-import orjson
-
 from promptlift.service.deployments.regression_test import pairs_of
 from promptlift.service.store import optimizations
 from promptlift.stats import expected_lift
@@ -14,7 +12,7 @@ from promptlift.stats.shrinkage import expected_points
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
     from promptlift.stats.pairs import PairAnalysis
 
 __all__ = ["expected_on_logged_mix", "keep_regression_lift", "verified_effect"]
@@ -63,18 +61,23 @@ def expected_on_logged_mix(
 
 
 def keep_regression_lift(
-    connection: Connection, optimization: AnyRow, variant: AnyRow, pooled: PairAnalysis, *, dropped: int
+    connection: Connection,
+    optimization: OptimizationRow,
+    variant: VariantRow,
+    pooled: PairAnalysis,
+    *,
+    dropped: int,
 ) -> None:
     """Keep what the regression test of the winner says of its lift, in the results of its optimization.
 
     The test ran after the decision, on cells of its own and against the same original, so its pairs are as good as those
     of the verification, and more.
     """
-    document = orjson.loads(optimization.results or "{}")
+    document = optimization.results or {}
     results, of_variant = document.get("results"), document.get("variants", {}).get(str(variant.number))
     if not results or not of_variant or results.get("winningVariantId") != variant.id:
         return
-    prior = orjson.loads(optimization.experiment)["settings"]["prior_sd_points"]
+    prior = (optimization.experiment or {})["settings"]["prior_sd_points"]
     expected = expected_lift(
         *(results["pairs"][name] for name in _COUNTS),
         prior_sd_points=prior,
@@ -93,4 +96,4 @@ def keep_regression_lift(
         mix |= {name: fields[name] for name in ("liftVerified", "liftVerifiedLow", "liftVerifiedHigh")}
         mix |= expected_on_logged_mix(mix, pooled.lift_points, prior_sd_points=prior)
         of_variant["loggedMix"] = mix
-    optimizations.change(connection, optimization.id, {"results": orjson.dumps(document).decode()})
+    optimizations.change(connection, optimization.id, {"results": document})

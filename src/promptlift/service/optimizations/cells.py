@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
-from promptlift.service.optimizations.results import pool_of
 from promptlift.service.optimizations.terms import Terms
 from promptlift.service.simulations.cells import Cell, logged_scenarios
 from promptlift.service.simulations.personas import all_personas, draw, named
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.personas import Persona
     from promptlift.service.simulations.run import SimulationRun
     from promptlift.service.simulations.tasks import Scenario
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import OptimizationRow
     from promptlift.stats.passes import Pass
 
 __all__ = ["RunCells"]
@@ -46,10 +45,10 @@ class RunCells:
         The optimization, with its pool.
     """
 
-    def __init__(self, run: SimulationRun, row: AnyRow) -> None:
+    def __init__(self, run: SimulationRun, row: OptimizationRow) -> None:
         self._run = run
         self._row = row
-        drawn = pool_of(row.pool)
+        drawn = row.pool or []
         self._pool = [conversation_id for conversation_id, _ in drawn]
         self._weights = dict(drawn)
         self._pool_used = 0

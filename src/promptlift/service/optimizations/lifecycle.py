@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from promptlift.schema import limits
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
@@ -25,12 +23,13 @@ if TYPE_CHECKING:
     from promptlift.schema.events import EventKind
     from promptlift.schema.optimizations import OptimizationStatus
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import OptimizationRow
 
 # Winners whose outcome in production must be known before the account's own record is used.
 RECORD_NEEDED = 30
 
 
-def start(connection: Connection, row: AnyRow, *, now: int) -> None:
+def start(connection: Connection, row: OptimizationRow, *, now: int) -> None:
     """Change an optimization from queued to running."""
     optimizations.change(connection, row.id, {"status": "running", "started_at": now})
     # unspecified: the shape of settings here. What counts for this run, flat.
@@ -39,7 +38,9 @@ def start(connection: Connection, row: AnyRow, *, now: int) -> None:
     _tell(connection, row, "optimization.started", told, now=now)
 
 
-def _tell(connection: Connection, row: AnyRow, kind: EventKind, told: dict[str, Any], *, now: int) -> None:
+def _tell(
+    connection: Connection, row: OptimizationRow, kind: EventKind, told: dict[str, Any], *, now: int
+) -> None:
     payload = {"optimizationId": row.id, "promptId": row.prompt_id, **told}
     events.write(connection, [events.row(kind, row.account_id, row.id, payload, now=now)])
 
@@ -55,7 +56,7 @@ def start_next(connection: Connection, account_id: str, *, now: int) -> None:
 
 def measured(
     connection: Connection,
-    row: AnyRow,
+    row: OptimizationRow,
     run: Experiment,
     notes: Sequence[str],
     *,
@@ -89,17 +90,19 @@ def measured(
         "notes": list(notes),
     }
     return {
-        "experiment": orjson.dumps(run.to_state()).decode(),
-        "results": orjson.dumps(document).decode(),
+        "experiment": run.to_state(),
+        "results": document,
     }
 
 
-def complete(connection: Connection, row: AnyRow, run: Experiment, notes: Sequence[str], *, now: int) -> None:
+def complete(
+    connection: Connection, row: OptimizationRow, run: Experiment, notes: Sequence[str], *, now: int
+) -> None:
     """Change an optimization from running to completed, with its results."""
     columns = measured(connection, row, run, notes, ended=True)
     ended = {"status": "completed", "completed_at": now, "worker": None}
     optimizations.change(connection, row.id, {**columns, **ended})
-    results = orjson.loads(columns["results"])["results"]
+    results = columns["results"]["results"]
     told = {
         "winner": results["winningVariantId"],
         "improvementPercentage": results["lift"] if results["winnerSelected"] else None,
@@ -117,24 +120,24 @@ def complete(connection: Connection, row: AnyRow, run: Experiment, notes: Sequen
     start_next(connection, row.account_id, now=now)
 
 
-def fail(connection: Connection, row: AnyRow, reason: str, *, now: int) -> None:
+def fail(connection: Connection, row: OptimizationRow, reason: str, *, now: int) -> None:
     """Change an optimization from queued or running to failed. Its measurements stay; no event is written."""
     columns = {"status": "failed", "failure": storable_text(reason), "completed_at": now, "worker": None}
     optimizations.change(connection, row.id, columns | _ended(connection, row, failure=reason))
     start_next(connection, row.account_id, now=now)
 
 
-def stop(connection: Connection, row: AnyRow, reason: str | None, *, now: int) -> OptimizationStatus:
+def stop(connection: Connection, row: OptimizationRow, reason: str | None, *, now: int) -> OptimizationStatus:
     """Change an optimization from queued or running to stopped, and return its state. Finished passes stay measured.
 
     Where the winner is found already, only its verification is stopped: the optimization is completed.
     """
-    run = None if row.experiment is None else Experiment.from_state(orjson.loads(row.experiment))
+    run = None if row.experiment is None else Experiment.from_state(row.experiment)
     if run is not None and run.verdict().winner_selected:
         # unspecified: a stop after the winner was found. Nothing that could still happen would change it.
         run.stop()
         why = f": {reason}" if reason else ""
-        notes = [*orjson.loads(row.results)["notes"], f"The verification was stopped{why}"]
+        notes = [*_notes(row), f"The verification was stopped{why}"]
         complete(connection, row, run, notes, now=now)
         return "completed"
     columns = {"status": "stopped", "stop_reason": reason, "completed_at": now, "worker": None}
@@ -145,15 +148,17 @@ def stop(connection: Connection, row: AnyRow, reason: str | None, *, now: int) -
     return "stopped"
 
 
-def _ended(connection: Connection, row: AnyRow, *, failure: str | None = None) -> dict[str, Any]:
+def _notes(row: OptimizationRow) -> list[str]:
+    return [] if row.results is None else list(row.results["notes"])
+
+
+def _ended(connection: Connection, row: OptimizationRow, *, failure: str | None = None) -> dict[str, Any]:
     """Return the columns of a run that ended early, with the measurement so far."""
     if row.experiment is None:
         return {}
-    run = Experiment.from_state(orjson.loads(row.experiment))
+    run = Experiment.from_state(row.experiment)
     run.stop()
-    columns = measured(connection, row, run, orjson.loads(row.results)["notes"], ended=True)
+    columns = measured(connection, row, run, _notes(row), ended=True)
     if failure is not None:
-        document = orjson.loads(columns["results"])
-        document["results"] |= {"reason": "failed", "explanation": failure}
-        columns["results"] = orjson.dumps(document).decode()
+        columns["results"]["results"] |= {"reason": "failed", "explanation": failure}
     return columns

@@ -5,8 +5,6 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from promptlift.service import clock
 from promptlift.service.errors import ApiException, invalid, not_found, quota
 from promptlift.service.identifiers import new_id
@@ -17,6 +15,7 @@ from promptlift.service.optimizations.views import find, headroom_of, judged_of
 from promptlift.service.simulations.personas import named
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import accounts, action_log, optimizations, prompts, usage
+from promptlift.service.store.tables.runs import OptimizationRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,43 +69,34 @@ def trigger(
         chosen = _settings_of_run(settings["optimization"])
         _check_personas(connection, caller, body.persona_ids, chosen["personaCount"])
         _count(connection, caller, now)
-        optimization_id = new_id("opt")
-        optimizations.add(
-            connection,
-            {
-                "id": optimization_id,
-                "account_id": caller.account_id,
-                "prompt_id": prompt_id,
-                "status": "queued",
-                "mode": body.mode or settings["optimization"]["optimizationStrategy"],
-                "variant_count": body.variant_count
-                or (chosen["variantsPerGeneration"] if body.candidates is None else len(body.candidates)),
-                "intent": None if body.intent is None else _json(body.intent.to_wire()),
-                "persona_ids": None
-                if body.persona_ids is None
-                else _json(list(dict.fromkeys(body.persona_ids))),
-                "settings": _json(
-                    {
-                        **chosen,
-                        **pace,
-                        **_variants_of(body, prompt.content),
-                        # What the request leaves out is left to the account's setting.
-                        **({} if body.simulate_tools is None else {"simulateTools": body.simulate_tools}),
-                        **goal_of(body),
-                        "general": settings["general"],
-                    }
-                ),
-                "prompt": _json({name: getattr(prompt, name) for name in PromptText.__slots__}),
-                "seed": secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
-                "rehearsal": rehearsal,
-                "created_at": now,
+        count = chosen["variantsPerGeneration"] if body.candidates is None else len(body.candidates)
+        row = OptimizationRow(
+            id=new_id("opt"),
+            account_id=caller.account_id,
+            prompt_id=prompt_id,
+            status="queued",
+            mode=body.mode or settings["optimization"]["optimizationStrategy"],
+            variant_count=body.variant_count or count,
+            intent=None if body.intent is None else body.intent.to_wire(),
+            persona_ids=None if body.persona_ids is None else list(dict.fromkeys(body.persona_ids)),
+            settings={
+                **chosen,
+                **pace,
+                **_variants_of(body, prompt.content),
+                # What the request leaves out is left to the account's setting.
+                **({} if body.simulate_tools is None else {"simulateTools": body.simulate_tools}),
+                **goal_of(body),
+                "general": settings["general"],
             },
+            prompt={name: getattr(prompt, name) for name in PromptText.__slots__},
+            seed=secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
+            rehearsal=rehearsal,
+            created_at=now,
         )
-        found = headroom_of(judged, optimizations.get(connection, optimization_id))
-        if found is not None:
-            optimizations.change(connection, optimization_id, {"headroom": _json(found)})
+        row.headroom = headroom_of(judged, row)
+        optimizations.add(connection, row)
         lifecycle.start_next(connection, caller.account_id, now=now)
-        row = optimizations.get(connection, optimization_id)
+        row = optimizations.get(connection, row.id)
     return {
         "id": row.id,
         link: row.prompt_id,
@@ -114,7 +104,7 @@ def trigger(
         "mode": row.mode,
         "variantCount": row.variant_count,
         "rehearsal": row.rehearsal,
-        "headroom": found,
+        "headroom": row.headroom,
         "createdAt": clock.iso(row.created_at),
     }
 
@@ -199,10 +189,6 @@ def _settings_of_run(settings: dict[str, Any]) -> dict[str, Any]:
     return {**settings["simulation"], **{name: settings[name] for name in names}}
 
 
-def _json(value: Any) -> str:
-    return orjson.dumps(value).decode()
-
-
 def _check_personas(
     connection: Connection, caller: Caller, ids: Sequence[str] | None, persona_count: int
 ) -> None:
@@ -273,4 +259,4 @@ def stop_all_of(connection: Connection, account_id: str, prompt_id: str, *, now:
     """Stop the open optimizations of a deleted prompt."""
     for row in optimizations.open_of_prompt(connection, account_id, prompt_id):
         # unspecified: what becomes of the optimizations of a deleted prompt.
-        lifecycle.stop(connection, optimizations.get(connection, row.id), "The prompt was deleted", now=now)
+        lifecycle.stop(connection, row, "The prompt was deleted", now=now)

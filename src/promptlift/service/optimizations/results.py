@@ -216,11 +216,6 @@ LEVEL: Final = 0.90
 _Pair: TypeAlias = "DrawnPair | None"
 
 
-def pool_of(stored: str | None) -> list[tuple[str, float | None]]:
-    """Read the pool of a run: logged conversations with the weights by which they were drawn."""
-    return [(conversation_id, weight) for conversation_id, weight in orjson.loads(stored or "[]")]
-
-
 def logged_mix_of(
     connection: Connection, optimization_id: str, verdict: Verdict, *, prior_sd_points: float
 ) -> dict[int, dict[str, Any]]:
@@ -238,7 +233,7 @@ def logged_mix_of(
     """
     if not verdict.progress.passes_done:
         return {}
-    drawn = pool_of(optimizations.pool(connection, optimization_id))
+    drawn = optimizations.pool(connection, optimization_id)
     shares = Counter(weight for _, weight in drawn if weight is not None)
     if not shares:
         return {}

@@ -8,8 +8,6 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from promptlift.errors import PromptliftError
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
@@ -33,6 +31,7 @@ from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_or
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.simulations.tools.agents import toolbox_of
 from promptlift.service.store import accounts, optimizations, simulations
+from promptlift.service.store.tables.runs import VariantRow
 from promptlift.stats import Experiment
 from promptlift.stats.passes import Outcome
 from promptlift.stats.shrinkage import prior_sd_from
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.tasks import OptimizationTasks
     from promptlift.service.simulations.run import Simulator
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import OptimizationRow
     from promptlift.stats.passes import Pass
     from promptlift.stats.verdict import Progress
 
@@ -67,18 +66,18 @@ class OptimizationRun(SimulationRun):
     """
 
     tasks: OptimizationTasks
-    row: AnyRow
+    row: OptimizationRow
 
     def __init__(
         self,
         database: Database,
         pool: Simulator,
         tasks: OptimizationTasks,
-        row: AnyRow,
+        row: OptimizationRow,
         *,
         worker: str,
     ) -> None:
-        prompt = PromptText(**orjson.loads(row.prompt))
+        prompt = PromptText(**row.prompt)
         self.terms = Terms(row)
         super().__init__(
             database, pool, tasks, row=row, settings=self.terms.settings, prompt=prompt, worker=worker
@@ -168,7 +167,7 @@ class OptimizationRun(SimulationRun):
             rows = self._prepare()
         return [row.content for row in rows]
 
-    def _prepare(self) -> Sequence[AnyRow]:
+    def _prepare(self) -> Sequence[VariantRow]:
         row, intent = self.row, self.terms.intent
         with self.database.read() as connection:
             failures = optimizations.failures(
@@ -177,7 +176,7 @@ class OptimizationRun(SimulationRun):
             logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
         weights = {one.id: FAILURE_WEIGHT if one.task_completed is False else 1.0 for one in logged}
         order = weighted_order(list(weights.items()), random.Random(f"{row.seed} pool"))
-        pool = orjson.dumps([(one, weights[one]) for one in order]).decode()
+        pool = [(one, weights[one]) for one in order]
         if self.terms.wants_search(failed=bool(failures)):
             reason = Searching(self).begin(pool)
             if reason is None:
@@ -221,16 +220,16 @@ class OptimizationRun(SimulationRun):
         """Keep variants, numbered from ``first``."""
         row, now = self.row, clock.now()
         rows = [
-            {
-                "id": new_id("var"),
-                "account_id": row.account_id,
-                "optimization_id": row.id,
-                "number": number,
-                "name": one.name,
-                "content": one.content,
-                "rationale": one.rationale,
-                "created_at": now,
-            }
+            VariantRow(
+                id=new_id("var"),
+                account_id=row.account_id,
+                optimization_id=row.id,
+                number=number,
+                name=one.name,
+                content=one.content,
+                rationale=one.rationale,
+                created_at=now,
+            )
             for number, one in enumerate(texts, start=first)
         ]
         optimizations.add_variants(connection, rows)
@@ -239,16 +238,15 @@ class OptimizationRun(SimulationRun):
         """Return the search that is under way; ``None`` without one, and when it has its finalist."""
         with self.database.read() as connection:
             row = optimizations.get(connection, self.row.id)
-        if row.search is None:
+        if row.search is None or row.results is None:
             return None
         self._cells = RunCells(self, row)
-        self.notes = orjson.loads(row.results)["notes"]
-        state = orjson.loads(row.search)
-        if state["finalist"] is not None:
-            self.cells.avoid(state["read"])
+        self.notes = row.results["notes"]
+        if row.search["finalist"] is not None:
+            self.cells.avoid(row.search["read"])
             return None
         searching = Searching(self)
-        searching.restore(state)
+        searching.restore(row.search)
         return searching
 
     def _experiment(self) -> Experiment:
@@ -258,8 +256,8 @@ class OptimizationRun(SimulationRun):
             raise LeaseLost("The run has no state.")
         if self._cells is None:
             self._cells = RunCells(self, row)
-        self.notes = orjson.loads(row.results)["notes"]
-        return Experiment.from_state(orjson.loads(row.experiment))
+        self.notes = row.results["notes"]
+        return Experiment.from_state(row.experiment)
 
     # One pass
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import orjson
 
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.reflection import Reflection, Written
@@ -17,7 +16,7 @@ from promptlift.service.store import optimizations, quotations, simulations
 from promptlift.stats.passes import Cell, Measured, PairTally, Pass, Searched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -58,7 +57,7 @@ class Searching:
 
     # Begin, and carry on
 
-    def begin(self, pool: str) -> str | None:
+    def begin(self, pool: Sequence[tuple[str, float]]) -> str | None:
         """Write the first generation, and keep it with the original.
 
         Returns
@@ -201,7 +200,7 @@ class Searching:
             "finalist": finalist,
             "confirmPasses": self._confirm_passes,
         }
-        optimizations.change(connection, self._row.id, {**columns, "search": orjson.dumps(state).decode()})
+        optimizations.change(connection, self._row.id, {**columns, "search": state})
 
     @property
     def _confirm_passes(self) -> int:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from promptlift.service.deployments.transitions import tests_before_deploying
 from promptlift.service.optimizations.goal import Goal, targets_of
 from promptlift.stats import Experiment
@@ -15,7 +13,7 @@ from promptlift.stats.budget import SearchBudget, planned_spending
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import OptimizationRow
     from promptlift.stats.budget import PlannedSpending
     from promptlift.stats.passes import PairTally, Searched
 
@@ -31,10 +29,10 @@ class Terms:
         What its owner wants to improve; empty without.
     """
 
-    def __init__(self, row: AnyRow) -> None:
+    def __init__(self, row: OptimizationRow) -> None:
         self._row = row
-        self.settings: dict[str, Any] = orjson.loads(row.settings)
-        self.intent: dict[str, Any] = {} if row.intent is None else orjson.loads(row.intent)
+        self.settings = row.settings
+        self.intent = row.intent or {}
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -60,7 +58,7 @@ class Terms:
     @cached_property
     def panel(self) -> tuple[str, ...]:
         """Ids of the personas that were named; none where they are drawn for each pass."""
-        return () if self._row.persona_ids is None else tuple(orjson.loads(self._row.persona_ids))
+        return tuple(self._row.persona_ids or ())
 
     @property
     def size(self) -> dict[str, int]:

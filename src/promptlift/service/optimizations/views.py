@@ -18,6 +18,7 @@ from promptlift.service.search.evidence import record_of, with_and_without, wort
 from promptlift.service.search.headroom import Judged, headroom
 from promptlift.service.search.pool import Search
 from promptlift.service.store import optimizations, simulations
+from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 
 # Quantile of the normal distribution for an interval of 90 %.
 Z90: Final = 1.645
@@ -37,7 +39,7 @@ PRUNED: Final = "Without it the prompt did at least as well."
 _NO_METRICS: Final = {"taskCompletion": None, "sentiment": None, "quality": None}
 
 
-def find(connection: Connection, caller: Caller, optimization_id: str) -> AnyRow:
+def find(connection: Connection, caller: Caller, optimization_id: str) -> OptimizationRow:
     """Return an optimization of the account.
 
     Raises
@@ -54,21 +56,14 @@ def find(connection: Connection, caller: Caller, optimization_id: str) -> AnyRow
 def page(database: Database, caller: Caller, query: OptimizationsQuery) -> dict[str, Any]:
     """Return one page of optimizations, newest first."""
     with database.read() as connection:
-        rows, total = optimizations.page(
-            connection,
-            caller.account_id,
-            prompt_id=query.linked_id,
-            status=query.status,
-            limit=query.limit,
-            offset=query.offset,
-        )
+        rows, total = optimizations.page(Rows(connection), caller.account_id, query)
         states = optimizations.deployment_states(connection, [row.id for row in rows])
         data = [{**_brief(row), "deployment": states.get(row.id)} for row in rows]
     return {"data": data, "pagination": {"total": total, "limit": query.limit, "offset": query.offset}}
 
 
-def _brief(row: AnyRow) -> dict[str, Any]:
-    results = None if row.results is None else orjson.loads(row.results)["results"]
+def _brief(row: OptimizationRow) -> dict[str, Any]:
+    results = None if row.results is None else row.results["results"]
     if results is None and row.status == "running":
         results = unmeasured(Terms(row).experiment().verdict().progress, rehearsal=row.rehearsal)
     return {
@@ -104,7 +99,7 @@ def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, 
             progress["fraction"] = held / progress["conversationsMax"]
     return {
         **whole,
-        "intent": None if row.intent is None else terms.intent,
+        "intent": row.intent,
         "personaIds": terms.panel or None,
         "seed": row.seed,
         "settings": terms.shown,
@@ -112,8 +107,8 @@ def view(database: Database, caller: Caller, optimization_id: str) -> dict[str, 
         "stopReason": row.stop_reason,
         "deployment": None if deployment is None else deployment.to_wire(),
         "usage": {"modelCalls": row.model_calls, "tokens": row.tokens, "conversations": held},
-        "headroom": None if row.headroom is None else orjson.loads(row.headroom),
-        "searchPlan": None if row.search is None else _plan(terms, orjson.loads(row.search), stages),
+        "headroom": row.headroom,
+        "searchPlan": None if row.search is None else _plan(terms, row.search, stages),
     }
 
 
@@ -124,10 +119,10 @@ def variants(database: Database, caller: Caller, optimization_id: str) -> dict[s
         rows = optimizations.variants(connection, optimization_id)
         deployment = transitions.shown(connection, optimization_id)
     terms = Terms(row)
-    document = {} if row.results is None else orjson.loads(row.results)
+    document = row.results or {}
     winner = document.get("results", {}).get("winningVariantId")
     measured = document.get("variants") or variants_of(terms.experiment().verdict())
-    searched = {} if row.search is None else _searched(orjson.loads(row.search), [one.id for one in rows])
+    searched = {} if row.search is None else _searched(row.search, [one.id for one in rows])
     written = "handed_in" if terms.candidates else "model"
     staged = deployment.variant_id if deployment and deployment.state == "staged" else None
     return {
@@ -141,7 +136,12 @@ def variants(database: Database, caller: Caller, optimization_id: str) -> dict[s
 
 
 def _variant(
-    row: AnyRow, variant: AnyRow, measured: dict[str, Any], *, winner: str | None, staged: str | None
+    row: OptimizationRow,
+    variant: VariantRow,
+    measured: dict[str, Any],
+    *,
+    winner: str | None,
+    staged: str | None,
 ) -> dict[str, Any]:
     original = variant.number == 0
     found = {
@@ -241,7 +241,7 @@ def judged_of(connection: Connection, account_id: str, prompt_id: str, *, before
     return found
 
 
-def headroom_of(judged: Sequence[Judged], row: AnyRow) -> dict[str, Any] | None:
+def headroom_of(judged: Sequence[Judged], row: OptimizationRow) -> dict[str, Any] | None:
     """Return what could be gained by the logged conversations; ``None`` where none was judged."""
     if not judged:
         return None

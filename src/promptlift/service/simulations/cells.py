@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import OptimizationRow
 
 __all__ = ["Cell", "logged_scenarios"]
 
@@ -50,7 +51,7 @@ class Cell:
             Scenario(**{name: scenario[name] for name in Scenario.__slots__}),
         )
 
-    def to_row(self, optimization: AnyRow, **details: Any) -> dict[str, Any]:
+    def to_row(self, optimization: OptimizationRow, **details: Any) -> dict[str, Any]:
         """Return the columns that keep the cell; ``details`` are kept with its scenario."""
         return {
             "account_id": optimization.account_id,

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.tools.toolbox import Toolbox
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases
-    from promptlift.service.store.tables import AnyRow
-    from promptlift.service.store.tables.runs import RunRow
+    from promptlift.service.store.tables.runs import OptimizationRow, RunRow
 
 __all__ = ["SimulatedConversation", "SimulationRun", "SimulationRuns"]
 
@@ -71,7 +70,7 @@ class SimulationRun(Run):
         pool: Simulator,
         tasks: SimulationTasks,
         *,
-        row: RunRow | AnyRow,
+        row: RunRow | OptimizationRow,
         settings: Mapping[str, Any],
         prompt: PromptText,
         worker: str,

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.prompts import PromptRow
+    from promptlift.service.store.tables.runs import OptimizationRow
 
 # States from which a variant may still go live.
 WAITING = ("staged", "testing")
@@ -34,7 +34,7 @@ LIVE = Wait(deployments.c.applied_at, 0)
 
 def add(
     connection: Connection,
-    optimization: AnyRow,
+    optimization: OptimizationRow,
     variant_id: str,
     *,
     state: str,

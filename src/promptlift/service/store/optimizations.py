@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from sqlalchemy import and_, func, insert, or_, select, update
+from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy.orm import defer
 
-from promptlift.service.store import paging
 from promptlift.service.store.leases import Leases
+from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables import (
     conversation_contents,
     conversations,
     deployments,
     insights,
-    optimization_variants,
     optimizations,
 )
+from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
+    from promptlift.schema.queries import OptimizationsQuery
     from promptlift.service.store.tables import AnyRow
 
 OPEN = ("queued", "running")
@@ -31,51 +33,41 @@ OPEN = ("queued", "running")
 REMEMBERED = 5_000
 
 LEASES = Leases(optimizations, optimizations.c.status == "running")
+_UNLISTED = (
+    OptimizationRow.pool,
+    OptimizationRow.experiment,
+    OptimizationRow.headroom,
+    OptimizationRow.search,
+)
 
 
-def add(connection: Connection, values: dict[str, Any]) -> None:
+def add(connection: Connection, row: OptimizationRow) -> None:
     """Add an optimization."""
-    connection.execute(insert(optimizations).values(model_calls=0, tokens=0, worker=None, **values))
+    rows = Rows(connection)
+    rows.add(row)
+    rows.flush()
     announce(connection, optimizations)
 
 
-def find(connection: Connection, account_id: str, optimization_id: str) -> AnyRow | None:
+def find(connection: Connection, account_id: str, optimization_id: str) -> OptimizationRow | None:
     """Return an optimization of the account, ``None`` when there is none of this id."""
-    return connection.execute(
-        select(optimizations).filter_by(account_id=account_id, id=optimization_id)
-    ).one_or_none()
+    return Rows(connection).find(wanted(OptimizationRow, account_id=account_id, id=optimization_id))
 
 
-def get(connection: Connection, optimization_id: str) -> AnyRow:
+def get(connection: Connection, optimization_id: str) -> OptimizationRow:
     """Return an optimization that exists, of any account: for background work."""
-    return connection.execute(select(optimizations).filter_by(id=optimization_id)).one()
+    return Rows(connection).scalars(wanted(OptimizationRow, id=optimization_id)).one()
 
 
-def pool(connection: Connection, optimization_id: str) -> str | None:
-    """Return the logged conversations that scenarios come from, as they are kept."""
-    found: str | None = connection.scalar(select(optimizations.c.pool).filter_by(id=optimization_id))
-    return found
+def pool(connection: Connection, optimization_id: str) -> list[tuple[str, float | None]]:
+    """Return the logged conversations that scenarios come from, with the weights by which they were drawn."""
+    return connection.scalar(select(optimizations.c.pool).filter_by(id=optimization_id)) or []
 
 
-def page(
-    connection: Connection,
-    account_id: str,
-    *,
-    prompt_id: str | None,
-    status: str | None,
-    limit: int,
-    offset: int,
-) -> tuple[Sequence[AnyRow], int]:
+def page(rows: Rows, account_id: str, query: OptimizationsQuery) -> tuple[Sequence[OptimizationRow], int]:
     """Return one page of optimizations, newest first, and how many there are."""
-    wanted = paging.equal(optimizations, account_id=account_id, prompt_id=prompt_id, status=status)
-    return paging.page(
-        connection,
-        optimizations,
-        wanted,
-        without=("pool", "experiment", "headroom", "search"),
-        limit=limit,
-        offset=offset,
-    )
+    listed = newest(OptimizationRow, account_id=account_id, prompt_id=query.linked_id, status=query.status)
+    return rows.page(listed.options(*(defer(one, raiseload=True) for one in _UNLISTED)), query)
 
 
 def deployment_states(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -101,24 +93,16 @@ def running_count(connection: Connection, account_id: str) -> int:
     return int(connection.scalar(statement.filter_by(account_id=account_id, status="running")) or 0)
 
 
-def oldest_queued(connection: Connection, account_id: str) -> AnyRow | None:
+def oldest_queued(connection: Connection, account_id: str) -> OptimizationRow | None:
     """Return the optimization that waits longest."""
-    return connection.execute(
-        select(optimizations)
-        .filter_by(account_id=account_id, status="queued")
-        .order_by(optimizations.c.seq)
-        .limit(1)
-    ).one_or_none()
+    queued = wanted(OptimizationRow, account_id=account_id, status="queued").order_by(OptimizationRow.seq)
+    return Rows(connection).find(queued.limit(1))
 
 
-def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> Sequence[AnyRow]:
+def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> Sequence[OptimizationRow]:
     """Return the queued and running optimizations of a prompt."""
-    return connection.execute(
-        select(optimizations)
-        .filter_by(account_id=account_id, prompt_id=prompt_id)
-        .where(optimizations.c.status.in_(OPEN))
-        .order_by(optimizations.c.seq)
-    ).all()
+    mine = wanted(OptimizationRow, account_id=account_id, prompt_id=prompt_id)
+    return Rows(connection).all(mine.where(OptimizationRow.status.in_(OPEN)).order_by(OptimizationRow.seq))
 
 
 def last_completed(connection: Connection, account_id: str, prompt_id: str) -> int | None:
@@ -144,18 +128,17 @@ def count(connection: Connection, optimization_id: str, worker: str, spent: Mapp
 # Variants
 
 
-def add_variants(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+def add_variants(connection: Connection, variants: Sequence[VariantRow]) -> None:
     """Keep the variants of an optimization; the original is number 0."""
-    connection.execute(insert(optimization_variants), list(rows))
+    rows = Rows(connection)
+    rows.add_all(variants)
+    rows.flush()
 
 
-def variants(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
+def variants(connection: Connection, optimization_id: str) -> Sequence[VariantRow]:
     """Return the variants of an optimization by number, the original first; none before they are written."""
-    return connection.execute(
-        select(optimization_variants)
-        .filter_by(optimization_id=optimization_id)
-        .order_by(optimization_variants.c.number)
-    ).all()
+    found = wanted(VariantRow, optimization_id=optimization_id).order_by(VariantRow.number)
+    return Rows(connection).all(found)
 
 
 # What an optimization learns from: conversations that were there at a time. Those held last come first, so that the
@@ -229,7 +212,7 @@ def finished(connection: Connection, account_id: str) -> list[dict[str, Any]]:
         .filter_by(account_id=account_id, status="completed", rehearsal=False)
         .where(optimizations.c.results.is_not(None))
     )
-    return [orjson.loads(row)["results"] for row in rows if row]
+    return [row["results"] for row in rows if row]
 
 
 def held_in_production(connection: Connection, account_id: str) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from sqlalchemy import or_, select, update
 
 from promptlift.schema.search import DELETED
@@ -34,11 +33,9 @@ def forget(connection: Connection, accounts: Collection[str], conversations: Col
     ).all()
     gone = set(conversations)
     for row in rows:
-        state = None if row.search is None else orjson.loads(row.search)
+        state = row.search
         if state is not None and forget_in([*state["search"]["edits"], *state["refused"]], gone):
-            connection.execute(
-                update(optimizations).filter_by(id=row.id).values(search=orjson.dumps(state).decode())
-            )
+            connection.execute(update(optimizations).filter_by(id=row.id).values(search=state))
 
 
 def forget_in(edits: Collection[dict[str, Any]], gone: Collection[str]) -> bool:

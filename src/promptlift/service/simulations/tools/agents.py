@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import orjson
-
 from promptlift.service.simulations.tools.toolbox import Toolbox
 from promptlift.service.store import optimizations
 
 if TYPE_CHECKING:
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import OptimizationRow
 
 __all__ = ["toolbox_of"]
 
 
-def toolbox_of(database: Database, optimization: AnyRow, prompt: str) -> Toolbox | None:
+def toolbox_of(database: Database, optimization: OptimizationRow, prompt: str) -> Toolbox | None:
     """Return the tools of an optimization's agent; ``None`` where they are not played, or it has none.
 
     Parameters
@@ -24,7 +22,7 @@ def toolbox_of(database: Database, optimization: AnyRow, prompt: str) -> Toolbox
     prompt
         The text that may name tools.
     """
-    if optimization.rehearsal or not orjson.loads(optimization.settings).get("simulateTools"):
+    if optimization.rehearsal or not optimization.settings.get("simulateTools"):
         return None
     row = optimization
     with database.read() as connection:

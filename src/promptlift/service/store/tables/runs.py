@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from sqlalchemy import Index
+from sqlalchemy import Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from promptlift.schema.optimizations import OptimizationMode
 from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Seq, Small, reference
 
 # What a run has used up; counted by whoever has it.
@@ -66,27 +67,27 @@ class OptimizationRow(Base):
     account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts")
     status: Mapped[str]
-    mode: Mapped[str]
+    mode: Mapped[OptimizationMode] = mapped_column(Text)
     variant_count: Mapped[Small]
-    intent: Mapped[str | None]
-    persona_ids: Mapped[str | None]
-    # What counts for this run, as JSON: the account's settings and the prompt as they were when it was asked for.
-    settings: Mapped[str]
-    prompt: Mapped[str]
+    intent: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    persona_ids: Mapped[list[str] | None] = mapped_column(Json)
+    # What counts for this run: the account's settings and the prompt as they were when it was asked for.
+    settings: Mapped[dict[str, Any]] = mapped_column(Json)
+    prompt: Mapped[dict[str, Any]] = mapped_column(Json)
     seed: Mapped[int]
     rehearsal: Mapped[bool]
-    # Logged conversations to take scenarios from, in their order, each with the weight by which it was drawn; a JSON list,
-    # written when the run begins.
-    pool: Mapped[str | None]
-    experiment: Mapped[str | None]
-    # What could be gained by the logged conversations; and the search with its candidates, edits and outcomes. Both JSON.
-    headroom: Mapped[str | None]
-    search: Mapped[str | None]
-    results: Mapped[str | None]
+    # Logged conversations to take scenarios from, in their order, each with the weight by which it was drawn; written when
+    # the run begins.
+    pool: Mapped[list[tuple[str, float]] | None] = mapped_column(Json)
+    experiment: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    # What could be gained by the logged conversations; and the search with its candidates, edits and outcomes.
+    headroom: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    search: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    results: Mapped[dict[str, Any] | None] = mapped_column(Json)
     failure: Mapped[str | None]
     stop_reason: Mapped[str | None]
-    model_calls: Mapped[int]
-    tokens: Mapped[int]
+    model_calls: Mapped[Spent]
+    tokens: Mapped[Spent]
     # The worker that runs it.
     worker: Mapped[str | None]
     created_at: Mapped[int]
