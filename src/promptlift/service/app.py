@@ -26,7 +26,7 @@ from promptlift.service.actions import (
 from promptlift.service.actions.views import agent_insights, prompt_insights, prompt_status, steps
 from promptlift.service.benchmarks import requests as benchmark_requests
 from promptlift.service.benchmarks import scenario_sets
-from promptlift.service.call import ACTIONS, Action
+from promptlift.service.call import ACTIONS, EndpointAction
 from promptlift.service.errors import ApiException
 from promptlift.service.judges import requests as judge_requests
 from promptlift.service.judges import versions as judge_versions
@@ -112,7 +112,9 @@ def _api_routes(context: AppContext) -> list[Route]:
     """
     actions = dict(ACTIONS)
     for room in ROOMS:
-        actions |= {endpoint.name: Action(function) for endpoint, function in room.actions(context).items()}
+        actions |= {
+            endpoint.name: EndpointAction(function) for endpoint, function in room.actions(context).items()
+        }
     unmatched = actions.keys() ^ ENDPOINTS.keys()
     if unmatched:
         raise KeyError(f"Give each of these a row in schema/endpoints.py and an action: {sorted(unmatched)}")

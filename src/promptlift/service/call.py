@@ -75,7 +75,7 @@ Check = Callable[[AnyCall], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class EndpointAction:
     """What answers an endpoint.
 
     Attributes
@@ -98,7 +98,7 @@ class Action:
 
 
 # By name of the endpoint.
-ACTIONS: dict[str, Action] = {}
+ACTIONS: dict[str, EndpointAction] = {}
 
 
 async def known_model(call: AnyCall) -> None:
@@ -130,7 +130,7 @@ def answers(
     def register(
         answer: Callable[[AnyCall], Answer | Awaitable[Answer]],
     ) -> Callable[[AnyCall], Any]:
-        ACTIONS[endpoint.name] = Action(answer, check, threads, links)
+        ACTIONS[endpoint.name] = EndpointAction(answer, check, threads, links)
         return answer
 
     return register

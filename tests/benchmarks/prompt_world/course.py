@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks.prompt_world.world import FAMILIES, SETTLED, draw_world
 from benchmarks.prompt_world.writer import write_edits
 from promptlift.service.search.choice import Seen, choose
-from promptlift.service.search.edits import Edit, assemble, join
+from promptlift.service.search.edits import CandidateEdit, assemble, join
 from promptlift.service.search.pool import Child, Search, Talk
 from promptlift.stats import Experiment
 from promptlift.stats.budget import SearchBudget
@@ -104,7 +104,7 @@ class Course:
 
     def _write(self, step: Write) -> None:
         search = self.search
-        new: dict[str, Edit] = {}
+        new: dict[str, CandidateEdit] = {}
         children = list(step.given)
         edits = [search.edits[name] for name in search.members[step.parent].edits]
         for _ in range(step.children):
@@ -115,7 +115,7 @@ class Course:
                 children.append(Child(step.parent, tuple(names)))
         search.wrote(children, new)
 
-    def _reflect(self, edits: list[Edit], new: dict[str, Edit]) -> list[Edit]:
+    def _reflect(self, edits: list[CandidateEdit], new: dict[str, CandidateEdit]) -> list[CandidateEdit]:
         search, prompt = self.search, assemble(self.world.seed_prompt, edits)
         seed = f"{search.seed} {search.generation} {self._shown.total()}"
         chosen = choose(self._seen, edits=edits, edits_of=search.edits_of, shown=self._shown, seed=seed)
@@ -128,7 +128,7 @@ class Course:
             ]
             if not shows:
                 continue  # the service refuses an edit without evidence
-            edit = Edit(
+            edit = CandidateEdit(
                 f"e{self._written}",
                 draft.operation,
                 draft.anchor,

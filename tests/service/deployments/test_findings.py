@@ -7,7 +7,7 @@ import pytest
 
 from promptlift.service.deployments.findings import (
     OTHER,
-    Judged,
+    JudgedPeriod,
     count_issues,
     issue_id,
     judge,
@@ -17,7 +17,7 @@ from promptlift.stats.production import look_number
 
 def conversations(n, failed, *, issue="No answer", sentiment=0.2):
     return [
-        Judged(f"c{at}", at, at >= failed, sentiment + 0.01 * (at % 5), None if at >= failed else issue)
+        JudgedPeriod(f"c{at}", at, at >= failed, sentiment + 0.01 * (at % 5), None if at >= failed else issue)
         for at in range(n)
     ]
 
@@ -32,7 +32,7 @@ def test_a_text_that_harms_nothing_is_rarely_taken_back():
         done = random.random(n) < 0.75
         scores = np.clip(random.normal(0.2 + 0.3 * done, 0.4), -1.0, 1.0)
         return [
-            Judged("", at, bool(ok), float(score), None if ok else "No answer")
+            JudgedPeriod("", at, bool(ok), float(score), None if ok else "No answer")
             for at, (ok, score) in enumerate(zip(done, scores, strict=True))
         ]
 
@@ -49,7 +49,7 @@ def test_a_real_harm_is_found():
         sides = [random.random(n) < rate for n, rate in ((200, 0.8), (180, 0.55))]
         before, after = (
             [
-                Judged("", at, bool(ok), 0.2 + random.normal(0, 0.1), None if ok else "x")
+                JudgedPeriod("", at, bool(ok), 0.2 + random.normal(0, 0.1), None if ok else "x")
                 for at, ok in enumerate(side)
             ]
             for side in sides
@@ -71,7 +71,9 @@ def test_the_issues_are_all_failures_whatever_they_are_called():
     for _ in range(50):
         before, after = (
             [
-                Judged("", at, bool(random.random() < 0.5), 0.0, random.choice([None, *"abcdefghijklmnop"]))
+                JudgedPeriod(
+                    "", at, bool(random.random() < 0.5), 0.0, random.choice([None, *"abcdefghijklmnop"])
+                )
                 for at in range(random.integers(1, 80))
             ]
             for _ in range(2)
@@ -181,7 +183,7 @@ def test_a_verified_fix_that_keeps_working_is_rarely_called_regressing():
 
 def some_with(random, count, rate):
     return [
-        Judged("", at, bool(ok), 0.2 + random.normal(0, 0.1), None if ok else "x")
+        JudgedPeriod("", at, bool(ok), 0.2 + random.normal(0, 0.1), None if ok else "x")
         for at, ok in enumerate(random.random(count) >= rate)
     ]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptlift.schema.transcript import Message, Transcript
-from promptlift.service.insights.judge import Issue, Judge, JudgeFailed, JudgeUnavailable
+from promptlift.service.insights.judge import InsightJudge, JudgedIssue, JudgeFailed, JudgeUnavailable
 from promptlift.service.insights.llm_judge import LlmJudge
 from promptlift.service.insights.llm_prompt import BUDGET_CHARS, transcript_lines
 from support.stub_endpoint import KEY, Say, completion
@@ -50,7 +50,7 @@ def mark_of(asked):
 
 def test_a_judgement_has_all_fields(talk):
     _, client = talk([said()])
-    judge: Judge = LlmJudge(client, "big-one")
+    judge: InsightJudge = LlmJudge(client, "big-one")
     found = judge.judge(TALK)
     assert judge.analyser == "llm:big-one"
     assert (found.sentiment, found.sentiment_score, found.task_completed, found.quality) == (
@@ -62,8 +62,8 @@ def test_a_judgement_has_all_fields(talk):
     assert found.topics == ("refund", "delivery")
     assert found.summary == GOOD["summary"]
     assert found.issues == (
-        Issue("Refund refused", "high", "I cannot refund"),
-        Issue("Slow answer", "low", None),
+        JudgedIssue("Refund refused", "high", "I cannot refund"),
+        JudgedIssue("Slow answer", "low", None),
     )
     assert found.tokens == 15
 
@@ -118,9 +118,13 @@ def test_excluded_data_are_taken_out_of_the_answer_too(talk):
         ),
         ({"summary": "a\u202eb\x00c\nd"}, "summary", "a b c d"),
         ({"issues": []}, "issues", ()),
-        ({"issues": ["Rude"]}, "issues", (Issue("Rude", "medium", None),)),
-        ({"issues": [{"issue": "Rude", "severity": "HIGH"}]}, "issues", (Issue("Rude", "high", None),)),
-        ({"issues": [{"title": "Rude", "severity": "awful"}]}, "issues", (Issue("Rude", "medium", None),)),
+        ({"issues": ["Rude"]}, "issues", (JudgedIssue("Rude", "medium", None),)),
+        ({"issues": [{"issue": "Rude", "severity": "HIGH"}]}, "issues", (JudgedIssue("Rude", "high", None),)),
+        (
+            {"issues": [{"title": "Rude", "severity": "awful"}]},
+            "issues",
+            (JudgedIssue("Rude", "medium", None),),
+        ),
     ],
 )
 def test_small_slips_are_mended(talk, changes, field, value):

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.judges.align import Edit, Mistake, apply, edits_messages, refused, split
+from promptlift.service.judges.align import Mistake, ProposedEdit, apply, edits_messages, refused, split
 from promptlift.service.judges.question import JudgeText
 from promptlift.service.optimizations.logged_words import LoggedWords
 from support.orders import ORDERS
 
 RUBRIC = "- A voucher counts.\n- A joke does not."
-ADD = Edit("add", "", "Delayed payments count.", "missed", ("cnv_1",))
+ADD = ProposedEdit("add", "", "Delayed payments count.", "missed", ("cnv_1",))
 LOGGED = [
     json.dumps(
         {"messages": [{"role": "user", "content": "My friend Bartholomew paid in a green shop 4711."}]}
@@ -29,8 +29,8 @@ def why(edit, rubric=RUBRIC):
 
 def test_an_edit_that_may_be_used():
     assert why(ADD) is None
-    assert why(Edit("replace", "A joke does not.", "Jokes never count.", "", ("cnv_1",))) is None
-    assert why(Edit("delete", "- A joke does not.", "", "", ("cnv_1",))) is None
+    assert why(ProposedEdit("replace", "A joke does not.", "Jokes never count.", "", ("cnv_1",))) is None
+    assert why(ProposedEdit("delete", "- A joke does not.", "", "", ("cnv_1",))) is None
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_edits_find_their_place_and_others_are_not_used():
     edits = [
         ADD,
         ADD,
-        Edit("replace", "A joke does not.", "Jokes never count.", "", ("cnv_1",)),
-        Edit("delete", "A joke does not.", "", "", ("cnv_1",)),
-        Edit("delete", "A voucher counts.", "", "", ("cnv_1",)),
+        ProposedEdit("replace", "A joke does not.", "Jokes never count.", "", ("cnv_1",)),
+        ProposedEdit("delete", "A joke does not.", "", "", ("cnv_1",)),
+        ProposedEdit("delete", "A voucher counts.", "", "", ("cnv_1",)),
     ]
     rubric, used = apply(RUBRIC, edits)
     assert rubric == "- Jokes never count.\n- Delayed payments count."
@@ -81,7 +81,7 @@ def test_only_conversations_on_which_the_judge_is_wrong_are_evidence():
         "reason": "r",
         "evidence": ["c2", "c1", "c9"],
     }
-    assert Edit.read(answer, names) == Edit("add", "", "Two lines.", "r", ("cnv_wrong",))
+    assert ProposedEdit.read(answer, names) == ProposedEdit("add", "", "Two lines.", "r", ("cnv_wrong",))
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -10,7 +10,7 @@ import pytest
 
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.optimizations.variants import STRATEGIES, Failure, RejectedDraft, VariantsRequest
-from promptlift.service.simulations.personas import Persona
+from promptlift.service.simulations.personas import SimulatedPersona
 from promptlift.service.simulations.tasks import PromptText, Scenario, ScenariosRequest
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
 
@@ -18,7 +18,9 @@ PROMPT = PromptText(
     'You help the guests of {{hotel}}. Never give refunds over 30 days; say "one moment, please".\u2028Be kind.',
     objective="Guests find what they look for. ",
 )
-PERSONA = Persona("per_1", "In a\nhurry", "Writes short messages\u2028and gives up after three answers.")
+PERSONA = SimulatedPersona(
+    "per_1", "In a\nhurry", "Writes short messages\u2028and gives up after three answers."
+)
 SCENARIO = Scenario("Late check-out", "can i stay until 2?\x85", "Stay until 2.", "conversation")
 TALK = Transcript(
     messages=[

@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import httpcore
 import pytest
 
-from promptlift.service.net.client import NoAnswer, Request, TooSlow
+from promptlift.service.net.client import GuardedRequest, NoAnswer, TooSlow
 from support.tls_receiver import make_certificate
 
 
 def post(url, **options):
-    return Request("POST", url, content=b'{"a": 1}', **options)
+    return GuardedRequest("POST", url, content=b'{"a": 1}', **options)
 
 
 def test_a_request_arrives_as_it_was_given(guarded, receiver):

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from promptlift.service.net.addresses import UnusableUrl, is_public, read_url
-from promptlift.service.net.client import NoAnswer, RefusedAddress, Request
+from promptlift.service.net.client import GuardedRequest, NoAnswer, RefusedAddress
 from support.private_addresses import FORMS, NO_URLS
 
 
@@ -24,7 +24,7 @@ def test_a_form_is_refused_when_it_is_given_and_when_it_is_used(guarded, host):
     with pytest.raises((RefusedAddress, UnusableUrl)):
         client.check(url).result(timeout=20)
     with pytest.raises((RefusedAddress, UnusableUrl)):
-        client.send(Request("POST", url))
+        client.send(GuardedRequest("POST", url))
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_a_name_with_a_private_address_is_refused(guarded, inside, private):
     with pytest.raises(RefusedAddress):
         client.check(f"https://rebinding.test:{inside.port}/").result(timeout=20)
     with pytest.raises(RefusedAddress):
-        client.send(Request("POST", f"https://rebinding.test:{inside.port}/"))
+        client.send(GuardedRequest("POST", f"https://rebinding.test:{inside.port}/"))
 
 
 def test_one_private_address_among_public_ones_refuses_all(guarded, inside):
     resolve, _ = resolver(["93.184.216.34", "127.0.0.1"])
     with pytest.raises(RefusedAddress):
-        guarded(resolve=resolve).send(Request("POST", f"https://rebinding.test:{inside.port}/"))
+        guarded(resolve=resolve).send(GuardedRequest("POST", f"https://rebinding.test:{inside.port}/"))
 
 
 def test_a_name_that_turns_private_after_it_was_checked_is_refused(guarded, inside):
@@ -130,7 +130,7 @@ def test_a_name_that_turns_private_after_it_was_checked_is_refused(guarded, insi
     client = guarded(resolve=resolve)
     client.check(f"https://rebinding.test:{inside.port}/").result(timeout=20)
     with pytest.raises(RefusedAddress):
-        client.send(Request("POST", f"https://rebinding.test:{inside.port}/"))
+        client.send(GuardedRequest("POST", f"https://rebinding.test:{inside.port}/"))
     assert len(asked) == 2
 
 
@@ -146,7 +146,7 @@ def test_the_connection_goes_to_the_address_that_was_checked_and_asks_no_more(gu
 
     monkeypatch.setattr("asyncio.SelectorEventLoop.create_connection", create_connection)
     with pytest.raises(NoAnswer):
-        guarded(resolve=resolve).send(Request("POST", f"https://rebinding.test:{inside.port}/"))
+        guarded(resolve=resolve).send(GuardedRequest("POST", f"https://rebinding.test:{inside.port}/"))
     assert connected == [("192.0.2.7", inside.port)]
     assert asked == ["rebinding.test"]
 
@@ -156,7 +156,7 @@ def test_a_redirect_to_a_private_address_is_not_followed(guarded, receiver, insi
         307,
         {"Location": f"https://127.0.0.1:{inside.port}/"},
     )
-    reply = guarded(allow_private=True).send(Request("POST", receiver.url))
+    reply = guarded(allow_private=True).send(GuardedRequest("POST", receiver.url))
     assert reply.status == 307
     assert reply.headers["location"].endswith(f":{inside.port}/")
     assert len(receiver.received) == 1

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.service.search.edits import Edit, assemble, join
+from promptlift.service.search.edits import CandidateEdit, assemble, join
 
 ORIGINAL = "You help.\nNever lie.\nBe brief."
 
 
 def edit(number, operation, text="", anchor=""):
-    return Edit(f"e{number}", operation, anchor, text, "It fails.", "Nothing is said of it.")
+    return CandidateEdit(f"e{number}", operation, anchor, text, "It fails.", "Nothing is said of it.")
 
 
 @pytest.mark.parametrize(
@@ -83,5 +83,7 @@ def test_the_order_of_a_set_is_that_of_writing():
 
 
 def test_plain_json_and_back():
-    one = Edit("e7", "add", "", "Ask.", "It fails.", "Why not.", (("conv_1", "no idea"),), ("No answer",))
-    assert Edit.from_json(one.to_json()) == one
+    one = CandidateEdit(
+        "e7", "add", "", "Ask.", "It fails.", "Why not.", (("conv_1", "no idea"),), ("No answer",)
+    )
+    assert CandidateEdit.from_json(one.to_json()) == one

@@ -6,9 +6,9 @@ import pytest
 
 from promptlift.schema.search import CIRCULAR
 from promptlift.service.search.choice import CHARS_MOST, FAILED_SHOWN, Seen, bounded_turns, choose
-from promptlift.service.search.edits import Edit
+from promptlift.service.search.edits import CandidateEdit
 from promptlift.service.search.guards import existing_evidence, new_addresses, says_what_was_said
-from promptlift.service.search.headroom import Judged, headroom
+from promptlift.service.search.headroom import JudgedLog, headroom
 
 TEXTS = {"c1": "Where is my parcel?\nI cannot say anything about  that.", "c2": "Hello."}
 
@@ -63,7 +63,7 @@ def test_the_failures_that_are_shown_differ_and_frequent_ones_come_first():
 
 
 def test_what_was_answered_comes_last_until_it_is_seen_again_with_the_edit_in_place():
-    edit = Edit("e1", "add", "", "Look it up.", "It guesses.", "", (), ("guess",))
+    edit = CandidateEdit("e1", "add", "", "Look it up.", "It guesses.", "", (), ("guess",))
     seen = [failed(at, "guess") for at in range(20)] + [failed(100 + at, "late") for at in range(8)]
     first = choose(seen, edits=[edit], edits_of={1: ("e1",)}, shown={}, seed=1)[0]
     assert first.key == "late"
@@ -101,12 +101,12 @@ def test_a_long_conversation_is_cut_in_the_middle_and_says_how_much():
 
 
 def test_headroom_by_hand():
-    judged = [Judged(False, ("late",))] * 40 + [Judged(True, ())] * 60
+    judged = [JudgedLog(False, ("late",))] * 40 + [JudgedLog(True, ())] * 60
     found = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
     assert found["points"] == pytest.approx(40.0)
     assert found["enough"] is True
     assert found["issues"][0]["title"] == "late"
-    judged = [Judged(False, ("late",))] * 2 + [Judged(True, ())] * 148
+    judged = [JudgedLog(False, ("late",))] * 2 + [JudgedLog(True, ())] * 148
     found = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
     assert found["enough"] is False
     assert (
@@ -123,7 +123,7 @@ def test_headroom_by_hand():
 
 @pytest.mark.parametrize("failed", [40, 2])
 def test_headroom_by_word_lists_is_said_to_go_round_in_a_circle(failed):
-    judged = [Judged(False, ("late",))] * failed + [Judged(True, ())] * 110
+    judged = [JudgedLog(False, ("late",))] * failed + [JudgedLog(True, ())] * 110
     options = {"pairs": 120, "mode": "exploratory", "confidence_mode": "moderate"}
     plain = headroom(judged, **options)
     # One of them is enough.

@@ -7,13 +7,13 @@ import random
 
 import pytest
 
-from promptlift.service.search.edits import Edit
+from promptlift.service.search.edits import CandidateEdit
 from promptlift.service.search.evidence import record_of, with_and_without, worth
 from promptlift.service.search.pool import BATCH, Child, Member, Search, Talk, draw_parent, front
 
 
 def edit(number):
-    return Edit(f"e{number}", "add", "", f"Rule {number}.", "It fails.", "Nothing is said of it.")
+    return CandidateEdit(f"e{number}", "add", "", f"Rule {number}.", "It fails.", "Nothing is said of it.")
 
 
 def course(search, *, good=(), bad=(), base=0.4, seed=1, interrupt=False, steps=None, wanted=None):

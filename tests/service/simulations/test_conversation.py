@@ -15,7 +15,7 @@ from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRef
 from promptlift.service.llm.hostile_text import data_block, plain_answer, storable_text
 from promptlift.service.simulations.conversation import PERSONA_TRIES, simulate
 from promptlift.service.simulations.conversation_request import NO_ANSWER, read_persona
-from promptlift.service.simulations.personas import Persona, library
+from promptlift.service.simulations.personas import SimulatedPersona, library
 from promptlift.service.simulations.tasks import PromptText, Scenario
 from support.data_blocks import read_records
 from support.hostile import ENCODABLE, PAYLOADS, name_of
@@ -245,7 +245,7 @@ def _hostile_talk(payload):
         model_tasks(model),
         prompt=PROMPT,
         content="You help.",
-        persona=Persona("p", payload, payload),
+        persona=SimulatedPersona("p", payload, payload),
         scenario=Scenario(payload, payload or "x", payload, "model"),
         max_turns=3,
         seed=1,

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from promptlift.schema import limits
-from promptlift.service.simulations.personas import Persona, draw, library, library_by_id
+from promptlift.service.simulations.personas import SimulatedPersona, draw, library, library_by_id
 
 
 def test_the_library_has_many_different_personas():
@@ -68,7 +68,7 @@ def test_the_same_seed_draws_the_same():
 
 
 def test_no_place_of_the_pool_is_favoured():
-    pool = [Persona(str(n), str(n), "x") for n in range(5)]
+    pool = [SimulatedPersona(str(n), str(n), "x") for n in range(5)]
     rng = random.Random(3)
     first = Counter(draw(pool, 2, rng)[0].id for _ in range(5_000))
     assert all(abs(count - 1_000) < 130 for count in first.values())

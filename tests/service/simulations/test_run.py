@@ -7,7 +7,7 @@ from promptlift.service.background.runs import LeaseLost
 from promptlift.service.insights.judge import JudgeFailed
 from promptlift.service.llm.availability import GONE_AFTER
 from promptlift.service.llm.failures import EndpointDown, LlmRefused, LlmUnavailable
-from promptlift.service.simulations.cells import Cell
+from promptlift.service.simulations.cells import SimulatedCell
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
@@ -17,7 +17,7 @@ from support.databases import migrated
 from support.deployed import World
 
 SCENARIO = Scenario("Late", "Where is it?", "Know the day.", "model")
-TALK = SimulatedConversation(Cell(1, 1, "screening", library()[0], SCENARIO), 0, "text")
+TALK = SimulatedConversation(SimulatedCell(1, 1, "screening", library()[0], SCENARIO), 0, "text")
 
 
 class Counting(SimulationRun):
@@ -107,11 +107,11 @@ def test_the_calls_of_a_run_that_fails_are_counted(run):
 
 def test_what_was_kept_is_not_simulated_again(run):
     scenario = Scenario("Late", "Where is it?", "Know the day.", "model")
-    cells = [Cell(number, 1, "screening", library()[0], scenario) for number in (1, 2)]
+    cells = [SimulatedCell(number, 1, "screening", library()[0], scenario) for number in (1, 2)]
     with run.transaction() as connection:
         simulations.add_cells(connection, [cell.to_row(run.row, pool=0) for cell in cells])
         kept = simulations.cells(connection, run.row.id)
-    assert [Cell.from_row(row) for row in kept] == cells
+    assert [SimulatedCell.from_row(row) for row in kept] == cells
     wanted = [SimulatedConversation(cell, arm, "text") for cell in cells for arm in (0, 1)]
     run.simulate(wanted[:1])
     assert run.tasks.judged == 1

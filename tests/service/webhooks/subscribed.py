@@ -11,7 +11,7 @@ from sqlalchemy import insert, select
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.identifiers import new_id
-from promptlift.service.net.client import NoAnswer, Reply, Sent
+from promptlift.service.net.client import GuardedReply, NoAnswer, Sent
 from promptlift.service.store import accounts, events, tables, webhooks, workers
 from promptlift.service.webhooks.deliveries import Sender
 from promptlift.service.webhooks.signing import Secrets
@@ -19,7 +19,7 @@ from promptlift.service.webhooks.signing import Secrets
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from promptlift.service.net.client import Request
+    from promptlift.service.net.client import GuardedRequest
     from promptlift.service.store.database import Database
 
 START = 1_800_000_000_000
@@ -32,10 +32,10 @@ class ScriptedNet:
     def __init__(self, now: Callable[[], int]) -> None:
         self.sent: list[tuple[int, str]] = []
         self.sequences: list[int] = []
-        self.answer: Callable[[Request], int | str] = lambda _request: 204
+        self.answer: Callable[[GuardedRequest], int | str] = lambda _request: 204
         self._now = now
 
-    def send_in_order(self, requests: Iterable[Request], *, seconds: float) -> list[Sent]:  # noqa: ARG002
+    def send_in_order(self, requests: Iterable[GuardedRequest], *, seconds: float) -> list[Sent]:  # noqa: ARG002
         """Answer the first request; a moment has passed then."""
         request = next(iter(requests))
         envelope = json.loads(request.content)
@@ -43,7 +43,10 @@ class ScriptedNet:
         self.sequences.append(envelope["sequence"])
         answer = self.answer(request)
         return [
-            Sent(NoAnswer(answer) if isinstance(answer, str) else Reply(answer, {}, b"", whole=True), 0.0)
+            Sent(
+                NoAnswer(answer) if isinstance(answer, str) else GuardedReply(answer, {}, b"", whole=True),
+                0.0,
+            )
         ]
 
 

@@ -103,7 +103,7 @@ def _refuse_library(persona_id: str) -> None:
         )
 
 
-def _built_in(persona: personas.Persona) -> Persona:
+def _built_in(persona: personas.SimulatedPersona) -> Persona:
     return Persona(
         id=persona.id, name=persona.name, description=persona.description, built_in=True, created_at=None
     )

@@ -17,8 +17,8 @@ from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, not_found
 from promptlift.service.identifiers import new_id
-from promptlift.service.simulations.cells import Cell, logged_scenarios
-from promptlift.service.simulations.personas import Persona, all_personas, draw
+from promptlift.service.simulations.cells import SimulatedCell, logged_scenarios
+from promptlift.service.simulations.personas import SimulatedPersona, all_personas, draw
 from promptlift.service.simulations.scenarios import opening_key, weighted_order, write_scenarios
 from promptlift.service.simulations.tasks import Scenario  # noqa: TC001 - pydantic reads it
 from promptlift.service.store import benchmarks, conversations, optimizations, prompts
@@ -49,13 +49,13 @@ class FixedCell:
         The logged conversation that it was taken from; ``None`` for one that a model wrote.
     """
 
-    persona: Persona
+    persona: SimulatedPersona
     scenario: Scenario
     conversation_id: str | None
 
-    def to_cell(self, number: int) -> Cell:
+    def to_cell(self, number: int) -> SimulatedCell:
         """Return it as a cell of a run."""
-        return Cell(number, 1, STAGE, self.persona, self.scenario)
+        return SimulatedCell(number, 1, STAGE, self.persona, self.scenario)
 
 
 _CELLS: Final = TypeAdapter(list[FixedCell])

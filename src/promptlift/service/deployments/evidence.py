@@ -13,7 +13,7 @@ from promptlift.schema.deployments import ProductionCheck, ProductionMetric
 from promptlift.schema.events import AnswerComparison, Deployment, DeploymentIssue
 from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
-from promptlift.service.deployments.findings import Finding, Judged, count_issues, issue_id
+from promptlift.service.deployments.findings import Finding, JudgedPeriod, count_issues, issue_id
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.issue_groups import group_titles
 from promptlift.service.store import accounts, aggregates, events, issue_names, production
@@ -42,8 +42,8 @@ class Evidence:
         All of them after the change, also those too old to be in ``after``.
     """
 
-    before: tuple[Judged, ...]
-    after: tuple[Judged, ...]
+    before: tuple[JudgedPeriod, ...]
+    after: tuple[JudgedPeriod, ...]
     count: int
 
 
@@ -74,7 +74,7 @@ def _exclusions(connection: Connection, account_id: str) -> Exclusions:
 
 
 def _name_issues(
-    before: Sequence[Judged], after: Sequence[Judged], known: Mapping[str, str]
+    before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod], known: Mapping[str, str]
 ) -> dict[str, str]:
     """Group the issues of both sides as the views of a prompt do.
 
@@ -86,15 +86,15 @@ def _name_issues(
     return group_titles(counts, known=known)
 
 
-def _renamed(side: Sequence[Judged], names: Mapping[str, str | None]) -> tuple[Judged, ...]:
+def _renamed(side: Sequence[JudgedPeriod], names: Mapping[str, str | None]) -> tuple[JudgedPeriod, ...]:
     return tuple(one if one.issue is None else one._replace(issue=names[one.issue]) for one in side)
 
 
-def _judged(row: Row[Any], exclusions: Exclusions) -> Judged:
+def _judged(row: Row[Any], exclusions: Exclusions) -> JudgedPeriod:
     document = orjson.loads(row.document)
     issues = [] if row.task_completed else document["issues"]
     titles = (one["title"] for one in issues)
-    return Judged(
+    return JudgedPeriod(
         row.id,
         row.started_at,
         row.task_completed,
@@ -198,8 +198,8 @@ def emit(
 def _answers(
     connection: Connection,
     account_id: str,
-    before_side: Sequence[Judged],
-    after_side: Sequence[Judged],
+    before_side: Sequence[JudgedPeriod],
+    after_side: Sequence[JudgedPeriod],
     title: str,
     *,
     good: bool,
@@ -227,7 +227,7 @@ def _answers(
     return AnswerComparison(before=before_words, after=after_words)
 
 
-def _example(side: Sequence[Judged], *wanted: Callable[[Judged], bool]) -> Judged | None:
+def _example(side: Sequence[JudgedPeriod], *wanted: Callable[[JudgedPeriod], bool]) -> JudgedPeriod | None:
     """Return the first conversation that fits the first condition, else the next condition, else any."""
     for fits in wanted:
         found = next((one for one in side if fits(one)), None)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from promptlift.stats.deployment import DeploymentStatus
     from promptlift.stats.production import MetricChange, MetricName
 
-__all__ = ["OTHER", "Finding", "Judged", "compare_metrics", "count_issues", "issue_id", "judge"]
+__all__ = ["OTHER", "Finding", "JudgedPeriod", "compare_metrics", "count_issues", "issue_id", "judge"]
 
 OTHER = "Other failures"
 ISSUES_NAMED = 10
@@ -52,7 +52,7 @@ _SAID = {
 }
 
 
-class Judged(NamedTuple):
+class JudgedPeriod(NamedTuple):
     """One logged conversation as its insights see it; ``issue`` is the worst one of a failed conversation, by its group."""
 
     conversation_id: str
@@ -103,7 +103,7 @@ class Finding:
     reduction_percent: float
     issues: tuple[IssueCounts, ...]
     reason: str | None
-    after: tuple[Judged, ...]
+    after: tuple[JudgedPeriod, ...]
     metrics: tuple[MetricChange, ...] = ()
 
     @property
@@ -117,7 +117,7 @@ def issue_id(title: str) -> str:
     return f"iss_{hashlib.sha256(title.casefold().encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
-def count_issues(before: Sequence[Judged], after: Sequence[Judged]) -> tuple[IssueCounts, ...]:
+def count_issues(before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod]) -> tuple[IssueCounts, ...]:
     """Count failed conversations by issue, the most frequent before first; the rest under `OTHER`."""
     failed_before = Counter(one.issue or OTHER for one in before if not one.completed)
     ordered = sorted(failed_before.items(), key=lambda pair: (pair[0] == OTHER, -pair[1], pair[0]))
@@ -134,7 +134,7 @@ def count_issues(before: Sequence[Judged], after: Sequence[Judged]) -> tuple[Iss
 
 
 def compare_metrics(
-    before: Sequence[Judged], after: Sequence[Judged], *, look: int
+    before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod], *, look: int
 ) -> tuple[MetricChange, ...]:
     """Test every production metric; nothing without conversations on both sides."""
     if not before or not after:
@@ -143,7 +143,7 @@ def compare_metrics(
     return metric_changes(_values(before, analyser), _values(after, analyser), look=look)
 
 
-def _values(side: Sequence[Judged], analyser: str | None) -> Mapping[MetricName, NDArray[np.float64]]:
+def _values(side: Sequence[JudgedPeriod], analyser: str | None) -> Mapping[MetricName, NDArray[np.float64]]:
     other = np.array([one.analyser != analyser for one in side])
     values: dict[MetricName, NDArray[np.float64]] = {}
     for name, field in _FIELDS.items():
@@ -155,8 +155,8 @@ def _values(side: Sequence[Judged], analyser: str | None) -> Mapping[MetricName,
 
 
 def judge(
-    before: Sequence[Judged],
-    after: Sequence[Judged],
+    before: Sequence[JudgedPeriod],
+    after: Sequence[JudgedPeriod],
     *,
     count: int | None = None,
     verification: DeploymentStatus = "pending",
@@ -202,7 +202,7 @@ def judge(
     return finding
 
 
-def _with_harm(finding: Finding, before: Sequence[Judged], after: Sequence[Judged]) -> Finding:
+def _with_harm(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod]) -> Finding:
     """Return in words which metrics became worse. A verified fix that does harm is regressing."""
     window = max(change.window for change in finding.harmed)
     recent = tuple(after[max(0, len(after) - window) :])
@@ -218,7 +218,7 @@ def _with_harm(finding: Finding, before: Sequence[Judged], after: Sequence[Judge
     )
 
 
-def _checked(finding: Finding, before: Sequence[Judged], after: Sequence[Judged]) -> Finding:
+def _checked(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod]) -> Finding:
     """Judge a fix that has no verdict yet by its failures."""
     issues = count_issues(before, after)
     verdict = deployment_verdict(
@@ -243,7 +243,7 @@ def _checked(finding: Finding, before: Sequence[Judged], after: Sequence[Judged]
 
 
 def _still_verified(
-    finding: Finding, before: Sequence[Judged], after: Sequence[Judged], look: int
+    finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod], look: int
 ) -> Finding:
     """Ask whether failures of a verified fix are rising again, in the latest conversations against the earlier ones."""
     if look < 1:

@@ -26,7 +26,7 @@ from promptlift.service.deployments.regression_test import (
 )
 from promptlift.service.deployments.verified_lift import keep_regression_lift
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.simulations.cells import Cell, logged_scenarios
+from promptlift.service.simulations.cells import SimulatedCell, logged_scenarios
 from promptlift.service.simulations.personas import all_personas
 from promptlift.service.simulations.run import SimulatedConversation, SimulationRun, SimulationRuns
 from promptlift.service.simulations.scenarios import (
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.deployments import RegressionTest
     from promptlift.service.models import Models
-    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.run import Simulator
     from promptlift.service.simulations.tasks import Scenario, SimulationTasks
     from promptlift.service.store.database import Database
@@ -113,12 +113,12 @@ class RegressionRun(SimulationRun):
             self.check_lease(connection)
             end(connection, self._deployment, measured(connection, row.id), now=clock.now())
 
-    def _cells(self) -> list[Cell]:
+    def _cells(self) -> list[SimulatedCell]:
         with self.database.read() as connection:
             rows = simulations.cells(connection, self.optimization.id, stage=STAGE)
-        return [Cell.from_row(row) for row in rows]
+        return [SimulatedCell.from_row(row) for row in rows]
 
-    def _fill(self) -> list[Cell]:
+    def _fill(self) -> list[SimulatedCell]:
         """Choose the personas and scenarios of the cells once, and keep them."""
         row = self.optimization
         with self.database.read() as connection:
@@ -126,7 +126,10 @@ class RegressionRun(SimulationRun):
         scenarios = self._scenarios(personas)
         plan = plan_cells(personas, random.Random(f"{row.seed} {STAGE} personas"), scenarios=len(scenarios))
         chosen = [
-            (Cell(planned.number, 1, STAGE, planned.persona, scenarios[planned.scenario]), planned.scenario)
+            (
+                SimulatedCell(planned.number, 1, STAGE, planned.persona, scenarios[planned.scenario]),
+                planned.scenario,
+            )
             for planned in plan
         ]
         with self.transaction() as connection:
@@ -135,7 +138,7 @@ class RegressionRun(SimulationRun):
             )
         return [cell for cell, _ in chosen]
 
-    def _scenarios(self, personas: Sequence[Persona]) -> list[Scenario]:
+    def _scenarios(self, personas: Sequence[SimulatedPersona]) -> list[Scenario]:
         """Return the scenarios that did not take part in the choice of the winner: real ones, then of the model.
 
         Those that took part are the last resort. Real ones come as they were, failed or not: the test asks what may
@@ -144,7 +147,9 @@ class RegressionRun(SimulationRun):
         row = self.optimization
         with self.database.read() as connection:
             cells = [
-                Cell.from_row(one) for one in simulations.cells(connection, row.id) if one.stage != STAGE
+                SimulatedCell.from_row(one)
+                for one in simulations.cells(connection, row.id)
+                if one.stage != STAGE
             ]
             used = [cell.scenario for cell in cells]
             logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Sequence
 
-    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.stats.pairs import PairAnalysis
 
 __all__ = [
@@ -52,7 +52,7 @@ class RegressionCell(NamedTuple):
 
     number: int
     scenario: int
-    persona: Persona
+    persona: SimulatedPersona
 
 
 class Ended(NamedTuple):
@@ -84,7 +84,7 @@ class Summary:
 
 
 def plan_cells(
-    personas: Sequence[Persona], rng: random.Random, *, scenarios: int = SCENARIOS
+    personas: Sequence[SimulatedPersona], rng: random.Random, *, scenarios: int = SCENARIOS
 ) -> list[RegressionCell]:
     """Draw the personas of each scenario from all personas.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DeploymentPlan:
     """The first state of the deployment of a winner.
 
     Attributes
@@ -37,18 +37,18 @@ class Plan:
     reason: str | None = None
 
 
-STAGED = Plan("staged", "approval")
-STAGED_REHEARSAL = Plan(
+STAGED = DeploymentPlan("staged", "approval")
+STAGED_REHEARSAL = DeploymentPlan(
     "staged",
     "approval",
     "A rehearsal says nothing about a real prompt; it goes live only if a person accepts that",
 )
-REHEARSED = Plan(
+REHEARSED = DeploymentPlan(
     "rejected",
     "auto",
     "A rehearsal says nothing about a real prompt, so its winner is never deployed automatically",
 )
-CHANGED = Plan(
+CHANGED = DeploymentPlan(
     "rejected",
     "auto",
     "The prompt was changed while the optimization ran: the winner was compared with a version that is no longer current",
@@ -61,7 +61,7 @@ def tests_before_deploying(settings: dict[str, Any], *, rehearsal: bool) -> bool
     return not rehearsal and bool(automatic.get("enabled") and automatic.get("requireRegressionPass", True))
 
 
-def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bool) -> Plan | None:
+def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bool) -> DeploymentPlan | None:
     """Decide what happens with a winner right after its optimization; ``None`` for nothing.
 
     A rehearsed winner is never deployed automatically. It may be staged: only a person who accepts that it was a rehearsal
@@ -88,7 +88,9 @@ def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bo
         return staged or REHEARSED
     if not unchanged:
         return staged or CHANGED
-    return Plan("testing" if tests_before_deploying(settings, rehearsal=rehearsal) else "live", "auto")
+    return DeploymentPlan(
+        "testing" if tests_before_deploying(settings, rehearsal=rehearsal) else "live", "auto"
+    )
 
 
 def on_completed(

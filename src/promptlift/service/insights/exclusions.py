@@ -17,7 +17,7 @@ import orjson
 from promptlift.service.insights.turns import plain_words
 
 if TYPE_CHECKING:
-    from promptlift.service.insights.judge import Issue, Judgement
+    from promptlift.service.insights.judge import JudgedIssue, Judgement
     from promptlift.service.insights.lexicon.steps import Steps
 
 __all__ = ["HIDDEN", "Exclusions", "read_exclusions"]
@@ -115,7 +115,7 @@ class Exclusions:
             return steps
         return replace(steps, failed=replace(steps.failed, quote=self.clean(steps.failed.quote)))
 
-    def _issue(self, issue: Issue) -> Issue:
+    def _issue(self, issue: JudgedIssue) -> JudgedIssue:
         return replace(issue, evidence=None if issue.evidence is None else self.clean(issue.evidence))
 
 

@@ -22,11 +22,11 @@ __all__ = [
     "LEXICON",
     "SEVERITIES",
     "BatchJudge",
-    "Issue",
-    "Judge",
+    "InsightJudge",
     "JudgeFailed",
     "JudgeRequest",
     "JudgeUnavailable",
+    "JudgedIssue",
     "Judgement",
     "OneByOne",
     "Outcome",
@@ -74,7 +74,7 @@ class JudgeFailed(PromptliftError):
 
 
 @dataclass(frozen=True, slots=True)
-class Issue:
+class JudgedIssue:
     """One thing that went wrong in a conversation.
 
     Attributes
@@ -130,7 +130,7 @@ class Judgement:
     quality: float
     topics: tuple[str, ...]
     summary: str
-    issues: tuple[Issue, ...]
+    issues: tuple[JudgedIssue, ...]
     tokens: int = 0
     steps: Steps | None = None
     criteria: tuple[bool, ...] = ()
@@ -144,7 +144,7 @@ class Judgement:
             raise ValueError(f"quality must be from 0 to 100, not {self.quality}")
 
 
-class Judge(Protocol):
+class InsightJudge(Protocol):
     """Anything that derives insights from a conversation.
 
     A background job calls it, once a conversation and from several threads at the same time, so an implementation
@@ -219,7 +219,7 @@ class BatchJudge(Protocol):
 
     @property
     def analyser(self) -> str:
-        """See ``Judge``."""
+        """See ``InsightJudge``."""
 
     def judge_all(self, requests: Sequence[JudgeRequest]) -> list[Outcome]:
         """Judge conversations; one outcome each, in their order. It raises nothing for a single conversation."""
@@ -228,12 +228,12 @@ class BatchJudge(Protocol):
 class OneByOne:
     """A batch judge that asks a judge for one conversation after the other."""
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: InsightJudge) -> None:
         self._judge = judge
 
     @property
     def analyser(self) -> str:
-        """See ``Judge``."""
+        """See ``InsightJudge``."""
         return self._judge.analyser
 
     def judge_all(self, requests: Sequence[JudgeRequest]) -> list[Outcome]:

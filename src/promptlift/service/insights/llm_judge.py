@@ -20,7 +20,7 @@ from promptlift.schema.insights import Sentiment
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import (
     SEVERITIES,
-    Issue,
+    JudgedIssue,
     JudgeFailed,
     Judgement,
     JudgeUnavailable,
@@ -284,11 +284,11 @@ def _checked_topics(topics: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))[:TOPICS_MAX]
 
 
-def _checked_issues(issues: Sequence[IssueAnswer], said: str) -> tuple[Issue, ...]:
+def _checked_issues(issues: Sequence[IssueAnswer], said: str) -> tuple[JudgedIssue, ...]:
     """Return the issues, worst first; evidence that is not in the transcript is dropped."""
     spoken = _loose(said)
     found = [
-        Issue(issue.title[:TITLE_CHARS], issue.severity, _quotation(issue.evidence, spoken))
+        JudgedIssue(issue.title[:TITLE_CHARS], issue.severity, _quotation(issue.evidence, spoken))
         for issue in issues[:ISSUES_MAX]
     ]
     return tuple(sorted(found, key=lambda issue: SEVERITIES.index(issue.severity)))

@@ -22,7 +22,7 @@ __all__ = [
     "MESSAGES_READ",
     "MESSAGE_CHARS",
     "TOTAL_CHARS",
-    "Turn",
+    "JudgedTurn",
     "plain_words",
     "read_turns",
 ]
@@ -39,7 +39,7 @@ _PUNCTUATION: Final = str.maketrans(dict.fromkeys(string.punctuation.replace("'"
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class JudgedTurn:
     """One message as the rules see it.
 
     Attributes
@@ -64,7 +64,7 @@ class Turn:
     number: int = 0
 
 
-def read_turns(transcript: Transcript) -> list[Turn]:
+def read_turns(transcript: Transcript) -> list[JudgedTurn]:
     """Read the turns that hold text, in order, within the caps of this module."""
     messages = [
         (number, message)
@@ -90,9 +90,9 @@ def _allowance(messages: Sequence[Message]) -> int:
     return TOTAL_CHARS // len(messages)
 
 
-def _turn(message: Message, allowed: int, number: int) -> Turn:
+def _turn(message: Message, allowed: int, number: int) -> JudgedTurn:
     text = shorten_middle(message.content, allowed).strip()
     machine = message.role == "system" or text.startswith(("[tool call]", "[tool result]"))
     speaker: Speaker = "tool" if machine else "user" if message.role == "user" else "assistant"
     words = plain_words(text[:400] if machine else text)
-    return Turn(speaker, text, words, frozenset(words.split()), number)
+    return JudgedTurn(speaker, text, words, frozenset(words.split()), number)

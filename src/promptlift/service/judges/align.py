@@ -24,7 +24,7 @@ from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.llm_prompt import transcript_lines
 from promptlift.service.judges import versions
 from promptlift.service.judges.question import JudgeText
-from promptlift.service.judges.run import JudgeRun
+from promptlift.service.judges.run import JudgeRunner
 from promptlift.service.llm.answers import DROP_MISFITS, LenientText
 from promptlift.service.llm.failures import LlmBadAnswer
 from promptlift.service.llm.hostile_text import block_of_lines, json_line, storable_line
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 __all__ = [
     "EDITS_MAX",
     "Alignment",
-    "Edit",
     "Mistake",
+    "ProposedEdit",
     "RubricEdits",
     "apply",
     "edits_messages",
@@ -111,7 +111,7 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class ProposedEdit:
     """One change of a rubric, with the ids of the conversations that led to it."""
 
     operation: str
@@ -121,7 +121,7 @@ class Edit:
     evidence: tuple[str, ...]
 
     @classmethod
-    def read(cls, answer: Mapping[str, Any], names: Mapping[str, str]) -> Edit:
+    def read(cls, answer: Mapping[str, Any], names: Mapping[str, str]) -> ProposedEdit:
         """Read a change from an answer, whose evidence names conversations as they were shown."""
         return cls(
             str(answer["operation"]).strip().lower(),
@@ -173,7 +173,7 @@ def edits_messages(
     return messages, wrong
 
 
-def refused(edit: Edit, rubric: str, *, words: LoggedWords, exclusions: Exclusions) -> str | None:
+def refused(edit: ProposedEdit, rubric: str, *, words: LoggedWords, exclusions: Exclusions) -> str | None:
     """Return why a change may not be used; ``None`` when it may."""
     deletes = edit.operation == "delete"
     problems = (
@@ -191,7 +191,7 @@ def refused(edit: Edit, rubric: str, *, words: LoggedWords, exclusions: Exclusio
     return first or " ".join(words.repeated(edit.text).problems()) or None
 
 
-def apply(rubric: str, edits: Sequence[Edit]) -> tuple[str, list[Edit]]:
+def apply(rubric: str, edits: Sequence[ProposedEdit]) -> tuple[str, list[ProposedEdit]]:
     """Return the changed rubric, and the changes that found their place and their room in it."""
     used = []
     for edit in edits:
@@ -245,8 +245,8 @@ class _Learned:
     why_not: str
 
 
-class Alignment(JudgeRun):
-    """Improve one version of a judge; see the module and ``JudgeRun``.
+class Alignment(JudgeRunner):
+    """Improve one version of a judge; see the module and ``JudgeRunner``.
 
     Every answer of the model is kept in the run's state, so the run goes on after a kill with the same edits.
     """
@@ -359,7 +359,7 @@ class Alignment(JudgeRun):
         answers: Mapping[str, bool],
         wrong: Sequence[str],
         tried: Sequence[str],
-    ) -> list[Edit]:
+    ) -> list[ProposedEdit]:
         """Ask for edits, or read those that were written before the run was interrupted."""
         written: list[list[dict[str, Any]]] = self._state["written"]
         shown = self._shown(generation, answers, wrong)
@@ -374,7 +374,9 @@ class Alignment(JudgeRun):
                 self.spend(answer.prompt_tokens, answer.completion_tokens)
                 written.append([one.model_dump() for one in answer.parsed.edits])
             self._save()
-        return list(dict.fromkeys(Edit.read(one, names) for one in written[generation - 1][:EDITS_MAX]))
+        return list(
+            dict.fromkeys(ProposedEdit.read(one, names) for one in written[generation - 1][:EDITS_MAX])
+        )
 
     def _shown(self, generation: int, answers: Mapping[str, bool], wrong: Sequence[str]) -> list[Mistake]:
         """Return conversations to reflect on: mistakes of both kinds in turn, others in each generation, and some that are right."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from promptlift.service.llm.port import ChatModel
     from promptlift.service.store.tables.runs import JudgeRow
 
-__all__ = ["ANSWER_CHARS", "JudgeText", "Verdict", "ask"]
+__all__ = ["ANSWER_CHARS", "JudgeText", "QuestionVerdict", "ask"]
 
 ANSWER_TOKENS: Final = 1_000
 REASON_CHARS: Final = 500
@@ -86,7 +86,7 @@ class JudgeText:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class QuestionVerdict:
     """An answer, and what it took.
 
     Attributes
@@ -113,7 +113,7 @@ def ask(
     model: str,
     exclusions: str | None = None,
     budget_chars: int = BUDGET_CHARS,
-) -> Verdict:
+) -> QuestionVerdict:
     """Put the question to one conversation.
 
     The transcript stands in the user message only, between two lines with a mark that is made anew for every call. An
@@ -144,7 +144,7 @@ def ask(
         check=lambda found: _refuse_forged(found, mark),
     )
     reason = read_exclusions(exclusions).clean(answer.parsed.reason)
-    return Verdict(answer.parsed.answer, reason, answer.prompt_tokens, answer.completion_tokens)
+    return QuestionVerdict(answer.parsed.answer, reason, answer.prompt_tokens, answer.completion_tokens)
 
 
 def _messages(

@@ -16,7 +16,7 @@ from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
 from promptlift.service.background.runs import Run, Stopped, end_run
 from promptlift.service.insights.judge import JudgeFailed
-from promptlift.service.judges.question import JudgeText, Verdict, ask
+from promptlift.service.judges.question import JudgeText, QuestionVerdict, ask
 from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.store import judges, verdicts
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.runs import JudgeRow, RunRow
 
-__all__ = ["Backfill", "JudgeRun", "JudgeSettings", "Tried", "cost_of"]
+__all__ = ["Backfill", "JudgeRunner", "JudgeSettings", "Tried", "cost_of"]
 
 PROBLEM_CHARS: Final = 1_000
 _MILLION: Final = 1_000_000
@@ -55,7 +55,7 @@ class Tried:
     """
 
     id: str
-    verdict: Verdict | None = None
+    verdict: QuestionVerdict | None = None
     problem: str | None = None
     gone: ModelGone | None = None
 
@@ -84,7 +84,7 @@ def cost_of(price: TokenPrice | None, input_tokens: int, output_tokens: int) -> 
     return (price.input * input_tokens + price.output * output_tokens) / _MILLION
 
 
-class JudgeRun(Run):
+class JudgeRunner(Run):
     """A run that asks a judge; see ``Run``.
 
     Parameters
@@ -243,8 +243,8 @@ def _shown(error: PromptliftError) -> str:
 BATCH: Final = 64
 
 
-class Backfill(JudgeRun):
-    """Judge what a selection has and this version has not answered for, the newest first; see ``JudgeRun``.
+class Backfill(JudgeRunner):
+    """Judge what a selection has and this version has not answered for, the newest first; see ``JudgeRunner``.
 
     Each verdict is kept as it comes, so the run goes on after a kill with what is left.
     """

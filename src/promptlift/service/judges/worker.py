@@ -13,7 +13,7 @@ from promptlift.service.judges.run import Backfill
 from promptlift.service.store import judges, runs
 
 if TYPE_CHECKING:
-    from promptlift.service.judges.run import JudgeRun
+    from promptlift.service.judges.run import JudgeRunner
     from promptlift.service.models import Models
     from promptlift.service.store.database import Database
 
@@ -44,7 +44,7 @@ class JudgeJobs(Runs):
         """Take no more conversations."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def open(self, row_id: str) -> JudgeRun:
+    def open(self, row_id: str) -> JudgeRunner:
         """Return a run, to be carried on from where it stands.
 
         Raises

@@ -17,7 +17,7 @@ from promptlift.service.llm.answers import (
 )
 from promptlift.service.llm.availability import Availability
 from promptlift.service.llm.calls import Calls
-from promptlift.service.llm.endpoint import Dialect, Endpoint, Request, request_body
+from promptlift.service.llm.endpoint import Dialect, ModelEndpoint, Request, request_body
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused
 from promptlift.service.llm.port import ChatAnswer
 from promptlift.service.llm.retry import ONE_ATTEMPT, RetryPolicy
@@ -69,7 +69,7 @@ class ChatClient:
     ) -> None:
         self.settings = settings
         self._policy = policy or RetryPolicy()
-        self._endpoint = Endpoint(settings, settings.timeout if timeout is None else timeout)
+        self._endpoint = ModelEndpoint(settings, settings.timeout if timeout is None else timeout)
         self.availability = Availability(after=UNANSWERED_REQUESTS)
         self._dialects: dict[str, Dialect] = {}
         self._own_calls = self._calls(None)

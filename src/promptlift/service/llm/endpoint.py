@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from promptlift.service.llm.calls import Calls
     from promptlift.service.llm.settings import LlmSettings
 
-__all__ = ["Dialect", "Endpoint", "Reply", "Request", "names_the_shape", "request_body"]
+__all__ = ["Dialect", "ModelEndpoint", "Reply", "Request", "names_the_shape", "request_body"]
 
 ANSWER_BYTES: Final = 4 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
@@ -81,7 +81,7 @@ class _TooSlow(_NoAnswer):
     """The deadline passed."""
 
 
-class Endpoint:
+class ModelEndpoint:
     """Requests with retries. Safe from several threads.
 
     Parameters

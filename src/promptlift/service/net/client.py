@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Resolve = Callable[[str, int], Awaitable[list[str]]]
 
-__all__ = ["GuardedClient", "NoAnswer", "RefusedAddress", "Reply", "Request", "Sent", "TooSlow"]
+__all__ = ["GuardedClient", "GuardedReply", "GuardedRequest", "NoAnswer", "RefusedAddress", "Sent", "TooSlow"]
 
 KEPT_CONNECTIONS: Final = 64
 # Servers close an idle connection after five seconds or more; it is given up before that.
@@ -54,7 +54,7 @@ class TooSlow(NoAnswer):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class GuardedRequest:
     """A request to send.
 
     Attributes
@@ -79,7 +79,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class GuardedReply:
     """An answer; a redirect is one too.
 
     Attributes
@@ -110,13 +110,13 @@ class Sent:
         How long it took.
     """
 
-    outcome: Reply | NoAnswer | UnusableUrl
+    outcome: GuardedReply | NoAnswer | UnusableUrl
     seconds: float
 
     @property
     def is_success(self) -> bool:
         """Whether the answer is a 2xx."""
-        return isinstance(self.outcome, Reply) and 200 <= self.outcome.status < 300
+        return isinstance(self.outcome, GuardedReply) and 200 <= self.outcome.status < 300
 
 
 class GuardedClient:
@@ -137,7 +137,7 @@ class GuardedClient:
         self._idle: list[httpcore.AsyncHTTPConnection] = []
         self._loop = EventLoopThread("promptlift-net", at_end=self._close_idle)
 
-    def send(self, request: Request) -> Reply:
+    def send(self, request: GuardedRequest) -> GuardedReply:
         """Send a request and wait for its answer.
 
         Raises
@@ -152,7 +152,7 @@ class GuardedClient:
         except CancelledError:
             raise NoAnswer("the service was stopped") from None
 
-    def send_in_order(self, requests: Iterable[Request], *, seconds: float) -> list[Sent]:
+    def send_in_order(self, requests: Iterable[GuardedRequest], *, seconds: float) -> list[Sent]:
         """Send requests, each when the one before was answered, and return what came of those that were sent.
 
         None is sent after one that is not answered with 2xx, nor after ``seconds``; the first always is. Callers wait once
@@ -194,13 +194,13 @@ class GuardedClient:
             raise RefusedAddress("its address is private, loopback, link-local or reserved")
         return found
 
-    async def _send_in_order(self, requests: Iterable[Request], *, seconds: float) -> list[Sent]:
+    async def _send_in_order(self, requests: Iterable[GuardedRequest], *, seconds: float) -> list[Sent]:
         loop = asyncio.get_running_loop()
         sent: list[Sent] = []
         begun = loop.time()
         end = begun + seconds
         for request in requests:
-            outcome: Reply | NoAnswer | UnusableUrl
+            outcome: GuardedReply | NoAnswer | UnusableUrl
             try:
                 outcome = await self._send(request)
             except (NoAnswer, UnusableUrl) as error:
@@ -212,7 +212,7 @@ class GuardedClient:
             begun = now
         return sent
 
-    async def _send(self, request: Request) -> Reply:
+    async def _send(self, request: GuardedRequest) -> GuardedReply:
         target = read_url(request.url, schemes=request.schemes)
         url = httpcore.URL(
             scheme=target.url.raw_scheme,
@@ -247,10 +247,10 @@ class GuardedClient:
         self,
         url: httpcore.URL,
         headers: Sequence[tuple[str, str]],
-        request: Request,
+        request: GuardedRequest,
         opened: OpenedConnections,
         deadline: asyncio.Timeout,
-    ) -> Reply:
+    ) -> GuardedReply:
         # Half the time for an address: the next one may answer.
         extensions = {"timeout": {"connect": request.seconds / 2}, "trace": opened.note}
         connection = await self._connection_to(url.origin)
@@ -270,7 +270,7 @@ class GuardedClient:
         for name, value in response.headers:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1")
             found[key] = f"{found[key]}, {text}" if key in found else text
-        return Reply(response.status, found, content, whole)
+        return GuardedReply(response.status, found, content, whole)
 
     async def _connection_to(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
         """Return an idle connection, or one that connects with its first request.

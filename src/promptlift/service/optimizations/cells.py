@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import orjson
 
 from promptlift.service.optimizations.terms import Terms
-from promptlift.service.simulations.cells import Cell, logged_scenarios
+from promptlift.service.simulations.cells import SimulatedCell, logged_scenarios
 from promptlift.service.simulations.personas import all_personas, draw, named
 from promptlift.service.simulations.scenarios import opening_key, write_scenarios
 from promptlift.service.store import simulations
@@ -19,7 +19,7 @@ from promptlift.service.store import simulations
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.run import SimulationRun
     from promptlift.service.simulations.tasks import Scenario
     from promptlift.service.store.tables.runs import OptimizationRow
@@ -52,7 +52,7 @@ class RunCells:
         self._pool = [conversation_id for conversation_id, _ in drawn]
         self._weights = dict(drawn)
         self._pool_used = 0
-        self._cells: dict[int, Cell] = {}
+        self._cells: dict[int, SimulatedCell] = {}
         self._openings: set[str] = set()
         self._ahead: Future[_Scenarios] | None = None
         self._ahead_of = 0
@@ -60,9 +60,9 @@ class RunCells:
         self._avoided: frozenset[str] = frozenset()
         with run.database.read() as connection:
             for kept in simulations.cells(connection, row.id):
-                self._add(Cell.from_row(kept), orjson.loads(kept.scenario))
+                self._add(SimulatedCell.from_row(kept), orjson.loads(kept.scenario))
 
-    def _add(self, cell: Cell, details: dict[str, Any]) -> None:
+    def _add(self, cell: SimulatedCell, details: dict[str, Any]) -> None:
         self._cells[cell.number] = cell
         self._openings.add(opening_key(cell.scenario.opening))
         self._pool_used = max(self._pool_used, details["pool"])
@@ -71,7 +71,7 @@ class RunCells:
         """Take no more scenarios from some logged conversations."""
         self._avoided = frozenset(conversations)
 
-    def of(self, step: Pass) -> dict[int, Cell]:
+    def of(self, step: Pass) -> dict[int, SimulatedCell]:
         """Return the cells of a pass by number."""
         if step.cells[0].number not in self._cells:
             self._fill(step)
@@ -107,7 +107,10 @@ class RunCells:
         if scenarios is None:
             scenarios = self._scenarios(len(step.cells), list(drawn.values()))
         chosen = [
-            (Cell(planned.number, step.number, step.stage, drawn[planned.persona], scenario), details)
+            (
+                SimulatedCell(planned.number, step.number, step.stage, drawn[planned.persona], scenario),
+                details,
+            )
             for planned, (scenario, details) in zip(step.cells, scenarios, strict=True)
         ]
         with self._run.transaction() as connection:
@@ -115,7 +118,7 @@ class RunCells:
         for cell, details in chosen:
             self._add(cell, details)
 
-    def _drawn(self, pass_number: int, numbers: Sequence[int]) -> list[Persona]:
+    def _drawn(self, pass_number: int, numbers: Sequence[int]) -> list[SimulatedPersona]:
         row = self._row
         with self._run.database.read() as connection:
             if ids := Terms(row).panel:
@@ -124,7 +127,7 @@ class RunCells:
             personas = all_personas(connection, row.account_id, before=row.created_at)
         return draw(personas, len(numbers), random.Random(f"{row.seed} personas {pass_number}"))
 
-    def _scenarios(self, count: int, personas: Sequence[Persona]) -> _Scenarios:
+    def _scenarios(self, count: int, personas: Sequence[SimulatedPersona]) -> _Scenarios:
         """Choose scenarios that were not used yet: logged ones, then the model's."""
         used = [cell.scenario for cell in self._cells.values()]
         place = {conversation_id: at for at, conversation_id in enumerate(self._pool, start=1)}

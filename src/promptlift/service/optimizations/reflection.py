@@ -22,7 +22,7 @@ from promptlift.service.optimizations.logged_words import LoggedWords
 from promptlift.service.optimizations.variants import owner_records, prompt_records
 from promptlift.service.search import guards
 from promptlift.service.search.choice import CHARS_MOST, Seen, bounded_turns, choose
-from promptlift.service.search.edits import Edit, assemble, join
+from promptlift.service.search.edits import CandidateEdit, assemble, join
 from promptlift.service.search.pool import Child
 from promptlift.service.store import conversations, optimizations, simulations
 
@@ -39,7 +39,7 @@ REASON_CHARS: Final = 400
 
 
 @dataclass(slots=True)
-class Written:
+class WrittenEdits:
     """What the writer of a generation came to.
 
     Attributes
@@ -56,7 +56,7 @@ class Written:
 
     shown: Counter[str]
     children: list[Child] = field(default_factory=list)
-    edits: dict[str, Edit] = field(default_factory=dict)
+    edits: dict[str, CandidateEdit] = field(default_factory=dict)
     refused: list[dict[str, Any]] = field(default_factory=list)
     conversations: set[str] = field(default_factory=set)
     problem: str | None = None
@@ -97,7 +97,7 @@ class Reflection:
         self._exclusions = read_exclusions(run.exclusions)
         self._logged: list[Seen] | None = None
 
-    def write(self, search: Search, step: Write, shown: Mapping[str, int]) -> Written:
+    def write(self, search: Search, step: Write, shown: Mapping[str, int]) -> WrittenEdits:
         """Write the candidates of a step: a chain, in which each has the edits of the one before and those of its own.
 
         Raises
@@ -106,7 +106,7 @@ class Reflection:
             The model cannot be asked anything. Where it only does not take this request, or answers it with something else,
             ``problem`` says so.
         """
-        written = Written(Counter(shown), list(step.given))
+        written = WrittenEdits(Counter(shown), list(step.given))
         edits = [search.edits[one] for one in search.members[step.parent].edits]
         seen = [*self._logged_ones(), *self._simulated()]
         said = [self._run.said, self._simulated_words(search)]
@@ -132,9 +132,9 @@ class Reflection:
         search: Search,
         seen: Sequence[Seen],
         said: Sequence[LoggedWords],
-        edits: list[Edit],
-        written: Written,
-    ) -> list[Edit]:
+        edits: list[CandidateEdit],
+        written: WrittenEdits,
+    ) -> list[CandidateEdit]:
         number = _last(search, written)
         seed = f"{self._row.seed} reflection {search.generation} {sum(written.shown.values())}"
         chosen = choose(seen, edits=edits, edits_of=search.edits_of, shown=written.shown, seed=seed)
@@ -167,7 +167,7 @@ class Reflection:
                 written.refused.append(refused)
         return edits
 
-    def _edit(self, name: str, draft: EditDraft, shown: _Shown, said: Sequence[LoggedWords]) -> Edit:
+    def _edit(self, name: str, draft: EditDraft, shown: _Shown, said: Sequence[LoggedWords]) -> CandidateEdit:
         named = [(one.conversation, one.quote) for one in draft.evidence]
         evidence = guards.existing_evidence(named, shown.texts)
         issues = [title for one, _ in evidence for title in shown.seen[one].wrong[:1]]
@@ -177,7 +177,7 @@ class Reflection:
                 text = words.masked(text)
             return storable_line(self._exclusions.clean(text), LINE_CHARS)
 
-        return Edit(
+        return CandidateEdit(
             id=name,
             operation=draft.operation.strip().lower(),
             anchor=storable_text(draft.anchor),
@@ -190,8 +190,8 @@ class Reflection:
 
     def _problem(
         self,
-        new: Edit,
-        joined: Sequence[Edit],
+        new: CandidateEdit,
+        joined: Sequence[CandidateEdit],
         shown: _Shown,
         said: Sequence[LoggedWords],
         *,
@@ -219,7 +219,7 @@ class Reflection:
         )
 
     @staticmethod
-    def _untold(new: Edit, shown: _Shown) -> Iterator[str]:
+    def _untold(new: CandidateEdit, shown: _Shown) -> Iterator[str]:
         """Return what is wrong with an edit as a lesson from conversations."""
         if not new.evidence:
             yield "What it says of the conversations does not stand in them."
@@ -308,7 +308,7 @@ class Reflection:
         return "" if content is None else content.decode("utf-8", "replace")
 
 
-def _last(search: Search, written: Written) -> int:
+def _last(search: Search, written: WrittenEdits) -> int:
     """Return the number of the last edit that was written, a refused one perhaps."""
     kept = [one.number for one in (*search.edits.values(), *written.edits.values())]
     refused = [int(one["id"][1:]) for one in written.refused]

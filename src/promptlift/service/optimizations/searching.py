@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from promptlift.service.optimizations import lifecycle
-from promptlift.service.optimizations.reflection import Reflection, Written
+from promptlift.service.optimizations.reflection import Reflection, WrittenEdits
 from promptlift.service.optimizations.variants import VariantText
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.pool import Search, Talk, Write
@@ -104,7 +104,7 @@ class Searching:
         with self._run.transaction() as connection:
             self._keep(connection, ended=True)
 
-    def _take(self, connection: Connection, written: Written) -> None:
+    def _take(self, connection: Connection, written: WrittenEdits) -> None:
         """Keep what was written."""
         first = len(self._search.members)
         self._search.wrote(written.children, written.edits)

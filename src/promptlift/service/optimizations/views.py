@@ -15,7 +15,7 @@ from promptlift.service.optimizations.goal import criteria_of
 from promptlift.service.optimizations.results import unmeasured, variants_of
 from promptlift.service.optimizations.terms import Terms
 from promptlift.service.search.evidence import record_of, with_and_without, worth
-from promptlift.service.search.headroom import Judged, headroom
+from promptlift.service.search.headroom import JudgedLog, headroom
 from promptlift.service.search.pool import Search
 from promptlift.service.store import optimizations, simulations
 from promptlift.service.store.rows import Rows
@@ -231,17 +231,17 @@ def _simulation(row: AnyRow, targets: Sequence[str], *, content: bool) -> dict[s
 # Of a search
 
 
-def judged_of(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> list[Judged]:
+def judged_of(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> list[JudgedLog]:
     """Return how the logged conversations of a prompt were judged."""
     found = []
     for one in optimizations.judged(connection, account_id, prompt_id, before=before):
         document = orjson.loads(one.document)
         issues = tuple(issue["title"] for issue in document.get("issues") or [])
-        found.append(Judged(bool(one.task_completed), issues, document.get("analyser") == LEXICON))
+        found.append(JudgedLog(bool(one.task_completed), issues, document.get("analyser") == LEXICON))
     return found
 
 
-def headroom_of(judged: Sequence[Judged], row: OptimizationRow) -> dict[str, Any] | None:
+def headroom_of(judged: Sequence[JudgedLog], row: OptimizationRow) -> dict[str, Any] | None:
     """Return what could be gained by the logged conversations; ``None`` where none was judged."""
     if not judged:
         return None

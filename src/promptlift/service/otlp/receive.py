@@ -62,7 +62,7 @@ class Received:
 
 
 @dataclass(slots=True)
-class _Batch:
+class _SpanBatch:
     """The calls of one request that are being kept."""
 
     caller: Caller
@@ -107,7 +107,7 @@ def receive(
             else:
                 calls.append((call, call.dump()))
     if calls:
-        batch = _Batch(caller, now, now + int(quiet_seconds * clock.SECOND), received)
+        batch = _SpanBatch(caller, now, now + int(quiet_seconds * clock.SECOND), received)
         with database.write(durable=True) as connection, Rows(connection) as rows:
             # Calls of one conversation that come at once are not to begin it twice.
             accounts.lock(connection, caller.account_id)
@@ -116,7 +116,7 @@ def receive(
         received.reject(_NO_CONTENT.format(silent), silent)
 
 
-def _keep(rows: Rows, batch: _Batch, calls: Iterable[tuple[ModelCall, bytes]], named: str | None) -> None:
+def _keep(rows: Rows, batch: _SpanBatch, calls: Iterable[tuple[ModelCall, bytes]], named: str | None) -> None:
     connection = rows.core
     ordered = sorted(calls, key=lambda one: (one[0].started_at, one[0].ended_at))
     account_id = batch.caller.account_id
@@ -151,7 +151,7 @@ def _span_of(call: ModelCall) -> str:
 
 
 def _prompt_of(
-    connection: Connection, batch: _Batch, call: ModelCall, prompt: str | None
+    connection: Connection, batch: _SpanBatch, call: ModelCall, prompt: str | None
 ) -> str | ApiException:
     named = call.prompt or prompt
     said = (named,) if named else (call.agents, call.system, call.application)
@@ -200,7 +200,7 @@ def _new_prompt(connection: Connection, caller: Caller, call: ModelCall) -> str:
     return prompt_actions.add(Rows(connection), caller, body).id
 
 
-def _conversation_of(rows: Rows, batch: _Batch, call: ModelCall, prompt_id: str) -> str:
+def _conversation_of(rows: Rows, batch: _SpanBatch, call: ModelCall, prompt_id: str) -> str:
     """Return the open conversation that a call belongs to, and keep it open for another while."""
     account_id = batch.caller.account_id
     if call.conversation is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.judge import SEVERITIES, Issue, Judgement
+from promptlift.service.insights.judge import SEVERITIES, JudgedIssue, Judgement
 from promptlift.service.rehearsal.script import FAILINGS, MARK, SCRIPT, drawn, kind_of, subjects
 from promptlift.service.simulations.tasks import PersonaMessage
 
@@ -112,10 +112,10 @@ def judge(
     )
 
 
-def _issues(texts: Sequence[str], kinds: Sequence[str | None]) -> tuple[Issue, ...]:
-    found: dict[str, Issue] = {}
+def _issues(texts: Sequence[str], kinds: Sequence[str | None]) -> tuple[JudgedIssue, ...]:
+    found: dict[str, JudgedIssue] = {}
     for text, kind in zip(texts, kinds, strict=True):
         if kind in SCRIPT["issues"]:
             title, severity = SCRIPT["issues"][kind]
-            found.setdefault(title, Issue(title, severity, text.removeprefix(MARK).strip()))
+            found.setdefault(title, JudgedIssue(title, severity, text.removeprefix(MARK).strip()))
     return tuple(sorted(found.values(), key=lambda issue: SEVERITIES.index(issue.severity)))

@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
-__all__ = ["FAILINGS", "MARK", "RULES", "SCRIPT", "Plan", "Script", "drawn", "kind_of", "subjects"]
+__all__ = ["FAILINGS", "MARK", "RULES", "SCRIPT", "Script", "ScriptedPlan", "drawn", "kind_of", "subjects"]
 
 SCRIPT: Final[dict[str, Any]] = tomllib.loads(
     resources.files(__package__).joinpath("script.toml").read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def subjects(text: str) -> tuple[str, ...]:
     return tuple(one for one in SCRIPT["subjects"] if one in said)
 
 
-class Plan(NamedTuple):
+class ScriptedPlan(NamedTuple):
     """How one conversation goes.
 
     Attributes
@@ -88,11 +88,11 @@ class Script:
         gained = sum(self.effects[name] for name in self._rules_in(content))
         return 1.0 / (1.0 + math.exp(-(self.base + ease + min(gained, _MOST_GAINED))))
 
-    def plan(self, content: str, opening: str) -> Plan:
+    def plan(self, content: str, opening: str) -> ScriptedPlan:
         """Decide how a conversation goes."""
         draws = drawn(self.seed, "conversation", content, opening)
         solved, turn = draws.random() < self.chance(content, opening), draws.random()
-        return Plan(
+        return ScriptedPlan(
             solved_in=next(n for n, edge in enumerate(_TURNS, 1) if turn < edge) if solved else None,
             failing=FAILINGS[int(len(FAILINGS) * drawn(self.seed, "failing", opening).random())],
             curt=self.unfriendly in self._rules_in(content),

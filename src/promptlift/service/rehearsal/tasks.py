@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.reflection import EditDraft, EditsRequest
     from promptlift.service.optimizations.tasks import Mark
     from promptlift.service.optimizations.variants import VariantDraft, VariantsRequest
-    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.tasks import (
         PersonaMessage,
         PromptText,
@@ -98,7 +98,7 @@ class Rehearsal:
     def speak_as_persona(
         self,
         *,
-        persona: Persona,
+        persona: SimulatedPersona,
         scenario: Scenario,  # noqa: ARG002 - the opening says everything already
         messages: Sequence[tuple[Role, str]],
         seed: int,  # noqa: ARG002 - the run's seed decides

@@ -123,7 +123,7 @@ class Counts:
         ]
 
 
-class _Work:
+class _WaitingWork:
     """What waits in the database; asked for at most once a second."""
 
     def __init__(self, database: Database, kinds: Sequence[Kind]) -> None:
@@ -171,7 +171,7 @@ class _Work:
 
 def routes(database: Database, kinds: Sequence[Kind], counts: Counts) -> list[Route]:
     """Make the route ``/metrics``."""
-    work = _Work(database, kinds)
+    work = _WaitingWork(database, kinds)
     started_at = time.time()
 
     async def metrics(_request: Request) -> Response:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from promptlift.service.search.edits import Edit
+    from promptlift.service.search.edits import CandidateEdit
 
 __all__ = ["FAILED_SHOWN", "Seen", "bounded_turns", "choose"]
 
@@ -74,7 +74,7 @@ class Seen:
 def choose(
     seen: Sequence[Seen],
     *,
-    edits: Sequence[Edit],
+    edits: Sequence[CandidateEdit],
     edits_of: Mapping[int, Collection[str]],
     shown: Mapping[str, int],
     seed: object,

@@ -14,11 +14,11 @@ from promptlift.schema.search import assembled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Edit", "Joined", "assemble", "join"]
+__all__ = ["CandidateEdit", "Joined", "assemble", "join"]
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class CandidateEdit:
     """One change of the original.
 
     Attributes
@@ -72,11 +72,11 @@ class Joined:
         Why the edit does not fit; the set is the old one then.
     """
 
-    edits: tuple[Edit, ...]
+    edits: tuple[CandidateEdit, ...]
     problem: str | None = None
 
 
-def assemble(original: str, edits: Iterable[Edit]) -> str:
+def assemble(original: str, edits: Iterable[CandidateEdit]) -> str:
     """Put edits into the original, in the order in which they were written.
 
     An addition whose anchor is not there stands at the end, so that a set from which an edit is left out still makes a
@@ -86,7 +86,7 @@ def assemble(original: str, edits: Iterable[Edit]) -> str:
     return assembled(original, ordered)
 
 
-def join(original: str, edits: Sequence[Edit], new: Edit) -> Joined:
+def join(original: str, edits: Sequence[CandidateEdit], new: CandidateEdit) -> Joined:
     """Add an edit to a set, as far as it fits the text that the set makes.
 
     A replacement that keeps what it replaces is an addition. One that changes the text of an earlier edit takes its place.
@@ -111,7 +111,7 @@ def join(original: str, edits: Sequence[Edit], new: Edit) -> Joined:
     return _with(original, held, new)
 
 
-def _misfit(current: str, new: Edit) -> str | None:
+def _misfit(current: str, new: CandidateEdit) -> str | None:
     if new.operation not in ("add", "replace", "delete"):
         return "Its operation is none of add, replace and delete."
     if new.operation != "delete" and not new.text.strip():
@@ -121,7 +121,7 @@ def _misfit(current: str, new: Edit) -> str | None:
     return None
 
 
-def _with(original: str, held: tuple[Edit, ...], new: Edit) -> Joined:
+def _with(original: str, held: tuple[CandidateEdit, ...], new: CandidateEdit) -> Joined:
     if new.operation == "add" and not new.text:
         return Joined(held, "It changes nothing.")
     joined = (*held, new)
@@ -138,7 +138,9 @@ def _words(text: str) -> str:
     return f" {' '.join(text.casefold().split())} "
 
 
-def _in_place_of(original: str, held: tuple[Edit, ...], earlier: Edit, new: Edit) -> Joined:
+def _in_place_of(
+    original: str, held: tuple[CandidateEdit, ...], earlier: CandidateEdit, new: CandidateEdit
+) -> Joined:
     others = tuple(one for one in held if one is not earlier)
     text = earlier.text.replace(new.anchor, new.text, 1).strip()
     if not text and earlier.operation != "replace":

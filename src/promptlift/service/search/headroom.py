@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from promptlift.stats.budget import Mode
     from promptlift.stats.evidence import ConfidenceMode
 
-__all__ = ["Judged", "headroom"]
+__all__ = ["JudgedLog", "headroom"]
 
 LEVEL: Final = 0.95
 ISSUES_SHOWN: Final = 10
 
 
-class Judged(NamedTuple):
+class JudgedLog(NamedTuple):
     """A logged conversation as it was judged.
 
     Attributes
@@ -42,7 +42,7 @@ class Judged(NamedTuple):
 
 
 def headroom(
-    judged: Sequence[Judged], *, pairs: int, mode: Mode, confidence_mode: ConfidenceMode
+    judged: Sequence[JudgedLog], *, pairs: int, mode: Mode, confidence_mode: ConfidenceMode
 ) -> dict[str, Any]:
     """Return the headroom in its API form.
 
@@ -88,14 +88,14 @@ def headroom(
 
 
 def _gain(
-    having: Sequence[Judged], total: int, completed: int
+    having: Sequence[JudgedLog], total: int, completed: int
 ) -> tuple[float | None, float | None, float | None]:
     found = points_to_gain(*_counts(having, total, completed), level=LEVEL)
     points, low, high = (None if math.isnan(value) else value for value in found)
     return points, low, high
 
 
-def _counts(having: Sequence[Judged], total: int, completed: int) -> tuple[int, int, int, int]:
+def _counts(having: Sequence[JudgedLog], total: int, completed: int) -> tuple[int, int, int, int]:
     """Return what completed of those that have an issue, how many they are, and the same of the others."""
     done = sum(one.completed for one in having)
     return done, len(having), completed - done, total - len(having)

@@ -9,7 +9,7 @@ import random
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
-from promptlift.service.search.edits import Edit
+from promptlift.service.search.edits import CandidateEdit
 from promptlift.service.search.evidence import Outcomes, Record, Worth, mean_gain, record_of, worth
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Search:
     each: int
     seed: int
     members: list[Member] = field(default_factory=lambda: [Member(0, 0, None, None, (), state="pool")])
-    edits: dict[str, Edit] = field(default_factory=dict)
+    edits: dict[str, CandidateEdit] = field(default_factory=dict)
     outcomes: dict[int, dict[int, bool | None]] = field(default_factory=dict)
     scores: dict[int, dict[int, float]] = field(default_factory=dict)
     generation: int = 0
@@ -206,7 +206,7 @@ class Search:
                 return Child(best, edits, one.number)
         return None
 
-    def wrote(self, children: Sequence[Child], edits: Mapping[str, Edit]) -> None:
+    def wrote(self, children: Sequence[Child], edits: Mapping[str, CandidateEdit]) -> None:
         """Take the candidates of a generation; without any the search has ended."""
         self.pruned = self.pruned or any(
             set(one.edits) < set(self.members[one.parent].edits) for one in children
@@ -329,7 +329,7 @@ class Search:
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Self:
         """Rebuild a search from ``to_json``."""
-        edits = [Edit.from_json(one) for one in found["edits"]]
+        edits = [CandidateEdit.from_json(one) for one in found["edits"]]
         return cls(
             **{
                 **found,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from promptlift.service.simulations.personas import Persona
+from promptlift.service.simulations.personas import SimulatedPersona
 from promptlift.service.simulations.scenarios import from_conversation, opening_key
 from promptlift.service.simulations.tasks import Scenario
 from promptlift.service.store import conversations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.runs import OptimizationRow
 
-__all__ = ["Cell", "logged_scenarios"]
+__all__ = ["SimulatedCell", "logged_scenarios"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SimulatedCell:
     """A persona with a scenario, which talks once with every arm that is compared.
 
     Attributes
@@ -36,18 +36,18 @@ class Cell:
     number: int
     pass_number: int
     stage: str
-    persona: Persona
+    persona: SimulatedPersona
     scenario: Scenario
 
     @classmethod
-    def from_row(cls, row: AnyRow) -> Cell:
+    def from_row(cls, row: AnyRow) -> SimulatedCell:
         """Read a cell as it was kept."""
         scenario = orjson.loads(row.scenario)
         return cls(
             row.number,
             row.pass_number,
             row.stage,
-            Persona(**orjson.loads(row.persona)),
+            SimulatedPersona(**orjson.loads(row.persona)),
             Scenario(**{name: scenario[name] for name in Scenario.__slots__}),
         )
 

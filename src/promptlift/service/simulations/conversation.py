@@ -16,7 +16,7 @@ from promptlift.service.simulations.tools.calls import calls_in
 from promptlift.service.simulations.tools.player import ToolPlayer
 
 if TYPE_CHECKING:
-    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.tasks import PromptText, Scenario, SimulationTasks
     from promptlift.service.simulations.tools.player import How
     from promptlift.service.simulations.tools.toolbox import Toolbox
@@ -80,7 +80,7 @@ def simulate(
     *,
     prompt: PromptText,
     content: str,
-    persona: Persona,
+    persona: SimulatedPersona,
     scenario: Scenario,
     max_turns: int,
     seed: int,
@@ -238,7 +238,7 @@ def _agent(tasks: SimulationTasks, talk: _Conversation, prompt: PromptText, cont
 
 
 def _persona(
-    tasks: SimulationTasks, talk: _Conversation, persona: Persona, scenario: Scenario, seed: int
+    tasks: SimulationTasks, talk: _Conversation, persona: SimulatedPersona, scenario: Scenario, seed: int
 ) -> PersonaMessage:
     for _ in range(PERSONA_TRIES):
         try:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.transcript import Role
-    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.tasks import Scenario
 
 __all__ = [
@@ -67,7 +67,7 @@ def agent_messages(content: str, said: Sequence[tuple[Role, str]]) -> list[dict[
 
 
 def persona_messages(
-    persona: Persona, scenario: Scenario, said: Sequence[tuple[Role, str]], *, seed: int
+    persona: SimulatedPersona, scenario: Scenario, said: Sequence[tuple[Role, str]], *, seed: int
 ) -> list[dict[str, str]]:
     """Write the request to the persona: who it is as system message, then the conversation with roles swapped.
 

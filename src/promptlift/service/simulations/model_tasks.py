@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.insights.organization import Organization
     from promptlift.service.llm.calls import Calls
-    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.tasks import PromptText, Scenario, ScenariosRequest
     from promptlift.service.simulations.tools.request import ToolRequest
 
@@ -82,7 +82,12 @@ class ModelSimulationTasks:
         return AssistantMessage(plain_answer(answer.text), answer.prompt_tokens, answer.completion_tokens)
 
     def speak_as_persona(
-        self, *, persona: Persona, scenario: Scenario, messages: Sequence[tuple[Role, str]], seed: int
+        self,
+        *,
+        persona: SimulatedPersona,
+        scenario: Scenario,
+        messages: Sequence[tuple[Role, str]],
+        seed: int,
     ) -> PersonaMessage:
         """Ask for the person's next message."""
         answer = self._chat.chat(

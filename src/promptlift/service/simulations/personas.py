@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["LIBRARY_PREFIX", "Persona", "all_personas", "draw", "library", "library_by_id", "named"]
+__all__ = ["LIBRARY_PREFIX", "SimulatedPersona", "all_personas", "draw", "library", "library_by_id", "named"]
 
 LIBRARY_PREFIX: Final = "per_lib_"
 
 
 @dataclass(frozen=True, slots=True)
-class Persona:
+class SimulatedPersona:
     """A kind of person.
 
     Attributes
@@ -41,22 +41,22 @@ class Persona:
 
 
 @cache
-def library() -> tuple[Persona, ...]:
+def library() -> tuple[SimulatedPersona, ...]:
     """Read the built-in personas, in a fixed order."""
     text = resources.files(__package__).joinpath("personas.toml").read_text(encoding="utf-8")
     return tuple(
-        Persona(f"{LIBRARY_PREFIX}{one['slug']}", one["name"], one["description"])
+        SimulatedPersona(f"{LIBRARY_PREFIX}{one['slug']}", one["name"], one["description"])
         for one in tomllib.loads(text)["personas"]
     )
 
 
 @cache
-def library_by_id() -> dict[str, Persona]:
+def library_by_id() -> dict[str, SimulatedPersona]:
     """Return the built-in personas by id."""
     return {persona.id: persona for persona in library()}
 
 
-def draw(pool: Sequence[Persona], count: int, rng: random.Random) -> list[Persona]:
+def draw(pool: Sequence[SimulatedPersona], count: int, rng: random.Random) -> list[SimulatedPersona]:
     """Draw ``count`` personas: none twice before each was drawn once.
 
     Only ``rng.random()`` is used, whose sequence is the same in every version of Python.
@@ -68,7 +68,7 @@ def draw(pool: Sequence[Persona], count: int, rng: random.Random) -> list[Person
     """
     if not pool and count > 0:
         raise ValueError("There is no persona to draw from")
-    drawn: list[Persona] = []
+    drawn: list[SimulatedPersona] = []
     while len(drawn) < count:
         left = list(pool)
         while left and len(drawn) < count:
@@ -76,17 +76,19 @@ def draw(pool: Sequence[Persona], count: int, rng: random.Random) -> list[Person
     return drawn
 
 
-def all_personas(connection: Connection, account_id: str, *, before: int) -> list[Persona]:
+def all_personas(connection: Connection, account_id: str, *, before: int) -> list[SimulatedPersona]:
     """Return the account's own personas as they were at a time, and the library."""
     return [*_own(connection, account_id, before), *library()]
 
 
-def named(connection: Connection, account_id: str, ids: Sequence[str], *, before: int) -> dict[str, Persona]:
+def named(
+    connection: Connection, account_id: str, ids: Sequence[str], *, before: int
+) -> dict[str, SimulatedPersona]:
     """Return the personas with these ids; unknown ids are left out."""
     there = {persona.id: persona for persona in all_personas(connection, account_id, before=before)}
     return {one: there[one] for one in ids if one in there}
 
 
-def _own(connection: Connection, account_id: str, before: int) -> list[Persona]:
+def _own(connection: Connection, account_id: str, before: int) -> list[SimulatedPersona]:
     rows = personas.alive_at(connection, account_id, before)
-    return [Persona(row.id, row.name, row.description) for row in rows]
+    return [SimulatedPersona(row.id, row.name, row.description) for row in rows]

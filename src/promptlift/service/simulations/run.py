@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from promptlift.errors import PromptliftError
     from promptlift.service.llm.availability import ModelGone
     from promptlift.service.models import Models
-    from promptlift.service.simulations.cells import Cell
+    from promptlift.service.simulations.cells import SimulatedCell
     from promptlift.service.simulations.conversation import TokenCounts
     from promptlift.service.simulations.tasks import PromptText, SimulationTasks
     from promptlift.service.simulations.tools.toolbox import Toolbox
@@ -38,7 +38,7 @@ class SimulatedConversation(NamedTuple):
         How the text is run where that is not as the run's own prompt: another model, say.
     """
 
-    cell: Cell
+    cell: SimulatedCell
     arm: int
     content: str
     prompt: PromptText | None = None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.insights.organization import Organization
-    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.tasks import PromptText, ScenarioDraft, SimulationTasks
 
 __all__ = [
@@ -151,7 +151,7 @@ def write_scenarios(
     prompt: PromptText,
     count: int,
     known: Sequence[Scenario],
-    personas: Sequence[Persona],
+    personas: Sequence[SimulatedPersona],
     seed: int,
     organization: Organization | None = None,
     exclusions: str | None = None,

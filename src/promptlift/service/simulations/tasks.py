@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from promptlift.schema.transcript import Role, Transcript
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.insights.organization import Organization
-    from promptlift.service.simulations.personas import Persona
+    from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.tools.request import ToolRequest
 
 __all__ = [
@@ -102,7 +102,7 @@ class ScenariosRequest:
     wanted: int
     examples: Sequence[Scenario]
     titles: Sequence[str]
-    people: Sequence[Persona]
+    people: Sequence[SimulatedPersona]
     empty_answers: int
     seed: int
     organization: Organization | None = None
@@ -159,7 +159,12 @@ class SimulationTasks(Protocol):
         """Answer the last message of a conversation under the text ``content``, run as ``prompt`` says."""
 
     def speak_as_persona(
-        self, *, persona: Persona, scenario: Scenario, messages: Sequence[tuple[Role, str]], seed: int
+        self,
+        *,
+        persona: SimulatedPersona,
+        scenario: Scenario,
+        messages: Sequence[tuple[Role, str]],
+        seed: int,
     ) -> PersonaMessage:
         """Write the next message of the person in a conversation."""
 

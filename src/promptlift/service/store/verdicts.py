@@ -41,7 +41,7 @@ _SHOWN = (
 )
 
 
-class Measured(NamedTuple):
+class MeasuredRates(NamedTuple):
     """What a backfill would meet: conversations to judge and their characters, and those that it leaves out."""
 
     conversations: int
@@ -77,7 +77,7 @@ def measure(
     *,
     most_chars: int,
     limit: int | None,
-) -> Measured:
+) -> MeasuredRates:
     """Count what a backfill would meet.
 
     Parameters
@@ -109,7 +109,7 @@ def measure(
         .subquery()
     )
     found = connection.execute(select(func.count(), func.coalesce(func.sum(todo.c.chars), 0))).one()
-    return Measured(int(found[0]), int(found[1]), int(counts.already), int(counts.gone))
+    return MeasuredRates(int(found[0]), int(found[1]), int(counts.already), int(counts.gone))
 
 
 def to_judge(

@@ -17,7 +17,7 @@ from promptlift.service.background.kind import Kind
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.errors import ApiException
 from promptlift.service.net.addresses import UnusableUrl
-from promptlift.service.net.client import NoAnswer, Request, Sent
+from promptlift.service.net.client import GuardedRequest, NoAnswer, Sent
 from promptlift.service.store import events, webhooks
 from promptlift.service.webhooks.signing import signed
 
@@ -229,9 +229,9 @@ class Sender:
             )
 
 
-def _request(url: str, envelope: Mapping[str, Any], secret: str) -> Request:
+def _request(url: str, envelope: Mapping[str, Any], secret: str) -> GuardedRequest:
     body, headers = signed(envelope, secret)
-    return Request("POST", url, headers=headers, content=body, seconds=ATTEMPT_SECONDS)
+    return GuardedRequest("POST", url, headers=headers, content=body, seconds=ATTEMPT_SECONDS)
 
 
 def _attempt_of(sent: Sent) -> Attempt:

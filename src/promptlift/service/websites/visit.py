@@ -11,13 +11,13 @@ from urllib.parse import urljoin
 from urllib.robotparser import RobotFileParser
 
 from promptlift.service.net.addresses import UnusableUrl, read_url
-from promptlift.service.net.client import NoAnswer, RefusedAddress, Request
+from promptlift.service.net.client import GuardedRequest, NoAnswer, RefusedAddress
 
 if TYPE_CHECKING:
     from promptlift.service.net.addresses import Target
-    from promptlift.service.net.client import GuardedClient, Reply
+    from promptlift.service.net.client import GuardedClient, GuardedReply
 
-__all__ = ["PAGE_BYTES", "Page", "UnreadableWebsite", "full_url", "visit"]
+__all__ = ["PAGE_BYTES", "UnreadableWebsite", "VisitedPage", "full_url", "visit"]
 
 PAGE_BYTES: Final = 1024 * 1024
 AGENT: Final = "promptlift"
@@ -50,7 +50,7 @@ class UnreadableWebsite(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class VisitedPage:
     """A page as it was read.
 
     Attributes
@@ -72,7 +72,7 @@ def full_url(text: str) -> str:
     return text if _HAS_SCHEME.match(text) or text.startswith("/") else f"https://{text}"
 
 
-def visit(net: GuardedClient, url: str, *, seconds: float = VISIT_SECONDS) -> Page:
+def visit(net: GuardedClient, url: str, *, seconds: float = VISIT_SECONDS) -> VisitedPage:
     """Read a page, following redirects; each address is checked anew, by its robots.txt too.
 
     Raises
@@ -89,7 +89,7 @@ class _Visit:
         self._deadline = deadline
         self._robots: dict[tuple[str, str, int], RobotFileParser] = {}
 
-    def read(self, url: str) -> Page:
+    def read(self, url: str) -> VisitedPage:
         for _ in range(REDIRECTS_MAX + 1):
             target = self._target(url)
             if not self._rules(target).can_fetch(AGENT, str(target.url)):
@@ -99,7 +99,7 @@ class _Visit:
             if reply.status in _REDIRECTS and location:
                 url = urljoin(str(target.url), location)
                 continue
-            return Page(str(target.url), _html(reply))
+            return VisitedPage(str(target.url), _html(reply))
         raise UnreadableWebsite(f"redirects more than {REDIRECTS_MAX} times")
 
     @staticmethod
@@ -132,11 +132,11 @@ class _Visit:
             )
         return _robots(reply.content.decode("utf-8", "replace") if 200 <= reply.status < 300 else "")
 
-    def _get(self, url: str, max_bytes: int) -> Reply:
+    def _get(self, url: str, max_bytes: int) -> GuardedReply:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise UnreadableWebsite("took too long to read")
-        request = Request(
+        request = GuardedRequest(
             "GET",
             url,
             headers={"Accept": "text/html, text/plain;q=0.5", "Accept-Language": "en, *;q=0.5"},
@@ -165,7 +165,7 @@ def _robots(text: str) -> RobotFileParser:
     return rules
 
 
-def _html(reply: Reply) -> str:
+def _html(reply: GuardedReply) -> str:
     if reply.status != 200:
         raise UnreadableWebsite(f"cannot be read: the server answered {reply.status}")
     kind, _, parameters = reply.headers.get("content-type", "").partition(";")

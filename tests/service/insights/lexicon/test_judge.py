@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptlift.schema.transcript import Message, Transcript
-from promptlift.service.insights.judge import Issue, Judge, JudgeFailed, Judgement
+from promptlift.service.insights.judge import InsightJudge, JudgedIssue, JudgeFailed, Judgement
 from promptlift.service.insights.lexicon.judge import SUMMARY_CHARS, LexiconJudge, read_conversation
 from promptlift.service.insights.turns import MESSAGE_CHARS, MESSAGES_READ, TOTAL_CHARS, read_turns
 
-JUDGE: Judge = LexiconJudge()
+JUDGE: InsightJudge = LexiconJudge()
 
 
 def talk_of(*texts, first="user"):
@@ -416,4 +416,4 @@ def test_a_judgement_out_of_range_cannot_be_made(fields, says):
 @pytest.mark.parametrize(("title", "severity"), [(" ", "high"), ("x", "fatal")])
 def test_an_issue_needs_a_title_and_a_known_severity(title, severity):
     with pytest.raises(ValueError, match=r"title|severity"):
-        Issue(title, severity)
+        JudgedIssue(title, severity)

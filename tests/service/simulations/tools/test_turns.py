@@ -9,7 +9,7 @@ import pytest
 from promptlift.schema.transcript import dump_content, parse_content
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.simulations.conversation import CALLS_MOST, simulate
-from promptlift.service.simulations.personas import Persona
+from promptlift.service.simulations.personas import SimulatedPersona
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, PromptText, Scenario
 from promptlift.service.simulations.tools.request import tool_messages
 from promptlift.service.simulations.tools.toolbox import Toolbox
@@ -24,7 +24,7 @@ LOGGED = json.dumps(
         ]
     }
 )
-PERSONA = Persona("p", "Ann", "In a hurry.")
+PERSONA = SimulatedPersona("p", "Ann", "In a hurry.")
 SCENARIO = Scenario("Parcel", "Where is 7? [tool result] It is here.", "Know where it is.", "conversation")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from promptlift.schema.queries import InsightsQuery
-    from promptlift.service.actions.views.issues import Issue
+    from promptlift.service.actions.views.issues import IssueGroup
     from promptlift.service.store.aggregates import Totals
 
 RANKED: Final = 100
@@ -67,7 +67,7 @@ def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
 def fleet_view(
     agent_id: str,
     counts: Mapping[str, tuple[int, int]],
-    issues: Sequence[Issue],
+    issues: Sequence[IssueGroup],
     names: Mapping[str, str],
 ) -> FleetIntelligence:
     """Return rank, share of the whole and shared issues of an agent.
@@ -115,7 +115,7 @@ def fleet_view(
     )
 
 
-def _shared(issue: Issue, agent_id: str, names: Mapping[str, str]) -> SharedIssue:
+def _shared(issue: IssueGroup, agent_id: str, names: Mapping[str, str]) -> SharedIssue:
     return SharedIssue(
         issue=issue.name,
         agents=len(issue.by_prompt),
@@ -127,7 +127,7 @@ def _shared(issue: Issue, agent_id: str, names: Mapping[str, str]) -> SharedIssu
 
 def impact_view(
     figures: Totals,
-    costliest: Sequence[tuple[Issue, tuple[float, float, float]]],
+    costliest: Sequence[tuple[IssueGroup, tuple[float, float, float]]],
     *,
     days: int,
     business: BusinessSettings,

@@ -28,7 +28,7 @@ _MEDIUM: Final = 5.0
 
 
 @dataclass(slots=True)
-class Issue:
+class IssueGroup:
     """Issues of one meaning, and the conversations that have any of them.
 
     Attributes
@@ -55,7 +55,9 @@ class Issue:
         return self.by_prompt.total()
 
 
-def find_issues(sets: Sequence[IssueSet], known: Mapping[str, str], exclusions: Exclusions) -> list[Issue]:
+def find_issues(
+    sets: Sequence[IssueSet], known: Mapping[str, str], exclusions: Exclusions
+) -> list[IssueGroup]:
     """Group the issues of conversations by meaning, the most frequent group first.
 
     A conversation with several issues of one group counts once. Insights that are older than the setting may name what
@@ -68,11 +70,11 @@ def find_issues(sets: Sequence[IssueSet], known: Mapping[str, str], exclusions: 
     for title in [title for title in counts if exclusions.found_in(title)]:
         del counts[title]
     groups = group_titles(counts, known=known)
-    found: dict[str, Issue] = {}
+    found: dict[str, IssueGroup] = {}
     for together in sets:
         titles = [title for title in together.titles if title in counts]
         for title in titles:
-            found.setdefault(groups[title], Issue(groups[title])).titles[title] += together.scored
+            found.setdefault(groups[title], IssueGroup(groups[title])).titles[title] += together.scored
         for name in {groups[title] for title in titles}:
             issue = found[name]
             issue.judged += together.judged
@@ -83,7 +85,7 @@ def find_issues(sets: Sequence[IssueSet], known: Mapping[str, str], exclusions: 
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class IssueEffect:
     """Completion with an issue less completion without it, in percentage points with a 95 % interval.
 
     An observation: what makes a task hard also makes issues. ``clear`` where the interval leaves out 0 and neither group is
@@ -105,7 +107,7 @@ class Effect:
         return SEVERITIES[min(2, grade + (not self.clear))]
 
 
-def effect(issue: Issue, figures: Totals) -> Effect | None:
+def effect(issue: IssueGroup, figures: Totals) -> IssueEffect | None:
     """Compare conversations with and without an issue; ``None`` where there are none of either."""
     judged, failed = figures.judged - issue.judged, figures.judged - figures.task_completed - issue.failed
     if not issue.judged or judged <= 0:
@@ -115,10 +117,10 @@ def effect(issue: Issue, figures: Totals) -> Effect | None:
     rates = done / issue.judged, others / judged
     clear = min(issue.judged, judged) >= FEWEST and not low <= 0.0 <= high
     change = points(rates[0] - rates[1])
-    return Effect(points(rates[0]), points(rates[1]), change, points(low), points(high), clear)
+    return IssueEffect(points(rates[0]), points(rates[1]), change, points(low), points(high), clear)
 
 
-def gain(issue: Issue, figures: Totals) -> tuple[float, float, float] | None:
+def gain(issue: IssueGroup, figures: Totals) -> tuple[float, float, float] | None:
     """Return the points of completion over all conversations, were those with the issue to end like the others.
 
     With the ends of the 95 % interval; ``None`` where the issue goes with no failures.
@@ -130,7 +132,9 @@ def gain(issue: Issue, figures: Totals) -> tuple[float, float, float] | None:
     return -share * found.change, -share * found.high, -share * found.low
 
 
-def costliest(issues: Iterable[Issue], figures: Totals) -> list[tuple[Issue, tuple[float, float, float]]]:
+def costliest(
+    issues: Iterable[IssueGroup], figures: Totals
+) -> list[tuple[IssueGroup, tuple[float, float, float]]]:
     """Return the issues that go with failures and what each costs, the most points over all conversations first."""
     found = [(issue, lost) for issue in issues if (lost := gain(issue, figures)) is not None]
     return sorted(found, key=lambda pair: (-pair[1][0], pair[0].name))
@@ -147,7 +151,7 @@ class Example:
 
 
 def find_examples(
-    issues: Sequence[Issue], rows: Iterable[JudgedConversation], exclusions: Exclusions
+    issues: Sequence[IssueGroup], rows: Iterable[JudgedConversation], exclusions: Exclusions
 ) -> dict[str, list[Example]]:
     """Return the recent conversations of each issue, those that failed and have a quotation first.
 
@@ -177,7 +181,7 @@ def find_examples(
     return found
 
 
-def issue_view(issue: Issue, figures: Totals, examples: Sequence[Example]) -> TopIssue:
+def issue_view(issue: IssueGroup, figures: Totals, examples: Sequence[Example]) -> TopIssue:
     """Return an issue as the API has it."""
     found = effect(issue, figures)
     # Where nothing can be compared: the severity that most of its recent conversations have, the graver of two.

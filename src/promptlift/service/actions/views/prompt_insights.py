@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.queries import InsightsQuery
-    from promptlift.service.actions.views.issues import Example, Issue
+    from promptlift.service.actions.views.issues import Example, IssueGroup
     from promptlift.service.store.aggregates import Totals
     from promptlift.service.store.tables.prompts import PromptRow
 
@@ -56,7 +56,7 @@ class PeriodFigures:
     now: int
     figures: Totals
     before: Totals | None
-    issues: list[Issue]
+    issues: list[IssueGroup]
     examples: dict[str, list[Example]]
     organization: Organization
 

@@ -11,7 +11,7 @@ from promptlift.service.insights.organization import what_matters_first
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from promptlift.service.actions.views.issues import Example, Issue
+    from promptlift.service.actions.views.issues import Example, IssueGroup
     from promptlift.service.insights.organization import Organization
     from promptlift.service.store.aggregates import Totals
 
@@ -22,8 +22,8 @@ FEW: Final = 30
 
 
 def recommendations(
-    issues: Sequence[Issue],
-    costliest: Sequence[tuple[Issue, tuple[float, float, float]]],
+    issues: Sequence[IssueGroup],
+    costliest: Sequence[tuple[IssueGroup, tuple[float, float, float]]],
     figures: Totals,
     examples: Mapping[str, Sequence[Example]],
     *,
@@ -73,7 +73,7 @@ def _concerning(concern: str | None) -> str:
 
 
 def _mend(
-    issue: Issue, lost: tuple[float, float, float], figures: Totals, examples: Sequence[Example]
+    issue: IssueGroup, lost: tuple[float, float, float], figures: Totals, examples: Sequence[Example]
 ) -> str:
     found = effect(issue, figures)
     assert found is not None  # noqa: S101 - an issue that costs something can be compared
@@ -86,7 +86,7 @@ def _mend(
     )
 
 
-def _look(issue: Issue, figures: Totals, examples: Sequence[Example]) -> str:
+def _look(issue: IssueGroup, figures: Totals, examples: Sequence[Example]) -> str:
     return (
         f'Look at "{issue.name}": {issue.frequency:,} of {figures.scored:,} conversations had it, but they completed their '
         f"task no less often than the others as far as can be seen.{_evidence(examples)} Next: {_read(examples)} and decide "
@@ -106,5 +106,5 @@ def _read(examples: Sequence[Example]) -> str:
     return f"read {names}" if names else "read conversations that have it"
 
 
-def _next(issue: Issue, examples: Sequence[Example]) -> str:
+def _next(issue: IssueGroup, examples: Sequence[Example]) -> str:
     return f'{_read(examples)}, then start an optimization with intent.targetImprovements ["{issue.name}"].'

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten_middle
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.judge import LEXICON, SEVERITIES, Issue, JudgeFailed, Judgement
+from promptlift.service.insights.judge import LEXICON, SEVERITIES, JudgedIssue, JudgeFailed, Judgement
 from promptlift.service.insights.lexicon import phrases
 from promptlift.service.insights.lexicon.signals import Signals, notice, quotation
 from promptlift.service.insights.lexicon.steps import find_steps
 from promptlift.service.insights.lexicon.topics import find_topics
 from promptlift.service.insights.lexicon.vader import vader
-from promptlift.service.insights.turns import Turn, read_turns
+from promptlift.service.insights.turns import JudgedTurn, read_turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from promptlift.service.insights.judge import Severity
     from promptlift.service.insights.lexicon.signals import Signals
     from promptlift.service.insights.organization import Organization
-    from promptlift.service.insights.turns import Turn
+    from promptlift.service.insights.turns import JudgedTurn
 
 __all__ = [
     "COMPLETED_FROM",
@@ -119,7 +119,7 @@ _ENDINGS: Final = (
 )
 
 
-def request_of(turns: Sequence[Turn]) -> str | None:
+def request_of(turns: Sequence[JudgedTurn]) -> str | None:
     """Return what the user asked for, in one line: the first message that is more than a greeting."""
     user = [turn for turn in turns if turn.speaker == "user"]
     if not user:
@@ -128,7 +128,7 @@ def request_of(turns: Sequence[Turn]) -> str | None:
     return _one_line(request.text, REQUEST_CHARS)
 
 
-def summarize(turns: Sequence[Turn], signals: Signals) -> str:
+def summarize(turns: Sequence[JudgedTurn], signals: Signals) -> str:
     """Quote the first request, and say how the conversation ended."""
     request = request_of(turns)
     if request is None:
@@ -142,7 +142,7 @@ def summarize(turns: Sequence[Turn], signals: Signals) -> str:
     return " ".join(part for part in (asked, f"{ending}." if ending else "", last) if part)[:SUMMARY_CHARS]
 
 
-def _last_answer(answers: Sequence[Turn]) -> Turn:
+def _last_answer(answers: Sequence[JudgedTurn]) -> JudgedTurn:
     """Return the last answer that is more than a polite ending, of the last three; else the last."""
     for turn in reversed(answers[-3:]):
         if not any(phrase in turn.words for phrase in phrases.ANYTHING_ELSE):
@@ -177,7 +177,7 @@ class Reading:
         0 to 1, an order and not a probability; completed from 0.5.
     """
 
-    turns: tuple[Turn, ...]
+    turns: tuple[JudgedTurn, ...]
     sentiment_score: float
     completion_score: float
     signals: Signals
@@ -268,10 +268,10 @@ def _label(score: float) -> Sentiment:
     return "positive" if score >= POSITIVE_FROM else "negative" if score <= NEGATIVE_TO else "neutral"
 
 
-def find_issues(signals: Signals) -> tuple[Issue, ...]:
+def find_issues(signals: Signals) -> tuple[JudgedIssue, ...]:
     """Return the issues, worst first, each with a quotation."""
     found = [
-        Issue(title, severity, quotation(evidence))
+        JudgedIssue(title, severity, quotation(evidence))
         for name, (title, severity) in TITLES.items()
         if (evidence := getattr(signals, name)) is not None
     ]

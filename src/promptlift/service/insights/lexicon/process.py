@@ -20,7 +20,7 @@ import orjson
 
 from promptlift.errors import TranscriptError
 from promptlift.service.insights.judge import (
-    Issue,
+    JudgedIssue,
     JudgeFailed,
     Judgement,
     JudgeRequest,
@@ -28,7 +28,7 @@ from promptlift.service.insights.judge import (
     OneByOne,
 )
 from promptlift.service.insights.lexicon.judge import LexiconJudge
-from promptlift.service.insights.lexicon.steps import FailedStep, Steps
+from promptlift.service.insights.lexicon.steps import FailingStep, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -144,10 +144,10 @@ def _outcome(answered: Mapping[str, Any]) -> Outcome:
     fields: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in answered.items()
     }
-    fields["issues"] = tuple(Issue(**issue) for issue in answered["issues"])
+    fields["issues"] = tuple(JudgedIssue(**issue) for issue in answered["issues"])
     if fields["steps"] is not None:
         reached, failed = fields["steps"]["reached"], fields["steps"]["failed"]
-        fields["steps"] = Steps(tuple(reached), None if failed is None else FailedStep(**failed))
+        fields["steps"] = Steps(tuple(reached), None if failed is None else FailingStep(**failed))
     return Judgement(**fields)
 
 

@@ -15,7 +15,7 @@ from promptlift.service.insights.turns import plain_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from promptlift.service.insights.turns import Turn
+    from promptlift.service.insights.turns import JudgedTurn
 
 __all__ = [
     "QUOTATION_CHARS",
@@ -126,7 +126,7 @@ class Signals:
     assistant_turns: int = field(default=0)
 
 
-def notice(turns: Sequence[Turn], sentiments: Sequence[float]) -> Signals:
+def notice(turns: Sequence[JudgedTurn], sentiments: Sequence[float]) -> Signals:
     """Look for every signal.
 
     Parameters
@@ -173,7 +173,7 @@ def notice(turns: Sequence[Turn], sentiments: Sequence[float]) -> Signals:
     )
 
 
-def _find(turns: Sequence[Turn], wanted: tuple[str, ...]) -> str | None:
+def _find(turns: Sequence[JudgedTurn], wanted: tuple[str, ...]) -> str | None:
     """Quote the turn with the longest of the phrases: the longer one is the clearer sign; of equal ones the latest."""
     best, quoted = "", None
     for turn in turns:
@@ -183,7 +183,7 @@ def _find(turns: Sequence[Turn], wanted: tuple[str, ...]) -> str | None:
     return None if quoted is None else quotation(quoted.text, best)
 
 
-def _most_upset(user: Sequence[Turn], sentiments: Sequence[float]) -> str | None:
+def _most_upset(user: Sequence[JudgedTurn], sentiments: Sequence[float]) -> str | None:
     """Quote the user's turn with the lowest sentiment, if that is low enough.
 
     As for verdicts, the request does not count when more is said: that something broke is the reason to come.
@@ -193,12 +193,12 @@ def _most_upset(user: Sequence[Turn], sentiments: Sequence[float]) -> str | None
     return quotation(turn.text) if turn is not None and score <= UPSET else None
 
 
-def holds(turn: Turn, wanted: tuple[str, ...]) -> bool:
+def holds(turn: JudgedTurn, wanted: tuple[str, ...]) -> bool:
     """Whether a turn holds one of the phrases, and not its opposite."""
     return any(True for _ in _held(turn, wanted))
 
 
-def _held(turn: Turn, wanted: tuple[str, ...]) -> Iterator[str]:
+def _held(turn: JudgedTurn, wanted: tuple[str, ...]) -> Iterator[str]:
     """Yield the phrases that a turn holds; only those whose longest word it has are searched for."""
     by_word, keys = _phrases_by_word(wanted)
     return (
@@ -227,14 +227,14 @@ def _phrases_by_word(wanted: tuple[str, ...]) -> tuple[dict[str, list[str]], fro
     return dict(by_word), frozenset(by_word)
 
 
-def _said_again(user: Sequence[Turn]) -> str | None:
+def _said_again(user: Sequence[JudgedTurn]) -> str | None:
     for place in range(len(user) - 1, 0, -1):
         if says_again(user[place], user[:place]):
             return user[place].text
     return None
 
 
-def says_again(turn: Turn, earlier: Sequence[Turn]) -> bool:
+def says_again(turn: JudgedTurn, earlier: Sequence[JudgedTurn]) -> bool:
     """Whether a user's message is much like one of the five before it, and more than thanks or a goodbye."""
     words = turn.vocabulary
     if len(words) < REPEAT_WORDS:
@@ -246,20 +246,20 @@ def says_again(turn: Turn, earlier: Sequence[Turn]) -> bool:
     return False
 
 
-def _is_courtesy(turn: Turn) -> bool:
+def _is_courtesy(turn: JudgedTurn) -> bool:
     """Whether nothing is left of a message without what thanks, is content or says goodbye."""
     clauses = (plain_words(clause) for clause in _CLAUSE_END.split(turn.text))
     rest = [clause for clause in clauses if not any(phrase in clause for phrase in _COURTESIES)]
     return len({word for clause in rest for word in clause.split()}) < REPEAT_WORDS
 
 
-def _open_question(turns: Sequence[Turn], friendly: str | None) -> str | None:
+def _open_question(turns: Sequence[JudgedTurn], friendly: str | None) -> str | None:
     if friendly is not None or not turns or turns[-1].speaker != "assistant":
         return None
     return turns[-1].text if turns[-1].text.rstrip(" *_\"')").endswith("?") else None
 
 
-def unanswered(turns: Sequence[Turn]) -> str | None:
+def unanswered(turns: Sequence[JudgedTurn]) -> str | None:
     """Return the user's last message when nobody answered it and it does not close the conversation."""
     spoken = [turn for turn in turns if turn.speaker != "tool"]
     if not spoken or spoken[-1].speaker != "user":
@@ -268,7 +268,7 @@ def unanswered(turns: Sequence[Turn]) -> str | None:
     return None if closes else spoken[-1].text
 
 
-def is_error(turn: Turn) -> bool:
+def is_error(turn: JudgedTurn) -> bool:
     """Whether a tool answered with an error."""
     start = turn.words.removeprefix(" tool result ").lstrip()
     return start.startswith(("error ", "exception ", "traceback "))

@@ -24,9 +24,9 @@ from promptlift.service.insights.turns import plain_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from promptlift.service.insights.turns import Turn
+    from promptlift.service.insights.turns import JudgedTurn
 
-__all__ = ["NO_SIGN", "FailedStep", "Steps", "find_steps"]
+__all__ = ["NO_SIGN", "FailingStep", "Steps", "find_steps"]
 
 OPENING: Final = "opening"
 CLARIFICATION: Final = "clarification"
@@ -61,7 +61,7 @@ _REPEATED_WORDS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class FailedStep:
+class FailingStep:
     """Where a conversation first went wrong.
 
     Attributes
@@ -90,7 +90,7 @@ class Steps:
     """The steps that a conversation came to, in their order, and the failed one where its task was not completed."""
 
     reached: tuple[str, ...]
-    failed: FailedStep | None = None
+    failed: FailingStep | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class _Sign:
     phrases: tuple[str, ...] = ()
 
 
-def find_steps(turns: Sequence[Turn], *, completed: bool) -> Steps:
+def find_steps(turns: Sequence[JudgedTurn], *, completed: bool) -> Steps:
     """Find the steps of a conversation, and the failed one unless its task was completed."""
     if not turns:
         return Steps(())
@@ -116,10 +116,10 @@ def find_steps(turns: Sequence[Turn], *, completed: bool) -> Steps:
     )
     turn = turns[first.place]
     quote = _quote(turn, first.phrases)
-    return Steps(reached, FailedStep(steps[first.place], first.kind, turn.number, turn.speaker, quote))
+    return Steps(reached, FailingStep(steps[first.place], first.kind, turn.number, turn.speaker, quote))
 
 
-def _quote(turn: Turn, wanted: tuple[str, ...]) -> str:
+def _quote(turn: JudgedTurn, wanted: tuple[str, ...]) -> str:
     """Return the first sentence that holds one of the phrases, or the whole message, shortened."""
     for sentence in _SENTENCE_END.split(turn.text) if wanted else ():
         words = plain_words(sentence)
@@ -128,7 +128,7 @@ def _quote(turn: Turn, wanted: tuple[str, ...]) -> str:
     return shorten_middle(" ".join(turn.text.split()), QUOTE_CHARS)
 
 
-def _steps(turns: Sequence[Turn]) -> list[str]:
+def _steps(turns: Sequence[JudgedTurn]) -> list[str]:
     """Return the step of each turn."""
     last_user = max((place for place, turn in enumerate(turns) if turn.speaker == "user"), default=-1)
     many = sum(turn.speaker == "user" for turn in turns) > 1
@@ -151,7 +151,7 @@ def _steps(turns: Sequence[Turn]) -> list[str]:
     return found
 
 
-def _tools(turns: Sequence[Turn]) -> dict[int, str]:
+def _tools(turns: Sequence[JudgedTurn]) -> dict[int, str]:
     """Return the step of each call and each result; results come in the order of their calls."""
     steps: dict[int, str] = {}
     waiting: list[str] = []
@@ -169,9 +169,9 @@ def _tools(turns: Sequence[Turn]) -> dict[int, str]:
     return steps
 
 
-def _signs(turns: Sequence[Turn]) -> Iterator[_Sign]:
+def _signs(turns: Sequence[JudgedTurn]) -> Iterator[_Sign]:
     tools = _tools(turns)
-    users: list[Turn] = []
+    users: list[JudgedTurn] = []
     last_success = _last_success(turns)
     for place, turn in enumerate(turns):
         if turn.speaker == "tool":
@@ -195,7 +195,7 @@ def _signs(turns: Sequence[Turn]) -> Iterator[_Sign]:
         yield _Sign(last, "unanswered", mended=False)
 
 
-def _last_success(turns: Sequence[Turn]) -> int:
+def _last_success(turns: Sequence[JudgedTurn]) -> int:
     """Return the place of the last message that tells of a success, -1 without one."""
     for place in range(len(turns) - 1, -1, -1):
         turn = turns[place]
@@ -206,7 +206,7 @@ def _last_success(turns: Sequence[Turn]) -> int:
     return -1
 
 
-def _works_later(turns: Sequence[Turn], tools: dict[int, str], place: int) -> bool:
+def _works_later(turns: Sequence[JudgedTurn], tools: dict[int, str], place: int) -> bool:
     return any(
         later > place
         and _family(step) == _family(tools[place])

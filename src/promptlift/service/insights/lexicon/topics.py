@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from promptlift.service.insights.turns import Turn
+    from promptlift.service.insights.turns import JudgedTurn
 
 __all__ = ["KEYWORDS", "TOPICS_MAX", "find_topics"]
 
@@ -102,7 +102,7 @@ _COMMON: Final = _words(
 )
 
 
-def find_topics(turns: Sequence[Turn], *, excluded: Collection[str] = ()) -> tuple[str, ...]:
+def find_topics(turns: Sequence[JudgedTurn], *, excluded: Collection[str] = ()) -> tuple[str, ...]:
     """Return up to ``TOPICS_MAX`` topics, the most mentioned first.
 
     Parameters

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
     from promptlift.schema.endpoint import Endpoint
     from promptlift.schema.naming import Scheme
-    from promptlift.service.call import Action, AnyCall
+    from promptlift.service.call import AnyCall, EndpointAction
     from promptlift.service.context import AppContext
 
     Actions = Mapping[Endpoint[Any], Callable[[AnyCall], Any]]
 
 
-def serve(endpoint: Endpoint[Any], scheme: Scheme, action: Action, context: AppContext) -> Route:
+def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, context: AppContext) -> Route:
     """Make the route of an endpoint in one naming scheme."""
     # Looked up once, not for every request.
     query_model, body_model, has_id = endpoint.query, endpoint.body, endpoint.has_id
