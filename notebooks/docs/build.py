@@ -85,4 +85,4 @@ if __name__ == "__main__":
         "--stored", action="store_true", help="show the notebooks as they are stored instead of running them"
     )
     given = parser.parse_args()
-    sys.exit(build(given.out.resolve(), notebooks="off" if given.stored else "force"))
+    sys.exit(build(given.out.resolve(), notebooks="stored" if given.stored else "run"))

@@ -24,7 +24,11 @@ exclude_patterns = ["_build", "**/data"]
 templates_path = ["_templates"]
 
 # Notebooks: run while the site is built, or shown as they were run before the checks compared their outputs.
-nb_execution_mode = os.environ.get("DOCS_NOTEBOOKS", "force")
+nb_execution_mode = "force"
+if os.environ.get("DOCS_NOTEBOOKS") == "stored":
+    nb_execution_excludepatterns = [
+        "walk/*.ipynb"
+    ]  # the gallery is run all the same: nothing of it is stored
 nb_execution_timeout = 180
 nb_execution_raise_on_error = True
 nb_merge_streams = True

@@ -360,23 +360,25 @@ def test_a_draw_is_the_same_in_any_order_of_rows_and_refuses_a_conversation_twic
         analysis.label_plan(twice.conversations)
 
 
+IDS = {
+    "random": lambda number: f"cnv_{hashlib.sha256(str(number).encode()).hexdigest()[:12]}",
+    "numbered": lambda number: f"conversation-{number}",
+    "long": lambda number: f"{'same' * 10}{number:09d}" if number % 2 else f"{'same' * 10}é🎈{number}",
+    "one in the other": lambda number: "abc"[: number % 3] + "ü" * (number // 3),
+}
+
+
+# Ibis has DuckDB do it.
 @pytest.mark.parametrize(
-    "name",
-    [
-        lambda number: f"cnv_{hashlib.sha256(str(number).encode()).hexdigest()[:12]}",
-        lambda number: f"conversation-{number}",
-        lambda number: f"{'same' * 10}{number:09d}" if number % 2 else f"{'same' * 10}é🎈{number}",
-        lambda number: "abc"[: number % 3] + "ü" * (number // 3),
-    ],
-    ids=["random", "numbered", "long", "one in the other"],
+    ("engine", "name"),
+    [("ibis on duckdb", "long"), *((engine, name) for engine in ("duckdb", "spark") for name in IDS)],
 )
-@pytest.mark.parametrize("engine", REMOTE)
 @pytest.mark.slow
 def test_ids_that_are_many_are_drawn_as_few_are(engines, engine, name, monkeypatch):
     # The package has the function under the name of its module.
     monkeypatch.setattr(sys.modules["promptlift.analysis.label_plan"], "_FEW_IDS", 3)
     source = conversations(300)
-    source["conversation_id"] = pd.Series([name(number) for number in range(len(source))], dtype="str")
+    source["conversation_id"] = pd.Series([IDS[name](number) for number in range(len(source))], dtype="str")
     expected = analysis.label_plan(source, by="prompt_id", n=60, seed=2)
     drawn = analysis.label_plan(Tables(engines, engine, source).conversations, by="prompt_id", n=60, seed=2)
     assert_same(drawn, expected)

@@ -32,10 +32,8 @@ PLOTS = {
 }
 
 
-def opened(lab, name, code, *, dark=False):
-    notebook = lab.open(
-        [TABLE, f"plot = widgets.InteractivePlot({code})\nplot"], name=f"plot-{name}.ipynb", dark=dark
-    )
+def opened(lab, name, code):
+    notebook = lab.open([TABLE, f"plot = widgets.InteractivePlot({code})\nplot"], name=f"plot-{name}.ipynb")
     notebook.run_all()
     notebook.page.locator(".plw-plot .plw-mark").first.wait_for(state="attached")
     notebook.page.locator(".plw-plot").scroll_into_view_if_needed()
@@ -52,19 +50,19 @@ def marks(notebook):
     )
 
 
-def at_mark(notebook, x, y):
+def at_mark(plot, x, y):
     """Where a mark is on the page."""
-    picture = notebook.page.locator(".plw-picture img:visible")
+    picture = plot.locator(".plw-picture img:visible")
     picture.scroll_into_view_if_needed()
     box = picture.bounding_box()
     return box["x"] + x * box["width"] / 100, box["y"] + y * box["height"] / 100
 
 
-def shows(notebook, ids, words):
+def shows(notebook, ids, words, box=None):
     """Wait until the browser of a mark is open, on exactly these conversations."""
     from playwright.sync_api import expect
 
-    box = notebook.page.locator(".plw-plot")
+    box = box or notebook.page.locator(".plw-plot")
     expect(box.locator(".plw-opened b")).to_have_text(
         re.compile(f"^{len(ids)} conversations? · {re.escape(words)}$"), timeout=20_000
     )
@@ -75,13 +73,28 @@ def shows(notebook, ids, words):
     assert json.loads(inside) == ids
 
 
+@pytest.fixture(scope="module")
+def drawn(chromium, lab_server):
+    """A notebook that is open for the module, with a cell of each plot."""
+    lab_server.browser = chromium
+    cells = [f"{name} = widgets.InteractivePlot({code})\n{name}" for name, code in PLOTS.items()]
+    notebook = lab_server.open([TABLE, *cells], name="plot-each.ipynb")
+    lab_server.pages.remove(notebook.page)
+    notebook.run_all()
+    return notebook
+
+
 @pytest.mark.parametrize("name", PLOTS)
-def test_a_click_on_a_mark_opens_exactly_its_conversations(lab, name):
+def test_a_click_on_a_mark_opens_exactly_its_conversations(drawn, name):
     from playwright.sync_api import expect
 
-    notebook = opened(lab, name, PLOTS[name])
-    page = notebook.page
-    assert page.locator(".jp-OutputArea-output img").count() == 1, "the cell shows the picture once"
+    notebook, page = drawn, drawn.page
+    notebook.evaluate(f"plot = {name}")
+    cell = notebook.cell(1 + [*PLOTS].index(name))
+    box = cell.locator(".plw-plot")
+    box.locator(".plw-mark").first.wait_for(state="attached")
+    box.scroll_into_view_if_needed()
+    assert cell.locator(".jp-OutputArea-output img").count() == 1, "the cell shows the picture once"
     every = [one for one in marks(notebook) if one[3]]
     # Where two marks are drawn at the same place, the pointer cannot choose.
     chosen = [
@@ -91,12 +104,12 @@ def test_a_click_on_a_mark_opens_exactly_its_conversations(lab, name):
     ]
     assert len(chosen) >= 3
     for x, y, words, ids in (chosen[0], chosen[len(chosen) // 2], chosen[-1]):
-        page.mouse.move(*at_mark(notebook, x, y))
-        expect(page.locator(".plw-tip")).to_have_text(words)
+        page.mouse.move(*at_mark(box, x, y))
+        expect(box.locator(".plw-tip")).to_have_text(words)
         assert re.search(r"95% interval .* to .*, n = \d", words)
         notebook.screenshot(f"plot-{name}-hover")
-        page.mouse.click(*at_mark(notebook, x, y))
-        shows(notebook, ids, words)
+        page.mouse.click(*at_mark(box, x, y))
+        shows(notebook, ids, words, box)
     notebook.screenshot(f"plot-{name}-opened")
     assert notebook.problems() == []
 
@@ -172,10 +185,10 @@ def test_a_dark_page_shows_the_picture_and_its_browser(lab, follow):
         "plw-on-dark" if follow else "plw-on-light"
     )
     x, y, words, ids = next(one for one in marks(notebook) if one[3])
-    page.mouse.click(*at_mark(notebook, x, y))
+    page.mouse.click(*at_mark(page, x, y))
     shows(notebook, ids, words)
     page.locator(".plw-plot").scroll_into_view_if_needed()
-    page.mouse.move(*at_mark(notebook, x, y))
+    page.mouse.move(*at_mark(page, x, y))
     notebook.screenshot(f"plot-dark-{follow}")
     notebook.command("apputils:change-theme", theme="JupyterLab Light")
     assert notebook.problems() == []

@@ -76,8 +76,10 @@ STARTS = {
 }
 
 
-@pytest.mark.parametrize("work", WORKS)
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize(
+    ("start", "work"),
+    [*(("running loop", work) for work in WORKS), ("script", "details"), ("script", "logging")],
+)
 def test_ctrl_c_ends_at_once_and_leaves_no_thread(work, start, tmp_path):
     with LyingService() as service:  # it has many prompts
         service.prompts = [{"id": f"p{number}"} for number in range(350)]

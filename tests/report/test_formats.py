@@ -19,40 +19,34 @@ from promptlift.report.cells import formatted
 from promptlift.report.document import Column, Document, Estimate, Part, Section, Table
 from promptlift.report.renderers import renderer_for
 from promptlift.report.renderers.markdown import escape
-from support.report_numbers import FORMATS
+from support.report_numbers import FORMATS, pdf_can_be_written
 from support.report_page import NOW, clock, conversations
 
 CODE = """
 import sys; sys.path.insert(0, sys.argv[1])
 from support import report_page as page
 from promptlift import report
-report.write(page.conversations(30), "p1", sys.argv[2], clock=page.clock, logo=sys.argv[3])
+for path in sys.argv[3:]:
+    report.write(page.conversations(30), "p1", path, clock=page.clock, logo=sys.argv[2])
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", FORMATS)
-def test_the_same_data_and_clock_give_the_same_bytes_in_every_process(tmp_path, ending, request):
-    if ending == "pdf":
-        request.getfixturevalue("needs_pdf")
+def test_the_same_data_and_clock_give_the_same_bytes_in_every_process(tmp_path):
     from PIL import Image
 
-    Image.new("RGBA", (60, 30), (0, 90, 180, 128)).save(tmp_path / "logo.png")
+    logo = tmp_path / "logo.png"
+    Image.new("RGBA", (60, 30), (0, 90, 180, 128)).save(logo)
+    endings = [ending for ending in FORMATS if ending != "pdf" or pdf_can_be_written()]
     made = []
     for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo")):
-        path = tmp_path / f"{seed}.{ending}"
+        paths = [tmp_path / f"{seed}.{ending}" for ending in endings]
+        command = [sys.executable, "-c", CODE, str(Path(__file__).parents[1]), str(logo), *map(str, paths)]
         environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone}
-        command = [
-            sys.executable,
-            "-c",
-            CODE,
-            str(Path(__file__).parents[1]),
-            str(path),
-            str(tmp_path / "logo.png"),
-        ]
         subprocess.run(command, check=True, env=environment)
-        made.append(path.read_bytes())
-    assert made[0] == made[1]
+        made.append([path.read_bytes() for path in paths])
+    for ending, one, other in zip(endings, *made, strict=True):
+        assert one == other, ending
 
 
 def document(cells, kind="text", level=None):

@@ -9,10 +9,12 @@ import pytest
 
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.snapshot import Snapshot
+from support.kills import SEEDS
 from support.pulled import LISTED, SkippingClock, TroubledService, workspace
 
-BLOCKS = 20
-SEEDS = 200
+# Rows come, go, or both, in two orders, with two services: forty seeds meet each of these in several ways.
+BLOCKS = 4
+COURSES = 20 * SEEDS
 
 
 def ids(folder):
@@ -23,7 +25,7 @@ def ids(folder):
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_every_stable_row_is_there_once_or_the_pull_fails(tmp_path, block):
     done = 0
-    for seed in range(block, SEEDS, BLOCKS):
+    for seed in range(block, COURSES, BLOCKS):
         folder = tmp_path / str(seed)
         honours = LISTED if seed % 2 else ()
         with TroubledService(

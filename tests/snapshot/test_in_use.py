@@ -13,6 +13,7 @@ from promptlift.snapshot import Snapshot
 from promptlift.snapshot.location import LocalFolder
 from promptlift.snapshot.writer_lock import only_writer
 from support.foreign_service import KEY, ForeignService, hang_up
+from support.kills import SEEDS
 from support.pulled import LISTED, StampingService, workspace
 
 TABLES = {
@@ -47,7 +48,7 @@ def change(service, chance, *, rejudge):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize(
     ("kind", "honours"),
     [(ForeignService, LISTED), (ForeignService, ()), (StampingService, LISTED), (StampingService, ())],

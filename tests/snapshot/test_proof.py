@@ -21,6 +21,7 @@ from promptlift.snapshot import Snapshot, verify
 from promptlift.snapshot.manifest import MANIFEST_NAME, SCHEMA_VERSION
 from promptlift.snapshot.writer_lock import OWNER
 from support.foreign_service import ForeignService
+from support.kills import KILLS
 from support.pulled import LISTED, assert_same, workspace
 from support.service_process import wait_until
 
@@ -205,7 +206,7 @@ def parts_in(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("honours", [LISTED, ()])
 def test_a_pull_that_is_killed_goes_on_and_ends_as_if_nothing_had_been(tmp_path, honours):
-    """Killed at 50 points: while it reads, and while it writes."""
+    """Killed at six points or more: while it reads, and while it writes."""
     chance = random.Random(len(honours))
     # Forked from a process that has loaded everything and has no threads.
     processes = multiprocessing.get_context("forkserver")
@@ -215,7 +216,7 @@ def test_a_pull_that_is_killed_goes_on_and_ends_as_if_nothing_had_been(tmp_path,
             service.fill(40, createdAt=f"2026-{month:02d}-03T00:00:00Z")
         pull(service.base_url, tmp_path / "whole")
         requests, files = len(service.seen), parts_in(tmp_path / "whole")
-        for number in range(25):
+        for number in range(2 * KILLS):
             folder = tmp_path / str(number)
             service.seen.clear()
             child = processes.Process(target=pull, args=(service.base_url, folder))
