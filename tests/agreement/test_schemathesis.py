@@ -13,7 +13,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from promptlift.service.app import describe
+from promptlift.service.routes.openapi import description
 
 CHECKS = [
     not_a_server_error,
@@ -30,7 +30,7 @@ def as_it_is(_context, value):
     return value if isinstance(value, bytes) else str(value).encode()
 
 
-API = schemathesis.openapi.from_dict(describe())
+API = schemathesis.openapi.from_dict(description())
 
 
 @pytest.fixture(scope="module")

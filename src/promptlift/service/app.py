@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,24 +23,18 @@ from promptlift.service.actions import (
     versions,
     webhooks,
 )
-from promptlift.service.actions.views import agent_insights, prompt_insights, prompt_status, steps
+from promptlift.service.actions.views import agent_insights, completion, prompt_insights, steps
 from promptlift.service.benchmarks import requests as benchmark_requests
 from promptlift.service.benchmarks import scenario_sets
 from promptlift.service.call import ACTIONS, EndpointAction
 from promptlift.service.errors import ApiException
 from promptlift.service.judges import requests as judge_requests
 from promptlift.service.judges import versions as judge_versions
-from promptlift.service.routes import (
-    health,
-    log,
-    metrics,
-    optimizations,
-    otlp,
-)
-from promptlift.service.routes.http.authentication import Authentication
-from promptlift.service.routes.http.messages import answer, refuse
-from promptlift.service.routes.http.openapi import openapi_document
-from promptlift.service.routes.http.serve import serve
+from promptlift.service.routes import log, monitoring, optimizations, otlp
+from promptlift.service.routes.authentication import Authentication
+from promptlift.service.routes.messages import answer, refuse
+from promptlift.service.routes.openapi import description
+from promptlift.service.routes.serve import serve
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
@@ -59,6 +53,7 @@ ANSWERING = [
     apply,
     agent_insights,
     benchmark_requests,
+    completion,
     conversations,
     judge_requests,
     judge_versions,
@@ -66,7 +61,6 @@ ANSWERING = [
     log,
     personas,
     prompt_insights,
-    prompt_status,
     prompts,
     reviews,
     scenario_sets,
@@ -78,8 +72,8 @@ ANSWERING = [
 
 def create_app(context: AppContext) -> Starlette:
     """Create the application."""
-    document = cache(describe)
-    counts = metrics.Counts()
+    document = cache(description)
+    counts = monitoring.Counts()
 
     async def openapi(_request: Request) -> Response:
         return answer(document())
@@ -87,13 +81,12 @@ def create_app(context: AppContext) -> Starlette:
     app = Starlette(
         routes=[
             *_api_routes(context),
-            *health.routes(context.database),
-            *metrics.routes(context.database, context.kinds, counts),
+            *monitoring.routes(context, counts),
             *otlp.routes(context),
             Route("/openapi.json", openapi, methods=["GET"]),
         ],
         middleware=[
-            Middleware(metrics.RequestCounts, counts=counts),
+            Middleware(monitoring.RequestCounts, counts=counts),
             Middleware(Authentication, database=context.database),
         ],
         exception_handlers={HTTPException: _no_route, ApiException: _refused},
@@ -124,13 +117,6 @@ def _api_routes(context: AppContext) -> list[Route]:
         for endpoint in ENDPOINTS.values()
         for scheme in endpoint.served_schemes()
     ]
-
-
-def describe() -> dict[str, Any]:
-    """Return the description of everything that is served."""
-    document = openapi_document(ENDPOINTS.values())
-    document["paths"] |= health.description() | metrics.description() | otlp.description()
-    return document
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

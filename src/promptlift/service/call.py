@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
 from promptlift.schema.naming import LINKS
+from promptlift.service.store import prompts
 from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from promptlift.schema.naming import Scheme
     from promptlift.service.context import AppContext
     from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.tables.prompts import PromptRow
 
     Body = TypeVar("Body", default=None)
     Query = TypeVar("Query", default=None)
@@ -68,6 +70,16 @@ class Call(Generic[Body, Query]):
         with self.context.database.write() as connection, Rows(connection) as rows:
             yield rows
             rows.flush()
+
+    def prompt(self, rows: Rows, *, lock: bool = False) -> PromptRow:
+        """Return the prompt of the path.
+
+        Raises
+        ------
+        ApiException
+            ``NOT_FOUND``, with the noun of the naming scheme.
+        """
+        return prompts.found(rows, self.account_id, self.id, self.scheme.noun, lock=lock)
 
 
 AnyCall = Call[Any, Any]

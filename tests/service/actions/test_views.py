@@ -18,7 +18,7 @@ from promptlift.service.actions.views.issues import (
     gain,
     issue_view,
 )
-from promptlift.service.actions.views.recommendations import recommendations
+from promptlift.service.actions.views.prompt_insights import recommendations
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.organization import Organization
 from promptlift.service.store.aggregates import IssueSet, Totals
@@ -51,7 +51,7 @@ def test_what_the_owner_asks_about_is_recommended_first():
     sets = [together(40, 38, "Late delivery"), together(10, 8, "Wrong invoice")]
     issues, figures = find_issues(sets, {}, NONE), totals()
     wish = Organization(insight_requirements="Why are invoices wrong?")
-    said = recommendations(issues, costliest(issues, figures), figures, {}, organization=wish)
+    said = recommendations(figures, issues, {}, wish)
     assert said[0].startswith('Address "Wrong invoice"')
     assert said[0].endswith("It concerns what you want to learn.")
     assert said[1].startswith('Address "Late delivery"')
@@ -121,7 +121,7 @@ def test_recommendations_name_evidence_and_next_step_the_most_to_gain_first():
     examples = find_examples(
         issues, [("cnv_1", True, document), ("cnv_2", False, document)], read_exclusions(None)
     )
-    said = recommendations(issues, costliest(issues, figures), figures, examples, organization=NOBODY)
+    said = recommendations(figures, issues, examples, NOBODY)
     assert [line.split('"')[1] for line in said] == ["Late delivery", "Wrong price"]
     first = said[0]
     for part in (
@@ -145,9 +145,9 @@ def test_excluded_data_is_not_quoted_in_examples():
 
 def test_few_conversations_are_said_to_be_few():
     issues, figures = find_issues([together(4, 4, "Late delivery")], {}, NONE), totals(10, 6)
-    said = recommendations(issues, costliest(issues, figures), figures, {}, organization=NOBODY)
+    said = recommendations(figures, issues, {}, NOBODY)
     assert "rests on 10 judged conversations" in said[-1]
-    assert recommendations([], [], totals(), {}, organization=NOBODY) == []
+    assert recommendations(totals(), [], {}, NOBODY) == []
 
 
 def test_an_agent_is_ranked_among_all_with_what_the_data_allow():

@@ -7,7 +7,6 @@ from sqlalchemy import event, func, select
 from sqlalchemy.engine import Engine
 
 from promptlift.schema.conversations import ConversationCreate
-from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import Entry, log_entries
@@ -78,7 +77,7 @@ def looks(monkeypatch):
 
 def log(world, database):
     body = ConversationCreate(prompt_id=world.prompt_id, content=TEXT)
-    entry = Entry(world.caller, SCHEMES["prompt"], world.prompt_id, body, accept(TEXT))
+    entry = Entry(world.caller, body, accept(TEXT))
     with database.write() as connection:
         (logged,) = log_entries(connection, [entry], now=clock.now())
     return logged

@@ -9,7 +9,7 @@ import pytest
 from promptlift.service.actions import access
 from promptlift.service.administration.accounts import revoke_key
 from promptlift.service.errors import ApiException
-from promptlift.service.routes.http.authentication import KEY_MEMORY_SECONDS, KeyCache
+from promptlift.service.routes.authentication import KEY_MEMORY_SECONDS, KeyCache
 from promptlift.service.settings import ServiceSettings
 from promptlift.service.store import accounts
 from promptlift.service.store.database import Database

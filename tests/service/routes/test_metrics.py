@@ -7,7 +7,7 @@ import re
 import httpx
 import pytest
 
-from promptlift.service.routes.metrics import is_local
+from promptlift.service.routes.monitoring import is_local
 
 SAMPLE = re.compile(r'^([a-z_]+)(\{[a-z_]+="[^"\\\n]*"(,[a-z_]+="[^"\\\n]*")*\})? (\S+)$')
 

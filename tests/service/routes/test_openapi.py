@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from promptlift.schema.endpoints import ENDPOINTS
-from promptlift.service.routes.http.openapi import openapi_document
+from promptlift.service.routes.openapi import openapi_document
 
 # What OpenAPI 3.1 asks of the parts that we write; the schemas of components are JSON Schema, which has its own check.
 _CONTENT = {

@@ -11,7 +11,7 @@ from promptlift.schema import limits, queries
 from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.naming import SCHEMES
 from promptlift.service.errors import ApiException
-from promptlift.service.routes.http.messages import read_query
+from promptlift.service.routes.messages import read_query
 
 CONVERSATIONS = queries.ConversationsQuery
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.service.routes.http.authentication import Pace
+from promptlift.service.routes.authentication import rate_headers
 
 MINUTE = 1_769_851_800_000
 
@@ -13,16 +13,15 @@ MINUTE = 1_769_851_800_000
     ("count", "exceeded", "remaining"), [(1, False, 59), (60, False, 0), (61, True, 0), (999, True, 0)]
 )
 def test_the_sixty_first_request_of_a_minute_is_one_too_many(count, exceeded, remaining):
-    pace = Pace(60, count, MINUTE + 60_000, MINUTE + 15_500)
-    assert pace.exceeded is exceeded
+    headers = rate_headers(60, count, MINUTE + 60_000, now=MINUTE + 15_500)
     expected = {
         "X-RateLimit-Limit": "60",
         "X-RateLimit-Remaining": str(remaining),
         "X-RateLimit-Reset": str((MINUTE + 60_000) // 1_000),
     }
-    assert pace.headers() == ({**expected, "Retry-After": "45"} if exceeded else expected)
+    assert headers == ({**expected, "Retry-After": "45"} if exceeded else expected)
 
 
 @pytest.mark.parametrize(("left", "seconds"), [(60_000, 60), (1_001, 2), (1_000, 1), (1, 1), (0, 1)])
 def test_the_wait_is_whole_seconds_and_never_too_short(left, seconds):
-    assert Pace(60, 61, MINUTE, MINUTE - left).wait_seconds == seconds
+    assert rate_headers(60, 61, MINUTE, now=MINUTE - left)["Retry-After"] == str(seconds)

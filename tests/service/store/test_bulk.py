@@ -9,7 +9,6 @@ from sqlalchemy import event
 
 from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.limits import BULK_ROWS
-from promptlift.schema.naming import SCHEMES
 from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import Entry, Logged, log_entries
 from promptlift.service.store.accounts import Caller
@@ -22,8 +21,6 @@ def entries(filled, numbers):
     return [
         Entry(
             caller,
-            SCHEMES["prompt"],
-            "prm_1",
             ConversationCreate(prompt_id="prm_1", content=text, idempotency_key=f"k{number}"),
             accept(text),
         )

@@ -12,6 +12,7 @@ from collections import Counter
 import pytest
 from sqlalchemy import select, update
 
+from promptlift.schema.conversations import ConversationUpdate
 from promptlift.service import clock
 from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.updates import Update, apply_updates
@@ -237,7 +238,9 @@ class History:
             text = self.content() if chance.random() < 0.5 else None
             shape = None if text is None else accept(text)
             status = chance.choice((*STATUSES, None))
-            updates.append(Update(caller, one, text, shape, status, source_id=None, if_content_hash=None))
+            given = {"content": text, "status": status}
+            body = ConversationUpdate(**{name: value for name, value in given.items() if value is not None})
+            updates.append(Update(caller, one, body, shape))
         with self.database.write() as connection:
             apply_updates(connection, updates, now=0)
 

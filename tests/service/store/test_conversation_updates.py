@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import insert, select
 
+from promptlift.schema.conversations import ConversationUpdate
 from promptlift.schema.limits import PLANS
 from promptlift.service.actions.logging.content import accept
-from promptlift.service.actions.logging.updates import Update, Updated, apply_updates
+from promptlift.service.actions.logging.updates import Update, apply_updates
 from promptlift.service.errors import ApiException
 from promptlift.service.store import accounts, conversation_updates, conversations, judging
 from promptlift.service.store.accounts import Caller
@@ -30,10 +31,10 @@ def looked_up(filled, *, prompt="prm_1", ids=(), source_ids=()):
 
 def update(filled, one, *, account=None, text=None, **fields):
     caller = Caller(account or filled.account, next(iter(PLANS)), "key_1")
-    values = {"status": None, "source_id": None, "if_content_hash": None, **fields}
+    body = ConversationUpdate(**fields) if text is None else ConversationUpdate(content=text, **fields)
     shape = None if text is None else accept(text)
     with filled.database.write() as connection:
-        return apply_updates(connection, [Update(caller, one, text, shape, **values)], now=LATER)[0]
+        return apply_updates(connection, [Update(caller, one, body, shape)], now=LATER)[0]
 
 
 def row_of(filled, one):
@@ -81,9 +82,7 @@ def test_a_new_content_removes_insights_and_waits_for_new_ones(filled):
     with filled.database.write() as connection:
         connection.execute(insert(insights).values(**kept))
     done = update(filled, "c1", text=NEW, source_id="s1")
-    assert isinstance(done, Updated)
-    assert done.to_judge
-    assert (done.row.content.decode(), done.row.document, done.row.has_insights) == (NEW, None, False)
+    assert (done.content.decode(), done.document, done.has_insights) == (NEW, None, False)
     after = row_of(filled, "c1")
     assert (after.judging, after.generation, after.judge_after, after.judge_attempts) == (
         "pending",
@@ -109,9 +108,7 @@ def test_a_judge_that_read_the_old_content_keeps_nothing(filled):
 @pytest.mark.parametrize("fields", [{"status": "abandoned"}, {"source_id": "s1"}, {}])
 def test_without_a_new_content_nothing_is_judged_again(filled, fields):
     filled.add_conversations("c1", has_insights=True, judging="done")
-    done = update(filled, "c1", **fields)
-    assert isinstance(done, Updated)
-    assert not done.to_judge
+    update(filled, "c1", **fields)
     after = row_of(filled, "c1")
     assert (after.judging, after.generation, after.has_insights) == ("done", 1, True)
     assert {name: getattr(after, name) for name in fields} == fields

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from promptlift.schema.conversations import ConversationCreate
-from promptlift.schema.naming import SCHEMES
+from promptlift.schema.conversations import ConversationCreate, ConversationUpdate
 from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import ConversationLog, Entry
 from promptlift.service.actions.logging.updates import Update
@@ -44,16 +43,17 @@ def test_conversations_and_their_updates_are_logged_durably(filled):
     caller = Caller(filled.account, "enterprise", "key_1")
     text = "User: a"
     body = ConversationCreate(prompt_id="prm_1", content=text, idempotency_key="k1")
-    entry = Entry(caller, SCHEMES["prompt"], "prm_1", body, accept(text))
+    entry = Entry(caller, body, accept(text))
 
     async def run():
         logged = await log.log(entry)
         longer = "User: a\nAssistant: b"
-        return await log.update(Update(caller, logged.id, longer, accept(longer), None, None, None))
+        change = ConversationUpdate(content=longer)
+        return await log.update(Update(caller, logged.id, change, accept(longer)))
 
     try:
         updated = asyncio.run(run())
     finally:
         log.close()
-    assert updated.row.content == b"User: a\nAssistant: b"
+    assert updated.content == b"User: a\nAssistant: b"
     assert asked == [True, True]

@@ -11,7 +11,7 @@ from promptlift.errors import ConfigError
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.queries import ConversationQuery
 from promptlift.service import clock
-from promptlift.service.actions.conversations import ask_again, get
+from promptlift.service.actions.conversations import get
 from promptlift.service.administration import retention
 from promptlift.service.call import Call
 from promptlift.service.store import accounts, changes, conversations, events, judging, optimizations
@@ -90,9 +90,8 @@ def test_what_has_no_transcript_is_read_without_and_not_judged_again(old):
             connection, old.account, with_insights=True, with_content=True, limit=100, offset=0
         )
     assert {row.id for row in rows if row.content is None} == {f"c{days}" for days in range(400, 1000, 100)}
-    asked = SimpleNamespace(database=old.database, jobs=SimpleNamespace(look=lambda: None))
-    assert ask_again(asked, old.account) == 5
     with old.database.write() as connection:
+        assert judging.ask_again(connection, old.account, now=clock.now()) == 5
         claimed = judging.LEASES.claim(connection, "w", limit=100, now=clock.now() + 1)
         assert len(judging.to_judge(connection, claimed, "w")) == len(claimed) == 5
 

@@ -30,8 +30,10 @@ from promptlift.service.websites.visit import UnreadableWebsite
 if TYPE_CHECKING:
     from promptlift.schema.settings import SettingsChange, SyncContextRequest
     from promptlift.service.call import AnyCall
+    from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
+    from promptlift.service.store.rows import Rows
     from promptlift.service.websites.read import CompanyReading
 
 _FROM_WEBSITE: Final = ("industry", "objectives", "kpis")
@@ -79,7 +81,12 @@ def used(call: Call) -> Usage:
 def general(database: Database, caller: Caller) -> dict[str, str]:
     """Return the general settings of the caller's account."""
     with database.read() as connection:
-        return accounts.settings(connection, caller.account_id)["general"]  # type: ignore[no-any-return]
+        return accounts.general(connection, caller.account_id)
+
+
+def exclusions_of(rows: Rows, account_id: str) -> Exclusions:
+    """Return what must not appear in an answer now: insights may be older than the setting."""
+    return read_exclusions(accounts.general(rows.core, account_id)["excludedDataAndTopics"])
 
 
 @answers(endpoints.SETTINGS_GET)
@@ -156,7 +163,7 @@ def _fill_context(call: Call[SyncContextRequest], reading: CompanyReading) -> Sy
         accounts.lock(connection, caller.account_id)
         settings = accounts.settings(connection, caller.account_id)
         general = settings["general"]
-        exclusions = read_exclusions(general["excludedDataAndTopics"])
+        exclusions = exclusions_of(rows, caller.account_id)
         extracted = {
             name: without_sentences(getattr(reading.company, name), lambda one: exclusions.clean(one) != one)
             for name in _FROM_WEBSITE

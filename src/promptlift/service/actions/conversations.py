@@ -11,15 +11,14 @@ from promptlift.schema.conversations import DeletedConversation, KnownConversati
 from promptlift.schema.insights import RegenerateAnswer
 from promptlift.schema.pages import Page
 from promptlift.service import clock
+from promptlift.service.actions.account import exclusions_of
 from promptlift.service.call import Call, answers, writes
 from promptlift.service.errors import ApiException, not_found
-from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.store import accounts, changes, conversation_updates, conversations, judging, prompts
+from promptlift.service.store import changes, conversation_updates, conversations, judging
 
 if TYPE_CHECKING:
     from promptlift.schema.conversations import ConversationLookup
     from promptlift.schema.queries import ConversationQuery, ConversationsQuery, DeletedConversationsQuery
-    from promptlift.service.context import AppContext
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.store.conversations import StoredConversation
     from promptlift.service.store.rows import Rows
@@ -52,7 +51,7 @@ def page(call: Call[None, ConversationsQuery]) -> dict[str, Any]:
             limit=query.limit,
             offset=query.offset,
         )
-        exclusions = _exclusions(rows, call) if with_insights else None
+        exclusions = exclusions_of(rows, call.account_id) if with_insights else None
     waits = call.context.jobs.waits_because
     return {
         "data": [wire(row, waits, exclusions=exclusions, with_content=with_content) for row in some],
@@ -84,12 +83,6 @@ def _gone(row: DeletedConversationRow) -> DeletedConversation:
     )
 
 
-def _exclusions(rows: Rows, call: Call[Any, Any]) -> Exclusions:
-    """Return what must not appear now: insights may be older than the setting."""
-    general = accounts.settings(rows.core, call.account_id)["general"]
-    return read_exclusions(general["excludedDataAndTopics"])
-
-
 def _find(rows: Rows, call: Call[Any, Any]) -> StoredConversation:
     row = conversations.find(rows.core, call.account_id, call.id)
     if row is None:
@@ -102,7 +95,7 @@ def get(call: Call[None, ConversationQuery]) -> dict[str, Any]:
     """Return a conversation with its content."""
     with call.read() as rows:
         row = _find(rows, call)
-        exclusions = _exclusions(rows, call) if call.query.include_insights else None
+        exclusions = exclusions_of(rows, call.account_id) if call.query.include_insights else None
     item = wire(row, call.context.jobs.waits_because, exclusions=exclusions, with_content=True)
     return {**item, "idempotencyKey": row.idempotency_key}
 
@@ -112,7 +105,7 @@ def insights(call: Call) -> orjson.Fragment:
     """Return the insights of a conversation, as they are kept."""
     with call.read() as rows:
         row = _find(rows, call)
-        exclusions = _exclusions(rows, call)
+        exclusions = exclusions_of(rows, call.account_id)
     if row.document is None:
         why = f"judging failed ({row.judge_problem})" if row.judging == "failed" else "they are not ready yet"
         raise ApiException("NOT_FOUND", f"Insights not found: {why}")
@@ -124,38 +117,28 @@ def lookup(call: Call[ConversationLookup]) -> LookupAnswer:
     """Return which conversations of a prompt have one of the ids."""
     ids, source_ids = call.body.ids or (), call.body.source_ids or ()
     with call.read() as rows:
-        prompts.found(rows, call.account_id, call.id, call.scheme.noun)
+        call.prompt(rows)
         known = conversation_updates.lookup(
             rows.core, call.account_id, call.id, ids=ids, source_ids=source_ids
         )
     return LookupAnswer(data=[KnownConversation(**one._asdict()) for one in known])
 
 
-def ask_again(
-    context: AppContext, account_id: str, *, prompt_id: str | None = None, conversation_id: str | None = None
-) -> int:
-    """Queue conversations to be judged again in the background, and return how many."""
-    with context.database.write() as connection:
-        return judging.ask_again(
-            connection, account_id, prompt_id=prompt_id, conversation_id=conversation_id, now=clock.now()
-        )
-
-
 @answers(endpoints.CONVERSATIONS_REGENERATE_INSIGHTS)
 def regenerate(call: Call) -> RegenerateAnswer:
     """Queue a conversation to be judged again in the background."""
-    with call.read() as rows:
+    with call.write() as rows:
         _find(rows, call)
-    count = ask_again(call.context, call.account_id, conversation_id=call.id)
+        count = judging.ask_again(rows.core, call.account_id, conversation_id=call.id, now=clock.now())
     return RegenerateAnswer(success=True, message="The conversation will be judged again", queued=count)
 
 
 @answers(endpoints.PROMPTS_REGENERATE_INSIGHTS)
 def regenerate_all(call: Call) -> RegenerateAnswer:
     """Queue all conversations of a prompt to be judged again in the background."""
-    with call.read() as rows:
-        prompts.found(rows, call.account_id, call.id, call.scheme.noun)
-    count = ask_again(call.context, call.account_id, prompt_id=call.id)
+    with call.write() as rows:
+        call.prompt(rows)
+        count = judging.ask_again(rows.core, call.account_id, prompt_id=call.id, now=clock.now())
     return RegenerateAnswer(success=True, message=f"{count} conversations will be judged again", queued=count)
 
 

@@ -54,7 +54,7 @@ def page(call: Call[None, PromptsQuery]) -> Page[Prompt]:
 def get(call: Call) -> Prompt:
     """Return a prompt."""
     with call.read() as rows:
-        return prompts.found(rows, call.account_id, call.id, call.scheme.noun).shown(Prompt)
+        return call.prompt(rows).shown(Prompt)
 
 
 @answers(endpoints.PROMPTS_CREATE, check=known_model)
@@ -103,7 +103,7 @@ def update(call: Call[PromptUpdate]) -> PromptChange:
         now = clock.now()
         if "status" in changes:
             accounts.lock(rows.core, caller.account_id)  # before the prompt's, as everywhere
-        prompt = prompts.found(rows, caller.account_id, call.id, call.scheme.noun, lock=True)
+        prompt = call.prompt(rows, lock=True)
         if prompt.status != "active" and changes.get("status") == "active":
             # Only active prompts count, so it must fit in.
             _check_quota(rows.core, caller, now)
@@ -146,7 +146,7 @@ def delete(call: Call) -> Done:
     """Delete a prompt. Its conversations stay readable."""
     # unspecified: what becomes of the conversations of a deleted prompt.
     with call.write() as rows:
-        prompt, connection = prompts.found(rows, call.account_id, call.id, call.scheme.noun), rows.core
+        prompt, connection = call.prompt(rows), rows.core
         now = clock.now()
         accounts.lock(connection, call.account_id)
         requests.stop_all_of(connection, call.account_id, prompt.id, now=now)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def page(call: Call[None, PageQuery]) -> Page[PromptVersion]:
     """Return one page of the versions of a prompt, newest first."""
     with call.read() as rows:
-        prompt = prompts.found(rows, call.account_id, call.id, call.scheme.noun)
+        prompt = call.prompt(rows)
         some, total = rows.page(
             newest(VersionRow, account_id=call.account_id, prompt_id=prompt.id), call.query
         )
@@ -59,7 +59,7 @@ def restore(call: Call[RestoreRequest]) -> RestoreAnswer:
     body, account_id = call.body, call.account_id
     seq = current_version.version_seq(body.version_id)
     with call.write() as rows:
-        prompt = prompts.found(rows, call.account_id, call.id, call.scheme.noun, lock=True)
+        prompt = call.prompt(rows, lock=True)
         wanted = None if seq is None else prompts.version(rows.core, account_id, prompt.id, seq)
         if wanted is None:
             raise ApiException(

@@ -12,7 +12,7 @@ import threading
 from collections import Counter, deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 
@@ -98,7 +98,7 @@ class _Judged:
             "created_at": self.at,
         }
 
-    def event(self) -> dict[str, Any]:
+    def event(self) -> events.NewEvent:
         payload = {
             "conversationId": self.source.id,
             "promptId": self.source.prompt_id,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from promptlift.schema.conversations import ConversationCreate
-from promptlift.schema.naming import SCHEMES
+from promptlift.schema.conversations import ConversationCreate, ConversationUpdate
 from promptlift.schema.spans.model_call import ModelCall
 from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
@@ -154,29 +153,22 @@ def _wanted(connection: Connection, row: TracedConversationRow, calls: Sequence[
     shape = accept(content)
     # unspecified: the status of a conversation whose last call brought no answer. Nobody helped the user, who has gone.
     status: ConversationStatus = "abandoned" if messages[-1].role == "user" else "completed"
-    if before is not None:
-        return Update(caller, before.id, content, shape, status, None, None, _facts(calls, before.cost))
-    models = Counter(call.model for call in calls if call.model)
-    return Entry(
-        caller=caller,
-        scheme=SCHEMES["prompt"],
-        prompt_id=row.prompt_id,
-        body=ConversationCreate(
-            prompt_id=row.prompt_id,
-            content=content,
-            status=status,
-            llm_model=models.most_common(1)[0][0] if models else None,
-            source_id=row.source_id,
-            **_facts(calls, None),
-        ),
-        shape=shape,
-    )
-
-
-def _facts(calls: Sequence[ModelCall], cost_before: float | None) -> dict[str, Any]:
-    """Return what the calls say that the transcript does not; tokens, tools and times are in it."""
     costs = [call.cost for call in calls if call.cost is not None]
-    return {"cost": sum(costs) + (cost_before or 0.0)} if costs else {}
+    if before is not None:
+        cost = sum(costs) + (before.cost or 0.0) if costs else None
+        changed = {"content": content, "status": status} | ({} if cost is None else {"cost": cost})
+        return Update(caller, before.id, ConversationUpdate.model_validate(changed), shape)
+    models = Counter(call.model for call in calls if call.model)
+    body = ConversationCreate(
+        prompt_id=row.prompt_id,
+        content=content,
+        status=status,
+        llm_model=models.most_common(1)[0][0] if models else None,
+        source_id=row.source_id,
+        # Tokens, tools and times are in the transcript.
+        cost=sum(costs) if costs else None,
+    )
+    return Entry(caller, body, shape)
 
 
 def _metadata(row: TracedConversationRow, calls: Sequence[ModelCall]) -> dict[str, object]:

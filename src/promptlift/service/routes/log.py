@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 
 from promptlift.schema import endpoints, limits
 from promptlift.schema.conversations import ConversationCreate
-from promptlift.schema.naming import LINKS, SCHEMES
+from promptlift.schema.naming import LINKS
 from promptlift.service import clock
 from promptlift.service.actions.conversations import wire
 from promptlift.service.actions.logging.content import Shape, accept
@@ -16,13 +16,12 @@ from promptlift.service.actions.logging.conversation_log import Entry
 from promptlift.service.actions.logging.updates import Update
 from promptlift.service.call import writes
 from promptlift.service.errors import ApiException, invalid
-from promptlift.service.routes.http.messages import validated
+from promptlift.service.routes.messages import validated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.conversations import ConversationsCreate, ConversationUpdate
-    from promptlift.schema.naming import Scheme
     from promptlift.service.actions.logging.conversation_log import Logged
     from promptlift.service.call import Call
     from promptlift.service.store.accounts import Caller
@@ -35,14 +34,14 @@ _LARGE = 32 * limits.KB
 async def create(call: Call[ConversationCreate]) -> dict[str, Any]:
     """Log a conversation."""
     body = call.body
-    prompt_id, link = _link(body)
-    entry = Entry(call.caller, _scheme_of(link), prompt_id, body, await _shape(body.content))
+    _check_links(body)
+    entry = Entry(call.caller, body, await _shape(body.content))
     logged = await call.context.log.log(entry)
     # unspecified: the status code for a conversation that an idempotency key stood for. 200: nothing was created.
     call.status = 201 if logged.created else 200
     return {
         "id": logged.id,
-        link: logged.prompt_id,
+        entry.scheme.link: logged.prompt_id,
         "status": logged.status,
         "createdAt": clock.iso(logged.created_at),
     }
@@ -61,20 +60,9 @@ async def log_many(call: Call[ConversationsCreate]) -> dict[str, Any]:
 @writes(endpoints.CONVERSATIONS_UPDATE)
 async def update(call: Call[ConversationUpdate]) -> dict[str, Any]:
     """Change a conversation and return it."""
-    body = call.body
-    updated = await call.context.log.update(
-        Update(
-            caller=call.caller,
-            conversation_id=call.id,
-            content=body.content,
-            shape=None if body.content is None else await _shape(body.content),
-            status=body.status,
-            source_id=body.source_id,
-            if_content_hash=body.if_content_hash,
-            facts=body.facts(),
-        )
-    )
-    return wire(updated.row, call.context.jobs.waits_because, with_content=False)
+    shape = None if call.body.content is None else await _shape(call.body.content)
+    updated = await call.context.log.update(Update(call.caller, call.id, call.body, shape))
+    return wire(updated, call.context.jobs.waits_because, with_content=False)
 
 
 def _check_many(caller: Caller, conversations: Sequence[Any]) -> list[Entry | ApiException]:
@@ -88,11 +76,10 @@ def _check(caller: Caller, document: Any) -> Entry | ApiException:
             raise invalid({"body": "is not valid JSON"}, "The line is not valid JSON")
         missing = isinstance(document, dict) and not document.keys() & set(LINKS)
         body = validated(ConversationCreate, document, {"promptId": "Required field"} if missing else {})
-        prompt_id, link = _link(body)
-        shape = accept(body.content)
+        _check_links(body)
+        return Entry(caller, body, accept(body.content))
     except ApiException as refusal:
         return refusal
-    return Entry(caller, _scheme_of(link), prompt_id, body, shape)
 
 
 def _row(index: int, outcome: Logged | ApiException) -> dict[str, Any]:
@@ -108,10 +95,6 @@ def _row(index: int, outcome: Logged | ApiException) -> dict[str, Any]:
     }
 
 
-def _scheme_of(link: str) -> Scheme:
-    return SCHEMES["agent" if link == "agentId" else "prompt"]
-
-
 async def _shape(text: str) -> Shape:
     """Check a transcript; a large one on a thread, so that the event loop stays free."""
     if len(text) > _LARGE:
@@ -119,12 +102,9 @@ async def _shape(text: str) -> Shape:
     return accept(text)
 
 
-def _link(body: ConversationCreate) -> tuple[str, str]:
-    given = {"promptId": body.prompt_id, "agentId": body.agent_id}
-    links = {name: value for name, value in given.items() if value is not None}
+def _check_links(body: ConversationCreate) -> None:
+    links = {link for link in (body.prompt_id, body.agent_id) if link is not None}
     if not links:
         raise invalid({"promptId": "Required field"}, "Required field: promptId (or agentId)")
-    if len(set(links.values())) > 1:
+    if len(links) > 1:
         raise invalid({"agentId": "must be the same as promptId, or absent"})
-    scheme, prompt_id = next(iter(links.items()))
-    return prompt_id, scheme

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from promptlift.schema.optimizations import OptimizationCreate, StopRequest
     from promptlift.service.call import Call
     from promptlift.service.context import AppContext
-    from promptlift.service.routes.http.serve import Actions
+    from promptlift.service.routes.serve import Actions
 
 
 def actions(context: AppContext) -> Actions:

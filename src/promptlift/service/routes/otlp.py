@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import orjson
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.routing import Route
@@ -14,7 +13,7 @@ from promptlift.schema import limits
 from promptlift.service.errors import ApiException
 from promptlift.service.otlp.decode import JSON, PROTOBUF, decompress, read_json, read_protobuf
 from promptlift.service.otlp.receive import Received, receive
-from promptlift.service.routes.http.messages import bounded_body, caller_of
+from promptlift.service.routes.messages import answer, bounded_body, caller_of, media_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from promptlift.service.context import AppContext
 
 _LOG = logging.getLogger(__name__)
-PATH: Final = "/v1/traces"
-LOGS_PATH: Final = "/v1/logs"
+TRACES: Final = "/v1/traces"
+LOGS: Final = "/v1/logs"
 # Some instrumentations send messages as log records where they are told to. Those come apart from their spans, in any
 # order and often without a session; all of them can put the messages into the spans.
 LOGS_ANSWER: Final = (
@@ -43,7 +42,7 @@ def routes(context: AppContext) -> list[Route]:
     database, quiet_seconds = context.database, context.settings.otlp_quiet_seconds
 
     async def traces(request: Request) -> Response:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = media_type(request)
         try:
             read = _reader(kind)
             raw = await bounded_body(request, limits.OTLP_BODY_BYTES)
@@ -61,7 +60,7 @@ def routes(context: AppContext) -> list[Route]:
             return _refusal(refusal, kind)
 
     async def logs(request: Request) -> Response:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = media_type(request)
         try:
             await bounded_body(request, limits.OTLP_BODY_BYTES)
         except ApiException as refusal:
@@ -70,7 +69,7 @@ def routes(context: AppContext) -> list[Route]:
         _LOG.warning("an application sends logs. %s", LOGS_ANSWER)
         return _refusal(ApiException("NOT_FOUND", LOGS_ANSWER), kind)
 
-    return [Route(PATH, traces, methods=["POST"]), Route(LOGS_PATH, logs, methods=["POST"])]
+    return [Route(TRACES, traces, methods=["POST"]), Route(LOGS, logs, methods=["POST"])]
 
 
 def _reader(kind: str) -> Callable[[bytes, Callable[[str], object]], list[Span]]:
@@ -83,16 +82,9 @@ def _reader(kind: str) -> Callable[[bytes, Callable[[str], object]], list[Span]]
 def _answer(received: Received, kind: str) -> Response:
     """Return an ``ExportTraceServiceResponse``, in the encoding of the request."""
     if kind == JSON:
-        content: dict[str, Any] = {}
-        if received.problem:
-            # As JSON of protobuf has it: a number of 64 bits is a text.
-            content = {
-                "partialSuccess": {
-                    "rejectedSpans": str(received.rejected),
-                    "errorMessage": received.problem,
-                }
-            }
-        return Response(orjson.dumps(content), media_type=JSON)
+        # As JSON of protobuf has it: a number of 64 bits is a text.
+        told = {"rejectedSpans": str(received.rejected), "errorMessage": received.problem}
+        return answer({"partialSuccess": told} if received.problem else {})
     partial = b""
     if received.problem:
         partial = _field(1, _varint(received.rejected)) + _text(2, received.problem)
@@ -103,10 +95,8 @@ def _answer(received: Received, kind: str) -> Response:
 def _refusal(refusal: ApiException, kind: str) -> Response:
     """Return a ``google.rpc.Status`` with the message; in JSON the API's error body is beside it."""
     if kind == PROTOBUF:
-        content = _text(2, refusal.message)
-    else:
-        kind, content = JSON, orjson.dumps({"message": refusal.message, **refusal.body()})
-    return Response(content, refusal.status, refusal.headers, media_type=kind)
+        return Response(_text(2, refusal.message), refusal.status, refusal.headers, media_type=PROTOBUF)
+    return answer({"message": refusal.message, **refusal.body()}, refusal.status, refusal.headers)
 
 
 # The two answers in protobuf: few enough fields to be written without the library, whose absence is one of the reasons.
@@ -131,50 +121,3 @@ def _varint(value: int) -> bytes:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     return bytes([*out, value])
-
-
-def description() -> dict[str, Any]:
-    """Describe the endpoints."""
-    error = {"$ref": "#/components/schemas/ErrorBody"}
-    problems = {
-        "400": "VALIDATION_ERROR",
-        "401": "INVALID_API_KEY",
-        "413": "PAYLOAD_TOO_LARGE",
-        "415": "UNSUPPORTED_MEDIA_TYPE",
-        "429": "RATE_LIMIT_EXCEEDED",
-        "500": "INTERNAL_ERROR",
-        "503": "SERVICE_UNAVAILABLE",
-    }
-    success = {
-        "type": "object",
-        "properties": {
-            "partialSuccess": {
-                "type": "object",
-                "properties": {"rejectedSpans": {"type": "string"}, "errorMessage": {"type": "string"}},
-            }
-        },
-    }
-    binary = {PROTOBUF: {"schema": {"type": "string", "format": "binary"}}}
-    refused = {
-        status: {"description": code, "content": {JSON: {"schema": error}, **binary}}
-        for status, code in problems.items()
-    }
-    logs = {
-        "summary": "Say how to send messages in spans: logs are not read (beyond the specification)",
-        "operationId": "receive_logs",
-        "requestBody": {"required": True, "content": {JSON: {"schema": {"type": "object"}}, **binary}},
-        "responses": {
-            **{status: refused[status] for status in ("401", "413", "429", "500", "503")},
-            "404": {"description": "NOT_FOUND", "content": {JSON: {"schema": error}, **binary}},
-        },
-    }
-    operation = {
-        "summary": "Take spans of instrumented applications over OTLP/HTTP (beyond the specification)",
-        "operationId": "receive_traces",
-        "requestBody": {"required": True, "content": {JSON: {"schema": {"type": "object"}}, **binary}},
-        "responses": {
-            "200": {"description": "Success", "content": {JSON: {"schema": success}, **binary}},
-            **refused,
-        },
-    }
-    return {PATH: {"post": operation}, LOGS_PATH: {"post": logs}}

@@ -194,6 +194,12 @@ def settings(connection: Connection, account_id: str) -> dict[str, Any]:
     return get(connection, account_id).settings
 
 
+def general(connection: Connection, account_id: str) -> dict[str, str]:
+    """Return the general settings of an account: what its owner says about the organization."""
+    known: dict[str, str] = settings(connection, account_id)["general"]
+    return known
+
+
 def save_settings(connection: Connection, account_id: str, value: dict[str, Any]) -> None:
     """Keep changed settings; the organization's name is the account's too."""
     values: dict[str, Any] = {"settings": value}

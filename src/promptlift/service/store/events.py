@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 import orjson
 
@@ -14,16 +14,27 @@ from promptlift.service.store.tables import events
 from promptlift.service.store.tables.events import EventRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection, Select
 
     from promptlift.schema.events import EventKind
 
 
+class NewEvent(TypedDict):
+    """The row of an event that is not written yet."""
+
+    id: str
+    account_id: str
+    type: EventKind
+    subject_id: str
+    data: str
+    created_at: int
+
+
 def row(
-    kind: EventKind, account_id: str, subject_id: str, data: dict[str, Any], *, now: int
-) -> dict[str, Any]:
+    kind: EventKind, account_id: str, subject_id: str, data: Mapping[str, object], *, now: int
+) -> NewEvent:
     """Make the row of one event; ``subject_id`` names what it is about, ``data`` is the payload of the specification."""
     return {
         "id": new_id("evt"),
@@ -35,7 +46,7 @@ def row(
     }
 
 
-def write(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+def write(connection: Connection, rows: Sequence[NewEvent]) -> None:
     """Keep events, and put them on their way to those who subscribe to them."""
     if rows:
         bulk.insert_rows(connection, events, rows)

@@ -6,7 +6,7 @@ subscribed to it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from sqlalchemy import bindparam, case, delete, exists, func, insert, null, select, update
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, Connection
+
+    from promptlift.service.store.events import NewEvent
 
 _PENDING = deliveries.c.status == "pending"
 _DELAY = case(
@@ -101,7 +103,7 @@ def resume(connection: Connection, webhook_id: str, *, now: int) -> None:
 # Deliveries
 
 
-def enqueue(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+def enqueue(connection: Connection, rows: Sequence[NewEvent]) -> None:
     """Put events on their way to the webhooks that subscribe to them; failing ones get them when they are resumed.
 
     Parameters

@@ -16,17 +16,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from promptlift.schema import limits
+from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.actions.access import refusal_of
 from promptlift.service.actions.logging.content import facts_columns
-from promptlift.service.actions.logging.updates import Update, Updated, apply_updates
+from promptlift.service.actions.logging.updates import Update, apply_updates
 from promptlift.service.errors import ApiException, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_updates, conversations, events, prompts, usage
 from promptlift.service.store.errors import IntegrityError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -48,10 +49,18 @@ class Entry:
     """One conversation to log, already checked."""
 
     caller: Caller
-    scheme: Scheme
-    prompt_id: str
     body: ConversationCreate
     shape: Shape
+
+    @property
+    def scheme(self) -> Scheme:
+        """The naming scheme of its link."""
+        return SCHEMES["agent" if self.body.prompt_id is None else "prompt"]
+
+    @property
+    def prompt_id(self) -> str:
+        """The prompt that it is linked to."""
+        return self.body.prompt_id or self.body.agent_id or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +80,9 @@ class Logged:
     created: bool
 
 
-_Outcome = Logged | Updated | ApiException
+Outcome = Logged | conversations.StoredConversation | ApiException
 # A request, or the conversations of one request, and where the outcome goes.
-_Waiting = tuple[Entry | Update | list[Entry], asyncio.Future[Any]]
-
-
-@dataclass(slots=True)
-class _Batch:
-    rows: list[dict[str, object]] = field(default_factory=list)
-    contents: list[dict[str, object]] = field(default_factory=list)
-    outbox: list[dict[str, Any]] = field(default_factory=list)
+Waiting = tuple[Entry | Update | list[Entry], asyncio.Future[Any]]
 
 
 class ConversationLog:
@@ -88,7 +90,7 @@ class ConversationLog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="conversation-log", daemon=True)
         self._thread.start()
 
@@ -114,7 +116,7 @@ class ConversationLog:
         outcomes: list[Logged | ApiException] = await self._outcome_of(entries)
         return outcomes
 
-    async def update(self, wanted: Update) -> Updated:
+    async def update(self, wanted: Update) -> conversations.StoredConversation:
         """Change a conversation, and return when the change is committed.
 
         Raises
@@ -122,7 +124,7 @@ class ConversationLog:
         ApiException
             ``NOT_FOUND``, ``INVALID_STATE`` when another content is there by now, ``SERVICE_UNAVAILABLE`` for the database.
         """
-        updated: Updated = await self._outcome_of(wanted)
+        updated: conversations.StoredConversation = await self._outcome_of(wanted)
         return updated
 
     def _outcome_of(self, request: Entry | Update | list[Entry]) -> asyncio.Future[Any]:
@@ -152,167 +154,144 @@ class ConversationLog:
             for kind in (Entry, Update):
                 group = [(one, future) for one, future in batch if isinstance(one, kind)]
                 if group:
-                    self._write(group)
-            for entries, outcome in batch:
+                    requests, futures = zip(*group, strict=True)
+                    _settle(zip(futures, self._outcomes(requests), strict=True))
+            for entries, future in batch:
                 if isinstance(entries, list):
-                    self._write_many(entries, outcome)
+                    outcomes = self._outcomes(entries)
+                    failed = all(map(_is_unavailable, outcomes))
+                    _settle([(future, outcomes[0] if failed else outcomes)])
             gathering = len(batch) > 1
 
-    def _write(self, batch: list[tuple[Entry | Update, asyncio.Future[Any]]]) -> None:
+    def _outcomes(self, requests: Sequence[Entry | Update]) -> Sequence[Outcome]:
+        """Commit requests together, or one by one: one bad row must not take its neighbours with it."""
         try:
-            outcomes = self._commit_or_again([request for request, _ in batch])
+            return self._commit_or_again(requests)
         except Exception as error:  # noqa: BLE001 - whatever it is, every request must be answered
-            if len(batch) > 1:
-                # One bad row must not take its neighbours with it.
-                for one in batch:
-                    self._write([one])
-                return
-            outcomes = [_refusal_of(error)]
-        by_loop: defaultdict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], _Outcome]]]
-        by_loop = defaultdict(list)
-        for (_, future), outcome in zip(batch, outcomes, strict=True):
-            by_loop[future.get_loop()].append((future, outcome))
-        for loop, settled in by_loop.items():
-            if not loop.is_closed():  # woken once for all
-                loop.call_soon_threadsafe(_settle, settled)
+            refusal = _refusal_of(error)
+        if len(requests) == 1 or _is_unavailable(refusal):
+            return [refusal] * len(requests)
+        return [self._outcomes([one])[0] for one in requests]
 
-    def _write_many(self, entries: list[Entry], future: asyncio.Future[Any]) -> None:
-        outcomes: Any
-        try:
-            outcomes = self._commit_or_again(entries)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the request must be answered
-            outcomes = _refusal_of(error)
-            if outcomes.code != "SERVICE_UNAVAILABLE":
-                # One bad row must not take its neighbours with it.
-                outcomes = [self._outcome_alone(entry) for entry in entries]
-        loop = future.get_loop()
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(_settle, [(future, outcomes)])
-
-    def _outcome_alone(self, entry: Entry) -> _Outcome:
-        try:
-            return self._commit_or_again([entry])[0]
-        except Exception as error:  # noqa: BLE001
-            return _refusal_of(error)
-
-    def _commit_or_again(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
+    def _commit_or_again(self, requests: Sequence[Entry | Update]) -> list[Outcome]:
         for _ in range(KEY_RACES):
             try:
-                return self._commit(entries)
+                return self._commit(requests)
             except _KeyTakenError:  # the next look finds the conversation that has the key now
                 continue
-        return self._commit(entries)
+        return self._commit(requests)
 
-    def _commit(self, entries: Sequence[Entry | Update]) -> list[_Outcome]:
+    def _commit(self, requests: Sequence[Entry | Update]) -> list[Outcome]:
         with self._database.write(durable=True) as connection:
             now = clock.now()
-            updates = [entry for entry in entries if isinstance(entry, Update)]
-            new = [entry for entry in entries if isinstance(entry, Entry)]
-            outcomes: list[_Outcome] = [
+            new = [one for one in requests if isinstance(one, Entry)]
+            updates = [one for one in requests if isinstance(one, Update)]
+            return [
                 *log_entries(connection, new, now=now),
                 *apply_updates(connection, updates, now=now),
             ]
-        return outcomes
 
 
 def log_entries(connection: Connection, entries: Sequence[Entry], *, now: int) -> list[Logged | ApiException]:
     """Add conversations inside a transaction, and return the outcome of each."""
-    outcomes: list[Logged | ApiException | None] = [None] * len(entries)
-    batch = _Batch()
-    callers = {entry.caller.account_id: entry.caller for entry in entries}
+    batch = _Batch(connection, now)
+    outcomes: dict[int, Logged | ApiException] = {}
+    by_account: defaultdict[str, dict[int, Entry]] = defaultdict(dict)
+    for place, entry in enumerate(entries):
+        by_account[entry.caller.account_id][place] = entry
     # In one order, so that two processes never wait for each other.
-    for _, account in sorted(callers.items()):
-        mine = [i for i, entry in enumerate(entries) if entry.caller.account_id == account.account_id]
-        _plan_account(
-            connection, account, entries=entries, mine=mine, outcomes=outcomes, batch=batch, now=now
-        )
+    for _, mine in sorted(by_account.items()):
+        outcomes |= zip(mine, batch.plan(list(mine.values())), strict=True)
+    in_order = [outcomes[place] for place in range(len(entries))]
     if batch.rows:
         conversations.add(connection, batch.rows, batch.contents)
-        _hold_keys(connection, entries, outcomes, now)
+        _hold_keys(connection, entries, in_order, now)
         events.write(connection, batch.outbox)
-    return [outcome for outcome in outcomes if outcome is not None]
+    return in_order
 
 
-def _plan_account(
-    connection: Connection,
-    caller: Caller,
-    *,
-    entries: Sequence[Entry],
-    mine: Sequence[int],
-    outcomes: list[Logged | ApiException | None],
-    batch: _Batch,
-    now: int,
-) -> None:
-    account_id = caller.account_id
-    standing = prompts.standing(connection, account_id, list({entries[i].prompt_id for i in mine}))
-    keys = [key for i in mine if (key := entries[i].body.idempotency_key) is not None]
-    held = {
-        key: Logged(row.id, row.prompt_id, row.status, row.created_at, created=False)
-        for key, row in conversations.held_by_keys(connection, account_id, keys, now=now).items()
-    }
-    limit = caller.limits.conversations_per_month
-    used = 0
-    if limit is not None:  # no other process may count in between
-        accounts.lock(connection, account_id)
-        used = usage.used(connection, account_id, "conversations", now=now)
-    added = 0
-    for i in mine:
-        entry, key = entries[i], entries[i].body.idempotency_key
-        if key is not None and key in held:
-            outcomes[i] = held[key]
-        elif entry.prompt_id not in standing:
-            outcomes[i] = not_found(entry.scheme.noun)
-        elif limit is not None and used + added >= limit:
-            outcomes[i] = quota("conversations per month", limit=limit, used=used + added, now=now)
-        else:
-            outcomes[i] = logged = _plan_row(entry, batch, now)
-            added += 1
-            if key is not None:
-                held[key] = replace(logged, created=False)
-    if added:
-        usage.add(connection, account_id, "conversations", added, now=now)
+@dataclass(slots=True)
+class _Batch:
+    """The rows of one transaction."""
 
+    connection: Connection
+    now: int
+    rows: list[dict[str, object]] = field(default_factory=list)
+    contents: list[dict[str, object]] = field(default_factory=list)
+    outbox: list[events.NewEvent] = field(default_factory=list)
 
-def _plan_row(entry: Entry, batch: _Batch, now: int) -> Logged:
-    conversation_id = new_id("cnv")
-    body, shape = entry.body, entry.shape
-    # unspecified: the status of a conversation that is logged without one. Logged conversations have usually ended.
-    status = body.status or "completed"
-    raw = body.content.encode()
-    batch.rows.append(
-        {
-            "id": conversation_id,
-            "account_id": entry.caller.account_id,
-            "prompt_id": entry.prompt_id,
-            "status": status,
-            "llm_model": body.llm_model,
-            "company_name": body.company_name,
-            "idempotency_key": body.idempotency_key,
-            "source_id": body.source_id,
-            "content_hash": None if body.source_id is None else conversation_updates.content_hash(raw),
-            **facts_columns({**shape.facts, **body.facts()}),
-            "created_at": now,
-            **shape.columns(began=now, now=now),
-            "generation": 1,
+    def plan(self, entries: Sequence[Entry]) -> list[Logged | ApiException]:
+        """Plan the rows of conversations of one account."""
+        connection, now, caller = self.connection, self.now, entries[0].caller
+        account_id = caller.account_id
+        standing = prompts.standing(connection, account_id, list({one.prompt_id for one in entries}))
+        keys = [one.body.idempotency_key for one in entries if one.body.idempotency_key is not None]
+        held = {
+            key: Logged(row.id, row.prompt_id, row.status, row.created_at, created=False)
+            for key, row in conversations.held_by_keys(connection, account_id, keys, now=now).items()
         }
-    )
-    batch.contents.append({"conversation_id": conversation_id, "content": raw})
-    payload = {
-        "conversationId": conversation_id,
-        "promptId": entry.prompt_id,
-        "status": status,
-        "createdAt": clock.iso(now),
-    }
-    batch.outbox.append(
-        events.row("conversation.created", entry.caller.account_id, conversation_id, payload, now=now)
-    )
-    return Logged(conversation_id, entry.prompt_id, status, now, created=True)
+        limit = caller.limits.conversations_per_month
+        used = 0
+        if limit is not None:  # no other process may count in between
+            accounts.lock(connection, account_id)
+            used = usage.used(connection, account_id, "conversations", now=now)
+        outcomes: list[Logged | ApiException] = []
+        before = len(self.rows)
+        for entry in entries:
+            key, counted = entry.body.idempotency_key, used + len(self.rows) - before
+            if key is not None and key in held:
+                outcomes.append(held[key])
+            elif entry.prompt_id not in standing:
+                outcomes.append(not_found(entry.scheme.noun))
+            elif limit is not None and counted >= limit:
+                outcomes.append(quota("conversations per month", limit=limit, used=counted, now=now))
+            else:
+                logged = self._add(entry)
+                outcomes.append(logged)
+                if key is not None:
+                    held[key] = replace(logged, created=False)
+        if added := len(self.rows) - before:
+            usage.add(connection, account_id, "conversations", added, now=now)
+        return outcomes
+
+    def _add(self, entry: Entry) -> Logged:
+        body, now = entry.body, self.now
+        # unspecified: the status of a conversation that is logged without one. Logged conversations have usually ended.
+        logged = Logged(new_id("cnv"), entry.prompt_id, body.status or "completed", now, created=True)
+        raw = body.content.encode()
+        self.rows.append(
+            {
+                "id": logged.id,
+                "account_id": entry.caller.account_id,
+                "prompt_id": logged.prompt_id,
+                "status": logged.status,
+                "llm_model": body.llm_model,
+                "company_name": body.company_name,
+                "idempotency_key": body.idempotency_key,
+                "source_id": body.source_id,
+                "content_hash": None if body.source_id is None else conversation_updates.content_hash(raw),
+                **facts_columns({**entry.shape.facts, **body.facts()}),
+                "created_at": now,
+                **entry.shape.columns(began=now, now=now),
+                "generation": 1,
+            }
+        )
+        self.contents.append({"conversation_id": logged.id, "content": raw})
+        payload = {
+            "conversationId": logged.id,
+            "promptId": logged.prompt_id,
+            "status": logged.status,
+            "createdAt": clock.iso(now),
+        }
+        account_id = entry.caller.account_id
+        self.outbox.append(events.row("conversation.created", account_id, logged.id, payload, now=now))
+        return logged
 
 
 def _hold_keys(
     connection: Connection,
     entries: Sequence[Entry],
-    outcomes: Sequence[Logged | ApiException | None],
+    outcomes: Sequence[Logged | ApiException],
     now: int,
 ) -> None:
     rows = [
@@ -337,14 +316,33 @@ class _KeyTakenError(Exception):
 
 def _refusal_of(error: Exception) -> ApiException:
     if isinstance(error, _KeyTakenError):
-        return ApiException(
-            "SERVICE_UNAVAILABLE", "Another request is using the same idempotency key; try again"
-        )
+        busy = "Another request is using the same idempotency key; try again"
+        refusal = ApiException("SERVICE_UNAVAILABLE", busy)
+        refusal.__cause__ = error
+        return refusal
     return refusal_of(error, "a conversation could not be kept")
 
 
-def _settle(settled: Sequence[tuple[asyncio.Future[Any], _Outcome | list[_Outcome]]]) -> None:
+def _is_unavailable(outcome: Outcome) -> bool:
+    """Whether the database was the reason, which is the same for every request."""
+    return (
+        isinstance(outcome, ApiException)
+        and outcome.code == "SERVICE_UNAVAILABLE"
+        and not isinstance(outcome.__cause__, _KeyTakenError)
+    )
+
+
+def _settle(settled: Iterable[tuple[asyncio.Future[Any], Outcome | Sequence[Outcome]]]) -> None:
+    by_loop: defaultdict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = defaultdict(list)
     for future, outcome in settled:
+        by_loop[future.get_loop()].append((future, outcome))
+    for loop, pairs in by_loop.items():
+        if not loop.is_closed():  # woken once for all
+            loop.call_soon_threadsafe(_set_results, pairs)
+
+
+def _set_results(pairs: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
+    for future, outcome in pairs:
         if future.done():
             continue
         if isinstance(outcome, ApiException):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -12,10 +12,11 @@ from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import conversation_counts, conversation_updates, conversations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sqlalchemy import Connection
 
+    from promptlift.schema.conversations import ConversationUpdate
     from promptlift.service.actions.logging.content import Shape
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.conversations import StoredConversation
@@ -23,37 +24,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """The changes to one conversation, already checked; ``None`` leaves a field as it is."""
+    """The changes to one conversation, already checked; ``shape`` is that of a new content."""
 
     caller: Caller
     conversation_id: str
-    content: str | None
+    body: ConversationUpdate
     shape: Shape | None
-    status: str | None
-    source_id: str | None
-    if_content_hash: str | None
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Updated:
-    """A conversation after its update.
-
-    Attributes
-    ----------
-    row
-        As `conversations.find` returns it.
-    to_judge
-        Whether it has to be judged anew.
-    """
-
-    row: StoredConversation
-    to_judge: bool
 
 
 def apply_updates(
     connection: Connection, updates: Sequence[Update], *, now: int
-) -> list[Updated | ApiException]:
+) -> list[StoredConversation | ApiException]:
     """Change conversations inside a transaction that changes no others, and return the outcome of each.
 
     The insights of the old content are gone at once; those of the new one come in the background. An update that changes
@@ -66,19 +47,20 @@ def apply_updates(
         return [_apply(connection, one, now) for one in updates]
 
 
-def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiException:
+def _apply(connection: Connection, wanted: Update, now: int) -> StoredConversation | ApiException:
     before = conversations.find(connection, wanted.caller.account_id, wanted.conversation_id)
     if before is None:
         return not_found("Conversation")
-    raw = None if wanted.content is None else wanted.content.encode()
+    body = wanted.body
+    raw = None if body.content is None else body.content.encode()
     if raw == before.content:  # also when the request is repeated because its answer was lost
         raw = None
-    elif wanted.if_content_hash not in (None, _content_hash(before)):
+    elif body.if_content_hash not in (None, _content_hash(before)):
         return ApiException(
             "INVALID_STATE",
             "The content of the conversation has changed in the meantime; read it again before you change it",
         )
-    given = {"status": wanted.status, "source_id": wanted.source_id}
+    given = {"status": body.status, "source_id": body.source_id}
     values: dict[str, object] = {name: value for name, value in given.items() if value is not None}
     values |= changed_columns(_facts(before, wanted, has_new_content=raw is not None))
     if (values.get("source_id") or before.source_id) is not None:
@@ -92,7 +74,7 @@ def _apply(connection: Connection, wanted: Update, now: int) -> Updated | ApiExc
         # unspecified: an event for a changed conversation. None is written; insights.generated follows a new content.
         conversation_updates.change(connection, before, values, raw)
     after = conversations.find(connection, before.account_id, before.id)
-    return not_found("Conversation") if after is None else Updated(after, to_judge=raw is not None)
+    return not_found("Conversation") if after is None else after
 
 
 def _content_hash(row: StoredConversation) -> str | None:
@@ -107,4 +89,4 @@ def _facts(before: StoredConversation, wanted: Update, *, has_new_content: bool)
         facts.update(wanted.shape.facts)
         if "metadata" in facts and before.metadata is not None:
             facts["metadata"] = {**orjson.loads(before.metadata), **facts["metadata"]}
-    return {**facts, **wanted.facts}
+    return {**facts, **wanted.body.facts()}

@@ -15,11 +15,11 @@ from promptlift.schema.prompt_insights import (
     SharedIssue,
 )
 from promptlift.schema.settings import BusinessSettings
+from promptlift.service.actions.account import exclusions_of
 from promptlift.service.actions.views.completion import percent, percent_interval
 from promptlift.service.actions.views.issues import costliest, find_issues
 from promptlift.service.actions.views.prompt_insights import days_between, insights_view, read_period
 from promptlift.service.call import Call, answers
-from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.store import accounts, aggregates, issue_names, prompts
 from promptlift.stats.multiplicity import rank_interval, ranks
 
@@ -41,7 +41,7 @@ def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
     """Return the insights in the agent scheme, with fleet intelligence, business impact and issues."""
     # unspecified: the response of aggregated agent insights beyond these three names.
     with call.read() as rows:
-        agent, connection = prompts.found(rows, call.account_id, call.id, call.scheme.noun), rows.core
+        agent, connection = call.prompt(rows), rows.core
         period = read_period(connection, agent, call.query.days)
         counts = aggregates.completion_by_prompt(connection, agent.account_id, since=period.since)
         sets = aggregates.issue_sets(connection, agent.account_id, prompt_id=None, since=period.since)
@@ -49,7 +49,7 @@ def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
         grouped = issue_names.read(connection, agent.account_id)
         first = aggregates.first(connection, agent.account_id, agent.id)
         settings = accounts.settings(connection, agent.account_id)
-    exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
+        exclusions = exclusions_of(rows, agent.account_id)
     view = insights_view(agent, period)
     return AgentInsightsView(
         **dict(view),

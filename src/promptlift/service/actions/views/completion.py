@@ -1,12 +1,22 @@
-"""Task completion of many prompts at once, over all time and by week, and the percent in which views count."""
+"""How prompts do: the status of one, the completion of many over all time and by week, and the percent of all views."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from promptlift.schema.prompts import CompletionOfWeek, PromptCompletion
+from promptlift.schema import endpoints
+from promptlift.schema.prompts import (
+    CompletionOfWeek,
+    InsightCounts,
+    MissingReason,
+    PromptCompletion,
+    PromptStatusView,
+    StatusMetrics,
+)
 from promptlift.service import clock
-from promptlift.service.store import aggregates
+from promptlift.service.call import Call, answers
+from promptlift.service.store import aggregates, judging, optimizations
 from promptlift.stats.intervals import wilson
 
 if TYPE_CHECKING:
@@ -15,8 +25,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from sqlalchemy import Connection
 
+    from promptlift.service.store.aggregates import Totals
+    from promptlift.service.store.judging import Trouble
+
 WEEKS: Final = 8
 _DAYS: Final = 7
+REASONS: Final = 5
 
 
 def completion_views(
@@ -75,3 +89,49 @@ def percent_interval(part: int, whole: int) -> tuple[float | None, float | None]
 def points(fraction: ArrayLike) -> float:
     """Return a fraction as percentage points."""
     return 100.0 * float(fraction)  # type: ignore[arg-type]  # one number
+
+
+@answers(endpoints.PROMPTS_STATUS)
+def status(call: Call) -> PromptStatusView:
+    """Return the status of a prompt, over all its conversations."""
+    with call.read() as rows:
+        prompt, connection = call.prompt(rows), rows.core
+        figures = aggregates.totals(connection, prompt.account_id, prompt.id)
+        troubles = judging.troubles(connection, prompt.account_id, prompt.id)
+        open_ones = optimizations.open_of_prompt(connection, prompt.account_id, prompt.id)
+        last = optimizations.last_completed(connection, prompt.account_id, prompt.id)
+    # unspecified: values of optimizationState beside idle. Those of the optimization that is furthest.
+    states = {row.status for row in open_ones}
+    return PromptStatusView(
+        id=prompt.id,
+        name=prompt.name,
+        status=prompt.status,
+        optimization_state="running" if "running" in states else "queued" if states else "idle",
+        metrics=StatusMetrics(
+            conversation_count=figures.total,
+            task_completion_rate=percent(figures.task_completed, figures.judged),
+            avg_sentiment=figures.sentiment,
+        ),
+        insights=_insight_counts(figures, troubles, call.context.jobs.waits_because),
+        last_optimized=None if last is None else clock.to_datetime(last),
+    )
+
+
+def _insight_counts(figures: Totals, troubles: Sequence[Trouble], waits_because: str | None) -> InsightCounts:
+    """Count the conversations that have insights, wait for them or failed, with the reasons."""
+    reasons = Counter[str]()
+    for row in troubles:
+        reasons[row.judge_problem] += row.conversations
+    failed = sum(row.conversations for row in troubles if row.judging == "failed")
+    if waits_because is not None:
+        reasons[waits_because] += figures.total - figures.scored - reasons.total()
+    return InsightCounts(
+        ready=figures.scored,
+        waiting=figures.total - figures.scored - failed,
+        failed=failed,
+        reasons=[
+            MissingReason(reason=reason, count=count)
+            for reason, count in reasons.most_common(REASONS)
+            if count
+        ],
+    )

@@ -1,4 +1,4 @@
-"""The aggregated insights of a prompt."""
+"""The aggregated insights of a prompt, with recommendations from what its conversations lose."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from math import isnan, sqrt
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
+from promptlift.schema.inert import shorten_middle
 from promptlift.schema.prompt_insights import (
     ConversationCounts,
     InsightMetrics,
@@ -17,15 +18,23 @@ from promptlift.schema.prompt_insights import (
 )
 from promptlift.service import clock
 from promptlift.service.actions.views.completion import percent, points
-from promptlift.service.actions.views.issues import costliest, find_examples, find_issues, issue_view
-from promptlift.service.actions.views.recommendations import recommendations
+from promptlift.service.actions.views.issues import (
+    EXAMPLES,
+    costliest,
+    effect,
+    find_examples,
+    find_issues,
+    issue_view,
+)
 from promptlift.service.call import Call, answers
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.organization import Organization
-from promptlift.service.store import accounts, aggregates, issue_names, prompts
+from promptlift.service.insights.organization import Organization, what_matters_first
+from promptlift.service.store import accounts, aggregates, issue_names
 from promptlift.stats.differences import score_interval
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from sqlalchemy import Connection
 
     from promptlift.schema.queries import InsightsQuery
@@ -36,28 +45,44 @@ if TYPE_CHECKING:
 TOP_ISSUES: Final = 10
 # Conversations in which quotations are looked for.
 READ_FOR_EXAMPLES: Final = 500
+RECOMMENDATIONS: Final = 3
+QUOTE_CHARS: Final = 120
+# Fewer judged conversations say little about anything.
+FEW: Final = 30
 
 
 @answers(endpoints.PROMPTS_INSIGHTS)
 def insights(call: Call[None, InsightsQuery]) -> PromptInsightsView:
     """Return the insights of a prompt for the last days, or for all time."""
     with call.read() as rows:
-        prompt = prompts.found(rows, call.account_id, call.id, call.scheme.noun)
+        prompt = call.prompt(rows)
         period = read_period(rows.core, prompt, call.query.days)
     return insights_view(prompt, period)
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodFigures:
-    """The aggregates of a view; ``since`` and ``before`` are ``None`` for all time."""
+    """The aggregates of a view.
+
+    Attributes
+    ----------
+    since
+        ``None`` for all time.
+    before
+        Of as many days before; ``None`` for all time.
+    examples
+        Conversations by the name of the issue.
+    organization
+        What the owner said of it.
+    """
 
     since: int | None
     start: int
     now: int
     figures: Totals
     before: Totals | None
-    issues: list[IssueGroup]
-    examples: dict[str, list[Example]]
+    issues: Sequence[IssueGroup]
+    examples: Mapping[str, Sequence[Example]]
     organization: Organization
 
 
@@ -69,19 +94,28 @@ def read_period(connection: Connection, prompt: PromptRow, days: str) -> PeriodF
     figures = aggregates.totals(connection, *ours, since=since)
     sets = aggregates.issue_sets(connection, prompt.account_id, prompt_id=prompt.id, since=since)
     names = issue_names.read(connection, prompt.account_id)
-    general = accounts.settings(connection, prompt.account_id)["general"]
+    general = accounts.general(connection, prompt.account_id)
     exclusions = read_exclusions(general["excludedDataAndTopics"])
     issues = find_issues(sets, names, exclusions)
-    rows = aggregates.newest_judged(connection, *ours, since=since, limit=READ_FOR_EXAMPLES) if issues else ()
-    examples = find_examples(issues, rows, exclusions)
-    if since is None:
+    judged = (
+        aggregates.newest_judged(connection, *ours, since=since, limit=READ_FOR_EXAMPLES) if issues else ()
+    )
+    examples = find_examples(issues, judged, exclusions)
+    start, before = since, None
+    if since is not None:
+        before = aggregates.totals(connection, *ours, since=2 * since - now).less(figures)
+    else:
         # unspecified: the period of "all". From the first conversation, else from when the prompt was made.
-        first = aggregates.first(connection, *ours)
-        start = clock.from_datetime(prompt.created_at) if first is None else first
-        return PeriodFigures(None, start, now, figures, None, issues, examples, Organization.of(general))
-    longer = aggregates.totals(connection, *ours, since=2 * since - now)
+        start = aggregates.first(connection, *ours)
     return PeriodFigures(
-        since, since, now, figures, longer.less(figures), issues, examples, Organization.of(general)
+        since=since,
+        start=clock.from_datetime(prompt.created_at) if start is None else start,
+        now=now,
+        figures=figures,
+        before=before,
+        issues=issues,
+        examples=examples,
+        organization=Organization.of(general),
     )
 
 
@@ -111,13 +145,7 @@ def insights_view(prompt: PromptRow, period: PeriodFigures) -> PromptInsightsVie
             issue_view(issue, figures, period.examples.get(issue.name, ()))
             for issue in period.issues[:TOP_ISSUES]
         ],
-        recommendations=recommendations(
-            period.issues,
-            costliest(period.issues, figures),
-            figures,
-            period.examples,
-            organization=period.organization,
-        ),
+        recommendations=recommendations(figures, period.issues, period.examples, period.organization),
     )
 
 
@@ -184,3 +212,88 @@ def _welch_half(one: Totals, other: Totals) -> float | None:
 def _signed(value: float, digits: int) -> str:
     """Write a number with its sign; what rounds to zero is never negative."""
     return f"{round(value, digits) + 0.0:+.{digits}f}"
+
+
+def recommendations(
+    figures: Totals,
+    issues: Sequence[IssueGroup],
+    examples: Mapping[str, Sequence[Example]],
+    organization: Organization,
+) -> list[str]:
+    """Return what to do, each with its evidence and the next step: first what the owner wants to know about, then what there is most to gain from.
+
+    Parameters
+    ----------
+    figures
+        Of the period.
+    issues
+        By frequency.
+    examples
+        Conversations by the name of the issue.
+    organization
+        What the owner said of it: an issue that it is about comes first.
+    """
+    ordered = what_matters_first(costliest(issues, figures), lambda one: one[0].name, organization)
+    said = [
+        _mend(issue, lost, figures, examples.get(issue.name, ())) + _concerning(concern)
+        for (issue, lost), concern in ordered[:RECOMMENDATIONS]
+    ]
+    if not said:
+        first = what_matters_first(issues, lambda issue: issue.name, organization)
+        said = [
+            _look(issue, figures, examples.get(issue.name, ())) + _concerning(concern)
+            for issue, concern in first[:RECOMMENDATIONS]
+        ]
+    waiting = figures.total - figures.scored
+    if figures.total and 2 * waiting > figures.total:
+        said.append(
+            f"{waiting:,} of {figures.total:,} conversations have no insights yet. Next: read why in the prompt's status, "
+            "before anything here is acted on."
+        )
+    elif 0 < figures.judged < FEW and said:
+        said.append(
+            f"All this rests on {figures.judged} judged conversations. Next: log more, {FEW} at least, and look again."
+        )
+    return said
+
+
+def _concerning(concern: str | None) -> str:
+    return "" if concern is None else f" It concerns {concern}."
+
+
+def _mend(
+    issue: IssueGroup, lost: tuple[float, float, float], figures: Totals, examples: Sequence[Example]
+) -> str:
+    found = effect(issue, figures)
+    assert found is not None  # noqa: S101 - an issue that costs something can be compared
+    sure = "" if found.high < 0.0 else ", which may be chance"
+    return (
+        f'Address "{issue.name}": {issue.frequency:,} of {figures.scored:,} conversations had it, and '
+        f"{found.with_it:.0f}% of those that ended completed their task against {found.without:.0f}% of the others "
+        f"({found.change:+.0f} points, {found.low:+.0f} to {found.high:+.0f}{sure}); without it completion could rise by up "
+        f"to {lost[0]:.1f} points.{_evidence(examples)} Next: {_next(issue, examples)}"
+    )
+
+
+def _look(issue: IssueGroup, figures: Totals, examples: Sequence[Example]) -> str:
+    return (
+        f'Look at "{issue.name}": {issue.frequency:,} of {figures.scored:,} conversations had it, but they completed their '
+        f"task no less often than the others as far as can be seen.{_evidence(examples)} Next: {_read(examples)} and decide "
+        "whether it matters."
+    )
+
+
+def _evidence(examples: Sequence[Example]) -> str:
+    quote = next((one.quote for one in examples if one.quote), None)
+    if quote is None:
+        return ""
+    return f" For example: “{shorten_middle(quote, QUOTE_CHARS)}”"
+
+
+def _read(examples: Sequence[Example]) -> str:
+    names = ", ".join(one.conversation_id for one in examples[:EXAMPLES])
+    return f"read {names}" if names else "read conversations that have it"
+
+
+def _next(issue: IssueGroup, examples: Sequence[Example]) -> str:
+    return f'{_read(examples)}, then start an optimization with intent.targetImprovements ["{issue.name}"].'

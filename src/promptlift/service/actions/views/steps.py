@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import orjson
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
 
 from promptlift.schema import endpoints
+from promptlift.schema.insights import FailedStep
 from promptlift.schema.limits import STEP_FAILURE_DAYS
 from promptlift.schema.prompt_insights import Period, StepFailure, StepFailures, StepQuote, TurnFailure
 from promptlift.service import clock
+from promptlift.service.actions.account import exclusions_of
 from promptlift.service.actions.views.completion import percent, percent_interval
 from promptlift.service.call import Call, answers
-from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.store import accounts, aggregates, prompts
+from promptlift.service.store import aggregates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,12 +35,12 @@ def step_failures(call: Call) -> StepFailures:
     now = clock.now()
     since = now - STEP_FAILURE_DAYS * clock.DAY
     with call.read() as rows:
-        agent, connection = prompts.found(rows, call.account_id, call.id, call.scheme.noun), rows.core
+        agent, connection = call.prompt(rows), rows.core
         by_turns = aggregates.failures_by_turns(connection, agent.account_id, agent.id, since=since)
         newest = aggregates.newest_judged(connection, agent.account_id, agent.id, since=since, limit=ANALYSED)
-        settings = accounts.settings(connection, agent.account_id)
-    exclusions = read_exclusions(settings["general"]["excludedDataAndTopics"])
-    documents = [document for row in newest if "steps" in (document := orjson.loads(row.document))]
+        exclusions = exclusions_of(rows, agent.account_id)
+    judged = [_JudgedSteps.model_validate_json(row.document) for row in newest]
+    documents = [one for one in judged if one.steps is not None]
     return StepFailures(
         prompt_id=agent.id,
         period=Period(days=STEP_FAILURE_DAYS, from_=clock.to_datetime(since), to=clock.to_datetime(now)),
@@ -50,17 +52,28 @@ def step_failures(call: Call) -> StepFailures:
     )
 
 
-def _steps(documents: Sequence[dict[str, Any]], exclusions: Exclusions) -> list[StepFailure]:
-    reached = Counter(step for document in documents for step in document["steps"])
-    failed: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    for document in documents:
-        failure = document.get("failedStep")
-        if failure is not None:
-            failed[failure["step"]].append({"conversationId": document["conversationId"], **failure})
+class _JudgedSteps(BaseModel):
+    """What kept insights say about the steps of a conversation; none where they were not looked for."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    conversation_id: str
+    steps: list[str] | None = None
+    failed_step: FailedStep | None = None
+
+
+def _steps(documents: Sequence[_JudgedSteps], exclusions: Exclusions) -> list[StepFailure]:
+    reached = Counter(step for one in documents for step in one.steps or ())
+    failed: defaultdict[str, list[StepQuote]] = defaultdict(list)
+    for one in documents:
+        if one.failed_step is not None:
+            said = one.failed_step.model_dump(exclude={"step"})
+            failed[one.failed_step.step].append(StepQuote(conversation_id=one.conversation_id, **said))
     steps = []
     for step, count in reached.items():
         some = failed[step]
         low, high = percent_interval(len(some), count)
+        quotes = [one.model_copy(update={"quote": exclusions.clean(one.quote)}) for one in _varied(some)]
         steps.append(
             StepFailure(
                 step=step,
@@ -69,32 +82,22 @@ def _steps(documents: Sequence[dict[str, Any]], exclusions: Exclusions) -> list[
                 failure_rate=percent(len(some), count),
                 failure_rate_low=low,
                 failure_rate_high=high,
-                kinds=dict(Counter(one["kind"] for one in some).most_common()),
-                median_turn=median(one["turn"] for one in some) if some else None,
-                quotes=[_quote(one, exclusions) for one in _varied(some)],
+                kinds=dict(Counter(one.kind for one in some).most_common()),
+                median_turn=median(one.turn for one in some) if some else None,
+                quotes=quotes,
             )
         )
     return sorted(steps, key=lambda one: (-one.failures, -one.reached, one.step))
 
 
-def _varied(failures: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _varied(failures: Sequence[StepQuote]) -> list[StepQuote]:
     """Return a few of the failures, one of each kind before a second one, and those without a sign last."""
     seen = Counter[str]()
     ranked: list[tuple[bool, int, int]] = []
     for one in failures:
-        ranked.append((one["kind"] == "no_sign", seen[one["kind"]], len(ranked)))
-        seen[one["kind"]] += 1
+        ranked.append((one.kind == "no_sign", seen[one.kind], len(ranked)))
+        seen[one.kind] += 1
     return [failures[place] for *_, place in sorted(ranked)[:QUOTES]]
-
-
-def _quote(failure: dict[str, Any], exclusions: Exclusions) -> StepQuote:
-    return StepQuote(
-        conversation_id=failure["conversationId"],
-        turn=failure["turn"],
-        role=failure["role"],
-        kind=failure["kind"],
-        quote=exclusions.clean(failure["quote"]),
-    )
 
 
 def _turns(rows: Sequence[tuple[int, int, int]]) -> list[TurnFailure]:

@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
     from starlette.requests import Request
 
+    from promptlift.schema.endpoint import Endpoint
     from promptlift.schema.model import RequestModel
     from promptlift.schema.queries import QueryModel
     from promptlift.service.store.accounts import Caller
 
+    Defaults = Callable[[Request, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+
 Body = TypeVar("Body", bound="RequestModel")
 Query = TypeVar("Query", bound="QueryModel")
+Model = TypeVar("Model", bound=pydantic.BaseModel)
 
 # How many times the limit of an oversized body is read and discarded, so that the sender still receives the answer.
 _DRAINED = 16
@@ -74,49 +78,37 @@ def path_id(request: Request) -> str:
     return value if len(value) <= _ID_CHARS and value.isascii() and value.isprintable() else ""
 
 
-async def read_body(
-    request: Request,
-    model: type[Body],
-    *,
-    defaults: Callable[[Request, Mapping[str, Any]], Awaitable[Mapping[str, Any]]],
-    either: Sequence[str] = (),
-    optional: bool = False,
-    lines: str | None = None,
-) -> Body:
+async def read_body(request: Request, endpoint: Endpoint[Any], model: type[Body], defaults: Defaults) -> Body:
     """Read a JSON object and check it against its model.
 
     Parameters
     ----------
     defaults
         Give the values of fields that were left out.
-    either
-        Names of which one is required; a missing one is reported with the other problems.
-    optional
-        Whether no body is the same as an empty object.
-    lines
-        The field that may come as lines of JSON, in a large body.
 
     Raises
     ------
     ApiException
         ``UNSUPPORTED_MEDIA_TYPE``, ``PAYLOAD_TOO_LARGE``, or ``VALIDATION_ERROR`` by dotted path.
     """
-    if lines is not None:
-        document = await _read_many(request, lines)
+    if endpoint.lines is not None:
+        document = await _read_many(request, endpoint.lines)
     else:
         raw = await bounded_body(request, limits.BODY_BYTES)
-        if optional and not raw.strip():
+        if endpoint.body_optional and not raw.strip():
             raw = b"{}"
         else:
             _check_type(request)
         document = decode(raw)
     document |= await defaults(request, document)
+    # Of several fields of which one is required, the first is reported with the other problems.
+    either = endpoint.either
     missing = {} if any(name in document for name in either) else dict.fromkeys(either[:1], "Required field")
     return validated(model, document, missing)
 
 
-def validated(model: type[Body], document: Any, missing: Mapping[str, str]) -> Body:
-    """Check a decoded body against its model; ``missing`` is reported with the other problems.
+def validated(model: type[Model], document: Any, missing: Mapping[str, str]) -> Model:
+    """Check a decoded body, or a query, against its model; ``missing`` is reported with the other problems.
 
     Raises
     ------
@@ -127,13 +119,14 @@ def validated(model: type[Body], document: Any, missing: Mapping[str, str]) -> B
         # Only the API's names are valid, not the Python names of the fields.
         return model.model_validate(document, by_alias=True, by_name=False)
     except pydantic.ValidationError as error:
-        raise invalid({**missing, **details_of(error.errors(include_url=False))}) from None
+        found = {_path(one["loc"]): _message(one) for one in error.errors(include_url=False)}
+        raise invalid({**missing, **found}) from None
 
 
 async def _read_many(request: Request, name: str) -> dict[str, Any]:
     raw = await bounded_body(request, limits.BULK_BODY_BYTES)
     encoding = request.headers.get("content-encoding", "").strip().lower()
-    in_lines = _kind(request) in _LINES
+    in_lines = media_type(request) in _LINES
     if not in_lines:
         _check_type(request)
 
@@ -158,14 +151,15 @@ def _line(line: bytes) -> Any:
         return line
 
 
-def _kind(request: Request) -> str:
+def media_type(request: Request) -> str:
+    """Return what the body of a request is said to be, without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _check_type(request: Request) -> None:
     if request.headers.get("content-type") is None:
         return
-    kind = _kind(request)
+    kind = media_type(request)
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise ApiException(
             "UNSUPPORTED_MEDIA_TYPE",
@@ -182,12 +176,13 @@ async def bounded_body(request: Request, most: int) -> bytes:
     ApiException
         ``PAYLOAD_TOO_LARGE``.
     """
-    declared = request.headers.get("content-length", "")
+    header = request.headers.get("content-length", "")
+    declared = int(header) if header.isdecimal() else 0
     drained = _DRAINED * most
     parts: list[bytes] = []
     size = 0
-    over = declared.isdecimal() and int(declared) > most
-    if not (declared.isdecimal() and int(declared) > drained):
+    over = declared > most
+    if declared <= drained:
         async for part in request.stream():
             size += len(part)
             over = over or size > most
@@ -226,11 +221,6 @@ def decode(raw: bytes) -> dict[str, Any]:
     return document
 
 
-def details_of(errors: Sequence[ErrorDetails]) -> dict[str, str]:
-    """Map every error of a body from its dotted path to a message."""
-    return {_path(error["loc"]): _message(error) for error in errors}
-
-
 def _path(location: Sequence[int | str]) -> str:
     parts = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return parts.lstrip(".") or "body"
@@ -251,6 +241,16 @@ _TYPES = {
     "missing": "Required field",
     "extra_forbidden": "Unknown field",
 }
+# By kind: the words, the name of the bound, and what it counts.
+_BOUNDS = {
+    "greater_than": ("must be greater than", "gt", ""),
+    "greater_than_equal": ("must be at least", "ge", ""),
+    "less_than_equal": ("must be at most", "le", ""),
+    "string_too_long": ("must have at most", "max_length", " characters"),
+    "string_too_short": ("must have at least", "min_length", " characters"),
+    "too_long": ("must have at most", "max_length", " entries"),
+    "too_short": ("must have at least", "min_length", " entries"),
+}
 
 
 def _message(error: ErrorDetails) -> str:
@@ -263,18 +263,8 @@ def _message(error: ErrorDetails) -> str:
         return "must not be empty"
     if kind == "value_error":
         return str(context["error"])
-    bounds = {
-        "greater_than": ("must be greater than", "gt"),
-        "greater_than_equal": ("must be at least", "ge"),
-        "less_than_equal": ("must be at most", "le"),
-        "string_too_long": ("must have at most", "max_length"),
-        "string_too_short": ("must have at least", "min_length"),
-        "too_long": ("must have at most", "max_length"),
-        "too_short": ("must have at least", "min_length"),
-    }
-    if kind in bounds:
-        words, name = bounds[kind]
-        unit = " characters" if kind.startswith("string") else " entries" if kind.startswith("too") else ""
+    if kind in _BOUNDS:
+        words, name, unit = _BOUNDS[kind]
         bound = context[name]
         return f"{words} {int(bound) if bound == int(bound) else bound}{unit}"
     return error["msg"]
@@ -288,7 +278,4 @@ def read_query(request: Request, model: type[Query]) -> Query:
     ApiException
         ``VALIDATION_ERROR`` with everything that is wrong.
     """
-    try:
-        return model.model_validate(dict(request.query_params), by_alias=True, by_name=False)
-    except pydantic.ValidationError as error:
-        raise invalid(details_of(error.errors(include_url=False))) from None
+    return validated(model, dict(request.query_params), {})

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from promptlift.schema.model import ApiModel, LinkedModel
 from promptlift.service.actions.account import general
 from promptlift.service.call import Call
-from promptlift.service.routes.http.messages import (
+from promptlift.service.routes.messages import (
     answer,
     answer_to_get,
     caller_of,
@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, context: AppContext) -> Route:
     """Make the route of an endpoint in one naming scheme."""
     # Looked up once, not for every request.
-    query_model, body_model, has_id = endpoint.query, endpoint.body, endpoint.has_id
-    either, optional, lines = endpoint.either, endpoint.body_optional, endpoint.lines
-    is_get = endpoint.method == "GET"
+    has_id, is_get = endpoint.has_id, endpoint.method == "GET"
     is_async = inspect.iscoroutinefunction(action.answer)
     links = (scheme.link,) if "{segment}" in endpoint.path else action.links
 
@@ -60,15 +58,12 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, conte
         return await run_in_threadpool(action.answer, call)
 
     async def handle(request: Request) -> Response:
-        query = None if query_model is None else read_query(request, query_model)
+        query = None if endpoint.query is None else read_query(request, endpoint.query)
         body = None
-        if body_model is not None:
-            body = await read_body(
-                request, body_model, either=either, optional=optional, lines=lines, defaults=from_settings
-            )
-        call: AnyCall = Call(
-            context, caller_of(request), scheme, path_id(request) if has_id else "", body, query
-        )
+        if endpoint.body is not None:
+            body = await read_body(request, endpoint, endpoint.body, from_settings)
+        row_id = path_id(request) if has_id else ""
+        call: AnyCall = Call(context, caller_of(request), scheme, row_id, body, query)
         content = await content_of(call)
         if isinstance(content, ApiModel):
             content = _wire(content, links)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
@@ -16,8 +15,8 @@ from promptlift.service import clock
 from promptlift.service.actions import access
 from promptlift.service.errors import ApiException, stopping
 from promptlift.service.identifiers import key_hash
-from promptlift.service.routes import metrics
-from promptlift.service.routes.http.messages import refuse
+from promptlift.service.routes import monitoring
+from promptlift.service.routes.messages import refuse
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
@@ -130,20 +129,18 @@ class Authentication:
         limit = caller.limits.requests_per_minute
         if limit is None:
             return {}
-        pace = await run_in_threadpool(self._count, caller, limit)
-        if pace.exceeded:
+        now = clock.now()
+        count, resets_at = await run_in_threadpool(access.count_request, self._database, caller, now=now)
+        headers = rate_headers(limit, count, resets_at, now=now)
+        if count > limit:
+            wait = int(headers["Retry-After"])
             raise ApiException(
                 "RATE_LIMIT_EXCEEDED",
-                f"More than {limit} requests in this minute; try again in {pace.wait_seconds} seconds",
-                details={"limit": limit, "retryAfter": pace.wait_seconds},
-                headers=pace.headers(),
+                f"More than {limit} requests in this minute; try again in {wait} seconds",
+                details={"limit": limit, "retryAfter": wait},
+                headers=headers,
             )
-        return pace.headers()
-
-    def _count(self, caller: Caller, limit: int) -> Pace:
-        now = clock.now()
-        count, resets_at = access.count_request(self._database, caller, now=now)
-        return Pace(limit, count, resets_at, now)
+        return headers
 
 
 def _refusal(error: Exception | asyncio.CancelledError) -> ApiException:
@@ -155,7 +152,7 @@ def _refusal(error: Exception | asyncio.CancelledError) -> ApiException:
 
 def _needs_key(scope: Scope) -> bool:
     path: str = scope["path"]
-    return path.startswith(_WITH_KEY) or (path == metrics.PATH and not metrics.is_local(scope))
+    return path.startswith(_WITH_KEY) or (path == monitoring.METRICS and not monitoring.is_local(scope))
 
 
 def _refuse_hidden_slashes(scope: Scope) -> None:
@@ -164,42 +161,23 @@ def _refuse_hidden_slashes(scope: Scope) -> None:
         raise ApiException("NOT_FOUND", "No such path; no id has a slash in it")
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """State of one account's minute after a request was counted.
+def rate_headers(limit: int, count: int, resets_at: int, *, now: int) -> dict[str, str]:
+    """Return the rate-limit headers of an answer; ``X-RateLimit-Reset`` is in seconds since 1970.
 
-    Attributes
+    Parameters
     ----------
     limit
         Requests allowed a minute.
     count
         Requests of this minute, this one included.
-    resets_at, now
-        End of the minute and the current time, in milliseconds.
+    resets_at
+        End of the minute.
     """
-
-    limit: int
-    count: int
-    resets_at: int
-    now: int
-
-    @property
-    def exceeded(self) -> bool:
-        """Whether this request is over the limit."""
-        return self.count > self.limit
-
-    @property
-    def wait_seconds(self) -> int:
-        """Whole seconds until the minute is over, at least one."""
-        return max(1, math.ceil((self.resets_at - self.now) / 1_000))
-
-    def headers(self) -> dict[str, str]:
-        """Return the rate-limit headers of every answer; ``X-RateLimit-Reset`` is in seconds since 1970."""
-        fields = {
-            "X-RateLimit-Limit": str(self.limit),
-            "X-RateLimit-Remaining": str(max(0, self.limit - self.count)),
-            "X-RateLimit-Reset": str(math.ceil(self.resets_at / 1_000)),
-        }
-        if self.exceeded:
-            fields["Retry-After"] = str(self.wait_seconds)
-        return fields
+    headers = {
+        "X-RateLimit-Limit": str(limit),
+        "X-RateLimit-Remaining": str(max(0, limit - count)),
+        "X-RateLimit-Reset": str(math.ceil(resets_at / clock.SECOND)),
+    }
+    if count > limit:
+        headers["Retry-After"] = str(max(1, math.ceil((resets_at - now) / clock.SECOND)))
+    return headers

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic.json_schema import models_json_schema
+from pydantic.json_schema import JsonSchemaValue, models_json_schema
 
 from promptlift._version import __version__
+from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.pages import ErrorBody
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.service.errors import STATUS_OF
 from promptlift.service.llm.served import CATALOGUE
+from promptlift.service.otlp.decode import PROTOBUF
+from promptlift.service.routes.monitoring import METRICS
+from promptlift.service.routes.otlp import LOGS, TRACES
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pydantic.json_schema import JsonSchemaMode
 
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from promptlift.schema.queries import QueryModel
 
     Model = tuple[Any, JsonSchemaMode]
-    References = dict[Model, dict[str, Any]]
+    References = dict[Model, JsonSchemaValue]
 
 _ALWAYS = ("INVALID_API_KEY", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE")
 _WITH_BODY = ("VALIDATION_ERROR", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE")
@@ -42,13 +46,22 @@ _IF_NONE_MATCH = {
     "description": "Beyond the specification: the ETag of an answer that the client has",
 }
 _ERROR: Model = (ErrorBody, "serialization")
+_JSON = "application/json"
+_REFUSED = {"$ref": "#/components/schemas/ErrorBody"}
 
 
-def openapi_document(endpoints: Iterable[Endpoint[Any]]) -> dict[str, Any]:
+def description() -> JsonSchemaValue:
+    """Describe everything that is served."""
+    document = openapi_document(ENDPOINTS.values())
+    document["paths"] |= _beside_the_table()
+    return document
+
+
+def openapi_document(endpoints: Iterable[Endpoint[Any]]) -> JsonSchemaValue:
     """Describe endpoints as an OpenAPI 3.1 document."""
     rows = list(endpoints)
     references, schemas = _schemas(rows)
-    paths: dict[str, dict[str, Any]] = {}
+    paths: dict[str, JsonSchemaValue] = {}
     for row in rows:
         for scheme in row.served_schemes():
             operations = paths.setdefault(API_PATH + row.path_in(scheme), {})
@@ -65,7 +78,7 @@ def openapi_document(endpoints: Iterable[Endpoint[Any]]) -> dict[str, Any]:
     }
 
 
-def _schemas(rows: list[Endpoint[Any]]) -> tuple[References, dict[str, Any]]:
+def _schemas(rows: list[Endpoint[Any]]) -> tuple[References, JsonSchemaValue]:
     """Return a reference to every model, and the schemas that they refer to."""
     models: dict[Model, None] = {_ERROR: None}
     for row in rows:
@@ -89,10 +102,10 @@ def _schemas(rows: list[Endpoint[Any]]) -> tuple[References, dict[str, Any]]:
     return references, dict(sorted(schemas.items()))
 
 
-def _operation(row: Endpoint[Any], scheme: Scheme, references: References) -> dict[str, Any]:
+def _operation(row: Endpoint[Any], scheme: Scheme, references: References) -> JsonSchemaValue:
     article = "an" if scheme.name[0] in "aeiou" else "a"
     summary = row.summary.format(noun=scheme.name, a_noun=f"{article} {scheme.name}")
-    operation: dict[str, Any] = {
+    operation: JsonSchemaValue = {
         "summary": summary if row.is_specified(scheme) else f"{summary} (beyond the specification)",
         "operationId": row.operation_in(scheme),
         "parameters": [
@@ -110,16 +123,16 @@ def _operation(row: Endpoint[Any], scheme: Scheme, references: References) -> di
     return operation
 
 
-def _lines(row: Endpoint[Any]) -> dict[str, Any]:
+def _lines(row: Endpoint[Any]) -> JsonSchemaValue:
     if row.lines is None:
         return {}
     described = f"An entry of `{row.lines}` on each line; may be compressed, with Content-Encoding: gzip"
     return {"application/x-ndjson": {"schema": {"type": "string", "description": described}}}
 
 
-def _responses(row: Endpoint[Any], references: References) -> dict[str, Any]:
+def _responses(row: Endpoint[Any], references: References) -> JsonSchemaValue:
     answer, error = references[row.answer, "serialization"], references[_ERROR]
-    responses: dict[str, Any] = {
+    responses: JsonSchemaValue = {
         str(status): {"description": "Success", "content": _json(answer)}
         for status in (row.status, *row.also)
     }
@@ -151,13 +164,13 @@ def _codes(row: Endpoint[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(codes))
 
 
-def _path_parameters(row: Endpoint[Any]) -> list[dict[str, Any]]:
+def _path_parameters(row: Endpoint[Any]) -> list[JsonSchemaValue]:
     if not row.has_id:
         return []
     return [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
 
 
-def _query_parameters(query: type[QueryModel] | None) -> list[dict[str, Any]]:
+def _query_parameters(query: type[QueryModel] | None) -> list[JsonSchemaValue]:
     if query is None:
         return []
     return [
@@ -172,7 +185,7 @@ def _query_parameters(query: type[QueryModel] | None) -> list[dict[str, Any]]:
     ]
 
 
-def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
+def _parameter_schema(schema: JsonSchemaValue) -> JsonSchemaValue:
     """Return what a parameter may be when it is there: absence is not a value in a query."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     known = {name: value for name, value in schema.items() if name not in ("anyOf", "title", "description")}
@@ -181,5 +194,66 @@ def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
     return {**known, **(kinds[0] if kinds else {})}
 
 
-def _json(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"application/json": {"schema": schema}}
+def _json(schema: JsonSchemaValue) -> JsonSchemaValue:
+    return {_JSON: {"schema": schema}}
+
+
+def _beside_the_table() -> JsonSchemaValue:
+    """Describe the endpoints for operators and for OpenTelemetry."""
+    binary = {PROTOBUF: {"schema": {"type": "string", "format": "binary"}}}
+    spans = {"requestBody": {"required": True, "content": _json({"type": "object"}) | binary}}
+    partial = {"rejectedSpans": {"type": "string"}, "errorMessage": {"type": "string"}}
+    received = {"partialSuccess": {"type": "object", "properties": partial}}
+    open_to_all: JsonSchemaValue = {"security": []}
+    return {
+        "/healthz": _get("alive", "Whether the process is alive", _status("alive"), **open_to_all),
+        "/readyz": _get(
+            "ready",
+            "Whether the database answers and its tables are up to date",
+            _status("ready") | _refusals("SERVICE_UNAVAILABLE"),
+            **open_to_all,
+        ),
+        "/openapi.json": _get(
+            "describe", "This description", _success(_json({"type": "object"})), **open_to_all
+        ),
+        METRICS: _get(
+            "get_metrics",
+            "Metrics for Prometheus; from another machine with a key (beyond the specification)",
+            _success({"text/plain": {"schema": {"type": "string"}}}) | _refusals(*_ALWAYS),
+        ),
+        TRACES: {
+            "post": {
+                "summary": "Take spans of instrumented applications over OTLP/HTTP (beyond the specification)",
+                "operationId": "receive_traces",
+                **spans,
+                "responses": _success(_json({"type": "object", "properties": received}) | binary)
+                | _refusals(*_ALWAYS, *_WITH_BODY, also=binary),
+            }
+        },
+        LOGS: {
+            "post": {
+                "summary": "Say how to send messages in spans: logs are not read (beyond the specification)",
+                "operationId": "receive_logs",
+                **spans,
+                "responses": _refusals(*_ALWAYS, "NOT_FOUND", "PAYLOAD_TOO_LARGE", also=binary),
+            }
+        },
+    }
+
+
+def _get(name: str, summary: str, responses: JsonSchemaValue, **options: Any) -> JsonSchemaValue:
+    return {"get": {"summary": summary, "operationId": name, **options, "responses": responses}}
+
+
+def _success(content: JsonSchemaValue) -> JsonSchemaValue:
+    return {"200": {"description": "Success", "content": content}}
+
+
+def _status(value: str) -> JsonSchemaValue:
+    status = {"type": "string", "enum": [value]}
+    return _success(_json({"type": "object", "required": ["status"], "properties": {"status": status}}))
+
+
+def _refusals(*codes: str, also: Mapping[str, JsonSchemaValue] | None = None) -> JsonSchemaValue:
+    content = {**_json(_REFUSED), **(also or {})}
+    return {str(STATUS_OF[code]): {"description": code, "content": content} for code in codes}

@@ -1,1 +1,0 @@
-"""What every request passes through on its way to an action and back."""
