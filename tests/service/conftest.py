@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from promptlift.service.llm.calls import RetryPolicy
 from promptlift.service.llm.client import ChatClient
-from promptlift.service.llm.retry import RetryPolicy
 from support.databases import migrated
 from support.deployed import World
 from support.stub_endpoint import StubEndpoint

@@ -61,7 +61,7 @@ def test_the_patience_is_read(text):
 def test_a_patience_that_is_no_time_is_told(text):
     with pytest.raises(ConfigError) as caught:
         Models.from_env(None, {PATIENCE: text})
-    assert str(caught.value) == f"{PATIENCE} must be a number from 0 to 86400, not {text!r}"
+    assert str(caught.value) == f"{PATIENCE} must be a number of seconds from 0 to 86400, not {text!r}"
 
 
 @pytest.mark.slow

@@ -5,32 +5,28 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from promptlift.errors import ConfigError, PromptliftError
+from promptlift.errors import PromptliftError
 from promptlift.service.insights.judge import OneByOne
 from promptlift.service.insights.lexicon.process import LexiconProcess
 from promptlift.service.insights.llm_judge import LlmJudge
-from promptlift.service.llm.calls import PATIENCE_SECONDS, Calls
-from promptlift.service.llm.retry import RetryPolicy
-from promptlift.service.llm.settings import LlmSettings
+from promptlift.service.llm.calls import PATIENCE_SECONDS, Calls, RetryPolicy
+from promptlift.service.llm.settings import LlmSettings, read_number
 from promptlift.service.optimizations.tasks import ModelTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from promptlift.service.insights.judge import BatchJudge
     from promptlift.service.llm.client import ChatClient
     from promptlift.service.llm.served import ServedModels
     from promptlift.service.optimizations.tasks import OptimizationTasks
 
-__all__ = ["ChosenJudge", "Models", "choose_judge"]
 
 CALLS_AT_A_TIME: Final = 8
 # Model calls wait for the network, so eight go out side by side; the built-in analyser has one process.
 _JUDGEMENTS_AT_A_TIME: Final = 8
-Number = TypeVar("Number", int, float)
-_KINDS: Final[dict[object, str]] = {int: "a whole number", float: "a number"}
 
 
 class Models:
@@ -68,8 +64,8 @@ class Models:
             A value is not a number in its range, or no whole one where calls are counted.
         """
         env = os.environ if environ is None else environ
-        at_a_time = _number(env, "PROMPTLIFT_LLM_CONCURRENCY", CALLS_AT_A_TIME, 1, 256, read=int)
-        seconds = _number(env, "PROMPTLIFT_LLM_PATIENCE", PATIENCE_SECONDS, 0, 86_400, read=float)
+        at_a_time = read_number(env, "PROMPTLIFT_LLM_CONCURRENCY", CALLS_AT_A_TIME, 1, 256, kind=int)
+        seconds = read_number(env, "PROMPTLIFT_LLM_PATIENCE", PATIENCE_SECONDS, 0, 86_400, kind=float)
         return cls(client, at_a_time=at_a_time, seconds_until_down=seconds)
 
     @property
@@ -177,18 +173,3 @@ def choose_judge() -> ChosenJudge:
     served.refresh()  # so that the list is there when the first prompt is made
     judge, trial = (OneByOne(LlmJudge(asked, settings.model)) for asked in (client, client.once()))
     return ChosenJudge(judge, _JUDGEMENTS_AT_A_TIME, client, trial, served)
-
-
-def _number(
-    env: Mapping[str, str], name: str, default: Number, low: int, high: int, *, read: Callable[[str], Number]
-) -> Number:
-    text = env.get(name, "").strip()
-    if not text:
-        return default
-    try:
-        value: Number | None = read(text)
-    except ValueError:
-        value = None
-    if value is None or not low <= value <= high:
-        raise ConfigError(f"{name} must be {_KINDS[read]} from {low} to {high}, not {text!r}")
-    return value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import ServiceStartError
 from promptlift.service import clock
-from promptlift.service.background.singleton import SingletonJob
+from promptlift.service.background.kind import SingletonJob
 from promptlift.service.background.wake_ups import OtherWorkers
 from promptlift.service.background.worker import Worker
 from promptlift.service.benchmarks.run import BenchmarkJobs
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from promptlift.service.background.kind import Kind
     from promptlift.service.settings import ServiceSettings
 
-__all__ = ["BackgroundWork", "work"]
 
 _LOG = logging.getLogger(__name__)
 _CLEAN_SECONDS: Final = 600.0

@@ -10,16 +10,14 @@ from sqlalchemy.exc import OperationalError
 
 from promptlift.errors import PromptliftError
 from promptlift.service.background import worker as worker_module
-from promptlift.service.background.kind import Kind
+from promptlift.service.background.kind import Kind, SingletonJob
 from promptlift.service.background.runs import Runs
-from promptlift.service.background.singleton import SingletonJob
 from promptlift.service.background.worker import Worker
-from promptlift.service.llm.calls import Cancelled
+from promptlift.service.llm.failures import Cancelled
 from promptlift.service.store import optimizations, workers
-from promptlift.service.store.leases import Leases, Wait
+from promptlift.service.store.leases import Leases, Wait, announce
 from promptlift.service.store.tables import optimizations as optimizations_table
 from promptlift.service.store.tables import workers as table
-from promptlift.service.store.wake_ups import announce
 from support.databases import migrated
 from support.deployed import World, later
 from support.service_process import wait_until

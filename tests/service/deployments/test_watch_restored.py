@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from promptlift.service.actions import versions
-from promptlift.service.store import accounts, issue_names
+from promptlift.service.store import accounts, aggregates
 from service.deployments.test_transitions import edit
 from support.asking import place, to_version
 from support.deployed import TEXTS, later, look
@@ -60,7 +60,7 @@ def test_titles_that_mean_the_same_are_one_issue(world):
 def test_titles_that_the_model_joined_are_one_issue_of_the_watch_too(world, live):
     names = {"No answer": "Questions stay open", "The question was left unanswered": "Questions stay open"}
     with world.database.write() as connection:
-        issue_names.add(connection, world.account, names, now=1)
+        aggregates.name_issues(connection, world.account, names, now=1)
     world.log(60, failed=24, at=later(), issue="The question was left unanswered")
     look(world)
     assert counted(world) == [("Questions stay open", 80, 24)]

@@ -3,9 +3,15 @@ from __future__ import annotations
 import pytest
 
 from promptlift.errors import PromptliftError
-from promptlift.service.llm.availability import Availability, is_hopeless
 from promptlift.service.llm.calls import OPTIMIZATION_POLICY, PATIENCE_SECONDS
-from promptlift.service.llm.failures import EndpointDown, LlmBadAnswer, LlmRefused, LlmUnavailable
+from promptlift.service.llm.failures import (
+    Availability,
+    EndpointDown,
+    LlmBadAnswer,
+    LlmRefused,
+    LlmUnavailable,
+    is_hopeless,
+)
 
 
 @pytest.fixture

@@ -9,10 +9,15 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
-from promptlift.service.llm.availability import Availability
-from promptlift.service.llm.calls import Calls
-from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmBadAnswer, LlmError, LlmUnavailable
-from promptlift.service.llm.retry import RetryPolicy
+from promptlift.service.llm.calls import Calls, RetryPolicy
+from promptlift.service.llm.failures import (
+    Availability,
+    Cancelled,
+    EndpointDown,
+    LlmBadAnswer,
+    LlmError,
+    LlmUnavailable,
+)
 from service.llm.test_client import ASK, Fruit
 from support.service_process import wait_until
 from support.stub_endpoint import Say, completion

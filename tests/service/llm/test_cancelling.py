@@ -15,11 +15,9 @@ import pytest
 
 from promptlift.errors import PromptliftError
 from promptlift.service.llm import endpoint as endpoint_module
-from promptlift.service.llm.availability import Availability
-from promptlift.service.llm.calls import Calls
+from promptlift.service.llm.calls import Calls, RetryPolicy
 from promptlift.service.llm.client import ChatClient
-from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmError, LlmUnavailable
-from promptlift.service.llm.retry import RetryPolicy
+from promptlift.service.llm.failures import Availability, Cancelled, EndpointDown, LlmError, LlmUnavailable
 from promptlift.service.llm.settings import LlmSettings
 from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer
 from support.service_process import wait_until

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from promptlift.service.llm.calls import RetryPolicy
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.failures import LlmUnavailable
-from promptlift.service.llm.retry import RetryPolicy
 from promptlift.service.llm.settings import LlmSettings
 from service.llm.test_client import ASK
 from support.raw_endpoint import RawEndpoint, read_request, whole_answer

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.service.llm.retry import RETRIED_STATUSES, RetryPolicy
+from promptlift.service.llm.calls import RetryPolicy
+from promptlift.service.llm.endpoint import RETRIED_STATUSES
 
 POLICY = RetryPolicy(attempts=5, budget=100, first=1, longest=6)
 

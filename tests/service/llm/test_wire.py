@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from promptlift.service.llm import endpoint as endpoint_module
+from promptlift.service.llm.calls import RetryPolicy
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.llm.failures import LlmUnavailable
-from promptlift.service.llm.retry import RetryPolicy
 from service.llm.test_client import ASK
 from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer, whole_body
 

@@ -5,8 +5,7 @@ import pytest
 from promptlift.errors import PromptliftError
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.insights.judge import JudgeFailed
-from promptlift.service.llm.availability import GONE_AFTER
-from promptlift.service.llm.failures import EndpointDown, LlmRefused, LlmUnavailable
+from promptlift.service.llm.failures import GONE_AFTER, EndpointDown, LlmRefused, LlmUnavailable
 from promptlift.service.simulations.cells import SimulatedCell
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.pool import SimulationPool

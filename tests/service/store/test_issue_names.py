@@ -11,7 +11,7 @@ from promptlift.service import clock
 from promptlift.service.insights.issue_groups import GroupsAnswer, IssueNaming, merge
 from promptlift.service.llm.failures import LlmBadAnswer, LlmUnavailable
 from promptlift.service.llm.port import ChatAnswer
-from promptlift.service.store import accounts, conversation_counts, events, issue_names, usage
+from promptlift.service.store import accounts, aggregates, conversation_counts, events, usage
 from promptlift.service.store.tables import conversations as table
 from promptlift.service.store.tables import insights
 
@@ -66,7 +66,7 @@ def judge(filled, conversation_id, *titles):
 
 def names_of(filled, account=None):
     with filled.database.read() as connection:
-        return issue_names.read(connection, account or filled.account)
+        return aggregates.names_of_issues(connection, account or filled.account)
 
 
 def test_titles_that_the_model_joins_get_one_name_and_are_not_asked_again(filled, model):

@@ -6,9 +6,8 @@ import logging
 from typing import TYPE_CHECKING
 
 from promptlift.service.errors import ApiException, unavailable
-from promptlift.service.store import accounts, usage
+from promptlift.service.store import DBAPIError, accounts, usage
 from promptlift.service.store.database import is_full_or_locked
-from promptlift.service.store.errors import DBAPIError
 
 if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller

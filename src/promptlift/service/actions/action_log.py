@@ -14,7 +14,7 @@ from promptlift.service.actions import versions
 from promptlift.service.call import Call, answers
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import ApiException, not_found
-from promptlift.service.store import action_log, prompts
+from promptlift.service.store import prompts
 from promptlift.service.store.rows import newest, wanted
 from promptlift.service.store.tables.prompts import ActionRow
 
@@ -57,7 +57,7 @@ def undo(call: Call[UndoRequest]) -> UndoAnswer:
             raise not_found("Version")
         now = clock.now()
         made = versions.go_back(rows.core, prompt, before.content, live.seq, now=now)
-        undoing = action_log.add(
+        undoing = prompts.log_action(
             rows.core,
             call.account_id,
             prompt.id,

@@ -11,7 +11,7 @@ from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import ApiException, invalid, not_found
-from promptlift.service.store import action_log, optimizations, prompts
+from promptlift.service.store import optimizations, prompts
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -46,7 +46,7 @@ def apply(call: Call[ApplyRequest]) -> ApplyAnswer:
             seq = transitions.apply(connection, prompt, optimization, variant, seq, now=now)
         elif changed and body.content is not None:
             seq = transitions.apply_text(connection, prompt, body.content, optimization.id, now=now)
-        action_id = action_log.add(
+        action_id = prompts.log_action(
             connection,
             account_id,
             prompt.id,

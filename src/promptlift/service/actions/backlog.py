@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptlift.service import clock
-from promptlift.service.background.singleton import SingletonJob
-from promptlift.service.store import conversation_counts
-from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.background.kind import SingletonJob
+from promptlift.service.store import SQLAlchemyError, conversation_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import accounts, labels
+from promptlift.service.store import accounts, conversation_updates
 from promptlift.service.store.rows import newest
 from promptlift.service.store.tables.prompts import LabelRow
 
@@ -51,7 +51,7 @@ def keep(call: Call[LabelCreate]) -> LabelsAnswer:
     ids = {one.conversation_id for one in asked}
     with call.write() as rows:
         accounts.lock(rows.core, call.account_id)
-        places = labels.places(rows.core, call.account_id, ids)
+        places = conversation_updates.places(rows.core, call.account_id, ids)
         missing = {
             f"labels[{index}].conversationId": "is not a conversation of this account"
             for index, one in enumerate(asked)
@@ -63,7 +63,7 @@ def keep(call: Call[LabelCreate]) -> LabelsAnswer:
             )
         there = {
             (row.conversation_id, row.question, row.labeller): row
-            for row in rows.all(labels.of_conversations(call.account_id, ids))
+            for row in rows.all(conversation_updates.labels_of(call.account_id, ids))
         }
         removed: set[Key] = set()
         for one in asked:

@@ -12,8 +12,7 @@ from promptlift.service.call import Call, answers
 from promptlift.service.errors import ApiException
 from promptlift.service.identifiers import new_id
 from promptlift.service.simulations.personas import library, library_by_id
-from promptlift.service.store import accounts
-from promptlift.service.store.personas import living
+from promptlift.service.store import accounts, prompts
 from promptlift.service.store.tables.prompts import PersonaRow
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ OWN_MAX = 1_000
 def page(call: Call[None, PersonasQuery]) -> Page[Persona]:
     """Return one page of personas: the account's own, newest first, then the library."""
     with call.read() as rows:
-        own, count = rows.page(living(call.account_id), call.query)
+        own, count = rows.page(prompts.living_personas(call.account_id), call.query)
     start = max(0, call.query.offset - count)
     built_in = library()[start : start + call.query.limit - len(own)]
     return Page[Persona](
@@ -54,7 +53,7 @@ def create(call: Call[PersonaCreate]) -> Persona:
     """Add a persona and return it."""
     with call.write() as rows:
         accounts.lock(rows.core, call.account_id)
-        if rows.count(living(call.account_id)) >= OWN_MAX:
+        if rows.count(prompts.living_personas(call.account_id)) >= OWN_MAX:
             raise ApiException(
                 "INVALID_STATE",
                 f"The account has the maximum of {OWN_MAX} personas; delete one first",
@@ -91,7 +90,7 @@ def delete(call: Call) -> Done:
 
 
 def _own(rows: Rows, call: AnyCall) -> PersonaRow:
-    return rows.found(living(call.account_id).filter_by(id=call.id), "Persona")
+    return rows.found(prompts.living_personas(call.account_id).filter_by(id=call.id), "Persona")
 
 
 def _refuse_library(persona_id: str) -> None:

@@ -11,7 +11,7 @@ from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import ApiException
-from promptlift.service.store import action_log, deployments, prompts
+from promptlift.service.store import deployments, prompts
 from promptlift.service.store.rows import newest
 from promptlift.service.store.tables.prompts import VersionRow
 
@@ -73,7 +73,7 @@ def restore(call: Call[RestoreRequest]) -> RestoreAnswer:
             transitions.check_version(live, body.if_version_id)
         now = clock.now()
         made = go_back(rows.core, prompt, wanted.content, live.seq, now=now)
-        action_id = action_log.add(
+        action_id = prompts.log_action(
             rows.core,
             account_id,
             prompt.id,

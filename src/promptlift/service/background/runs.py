@@ -15,11 +15,9 @@ from promptlift.errors import PromptliftError
 from promptlift.service import clock
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import ApiException, tokens_used_up
-from promptlift.service.llm.availability import Availability
-from promptlift.service.llm.failures import Cancelled
+from promptlift.service.llm.failures import Availability, Cancelled
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.store import runs, usage
-from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.store import SQLAlchemyError, runs, usage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,16 +30,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.leases import Leases
     from promptlift.service.store.tables.runs import OptimizationRow, RunRow
 
-__all__ = [
-    "LeaseLost",
-    "Run",
-    "Runs",
-    "Stopped",
-    "TokensUsedUp",
-    "end_run",
-    "resume_run",
-    "stop_run",
-]
 
 _LOG = logging.getLogger(__name__)
 

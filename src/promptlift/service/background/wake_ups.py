@@ -11,15 +11,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import wake_ups, workers
-from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.store import SQLAlchemyError, workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from promptlift.service.store.database import Database
 
-__all__ = ["OtherWorkers", "WakeUps"]
 
 _LOG = logging.getLogger(__name__)
 
@@ -85,7 +83,7 @@ class WakeUps:
                 tables, self._untold = self._untold, set()
             try:
                 if tables:
-                    wake_ups.tell(self._database, self._id, sorted(tables))
+                    self._database.tell(self._id, sorted(tables))
             except Exception as error:  # noqa: BLE001 - they look by themselves too
                 _LOG.warning("other workers could not be told of new work: %s", error)
             self._ending.wait(_GATHER_SECONDS)
@@ -94,7 +92,7 @@ class WakeUps:
         assert self._heard is not None  # noqa: S101 - started for it
         while not self._ending.is_set():
             try:
-                with wake_ups.listening(self._database) as hear:
+                with self._database.listening() as hear:
                     while not self._ending.is_set():
                         for sender, tables in hear(_LISTEN_SECONDS):
                             if sender != self._id:

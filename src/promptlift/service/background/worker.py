@@ -25,9 +25,8 @@ from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.background.wake_ups import WakeUps
 from promptlift.service.identifiers import new_id
-from promptlift.service.llm.calls import Cancelled
-from promptlift.service.store import workers
-from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.llm.failures import Cancelled
+from promptlift.service.store import SQLAlchemyError, workers
 from promptlift.service.store.leases import with_work
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from promptlift.service.background.kind import Kind
     from promptlift.service.store.database import Database
 
-__all__ = ["LEASE_SECONDS", "Worker"]
 
 _LOG = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from promptlift.service.benchmarks import scenario_sets
 from promptlift.service.benchmarks.arms import BenchmarkSettings
 from promptlift.service.benchmarks.results import results_of
 from promptlift.service.identifiers import new_id
-from promptlift.service.llm.availability import Availability, ModelGone, is_hopeless
+from promptlift.service.llm.failures import Availability, ModelGone, is_hopeless
 from promptlift.service.simulations.run import SimulatedConversation, SimulationRun, SimulationRuns
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import benchmarks, prompts, runs

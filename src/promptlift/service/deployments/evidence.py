@@ -16,7 +16,7 @@ from promptlift.service import clock
 from promptlift.service.deployments.findings import Finding, JudgedPeriod, count_issues, issue_id
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.issue_groups import group_titles
-from promptlift.service.store import accounts, aggregates, events, issue_names, production
+from promptlift.service.store import accounts, aggregates, events, production
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -60,7 +60,7 @@ def gather(connection: Connection, deployment: DeploymentRow) -> Evidence:
         [_judged(row, exclusions) for row in production.judged(connection, deployment, span)]
         for span in production.spans(connection, deployment)
     )
-    known = issue_names.read(connection, deployment.account_id)
+    known = aggregates.names_of_issues(connection, deployment.account_id)
     names = {
         title: None if exclusions.found_in(name) else name
         for title, name in _name_issues(before, after, known).items()

@@ -8,11 +8,10 @@ import time
 from typing import TYPE_CHECKING, Any, cast
 
 from promptlift.service import clock
-from promptlift.service.background.singleton import SingletonJob
+from promptlift.service.background.kind import SingletonJob
 from promptlift.service.deployments import current_version, evidence, transitions
 from promptlift.service.deployments.findings import judge
-from promptlift.service.store import deployments, production, prompts
-from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.store import SQLAlchemyError, deployments, production, prompts
 from promptlift.stats.production import look_number
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from promptlift.service import clock
 from promptlift.service.insights.turns import plain_words
 from promptlift.service.llm.failures import Cancelled, LlmError
 from promptlift.service.llm.hostile_text import data_messages, storable_line
-from promptlift.service.store import aggregates, issue_names, production, usage
+from promptlift.service.store import aggregates, production, usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from promptlift.service.llm.port import ChatModel
     from promptlift.service.store.database import Database
 
-__all__ = ["IssueNaming", "group_titles", "merge", "normal_form"]
 
 # Of two titles that differ, the share of common words above which they are the same; "refund late" and "refund refused"
 # have a third.
@@ -207,7 +206,7 @@ class IssueNaming:
         """Name the new titles of every account that got insights since the last time."""
         with self._database.read() as connection:
             last = production.last_event(connection)
-            accounts = issue_names.accounts_with_news(connection, after=self._seen)
+            accounts = production.accounts_with_news(connection, after=self._seen)
         for account_id in sorted(accounts):
             self._name_titles(account_id)
         self._seen = last
@@ -216,7 +215,7 @@ class IssueNaming:
         since = clock.now() - DAYS * clock.DAY
         with self._database.read() as connection:
             sets = aggregates.issue_sets(connection, account_id, prompt_id=None, since=since)
-            known = issue_names.read(connection, account_id)
+            known = aggregates.names_of_issues(connection, account_id)
         counts = Counter[str]()
         for together in sets:
             for title in together.titles:
@@ -235,7 +234,7 @@ class IssueNaming:
         if found is not None:
             with self._database.write() as connection:
                 names = merge(old, new, found)
-                issue_names.add(connection, account_id, names, now=clock.now())
+                aggregates.name_issues(connection, account_id, names, now=clock.now())
 
     def _ask(self, account_id: str, titles: Sequence[str]) -> list[list[int]] | None:
         """Return the groups of numbers; ``None`` when the model does not answer, and the next insights bring another try."""

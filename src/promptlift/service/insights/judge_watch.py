@@ -12,12 +12,11 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, Protocol
 
-from promptlift.service.llm.availability import Availability
+from promptlift.service.llm.failures import Availability
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["JudgeWatch", "Probe"]
 
 _LOG = logging.getLogger(__name__)
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from promptlift.service.insights.organization import Organization
     from promptlift.service.llm.port import ChatModel
 
-__all__ = ["JudgeAnswer", "LlmJudge", "TargetsJudgeAnswer"]
 
 ANSWER_TOKENS: Final = 4_000
 SUMMARY_CHARS: Final = 1_000

@@ -40,17 +40,6 @@ if TYPE_CHECKING:
     from promptlift.service.judges.run import Tried
     from promptlift.service.store.tables.runs import JudgeRow
 
-__all__ = [
-    "EDITS_MAX",
-    "Alignment",
-    "Mistake",
-    "ProposedEdit",
-    "RubricEdits",
-    "apply",
-    "edits_messages",
-    "refused",
-    "split",
-]
 
 OPERATIONS: Final = ("add", "replace", "delete")
 EDITS_MAX: Final = 6

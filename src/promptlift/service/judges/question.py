@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from promptlift.service.llm.port import ChatModel
     from promptlift.service.store.tables.runs import JudgeRow
 
-__all__ = ["ANSWER_CHARS", "JudgeText", "QuestionVerdict", "ask"]
 
 ANSWER_TOKENS: Final = 1_000
 REASON_CHARS: Final = 500

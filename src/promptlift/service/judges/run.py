@@ -19,20 +19,18 @@ from promptlift.service.insights.judge import JudgeFailed
 from promptlift.service.judges.question import JudgeText, QuestionVerdict, ask
 from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.store import judges, verdicts
-from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.store import SQLAlchemyError, judges, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import ThreadPoolExecutor
 
-    from promptlift.service.llm.availability import ModelGone
     from promptlift.service.llm.calls import Calls
+    from promptlift.service.llm.failures import ModelGone
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.runs import JudgeRow, RunRow
 
-__all__ = ["Backfill", "JudgeRunner", "JudgeSettings", "Tried", "cost_of"]
 
 PROBLEM_CHARS: Final = 1_000
 _MILLION: Final = 1_000_000

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from promptlift.service.models import Models
     from promptlift.service.store.database import Database
 
-__all__ = ["JudgeJobs"]
 
 RUNS_AT_A_TIME: Final = 4
 

@@ -15,21 +15,10 @@ from promptlift.schema.limits import NAME_CHARS
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-__all__ = [
-    "DROP_MISFITS",
-    "LenientText",
-    "completion_problem",
-    "decode",
-    "encode",
-    "error_text",
-    "json_schema",
-    "model_names",
-    "parse_answer",
-    "read_completion",
-    "read_usage",
-]
+    from pydantic.json_schema import JsonSchemaValue
+
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
@@ -62,7 +51,7 @@ _BOUNDS: Final = frozenset(
 )
 
 
-def encode(body: dict[str, Any]) -> bytes:
+def encode(body: Mapping[str, object]) -> bytes:
     """Write a request body."""
     try:
         return orjson.dumps(body)
@@ -160,7 +149,7 @@ def error_text(document: Any) -> str:
 
 
 @lru_cache(maxsize=64)
-def json_schema(model: type[BaseModel]) -> dict[str, Any]:
+def json_schema(model: type[BaseModel]) -> JsonSchemaValue:
     """Return the JSON schema of an answer in the subset that strict endpoints take.
 
     Every field is required, further ones are forbidden, bounds and titles are left out.

@@ -1,14 +1,15 @@
-"""One job's view of a language model: its calls are counted, share the process's places, and can be cancelled."""
+"""One job's view of a language model: its calls are counted, share the process's places, can be cancelled, and are repeated by a policy."""
 
 from __future__ import annotations
 
 import math
 import time
 from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from promptlift.retry import backoff
 from promptlift.service.llm.failures import Cancelled, EndpointDown, LlmError
-from promptlift.service.llm.retry import RetryPolicy
 
 if TYPE_CHECKING:
     import asyncio
@@ -17,14 +18,62 @@ if TYPE_CHECKING:
     from promptlift.service.llm.client import ChatClient
     from promptlift.service.llm.port import ChatAnswer, Purpose
 
-__all__ = ["OPTIMIZATION_POLICY", "PATIENCE_SECONDS", "Calls", "Cancelled"]
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """Exponential pauses within a budget of time and of requests.
+
+    Attributes
+    ----------
+    attempts
+        Requests at most, the first included.
+    budget
+        Seconds from the first request after which no other one is begun.
+    first, longest
+        Pause after the first failure, doubled for each further one, and its bound.
+    answers
+        Answers read at most: one that does not fit, or is empty, is asked for again.
+    """
+
+    attempts: int = 5
+    budget: float = 180.0
+    first: float = 1.0
+    longest: float = 30.0
+    answers: int = 2
+
+    def pause(
+        self, attempt: int, *, elapsed: float, retry_after: float | None = None, chance: float = 0.5
+    ) -> float | None:
+        """Return the seconds to wait before the next request, ``None`` when there is none.
+
+        Parameters
+        ----------
+        attempt
+            Requests made so far, at least 1.
+        elapsed
+            Seconds since the first request.
+        retry_after
+            What the endpoint asked for: the pause is never shorter. One that does not fit the budget ends it at once.
+        chance
+            A number from 0 to 1 that spreads the pauses of many callers over half to all of their length.
+        """
+        if attempt >= self.attempts:
+            return None
+        pause = backoff(attempt, first=self.first, longest=self.longest, jitter=chance)
+        if retry_after is not None:
+            pause = max(pause, retry_after)
+        return pause if elapsed + pause <= self.budget else None
+
+
+ONE_ATTEMPT: Final = RetryPolicy(attempts=1, answers=1)
 
 OPTIMIZATION_POLICY: Final = RetryPolicy(attempts=16, budget=600.0, first=0.2, longest=10.0, answers=6)
 """Retries of an optimization's calls: short pauses at first, and enough of them to outlast ``PATIENCE_SECONDS``."""
 PATIENCE_SECONDS: Final = 60.0
 """Longer than a restart of the endpoint takes, and than a limit of requests a minute."""
-
-Result = TypeVar("Result")
 
 
 class Calls:

@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from promptlift.service.llm.answers import (
     error_text,
-    json_schema,
     model_names,
     parse_answer,
     read_completion,
     read_usage,
 )
-from promptlift.service.llm.availability import Availability
-from promptlift.service.llm.calls import Calls
-from promptlift.service.llm.endpoint import Dialect, ModelEndpoint, Request, request_body
-from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmError, LlmRefused
+from promptlift.service.llm.calls import ONE_ATTEMPT, Calls, RetryPolicy
+from promptlift.service.llm.endpoint import Dialect, ModelEndpoint, Question, Request
+from promptlift.service.llm.failures import (
+    Availability,
+    LlmBadAnswer,
+    LlmEmptyAnswer,
+    LlmError,
+    LlmRefused,
+)
 from promptlift.service.llm.port import ChatAnswer
-from promptlift.service.llm.retry import ONE_ATTEMPT, RetryPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from pydantic import BaseModel
+    from collections.abc import Mapping, Sequence
 
     from promptlift.service.llm.endpoint import Reply
     from promptlift.service.llm.port import Purpose
     from promptlift.service.llm.settings import LlmSettings
 
-__all__ = ["ChatClient"]
 
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
@@ -39,8 +38,6 @@ DIALECT_STATUSES: Final = (400, 422)
 UNANSWERED_REQUESTS: Final = 20
 # A list that takes longer is of no use to its caller: it is asked for again soon enough.
 MODELS_SECONDS: Final = 5.0
-# Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
-SECOND_TEMPERATURE: Final = 0.7
 
 
 class ChatClient:
@@ -140,10 +137,16 @@ class ChatClient:
         return self._endpoint.reachable()
 
     def answer(
-        self, messages: Sequence[Mapping[str, str]], purpose: Purpose, job: Calls, **wanted: Any
+        self,
+        messages: Sequence[Mapping[str, str]],
+        purpose: Purpose,
+        job: Calls,
+        *,
+        model: str | None = None,
+        **wanted: Any,
     ) -> ChatAnswer[Any]:
         """Ask for one answer as ``chat`` does, for a job: counted, limited and cancelled with it."""
-        question = _Question(purpose, **wanted)
+        question = Question(purpose, model or self.settings.model, **wanted)
         policy = job.policy or self._policy
         first = [{"role": message["role"], "content": message["content"]} for message in messages]
         said = first
@@ -178,29 +181,16 @@ class ChatClient:
     def _complete(
         self,
         messages: list[dict[str, str]],
-        question: _Question,
+        question: Question,
         job: Calls,
         policy: RetryPolicy,
         tally: _Tally,
     ) -> tuple[str, str]:
         """Make one completion, learning the endpoint's dialect on the way."""
-        model, schema = question.model or self.settings.model, question.schema
-        shape = None if schema is None else (schema.__name__, json_schema(schema))
-        dialect = self._dialects.get(model, Dialect())
+        dialect = self._dialects.get(question.model, Dialect())
         while True:
-            said = messages
-            if shape is not None and dialect.shape == "instruction":
-                said = _with_instruction(messages, shape[1])
-            body = request_body(
-                dialect,
-                said,
-                model=model,
-                temperature=question.temperature,
-                max_tokens=question.max_tokens,
-                schema=shape,
-            )
-            request = Request("/chat/completions", question.purpose, policy, body)
-            reply = self._endpoint.send(request, job)
+            body = dialect.body(question, messages)
+            reply = self._endpoint.send(Request("/chat/completions", question.purpose, policy, body), job)
             if reply.status == 200:
                 break
             changed = None
@@ -210,13 +200,13 @@ class ChatClient:
                 raise self._refusal(reply)
             dialect = changed
         # Kept only now: a request that is refused for another reason teaches nothing.
-        self._dialects[model] = dialect
+        self._dialects[question.model] = dialect
         prompt, completion = read_usage(reply.document)
         tally.prompt += prompt
         tally.completion += completion
         text = read_completion(reply.document)
         name = reply.document.get("model")
-        return text, name if isinstance(name, str) and name else model
+        return text, name if isinstance(name, str) and name else question.model
 
     def _refusal(self, reply: Reply) -> LlmRefused:
         if reply.status < 400:
@@ -234,23 +224,6 @@ class ChatClient:
         }.get(reply.status, "")
         message = f"The language model's endpoint refused the request with {reply.status}"
         return LlmRefused(". ".join(filter(None, (message, said, advice))), status=reply.status)
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """The options of one ``chat``."""
-
-    purpose: Purpose
-    model: str | None = None
-    temperature: float | None = None
-    max_tokens: int | None = None
-    schema: type[BaseModel] | None = None
-    check: Callable[[Any], None] | None = None
-
-    def less_strict(self) -> _Question:
-        if self.temperature is None or self.temperature >= SECOND_TEMPERATURE:
-            return self
-        return replace(self, temperature=SECOND_TEMPERATURE)
 
 
 @dataclass(slots=True)
@@ -273,14 +246,3 @@ def _asked_again(text: str, reason: str) -> list[dict[str, str]]:
             "with one JSON object that fits the schema and nothing else.",
         },
     ]
-
-
-def _with_instruction(messages: list[dict[str, str]], schema: dict[str, Any]) -> list[dict[str, str]]:
-    instruction = (
-        "Answer with one JSON object and nothing else: no code fence, no explanation. "
-        f"It must fit this JSON schema: {json.dumps(schema)}"
-    )
-    if messages and messages[0]["role"] == "system":
-        first = {"role": "system", "content": f"{messages[0]['content']}\n\n{instruction}"}
-        return [first, *messages[1:]]
-    return [{"role": "system", "content": instruction}, *messages]

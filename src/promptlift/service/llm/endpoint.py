@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import time
+from collections import deque
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlsplit
@@ -16,19 +18,30 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from promptlift.retry import read_retry_after
-from promptlift.service.event_loop import EventLoopThread
-from promptlift.service.llm.answers import completion_problem, decode, encode, error_text, read_usage
+from promptlift.service.async_http import EventLoopThread, OpenedConnections, problem_of
+from promptlift.service.llm.answers import (
+    completion_problem,
+    decode,
+    encode,
+    error_text,
+    json_schema,
+    read_usage,
+)
+from promptlift.service.llm.calls import ONE_ATTEMPT, RetryPolicy
 from promptlift.service.llm.failures import LlmUnavailable
-from promptlift.service.llm.retry import ONE_ATTEMPT, RETRIED_STATUSES, AdaptiveTimeout, RetryPolicy
-from promptlift.service.transport_problems import OpenedConnections, problem_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from pydantic import BaseModel
 
     from promptlift.service.llm.calls import Calls
+    from promptlift.service.llm.port import Purpose
     from promptlift.service.llm.settings import LlmSettings
 
-__all__ = ["Dialect", "ModelEndpoint", "Reply", "Request", "names_the_shape", "request_body"]
+    Body = dict[str, object]
+    Messages = list[dict[str, str]]
+
 
 ANSWER_BYTES: Final = 4 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
@@ -37,6 +50,56 @@ IDLE_SECONDS: Final = 4.0
 # Requests under way for so long, with no answer to any other, are a reason to probe; so often, and for so long at most.
 SILENCE_SECONDS: Final = 10.0
 PROBE_SECONDS: Final = 3.0
+RETRIED_STATUSES: Final = frozenset({408, 425, 429, *range(500, 600)})
+# How many answers tell how long one takes, of the last ones.
+_REMEMBERED: Final = 32
+_ENOUGH: Final = 8
+# Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
+SECOND_TEMPERATURE: Final = 0.7
+
+
+@dataclass
+class AdaptiveTimeout:
+    """A time limit for one answer: all of ``limit`` for an unknown endpoint, far less for a fast one that hangs.
+
+    The limit holds until a few answers for the purpose are known. From then on it is ``times`` the slowest of the last
+    ones, at least ``shortest``, and doubles with every time-out of the same call up to the limit: what truly takes
+    long gets its time in the end.
+
+    Attributes
+    ----------
+    limit
+        Seconds at most.
+    shortest
+        Seconds at least, unless the limit is lower.
+    times
+        How much longer than the slowest known answer one may take.
+    """
+
+    limit: float
+    shortest: float = 20.0
+    times: float = 6.0
+    _took: dict[str, deque[float]] = field(default_factory=dict, init=False)
+
+    def record(self, purpose: str, seconds: float) -> None:
+        """Record how long a whole answer took."""
+        self._took.setdefault(purpose, deque(maxlen=_REMEMBERED)).append(seconds)
+
+    def seconds(self, purpose: str, *, timeouts: int = 0) -> float:
+        """Return how long to wait for the next answer.
+
+        Parameters
+        ----------
+        purpose
+            What it is for: a judgement takes another time than a greeting.
+        timeouts
+            Time-outs of the same call so far.
+        """
+        if self.limit <= self.shortest:
+            return self.limit
+        known = self._took.get(purpose, ())
+        usual = self.times * max(known) if len(known) >= _ENOUGH else self.limit
+        return min(self.limit, max(self.shortest, usual) * 2.0 ** min(timeouts, 20))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +117,7 @@ class Request:
     path: str
     purpose: str
     policy: RetryPolicy = ONE_ATTEMPT
-    body: dict[str, Any] | None = None
+    body: Body | None = None
     seconds: float | None = None
 
 
@@ -285,7 +348,7 @@ class ModelEndpoint:
             await self._client.aclose()
 
 
-def _problem(reply: Reply, body: dict[str, Any] | None) -> str | None:
+def _problem(reply: Reply, body: Body | None) -> str | None:
     """Return why a reply counts as none: the same request may succeed a moment later."""
     if reply.status == 200:
         return None if body is None else completion_problem(reply.document)
@@ -295,10 +358,6 @@ def _problem(reply: Reply, body: dict[str, Any] | None) -> str | None:
     if names_the_shape(said, body):
         return None
     return f"it answered {reply.status} {said}".rstrip()
-
-
-Shape = Literal["schema", "instruction"]
-LimitName = Literal["max_tokens", "max_completion_tokens"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,11 +375,28 @@ class Dialect:
         Whether it takes a temperature.
     """
 
-    shape: Shape = "schema"
-    limit_name: LimitName = "max_tokens"
+    shape: Literal["schema", "instruction"] = "schema"
+    limit_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     temperature: bool = True
 
-    def after_refusal(self, text: str, body: dict[str, Any]) -> Dialect | None:
+    def body(self, question: Question, messages: Messages) -> Body:
+        """Write the body of one chat-completions request."""
+        body: Body = {"model": question.model, "messages": messages}
+        if question.temperature is not None and self.temperature:
+            body["temperature"] = question.temperature
+        if question.max_tokens is not None:
+            body[self.limit_name] = question.max_tokens
+        if question.schema is None:
+            return body
+        schema = json_schema(question.schema)
+        if self.shape == "schema":
+            shape = {"name": question.schema.__name__, "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": shape}
+        else:
+            body["messages"] = _with_instruction(messages, schema)
+        return body
+
+    def after_refusal(self, text: str, body: Body) -> Dialect | None:
         """Return the dialect to try next after a 400 or 422, ``None`` when nothing is left to try.
 
         Parameters
@@ -341,7 +417,7 @@ class Dialect:
         return None
 
 
-def names_the_shape(text: str, body: dict[str, Any] | None) -> bool:
+def names_the_shape(text: str, body: Body | None) -> bool:
     """Whether an error is about the requested answer format: some servers answer 500 where they mean 400."""
     said = text.lower()
     return bool(body and "response_format" in body) and any(
@@ -349,27 +425,36 @@ def names_the_shape(text: str, body: dict[str, Any] | None) -> bool:
     )
 
 
-def request_body(
-    dialect: Dialect,
-    messages: list[dict[str, str]],
-    *,
-    model: str,
-    temperature: float | None,
-    max_tokens: int | None,
-    schema: tuple[str, dict[str, Any]] | None,
-) -> dict[str, Any]:
-    """Write the body of one chat-completions request; ``schema`` is a name and a JSON schema."""
-    body: dict[str, Any] = {"model": model, "messages": messages}
-    if temperature is not None and dialect.temperature:
-        body["temperature"] = temperature
-    if max_tokens is not None:
-        body[dialect.limit_name] = max_tokens
-    if schema is None:
-        return body
-    name, shape = schema
-    if dialect.shape == "schema":
-        body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"name": name, "strict": True, "schema": shape},
-        }
-    return body
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an answer is asked for, and how.
+
+    Attributes
+    ----------
+    model
+        Name of the model to ask.
+    """
+
+    purpose: Purpose
+    model: str
+    temperature: float | None = None
+    max_tokens: int | None = None
+    schema: type[BaseModel] | None = None
+    check: Callable[[Any], None] | None = None
+
+    def less_strict(self) -> Question:
+        """Return the question for another answer."""
+        if self.temperature is None or self.temperature >= SECOND_TEMPERATURE:
+            return self
+        return replace(self, temperature=SECOND_TEMPERATURE)
+
+
+def _with_instruction(messages: Messages, schema: Mapping[str, object]) -> Messages:
+    instruction = (
+        "Answer with one JSON object and nothing else: no code fence, no explanation. "
+        f"It must fit this JSON schema: {json.dumps(schema)}"
+    )
+    if messages and messages[0]["role"] == "system":
+        first = {"role": "system", "content": f"{messages[0]['content']}\n\n{instruction}"}
+        return [first, *messages[1:]]
+    return [{"role": "system", "content": instruction}, *messages]

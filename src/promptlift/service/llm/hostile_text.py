@@ -17,16 +17,6 @@ from promptlift.schema.inert import shorten_middle
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = [
-    "DataBlock",
-    "block_of_lines",
-    "data_block",
-    "data_messages",
-    "json_line",
-    "plain_answer",
-    "storable_line",
-    "storable_text",
-]
 
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _SPACES: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")

@@ -20,7 +20,6 @@ from pydantic import BaseModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["ChatAnswer", "ChatModel", "Purpose"]
 
 Purpose = Literal[
     "judge", "scenarios", "persona", "agent", "variants", "reflection", "tool", "context", "issues"

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable
 
-__all__ = ["CATALOGUE", "ServedModels", "ServedNames", "is_known", "problem_of"]
 
 _LOG = logging.getLogger(__name__)
 

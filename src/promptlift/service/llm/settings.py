@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 from urllib.parse import urlsplit
 
 from promptlift.errors import ConfigError
@@ -12,9 +13,11 @@ from promptlift.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["REQUEST_SECONDS", "LlmSettings"]
 
 REQUEST_SECONDS: Final = 120.0
+
+Number = TypeVar("Number", int, float)
+_KINDS: Final[dict[type, str]] = {int: "a whole number", float: "a number of seconds"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class LlmSettings:
             model=env.get("PROMPTLIFT_LLM_MODEL", "").strip(),
             api_key=env.get("PROMPTLIFT_LLM_API_KEY", "").strip() or None,
             agent_model=env.get("PROMPTLIFT_LLM_AGENT_MODEL", "").strip() or None,
-            timeout=_seconds(env.get("PROMPTLIFT_LLM_TIMEOUT", "").strip()),
+            timeout=read_number(env, "PROMPTLIFT_LLM_TIMEOUT", REQUEST_SECONDS, 1, 3_600, kind=float),
         )
 
     @property
@@ -80,16 +83,24 @@ class LlmSettings:
         return host in ("localhost", "::1") or host.startswith("127.")
 
 
-def _seconds(text: str) -> float:
+def read_number(
+    env: Mapping[str, str], name: str, default: Number, low: int, high: int, *, kind: type[Number]
+) -> Number:
+    """Read a number from the environment.
+
+    Raises
+    ------
+    ConfigError
+        It is not a number in its range.
+    """
+    text = env.get(name, "").strip()
     if not text:
-        return REQUEST_SECONDS
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 1.0 <= value <= 3_600.0:
-        raise ConfigError(f"PROMPTLIFT_LLM_TIMEOUT must be a number of seconds from 1 to 3600, not {text!r}")
-    return value
+        return default
+    with suppress(ValueError):
+        value = kind(text)
+        if low <= value <= high:
+            return value
+    raise ConfigError(f"{name} must be {_KINDS[kind]} from {low} to {high}, not {text!r}")
 
 
 def _checked_address(address: str) -> str:

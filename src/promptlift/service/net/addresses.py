@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 
 import httpx
 
-__all__ = ["Target", "UnusableUrl", "is_public", "numeric_addresses", "read_url"]
-
 URL_CHARS: Final = 2_048
 
 # Networks that some supported versions of Python take for global, and the address at which every machine of Azure reaches

@@ -14,8 +14,7 @@ from promptlift.errors import TranscriptError
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.llm.answers import DROP_MISFITS, LenientText
-from promptlift.service.llm.availability import is_hopeless
-from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused
+from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, is_hopeless
 from promptlift.service.llm.hostile_text import data_messages, storable_line, storable_text
 from promptlift.service.optimizations.checks import longest_chars, problems_of
 from promptlift.service.optimizations.logged_words import LoggedWords

@@ -14,7 +14,7 @@ from promptlift.service.optimizations.goal import goal_of
 from promptlift.service.optimizations.views import find, headroom_of, judged_of
 from promptlift.service.simulations.personas import named
 from promptlift.service.simulations.tasks import PromptText
-from promptlift.service.store import accounts, action_log, optimizations, prompts, usage
+from promptlift.service.store import accounts, optimizations, prompts, usage
 from promptlift.service.store.tables.runs import OptimizationRow
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def stop(
             )
         now = clock.now()
         status = lifecycle.stop(connection, row, reason, now=now)
-        action_id = action_log.add(
+        action_id = prompts.log_action(
             connection,
             caller.account_id,
             row.prompt_id,

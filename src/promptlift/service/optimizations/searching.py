@@ -12,7 +12,7 @@ from promptlift.service.optimizations.variants import VariantText
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.pool import Search, Talk, Write
 from promptlift.service.simulations.run import SimulatedConversation
-from promptlift.service.store import optimizations, quotations, simulations
+from promptlift.service.store import conversation_updates, optimizations, simulations
 from promptlift.stats.passes import Cell, Measured, PairTally, Pass, Searched
 
 if TYPE_CHECKING:
@@ -188,8 +188,8 @@ class Searching:
         columns = lifecycle.measured(connection, self._row, experiment, self._run.notes)
         searched = self._search.to_json()
         # What was deleted meanwhile is quoted no more.
-        gone = self._read - quotations.still_there(connection, self._read)
-        quotations.forget_in([*searched["edits"], *self._refused], gone)
+        gone = self._read - conversation_updates.still_there(connection, self._read)
+        conversation_updates.forget_in([*searched["edits"], *self._refused], gone)
         state = {
             "search": searched,
             "budget": self._budget.to_json(),

@@ -16,8 +16,7 @@ from promptlift.service.actions.logging.updates import Update, apply_updates
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import ApiException
 from promptlift.service.otlp.transcript import extend, write_content
-from promptlift.service.store import accounts, conversations, traced
-from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.store import SQLAlchemyError, accounts, conversations, traced
 from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables.conversations import TracedConversationRow
 
-__all__ = ["TracedConversations", "drop_closed"]
 
 _LOG = logging.getLogger(__name__)
 # How long a conversation that was closed is recognised by its words when it goes on.

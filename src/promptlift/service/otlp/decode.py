@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
     from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 
-__all__ = ["JSON", "PROTOBUF", "decompress", "read_json", "read_protobuf"]
 
 JSON: Final = "application/json"
 PROTOBUF: Final = "application/x-protobuf"

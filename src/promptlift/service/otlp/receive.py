@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
-__all__ = ["Received", "receive"]
 
 _NO_CONTENT: Final = (
     "{} spans of model calls do not hold what was said, so nothing can be made of them: have the application's "

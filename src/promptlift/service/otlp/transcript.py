@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from promptlift.schema.spans.model_call import ModelCall
 
-__all__ = ["extend", "write_content"]
 
 _CUT: Final = "\n[… cut here: the message was too long]"
 # JSON around the texts of messages, and metadata.

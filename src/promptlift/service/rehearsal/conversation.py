@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from promptlift.schema.transcript import Role, Transcript
     from promptlift.service.rehearsal.script import Script
 
-__all__ = ["answer", "judge", "react"]
 
 _REACTIONS: Final = {"solves": "is_glad", "solves_curtly": "minds"}
 _ENDS: Final = {

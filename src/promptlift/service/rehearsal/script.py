@@ -12,8 +12,6 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
-__all__ = ["FAILINGS", "MARK", "RULES", "SCRIPT", "Script", "ScriptedPlan", "drawn", "kind_of", "subjects"]
-
 SCRIPT: Final[dict[str, Any]] = tomllib.loads(
     resources.files(__package__).joinpath("script.toml").read_text(encoding="utf-8")
 )

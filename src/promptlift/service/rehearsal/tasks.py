@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     )
     from promptlift.service.simulations.tools.request import ToolRequest
 
-__all__ = ["Rehearsal"]
-
 
 class Rehearsal:
     """Carry out the tasks of one run without a model: deterministic, and without meaning for a real prompt.

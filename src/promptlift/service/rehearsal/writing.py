@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.reflection import EditsRequest
     from promptlift.service.simulations.tasks import ScenariosRequest
 
-__all__ = ["write_edits", "write_scenarios", "write_variant"]
 
 _RATIONALE: Final = "Rehearsal: {}. The built-in stand-in wrote this, so it says nothing about a real prompt."
 _EDITS: Final = 2

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from promptlift.service.context import AppContext
     from promptlift.service.store.database import Database
 
-__all__ = ["METRICS", "Counts", "RequestCounts", "is_local", "routes"]
 
 Found = TypeVar("Found")
 

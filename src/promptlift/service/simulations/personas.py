@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Final
 
-from promptlift.service.store import personas
+from promptlift.service.store import prompts
 
 if TYPE_CHECKING:
     import random
@@ -90,5 +90,5 @@ def named(
 
 
 def _own(connection: Connection, account_id: str, before: int) -> list[SimulatedPersona]:
-    rows = personas.alive_at(connection, account_id, before)
+    rows = prompts.personas_at(connection, account_id, before)
     return [SimulatedPersona(row.id, row.name, row.description) for row in rows]

@@ -19,7 +19,7 @@ from promptlift.service.insights.judge import JudgeFailed, JudgeUnavailable
 from promptlift.service.llm.failures import Cancelled, LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.simulations.conversation import simulate
-from promptlift.service.store.errors import SQLAlchemyError
+from promptlift.service.store import SQLAlchemyError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.errors import PromptliftError
-    from promptlift.service.llm.availability import ModelGone
+    from promptlift.service.llm.failures import ModelGone
     from promptlift.service.models import Models
     from promptlift.service.simulations.cells import SimulatedCell
     from promptlift.service.simulations.conversation import TokenCounts

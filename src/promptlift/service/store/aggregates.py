@@ -6,6 +6,7 @@ from the conversations themselves, so a period begins exactly when it says.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -13,25 +14,22 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
-from sqlalchemy import Integer, and_, bindparam, case, cast, func, select, union_all
+from sqlalchemy import and_, bindparam, func, insert, select, union_all
 
 from promptlift.service import clock
-from promptlift.service.store.conversation_counts import (
-    FRACTION,
-    SPANS,
-    issue_set,
-)
+from promptlift.service.store.conversation_counts import COUNTED, FRACTION, SPANS, SUMS, Counts
 from promptlift.service.store.tables import (
     conversation_issue_sets,
     conversation_sums,
     conversation_turns,
     conversations,
     insights,
+    issue_names,
     prompts,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select, Table
 
@@ -44,7 +42,6 @@ _COUNTED = (
     *("positive", "neutral", "negative"),
 )
 _ENDED = conversations.c.status != "in_progress"
-_JUDGED_ENDED = case((_ENDED, insights.c.task_completed), else_=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +136,12 @@ def totals(connection: Connection, account_id: str, prompt_id: str, *, since: in
     wanted = {"account": account_id, "prompt": prompt_id, **_bounds(since)}
     some = connection.execute(_sums(whole=since is None), wanted).mappings().one()
     found = {name: int(value or 0) for name, value in some.items()}
+    for numbers in _part(connection, wanted).sums.values():
+        for name, value in zip(SUMS, numbers, strict=True):
+            found[name] += value
     sentiment = found["sentiment_fractions"] / FRACTION
     squares = found["sentiment_squares"] / FRACTION
     response = found["response_seconds"] + found["response_fractions"] / FRACTION
-    if since is not None:
-        part = connection.execute(_PART_OF_TOTALS, wanted).mappings().one()
-        for name in found.keys() & part.keys():
-            found[name] += int(part[name] or 0)
-        sentiment += part["sentiment"] or 0.0
-        squares += part["squares"] or 0.0
-        response += part["response"] or 0.0
     scored = found["positive"] + found["neutral"] + found["negative"]
     return Totals(
         **{name: found[name] for name in _COUNTED},
@@ -175,15 +168,8 @@ def issue_sets(
     wanted = {"account": account_id, "limit": ISSUE_SETS, **_bounds(since)}
     if prompt_id is not None:
         wanted["prompt"] = prompt_id
-    counts: dict[tuple[str, bytes], list[int]] = {}
-    if since is not None:
-        for prompt, document, ended, completed in connection.execute(
-            _documents(of_prompt=prompt_id is not None), wanted
-        ):
-            if issues := issue_set(document):
-                found = counts.setdefault((prompt, issues), [0, 0, 0])
-                for number, one in enumerate((1, ended, ended and not completed)):
-                    found[number] += one
+    part = _part(connection, wanted, of_prompt=prompt_id is not None)
+    counts = {(prompt, issues): numbers for (_, prompt, *_, issues), numbers in part.issue_sets.items()}
     for prompt, issues, *numbers in connection.execute(
         _issue_sets(whole=since is None, of_prompt=prompt_id is not None), wanted
     ):
@@ -194,6 +180,31 @@ def issue_sets(
         IssueSet(prompt, tuple(orjson.loads(issues)), *numbers)
         for (prompt, issues), numbers in counts.items()
     ]
+
+
+def names_of_issues(connection: Connection, account_id: str) -> dict[str, str]:
+    """Return the name of its group for each title of an account."""
+    columns = (issue_names.c.title, issue_names.c.name)
+    rows = connection.execute(select(*columns).where(issue_names.c.account_id == account_id))
+    return {title.decode(): name.decode() for title, name in rows}
+
+
+def name_issues(connection: Connection, account_id: str, names: Mapping[str, str], *, now: int) -> None:
+    """Keep the names of groups by title; a title that has one already keeps it."""
+    known = names_of_issues(connection, account_id)
+    rows = [
+        {
+            "account_id": account_id,
+            "issue": hashlib.md5(title.encode(), usedforsecurity=False).hexdigest(),
+            "title": title.encode(),
+            "name": name.encode(),
+            "created_at": now,
+        }
+        for title, name in names.items()
+        if title not in known
+    ]
+    if rows:
+        connection.execute(insert(issue_names), rows)
 
 
 def newest_judged(
@@ -218,12 +229,13 @@ def failures_by_turns(
 ) -> list[tuple[int, int, int]]:
     """Return, for each number of user turns, how many conversations ended after it and how many of these failed."""
     wanted = {"account": account_id, "prompt": prompt_id, **_bounds(since)}
+    part = _part(connection, wanted).turns
+    counts = [(turns, *numbers) for (*_, turns), numbers in part.items()]
     reached: Counter[int] = Counter()
     failed: Counter[int] = Counter()
-    for statement in (_turns(), _PART_OF_TURNS):
-        for turns, count, failures in connection.execute(statement, wanted):
-            reached[turns] += int(count)
-            failed[turns] += int(failures or 0)
+    for turns, count, failures in (*counts, *connection.execute(_turns(), wanted)):
+        reached[turns] += int(count)
+        failed[turns] += int(failures or 0)
     return [(turns, reached[turns], failed[turns]) for turns in sorted(reached) if reached[turns]]
 
 
@@ -234,11 +246,12 @@ def completion_by_prompt(
     wanted = {"account": account_id, **_bounds(since)}
     judged: Counter[str] = Counter()
     done: Counter[str] = Counter()
-    statements = [_fleet(whole=since is None), *([] if since is None else [_PART_OF_FLEET])]
-    for statement in statements:
-        for prompt_id, count, completed in connection.execute(statement, wanted):
-            judged[prompt_id] += int(count)
-            done[prompt_id] += int(completed or 0)
+    for prompt_id, count, completed in connection.execute(_fleet(whole=since is None), wanted):
+        judged[prompt_id] += int(count)
+        done[prompt_id] += int(completed or 0)
+    for (_, prompt_id, _), numbers in _part(connection, wanted, of_prompt=False).sums.items():
+        judged[prompt_id] += numbers[SUMS.index("judged")]
+        done[prompt_id] += numbers[SUMS.index("task_completed")]
     return {prompt_id: (count, done[prompt_id]) for prompt_id, count in judged.items() if count}
 
 
@@ -328,13 +341,10 @@ def _of_living(table: Table) -> ColumnElement[bool]:
     return table.c.prompt_id.in_(living)
 
 
-_SUMMED = tuple(column.name for column in conversation_sums.c)[4:]
-
-
 @cache
 def _sums(*, whole: bool) -> Select[Any]:
-    some = _counted(conversation_sums, _SUMMED, _of_prompt(conversation_sums), whole=whole)
-    return select(*(func.sum(some.c[name]).label(name) for name in _SUMMED))
+    some = _counted(conversation_sums, SUMS, _of_prompt(conversation_sums), whole=whole)
+    return select(*(func.sum(some.c[name]).label(name) for name in SUMS))
 
 
 @cache
@@ -380,59 +390,20 @@ _PART = (
 _OF_PROMPT = _of_prompt(conversations)
 _WITH_INSIGHTS = conversations.join(insights, insights.c.conversation_id == conversations.c.id)
 
-_PART_OF_TOTALS = (
-    select(
-        func.count().label("total"),
-        func.count(case((conversations.c.status == "completed", 1))).label("completed"),
-        func.count(case((conversations.c.status == "abandoned", 1))).label("abandoned"),
-        func.sum(conversations.c.message_count).label("messages"),
-        func.count(conversations.c.response_seconds).label("responses"),
-        func.sum(conversations.c.response_seconds).label("response"),
-        func.count(_JUDGED_ENDED).label("judged"),
-        func.sum(cast(_JUDGED_ENDED, Integer)).label("task_completed"),
-        *(
-            func.count(case((insights.c.sentiment == name, 1))).label(name)
-            for name in ("positive", "neutral", "negative")
-        ),
-        func.sum(insights.c.sentiment_score).label("sentiment"),
-        func.sum(insights.c.sentiment_score * insights.c.sentiment_score).label("squares"),
-    )
-    .select_from(conversations.outerjoin(insights, insights.c.conversation_id == conversations.c.id))
-    .where(*_PART, _OF_PROMPT)
-)
+_PARTS = {
+    True: COUNTED.where(*_PART, _OF_PROMPT),
+    False: COUNTED.where(*_PART, _of_living(conversations)),
+}
 
 
-@cache
-def _documents(*, of_prompt: bool) -> Select[Any]:
-    of = _OF_PROMPT if of_prompt else _of_living(conversations)
-    return (
-        select(
-            conversations.c.prompt_id,
-            insights.c.document,
-            _ENDED.label("ended"),
-            insights.c.task_completed,
-        )
-        .select_from(_WITH_INSIGHTS)
-        .where(*_PART, of)
-    )
+def _part(connection: Connection, wanted: Mapping[str, Any], *, of_prompt: bool = True) -> Counts:
+    """Count the conversations of a period that began before its first whole minute; none without a beginning."""
+    counts = Counts()
+    if "since" in wanted:
+        counts.count(connection.execute(_PARTS[of_prompt], wanted).mappings(), 1)
+    return counts
 
 
-_PART_OF_TURNS = (
-    select(
-        conversations.c.user_turns,
-        func.count(),
-        func.sum(case((insights.c.task_completed.is_(False), 1), else_=0)),
-    )
-    .select_from(_WITH_INSIGHTS)
-    .where(*_PART, _OF_PROMPT, _ENDED)
-    .group_by(conversations.c.user_turns)
-)
-_PART_OF_FLEET = (
-    select(conversations.c.prompt_id, func.count(), func.sum(cast(insights.c.task_completed, Integer)))
-    .select_from(_WITH_INSIGHTS)
-    .where(*_PART, _ENDED, _of_living(conversations))
-    .group_by(conversations.c.prompt_id)
-)
 _OF_PROMPTS = (
     conversation_sums.c.account_id == bindparam("account"),
     conversation_sums.c.prompt_id.in_(bindparam("prompts", expanding=True)),

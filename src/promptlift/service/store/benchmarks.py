@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import defer
 
+from promptlift.service.store.leases import announce
 from promptlift.service.store.rows import Rows, wanted
 from promptlift.service.store.tables import benchmark_conversations, optimization_variants, optimizations
 from promptlift.service.store.tables.runs import BenchmarkConversationRow, RunRow, ScenarioSetRow
-from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

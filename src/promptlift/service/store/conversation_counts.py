@@ -55,28 +55,26 @@ SEVERITIES = ("high", "medium", "low")
 _MERGED_FROM = 200
 
 _COLUMN_NUMBERS = {pair: number for number, pair in enumerate(BLOCK_COLUMNS)}
-_SUMS = tuple(column.name for column in conversation_sums.c)[4:]
+SUMS = tuple(column.name for column in conversation_sums.c)[4:]
 _SENTIMENTS = ("positive", "neutral", "negative")
 
-_STATE = (
-    select(
-        conversations.c.account_id,
-        conversations.c.prompt_id,
-        conversations.c.seq,
-        conversations.c.status,
-        conversations.c.has_insights,
-        conversations.c.started_at,
-        conversations.c.message_count,
-        conversations.c.user_turns,
-        conversations.c.response_seconds,
-        insights.c.sentiment,
-        insights.c.sentiment_score,
-        insights.c.task_completed,
-        insights.c.document,
-    )
-    .select_from(conversations.outerjoin(insights, insights.c.conversation_id == conversations.c.id))
-    .where(conversations.c.id.in_(bindparam("ids", expanding=True)))
-)
+# A conversation as far as it is counted.
+COUNTED = select(
+    conversations.c.account_id,
+    conversations.c.prompt_id,
+    conversations.c.seq,
+    conversations.c.status,
+    conversations.c.has_insights,
+    conversations.c.started_at,
+    conversations.c.message_count,
+    conversations.c.user_turns,
+    conversations.c.response_seconds,
+    insights.c.sentiment,
+    insights.c.sentiment_score,
+    insights.c.task_completed,
+    insights.c.document,
+).select_from(conversations.outerjoin(insights, insights.c.conversation_id == conversations.c.id))
+_STATE = COUNTED.where(conversations.c.id.in_(bindparam("ids", expanding=True)))
 _LOCK = (
     select(conversations.c.seq)
     .where(conversations.c.id.in_(bindparam("ids", expanding=True)))
@@ -97,7 +95,7 @@ def following(connection: Connection, conversation_ids: Collection[str]) -> Iter
         connection.execute(_LOCK, ids)
     before = connection.execute(_STATE, ids).mappings().all()
     yield
-    changes = _Changes()
+    changes = Counts()
     changes.count(before, -1)
     changes.count(connection.execute(_STATE, ids).mappings(), 1)
     changes.write(connection)
@@ -105,7 +103,7 @@ def following(connection: Connection, conversation_ids: Collection[str]) -> Iter
 
 def add(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
     """Count new conversations, which have no insights yet; ``rows`` have the columns of the table."""
-    changes = _Changes()
+    changes = Counts()
     changes.count(rows, 1)
     changes.write(connection)
 
@@ -126,14 +124,14 @@ def issues_of(document: str) -> dict[str, str]:
     return {issue["title"]: issue["severity"] for issue in orjson.loads(document).get("issues") or ()}
 
 
-class _Changes:
-    """Changes of the counts: by block, and by minute and whatever else a table counts by."""
+class Counts:
+    """Counts, or changes of them: by block, and by minute and whatever else a table counts by."""
 
     def __init__(self) -> None:
         self._blocks: dict[tuple[Any, ...], list[int]] = {}
-        self._sums: dict[tuple[Any, ...], list[int]] = {}
-        self._turns: dict[tuple[Any, ...], list[int]] = {}
-        self._issue_sets: dict[tuple[Any, ...], list[int]] = {}
+        self.sums: dict[tuple[Any, ...], list[int]] = {}
+        self.turns: dict[tuple[Any, ...], list[int]] = {}
+        self.issue_sets: dict[tuple[Any, ...], list[int]] = {}
 
     def count(self, rows: Iterable[Any], sign: int) -> None:
         """Add conversations with ``sign`` 1, take them away with -1."""
@@ -144,22 +142,22 @@ class _Changes:
                 counts = self._blocks.setdefault((account_id, prompt, block), [0] * len(BLOCK_COLUMNS))
                 counts[column] += sign
             minute = account_id, prompt_id, row["started_at"] // SPANS[0] * SPANS[0]
-            _add(self._sums, minute, _sums_of(row), sign)
+            _add(self.sums, minute, _sums_of(row), sign)
             if row.get("sentiment") is None:
                 continue
             ended = int(row["status"] != "in_progress")
             failed = int(ended and not row["task_completed"])
             if ended:
-                _add(self._turns, (*minute, row["user_turns"]), (1, failed), sign)
+                _add(self.turns, (*minute, row["user_turns"]), (1, failed), sign)
             if issues := issue_set(row["document"]):
-                _add(self._issue_sets, (*minute, set_key(issues), issues), (1, ended, failed), sign)
+                _add(self.issue_sets, (*minute, set_key(issues), issues), (1, ended, failed), sign)
 
     def write(self, connection: Connection) -> None:
         """Write everything, in an order that is the same for all processes."""
         _write(connection, conversation_blocks, self._blocks)
-        _write(connection, conversation_sums, _in_all_spans(self._sums))
-        _write(connection, conversation_turns, _in_all_spans(self._turns))
-        _write(connection, conversation_issue_sets, _in_all_spans(self._issue_sets))
+        _write(connection, conversation_sums, _in_all_spans(self.sums))
+        _write(connection, conversation_turns, _in_all_spans(self.turns))
+        _write(connection, conversation_issue_sets, _in_all_spans(self.issue_sets))
 
 
 def _add(counts: dict[tuple[Any, ...], list[int]], key: tuple[Any, ...], values: Any, sign: int) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import and_, delete, exists, func, insert, or_, select, update
 
-from promptlift.service.store import changes, conversation_counts, quotations
+from promptlift.schema.search import DELETED
+from promptlift.service.store import changes, conversation_counts
+from promptlift.service.store.leases import announce
+from promptlift.service.store.rows import wanted
 from promptlift.service.store.tables import (
     conversation_contents,
     conversations,
@@ -17,16 +20,20 @@ from promptlift.service.store.tables import (
     insights,
     judge_verdicts,
     labels,
+    optimizations,
+    simulations,
 )
-from promptlift.service.store.wake_ups import announce
+from promptlift.service.store.tables.prompts import LabelRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Select
 
     from promptlift.service.store.conversations import StoredConversation
 
+# Prompt and optimization of a conversation; no optimization where it is a logged one.
+Place = tuple[str, str | None]
 # An id that more conversations have is no id of a conversation: a customer's, say.
 SAME_SOURCE: Final = 9
 
@@ -140,7 +147,7 @@ def delete_transcripts(connection: Connection, *, before: int, after_seq: int) -
     ids = [row.id for row in rows]
     connection.execute(delete(conversation_contents).where(conversation_contents.c.conversation_id.in_(ids)))
     accounts = {row.account_id for row in rows}
-    quotations.forget(connection, accounts, ids)
+    forget_quotations(connection, accounts, ids)
     stamp = changes.stamp(connection, accounts)
     connection.execute(update(conversations).where(conversations.c.id.in_(ids)).values(updated_at=stamp))
     return len(ids), int(rows[-1].seq)
@@ -161,7 +168,7 @@ def delete_conversations(connection: Connection, *, before: int, after_seq: int)
         connection.execute(delete(events).where(events.c.subject_id.in_(ids)))
         for table in (idempotency_keys, insights, judge_verdicts, labels, conversation_contents):
             connection.execute(delete(table).where(table.c.conversation_id.in_(ids)))
-        quotations.forget(connection, {row.account_id for row in rows}, ids)
+        forget_quotations(connection, {row.account_id for row in rows}, ids)
         changes.note_deleted(connection, rows)
         connection.execute(delete(conversations).where(conversations.c.id.in_(ids)))
     return len(ids), int(rows[-1].seq)
@@ -178,3 +185,75 @@ def _some(
         .with_for_update(of=conversations)
     )
     return [OldConversation._make(row) for row in connection.execute(found)]
+
+
+def places(connection: Connection, account_id: str, ids: Collection[str]) -> dict[str, Place]:
+    """Return where conversations belong; those that are not there are left out.
+
+    Logged ones cannot be deleted before the transaction ends.
+    """
+    logged = (
+        select(conversations.c.id, conversations.c.prompt_id)
+        .where(conversations.c.account_id == account_id, conversations.c.id.in_(ids))
+        .order_by(conversations.c.seq)
+        .with_for_update(read=True)
+    )
+    simulated = (
+        select(simulations.c.id, simulations.c.optimization_id, optimizations.c.prompt_id)
+        .join(optimizations, optimizations.c.id == simulations.c.optimization_id)
+        .where(simulations.c.account_id == account_id, simulations.c.id.in_(ids))
+    )
+    found: dict[str, Place] = {row.id: (row.prompt_id, None) for row in connection.execute(logged)}
+    found |= {row.id: (row.prompt_id, row.optimization_id) for row in connection.execute(simulated)}
+    return found
+
+
+def labels_of(account_id: str, ids: Collection[str]) -> Select[LabelRow]:
+    """Return the query of the labels of conversations."""
+    return wanted(LabelRow, account_id=account_id).where(LabelRow.conversation_id.in_(ids))
+
+
+def forget_quotations(
+    connection: Connection, accounts: Collection[str], conversation_ids: Collection[str]
+) -> None:
+    """Delete the quotations from some conversations, in the transaction that deletes their transcripts.
+
+    The evidence stays as a place without words and without the conversation's id.
+    """
+    rows = connection.execute(
+        select(optimizations.c.id, optimizations.c.search)
+        .where(
+            optimizations.c.account_id.in_(accounts),
+            # One that runs may be about to keep its first quotations: waiting for its row is waiting for them.
+            or_(optimizations.c.search.is_not(None), optimizations.c.status == "running"),
+        )
+        .with_for_update()
+    ).all()
+    gone = set(conversation_ids)
+    for row in rows:
+        state = row.search
+        if state is not None and forget_in([*state["search"]["edits"], *state["refused"]], gone):
+            connection.execute(update(optimizations).filter_by(id=row.id).values(search=state))
+
+
+def forget_in(edits: Collection[dict[str, Any]], gone: Collection[str]) -> bool:
+    """Delete the quotations from some conversations in edits as they are kept; says whether there were any."""
+    changed = False
+    for edit in edits:
+        if any(conversation in gone for conversation, _ in edit["evidence"]):
+            edit["evidence"] = [
+                [DELETED, ""] if conversation in gone else [conversation, quote]
+                for conversation, quote in edit["evidence"]
+            ]
+            changed = True
+    return changed
+
+
+def still_there(connection: Connection, conversation_ids: Collection[str]) -> set[str]:
+    """Return those of some conversations that still have their transcripts."""
+    found = connection.scalars(
+        select(conversation_contents.c.conversation_id).where(
+            conversation_contents.c.conversation_id.in_(conversation_ids)
+        )
+    )
+    return set(found)

@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, delete, false, func, null, select, text, true,
 from promptlift.schema.limits import IDEMPOTENCY_HOURS
 from promptlift.service import clock
 from promptlift.service.store import bulk, changes, conversation_counts
-from promptlift.service.store.leases import Wait
+from promptlift.service.store.leases import Wait, announce
 from promptlift.service.store.tables import (
     BLOCK_COLUMNS,
     conversation_blocks,
@@ -20,7 +20,6 @@ from promptlift.service.store.tables import (
     idempotency_keys,
     insights,
 )
-from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

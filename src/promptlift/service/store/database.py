@@ -7,7 +7,7 @@ import threading
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Self
 
-from sqlalchemy import create_engine, event
+from sqlalchemy import create_engine, event, func, select
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
@@ -56,6 +56,8 @@ _PRAGMAS = (
 # room reads each of them again.
 _READER_CACHE = 2_000
 _WRITER_CACHE = 32_768
+# Where processes tell each other of new work on PostgreSQL.
+_CHANNEL = "promptlift_work"
 
 
 def _work_alone(connection: Any, _record: Any) -> None:
@@ -161,11 +163,27 @@ class Database:
             for listener in list(self.listeners):
                 listener(announced)
 
+    def tell(self, sender: str, tables: Collection[str]) -> None:
+        """Tell the processes that listen to this database of tables with new work."""
+        with self.write() as connection:
+            connection.execute(select(func.pg_notify(_CHANNEL, " ".join((sender, *tables)))))
+
     @contextmanager
-    def autocommit(self) -> Iterator[Connection]:
-        """Open a connection that has no transactions, for what no transaction can hold."""
-        with self._writer.connect() as connection:
-            yield connection.execution_options(isolation_level="AUTOCOMMIT")
+    def listening(self) -> Iterator[Callable[[float], list[tuple[str, list[str]]]]]:
+        """Give a function that waits some seconds for what is told, and returns its senders and tables."""
+        with self._writer.connect() as plain:
+            connection = plain.execution_options(isolation_level="AUTOCOMMIT")
+            connection.exec_driver_sql(f"LISTEN {_CHANNEL}")
+            driver: Any = connection.connection.driver_connection
+
+            def hear(seconds: float) -> list[tuple[str, list[str]]]:
+                told = [one.payload.split() for one in driver.notifies(timeout=seconds, stop_after=1)]
+                return [(sender, tables) for sender, *tables in told]
+
+            try:
+                yield hear
+            finally:
+                connection.invalidate()  # no other use of the connection is to hear it
 
     def migrate(self) -> None:
         """Bring the tables up to this version.

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import case, insert, select, update
 
 from promptlift.service.identifiers import new_id
-from promptlift.service.store.leases import Leases, Wait
+from promptlift.service.store.leases import Leases, Wait, announce
 from promptlift.service.store.rows import Rows, newest
 from promptlift.service.store.tables import deployments, optimizations
 from promptlift.service.store.tables.prompts import VersionRow
 from promptlift.service.store.tables.runs import DeploymentRow
-from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

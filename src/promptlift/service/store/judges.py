@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, select
 
+from promptlift.service.store.leases import announce
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables import judge_verdicts, judges
 from promptlift.service.store.tables.runs import JudgeRow, RunRow
-from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

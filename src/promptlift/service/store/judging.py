@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import case, delete, exists, func, insert, or_, select, update
 
 from promptlift.service import clock
-from promptlift.service.store import changes, conversation_counts, filters
-from promptlift.service.store.leases import Leases, Wait, in_batches
+from promptlift.service.store import changes, conversation_counts
+from promptlift.service.store.leases import Leases, Wait, announce, in_batches
+from promptlift.service.store.rows import equal
 from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
-from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -193,7 +193,7 @@ def ask_again(
     now: int,
 ) -> int:
     """Queue conversations to be judged again; their insights stay until the new ones come."""
-    wanted = filters.equal(conversations, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
+    wanted = equal(conversations, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
     # Without its transcript a conversation keeps the insights that it has.
     wanted.append(exists().where(conversation_contents.c.conversation_id == conversations.c.id))
     had_problem = conversations.c.judge_problem.is_not(None)

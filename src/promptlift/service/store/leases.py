@@ -9,14 +9,12 @@ from sqlalchemy import BigInteger, cast, func, literal, null, select, true, tupl
 
 from promptlift.service import clock
 from promptlift.service.store.tables import workers
-from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sqlalchemy import Column, ColumnElement, Connection, Table
+    from sqlalchemy import Column, ColumnElement, Connection, FromClause, Table
 
-__all__ = ["Leases", "Wait", "in_batches"]
 
 # Ids of one statement: databases bound the number of its parameters.
 _AT_ONCE = 500
@@ -25,6 +23,11 @@ _AT_ONCE = 500
 def in_batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
     """Split ids into as many as one statement may have."""
     return (ids[at : at + _AT_ONCE] for at in range(0, len(ids), _AT_ONCE))
+
+
+def announce(connection: Connection, table: FromClause) -> None:
+    """Have the workers look at a table when this transaction is committed; see `Database.listeners`."""
+    connection.info.setdefault("announced", set()).add(table.description)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import and_, func, or_, select, update
 from sqlalchemy.orm import defer
 
-from promptlift.service.store.leases import Leases
+from promptlift.service.store.leases import Leases, announce
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables import (
     conversation_contents,
@@ -18,7 +18,6 @@ from promptlift.service.store.tables import (
     optimizations,
 )
 from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
-from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -46,6 +46,17 @@ def prompts_with_news(connection: Connection, *, after: int) -> set[str]:
     )
 
 
+def accounts_with_news(connection: Connection, *, after: int) -> set[str]:
+    """Return the accounts that got insights after an event."""
+    return set(
+        connection.scalars(
+            select(events.c.account_id)
+            .where(events.c.seq > after, events.c.type == "insights.generated")
+            .distinct()
+        )
+    )
+
+
 def watched(connection: Connection) -> Sequence[DeploymentRow]:
     """Return the live deployments of all accounts.
 

@@ -1,4 +1,4 @@
-"""Prompts and their versions."""
+"""Prompts, their versions, what people did with them, and the personas that they are tried with."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import JSON, bindparam, cast, func, insert, or_, select, update
 
+from promptlift.service.identifiers import new_id
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables import prompt_versions, prompts
-from promptlift.service.store.tables.prompts import PromptRow, VersionRow
+from promptlift.service.store.tables.prompts import ActionRow, PersonaRow, PromptRow, VersionRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,3 +179,40 @@ _STANDING = select(prompts.c.id).where(
 def standing(connection: Connection, account_id: str, prompt_ids: Sequence[str]) -> set[str]:
     """Return those of these prompts that the account has."""
     return set(connection.scalars(_STANDING, {"account": account_id, "ids": list(prompt_ids)}))
+
+
+def living_personas(account_id: str) -> Select[PersonaRow]:
+    """Return the query of the personas of an account, newest first."""
+    return newest(PersonaRow, account_id=account_id).filter_by(deleted_at=None)
+
+
+def personas_at(connection: Connection, account_id: str, at: int) -> Sequence[PersonaRow]:
+    """Return the personas that the account had at a time (epoch ms), in the order they were made."""
+    there = (PersonaRow.created_at <= at) & (PersonaRow.deleted_at.is_(None) | (PersonaRow.deleted_at > at))
+    query = wanted(PersonaRow, account_id=account_id).where(there).order_by(PersonaRow.seq)
+    return Rows(connection).all(query)
+
+
+def log_action(
+    connection: Connection,
+    account_id: str,
+    prompt_id: str,
+    kind: str,
+    *,
+    now: int,
+    note: str | None,
+    **values: Any,
+) -> str:
+    """Record an action in the transaction that performs it; return its id.
+
+    Parameters
+    ----------
+    kind
+        ``apply``, ``stop``, ``restore`` or ``undo``.
+    values
+        Other columns: optimization_id, variant_id, from_version_seq, to_version_seq, undoes.
+    """
+    action_id = new_id("act")
+    row = {"id": action_id, "account_id": account_id, "prompt_id": prompt_id, "kind": kind}
+    connection.execute(insert(ActionRow.__table__).values(**row, note=note or None, created_at=now, **values))
+    return action_id

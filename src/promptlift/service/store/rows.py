@@ -13,7 +13,7 @@ from promptlift.service.store.tables.mapping import Base
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import ColumnElement, Connection, Select, Table
 
     from promptlift.schema.queries import PageQuery
 
@@ -28,6 +28,11 @@ def wanted(kind: type[R], **values: Any) -> Select[R]:
 def newest(kind: type[R], **values: Any) -> Select[R]:
     """Return the same query, newest rows first."""
     return wanted(kind, **values).order_by(kind.__table__.c.seq.desc())
+
+
+def equal(table: Table, **values: Any) -> list[ColumnElement[bool]]:
+    """Return the conditions that columns have these values; a column whose value is ``None`` may have any."""
+    return [table.c[name] == value for name, value in values.items() if value is not None]
 
 
 class Rows(Session):

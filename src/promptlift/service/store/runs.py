@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import update
 from sqlalchemy.orm import defer
 
-from promptlift.service.store.leases import Leases
+from promptlift.service.store.leases import Leases, announce
 from promptlift.service.store.rows import Rows, newest, wanted
 from promptlift.service.store.tables.runs import RunRow
-from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

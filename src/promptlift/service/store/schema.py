@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import inspect
 
 from promptlift.errors import ServiceStartError
-from promptlift.service.store import singleton_jobs
+from promptlift.service.store import workers
 from promptlift.service.store.tables import metadata
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def create_or_upgrade(connection: Connection) -> None:
         metadata.create_all(connection, checkfirst=False)
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(_FASTER_COMPRESSION)
-        singleton_jobs.add_all(connection)
+        workers.add_jobs(connection)
         command.stamp(config, "head")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, func, insert, select
 
-from promptlift.service.store import filters
+from promptlift.service.store.rows import equal
 from promptlift.service.store.tables import optimization_cells, optimization_variants, simulations
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def add_cells(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 def cells(connection: Connection, optimization_id: str, *, stage: str | None = None) -> Sequence[AnyRow]:
     """Return the cells of an optimization by number."""
-    wanted = filters.equal(optimization_cells, optimization_id=optimization_id, stage=stage)
+    wanted = equal(optimization_cells, optimization_id=optimization_id, stage=stage)
     return connection.execute(
         select(optimization_cells).where(*wanted).order_by(optimization_cells.c.number)
     ).all()
@@ -125,7 +125,7 @@ def page(
     offset: int,
 ) -> tuple[Sequence[AnyRow], int]:
     """Conversations by cell and arm with their persona and scenario, and how many there are."""
-    wanted = filters.equal(
+    wanted = equal(
         simulations,
         account_id=account_id,
         optimization_id=optimization_id,

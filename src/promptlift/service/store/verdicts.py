@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import and_, case, delete, func, insert, select
 
 from promptlift.service import clock
-from promptlift.service.store import filters
+from promptlift.service.store.rows import equal
 from promptlift.service.store.tables import (
     conversation_contents,
     conversations,
@@ -55,7 +55,7 @@ def selected(
 ) -> list[ColumnElement[bool]]:
     """Return the conditions of a selection. Conversations of deleted prompts are not in it."""
     living = select(prompts.c.id).where(prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None))
-    wanted = filters.equal(conversations, account_id=account_id, prompt_id=prompt_id)
+    wanted = equal(conversations, account_id=account_id, prompt_id=prompt_id)
     wanted.append(conversations.c.prompt_id.in_(living))
     if since is not None:
         wanted.append(conversations.c.started_at >= clock.from_datetime(since))
@@ -228,7 +228,7 @@ def page(
     source = judge_verdicts.join(judges, judges.c.id == judge_verdicts.c.judge_row_id).join(
         conversations, conversations.c.id == judge_verdicts.c.conversation_id
     )
-    wanted: list[Any] = [of_judge, *filters.equal(conversations, prompt_id=prompt_id)]
+    wanted: list[Any] = [of_judge, *equal(conversations, prompt_id=prompt_id)]
     if judge_row_id is not None:
         wanted.append(judge_verdicts.c.judge_row_id == judge_row_id)
     else:

@@ -13,11 +13,10 @@ from sqlalchemy import bindparam, case, delete, exists, func, insert, null, sele
 from promptlift.schema.limits import WEBHOOK_DELAYS_SECONDS
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
-from promptlift.service.store.leases import Leases, Wait
+from promptlift.service.store.leases import Leases, Wait, announce
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables import deliveries, events, webhooks
 from promptlift.service.store.tables.events import DeliveryRow, WebhookRow
-from promptlift.service.store.wake_ups import announce
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,13 +5,13 @@ Times are the database's own, so that the clocks of several machines need not ag
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import BigInteger, cast, delete, extract, func, insert, literal, select, update
 
 from promptlift.service import clock
-from promptlift.service.store.leases import Wait
-from promptlift.service.store.tables import workers
+from promptlift.service.store.leases import Leases, Wait
+from promptlift.service.store.tables import singleton_jobs, workers
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
@@ -66,3 +66,17 @@ def problems(connection: Connection) -> list[str]:
         workers.c.problem.is_not(None), workers.c.lease_until >= _now(connection)
     )
     return list(connection.scalars(told.order_by(workers.c.id)))
+
+
+JOBS: Final = ("watch_deployments", "clean_up", "name_issues")
+"""What one worker at a time does for all."""
+
+
+def add_jobs(connection: Connection) -> None:
+    """Add the row of every job, in a new database."""
+    connection.execute(insert(singleton_jobs), [{"id": name} for name in JOBS])
+
+
+def job_leases(name: str, wait: Wait | None = None) -> Leases:
+    """Return the leases of the one row of a job, with a time that the job goes by."""
+    return Leases(singleton_jobs, singleton_jobs.c.id == name, wait=wait)

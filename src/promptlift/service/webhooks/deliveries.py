@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.events import DeliveryRow, WebhookRow
     from promptlift.service.webhooks.signing import Secrets
 
-__all__ = ["ATTEMPT_SECONDS", "Attempt", "Deliveries", "Sender", "trim_outbox"]
 
 ATTEMPT_SECONDS: Final = 10.0
 # Deliveries that are read at once, and how long one webhook is served before others have their turn.

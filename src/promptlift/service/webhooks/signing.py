@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from promptlift.service.settings import ServiceSettings
 
-__all__ = ["KEY_FILE", "Secrets", "load_secrets", "signed"]
 
 _LOG = logging.getLogger(__name__)
 KEY_FILE: Final = "webhooks.key"

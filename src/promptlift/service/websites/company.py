@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from promptlift.service.llm.port import ChatModel
     from promptlift.service.websites.page import PageText
 
-__all__ = ["Company", "ask_about_company", "harmless_sentences", "without_sentences"]
 
 FIELD_CHARS: Final = 600
 SHOWN_CHARS: Final = 16_000

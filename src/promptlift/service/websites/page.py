@@ -9,8 +9,6 @@ from typing import Final
 
 from promptlift.service.llm.hostile_text import storable_line
 
-__all__ = ["TEXT_CHARS", "PageText", "read_page"]
-
 TEXT_CHARS: Final = 40_000
 LINE_CHARS: Final = 2_000
 _DESCRIPTIONS: Final = ("description", "og:description", "twitter:description")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from promptlift.service.net.client import GuardedClient
     from promptlift.service.websites.page import PageText
 
-__all__ = ["WORDS", "CompanyReading", "Websites"]
 
 WORDS: Final = "words"
 """``analyser`` where no model read the page: its own words are the objectives, and the rest is empty."""

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from promptlift.service.net.addresses import Target
     from promptlift.service.net.client import GuardedClient, GuardedReply
 
-__all__ = ["PAGE_BYTES", "UnreadableWebsite", "VisitedPage", "full_url", "visit"]
 
 PAGE_BYTES: Final = 1024 * 1024
 AGENT: Final = "promptlift"

@@ -23,8 +23,15 @@ from promptlift.service.actions.logging.content import facts_columns
 from promptlift.service.actions.logging.updates import Update, apply_updates
 from promptlift.service.errors import ApiException, not_found, quota
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import accounts, conversation_updates, conversations, events, prompts, usage
-from promptlift.service.store.errors import IntegrityError
+from promptlift.service.store import (
+    IntegrityError,
+    accounts,
+    conversation_updates,
+    conversations,
+    events,
+    prompts,
+    usage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,7 +20,7 @@ from promptlift.service.actions.views.completion import percent, percent_interva
 from promptlift.service.actions.views.issues import costliest, find_issues
 from promptlift.service.actions.views.prompt_insights import days_between, insights_view, read_period
 from promptlift.service.call import Call, answers
-from promptlift.service.store import accounts, aggregates, issue_names, prompts
+from promptlift.service.store import accounts, aggregates, prompts
 from promptlift.stats.multiplicity import rank_interval, ranks
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
         counts = aggregates.completion_by_prompt(connection, agent.account_id, since=period.since)
         sets = aggregates.issue_sets(connection, agent.account_id, prompt_id=None, since=period.since)
         agents = prompts.names(connection, agent.account_id)
-        grouped = issue_names.read(connection, agent.account_id)
+        grouped = aggregates.names_of_issues(connection, agent.account_id)
         first = aggregates.first(connection, agent.account_id, agent.id)
         settings = accounts.settings(connection, agent.account_id)
         exclusions = exclusions_of(rows, agent.account_id)

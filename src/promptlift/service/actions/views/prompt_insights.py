@@ -29,7 +29,7 @@ from promptlift.service.actions.views.issues import (
 from promptlift.service.call import Call, answers
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.organization import Organization, what_matters_first
-from promptlift.service.store import accounts, aggregates, issue_names
+from promptlift.service.store import accounts, aggregates
 from promptlift.stats.differences import score_interval
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def read_period(connection: Connection, prompt: PromptRow, days: str) -> PeriodF
     ours = prompt.account_id, prompt.id
     figures = aggregates.totals(connection, *ours, since=since)
     sets = aggregates.issue_sets(connection, prompt.account_id, prompt_id=prompt.id, since=since)
-    names = issue_names.read(connection, prompt.account_id)
+    names = aggregates.names_of_issues(connection, prompt.account_id)
     general = accounts.general(connection, prompt.account_id)
     exclusions = read_exclusions(general["excludedDataAndTopics"])
     issues = find_issues(sets, names, exclusions)
