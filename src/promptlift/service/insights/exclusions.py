@@ -17,10 +17,8 @@ import orjson
 from promptlift.service.insights.turns import plain_words
 
 if TYPE_CHECKING:
-    from promptlift.service.insights.judge import JudgedIssue, Judgement
-    from promptlift.service.insights.lexicon.steps import Steps
+    from promptlift.service.insights.judge import JudgedIssue, Judgement, Steps
 
-__all__ = ["HIDDEN", "Exclusions", "read_exclusions"]
 
 HIDDEN: Final = "[excluded]"
 TEXT_CHARS: Final = 4_000

@@ -15,23 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.transcript import Transcript
-    from promptlift.service.insights.lexicon.steps import Steps
     from promptlift.service.insights.organization import Organization
 
-__all__ = [
-    "LEXICON",
-    "SEVERITIES",
-    "BatchJudge",
-    "InsightJudge",
-    "JudgeFailed",
-    "JudgeRequest",
-    "JudgeUnavailable",
-    "JudgedIssue",
-    "Judgement",
-    "OneByOne",
-    "Outcome",
-    "Severity",
-]
 
 _LOG = logging.getLogger(__name__)
 
@@ -96,6 +81,39 @@ class JudgedIssue:
             raise ValueError("an issue needs a title")
         if self.severity not in SEVERITIES:
             raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, not {self.severity!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class FailingStep:
+    """Where a conversation first went wrong.
+
+    Attributes
+    ----------
+    step
+        As in `Steps.reached`.
+    kind
+        What went wrong.
+    turn
+        Place of the message in the transcript, from 0.
+    role
+        ``user``, ``assistant`` or ``tool``.
+    quote
+        The message, shortened: hostile text, escaped by whoever shows it.
+    """
+
+    step: str
+    kind: str
+    turn: int
+    role: str
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps that a conversation came to, in their order, and the failed one where its task was not completed."""
+
+    reached: tuple[str, ...]
+    failed: FailingStep | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from promptlift.schema.transcript import Transcript
     from promptlift.service.insights.organization import Organization
 
-__all__ = ["BUDGET_CHARS", "judge_messages", "target_name", "transcript_lines"]
 
 BUDGET_CHARS: Final = 24_000
 LONG_MESSAGE_CHARS: Final = 4_000

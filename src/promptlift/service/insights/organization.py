@@ -11,7 +11,6 @@ from promptlift.service.llm.hostile_text import storable_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Organization", "concern_of", "what_matters_first"]
 
 Finding = TypeVar("Finding")
 

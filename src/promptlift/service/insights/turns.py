@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 
     from promptlift.schema.transcript import Message, Transcript
 
-__all__ = [
-    "MESSAGES_READ",
-    "MESSAGE_CHARS",
-    "TOTAL_CHARS",
-    "JudgedTurn",
-    "plain_words",
-    "read_turns",
-]
 
 MESSAGES_READ: Final = 240
 FIRST_MESSAGES: Final = 40

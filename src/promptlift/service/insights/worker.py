@@ -14,8 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
-import orjson
-
+from promptlift.schema.insights import FailedStep, Insights
 from promptlift.service import clock
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import tokens_used_up
@@ -72,20 +71,22 @@ class _Judged:
     at: int
 
     def row_for(self, analyser: str) -> dict[str, object]:
-        judgement = self.judgement
-        document = {
-            "conversationId": self.source.id,
-            "sentiment": judgement.sentiment,
-            "sentimentScore": judgement.sentiment_score,
-            "taskCompleted": judgement.task_completed,
-            "quality": judgement.quality,
-            "topics": list(judgement.topics),
-            "summary": judgement.summary,
-            "issues": [asdict(issue) for issue in judgement.issues],
-            **_steps_of(judgement),
-            "analyser": analyser,
-            "createdAt": clock.iso(self.at),
-        }
+        judgement, steps = self.judgement, self.judgement.steps
+        document = Insights(
+            conversation_id=self.source.id,
+            sentiment=judgement.sentiment,
+            sentiment_score=judgement.sentiment_score,
+            task_completed=judgement.task_completed,
+            quality=judgement.quality,
+            topics=list(judgement.topics),
+            summary=judgement.summary,
+            issues=[asdict(issue) for issue in judgement.issues],
+            analyser=analyser,
+            created_at=clock.to_datetime(self.at),
+        )
+        if steps is not None:
+            document.steps = list(steps.reached)
+            document.failed_step = None if steps.failed is None else FailedStep(**asdict(steps.failed))
         return {
             "conversation_id": self.source.id,
             "account_id": self.source.account_id,
@@ -94,7 +95,7 @@ class _Judged:
             "sentiment": judgement.sentiment,
             "sentiment_score": judgement.sentiment_score,
             "task_completed": judgement.task_completed,
-            "document": orjson.dumps(document).decode(),
+            "document": document.model_dump_json(by_alias=True, exclude_unset=True),
             "created_at": self.at,
         }
 
@@ -107,16 +108,6 @@ class _Judged:
             "sentiment": self.judgement.sentiment,
         }
         return events.row("insights.generated", self.source.account_id, self.source.id, payload, now=self.at)
-
-
-def _steps_of(judgement: Judgement) -> dict[str, object]:
-    if judgement.steps is None:
-        return {}
-    failed = judgement.steps.failed
-    return {
-        "steps": list(judgement.steps.reached),
-        "failedStep": None if failed is None else asdict(failed),
-    }
 
 
 @dataclass(slots=True, eq=False)

@@ -34,19 +34,6 @@ if TYPE_CHECKING:
     from promptlift.service.insights.organization import Organization
     from promptlift.service.insights.turns import JudgedTurn
 
-__all__ = [
-    "COMPLETED_FROM",
-    "POINTS",
-    "SUMMARY_CHARS",
-    "TITLES",
-    "LexiconJudge",
-    "Reading",
-    "completion_score",
-    "find_issues",
-    "read_conversation",
-    "request_of",
-    "summarize",
-]
 
 WEIGHTS: Final[dict[Severity, float]] = {"high": 1.0, "medium": 0.5, "low": 0.2}
 

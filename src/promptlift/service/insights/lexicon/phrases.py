@@ -8,23 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "ANYTHING_ELSE",
-    "APOLOGIES",
-    "CANNOT",
-    "DONE",
-    "FAILED",
-    "FAREWELLS",
-    "GIVES_UP",
-    "HANDED_OVER",
-    "NEGATIONS",
-    "NOT_SOLVED",
-    "REPEATS",
-    "SOLVED",
-    "THANKS",
-    "WANTS_A_PERSON",
-]
-
 
 def _phrases(lines: str) -> tuple[str, ...]:
     return tuple(

@@ -13,14 +13,13 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import asdict, replace
-from typing import IO, TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Final
 
-import orjson
+from pydantic import TypeAdapter
 
 from promptlift.errors import TranscriptError
 from promptlift.service.insights.judge import (
-    JudgedIssue,
     JudgeFailed,
     Judgement,
     JudgeRequest,
@@ -28,14 +27,12 @@ from promptlift.service.insights.judge import (
     OneByOne,
 )
 from promptlift.service.insights.lexicon.judge import LexiconJudge
-from promptlift.service.insights.lexicon.steps import FailingStep, Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from promptlift.service.insights.judge import Outcome
 
-__all__ = ["LexiconProcess", "serve"]
 
 _LOG = logging.getLogger(__name__)
 _LENGTH_BYTES: Final = 4
@@ -43,10 +40,22 @@ _LENGTH_BYTES: Final = 4
 ANSWER_SECONDS: Final = 60.0
 # Requests that come in meanwhile go first where processors are scarce.
 _NICENESS: Final = 10
-_FAILURES: Final[dict[str, type[JudgeFailed | TranscriptError]]] = {
-    "JudgeFailed": JudgeFailed,
-    "TranscriptError": TranscriptError,
-}
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """Why there is no judgement."""
+
+    message: str
+    unreadable: bool
+
+    def error(self) -> JudgeFailed | TranscriptError:
+        return TranscriptError(self.message) if self.unreadable else JudgeFailed(self.message)
+
+
+# Without what is known of the organization, which the word list does not use.
+_REQUESTS: Final = TypeAdapter(list[tuple[str, str, str | None, str | None]])
+_ANSWERS: Final = TypeAdapter(list[Judgement | _Failed])
 
 
 class LexiconProcess:
@@ -88,8 +97,9 @@ class LexiconProcess:
 
     def _ask(self, requests: Sequence[JudgeRequest]) -> list[Outcome] | None:
         """Send one batch and read its answer; ``None`` when the child ended instead."""
-        # The word list does not use what is known of the organization.
-        asked = orjson.dumps([asdict(replace(one, organization=None)) for one in requests])
+        asked = _REQUESTS.dump_json(
+            [(one.conversation_id, one.content, one.objective, one.exclusions) for one in requests]
+        )
         with self._lock:
             if self._closed:
                 return [JudgeFailed("The service is ending.")] * len(requests)
@@ -113,7 +123,8 @@ class LexiconProcess:
                 _LOG.warning("the built-in analyser's process ended early (exit code %s)", child.poll())
                 self._end_child()
                 return None
-        return [_outcome(one) for one in orjson.loads(answer)]
+        found = _ANSWERS.validate_json(answer)
+        return [one.error() if isinstance(one, _Failed) else one for one in found]
 
     def _end_child(self) -> None:
         child, self._child = self._child, None
@@ -138,25 +149,6 @@ def _start(module: str) -> subprocess.Popen[bytes]:
     )
 
 
-def _outcome(answered: Mapping[str, Any]) -> Outcome:
-    if "failure" in answered:
-        return _FAILURES[answered["failure"]](answered["message"])
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in answered.items()
-    }
-    fields["issues"] = tuple(JudgedIssue(**issue) for issue in answered["issues"])
-    if fields["steps"] is not None:
-        reached, failed = fields["steps"]["reached"], fields["steps"]["failed"]
-        fields["steps"] = Steps(tuple(reached), None if failed is None else FailingStep(**failed))
-    return Judgement(**fields)
-
-
-def _sent(outcome: Outcome) -> dict[str, object]:
-    if isinstance(outcome, Judgement):
-        return asdict(outcome)
-    return {"failure": type(outcome).__name__, "message": str(outcome)}
-
-
 def _write_frame(pipe: IO[bytes], payload: bytes) -> None:
     pipe.write(len(payload).to_bytes(_LENGTH_BYTES, "big") + payload)
     pipe.flush()
@@ -178,9 +170,13 @@ def serve(judge: LexiconJudge) -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that is printed gets between the frames
     while (asked := _read_frame(sys.stdin.buffer)) is not None:
-        requests = [JudgeRequest(**one) for one in orjson.loads(asked)]
+        outcomes = batch.judge_all([JudgeRequest(*one) for one in _REQUESTS.validate_json(asked)])
+        sent = [
+            one if isinstance(one, Judgement) else _Failed(str(one), isinstance(one, TranscriptError))
+            for one in outcomes
+        ]
         try:
-            _write_frame(answers, orjson.dumps([_sent(one) for one in batch.judge_all(requests)]))
+            _write_frame(answers, _ANSWERS.dump_json(sent))
         except BrokenPipeError:
             return
 

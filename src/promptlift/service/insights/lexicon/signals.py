@@ -17,16 +17,6 @@ if TYPE_CHECKING:
 
     from promptlift.service.insights.turns import JudgedTurn
 
-__all__ = [
-    "QUOTATION_CHARS",
-    "Signals",
-    "holds",
-    "is_error",
-    "notice",
-    "quotation",
-    "says_again",
-    "unanswered",
-]
 
 QUOTATION_CHARS: Final = 200
 

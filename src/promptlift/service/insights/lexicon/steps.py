@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten_middle
+from promptlift.service.insights.judge import FailingStep, Steps
 from promptlift.service.insights.lexicon import phrases
 from promptlift.service.insights.lexicon.signals import holds, is_error, says_again, unanswered
 from promptlift.service.insights.turns import plain_words
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from promptlift.service.insights.turns import JudgedTurn
 
-__all__ = ["NO_SIGN", "FailingStep", "Steps", "find_steps"]
 
 OPENING: Final = "opening"
 CLARIFICATION: Final = "clarification"
@@ -58,39 +58,6 @@ _ASSISTANT_SIGNS: Final[_Wanted] = (
 _MENDABLE: Final = frozenset({"refusal", "reported_failure", "not_helped", "repeat", "hand_over"})
 # Short messages ("yes, that is correct") are alike without being a repetition.
 _REPEATED_WORDS: Final = 6
-
-
-@dataclass(frozen=True, slots=True)
-class FailingStep:
-    """Where a conversation first went wrong.
-
-    Attributes
-    ----------
-    step
-        As in `Steps.reached`.
-    kind
-        What went wrong.
-    turn
-        Place of the message in the transcript, from 0.
-    role
-        ``user``, ``assistant`` or ``tool``.
-    quote
-        The message, shortened: hostile text, escaped by whoever shows it.
-    """
-
-    step: str
-    kind: str
-    turn: int
-    role: str
-    quote: str
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """The steps that a conversation came to, in their order, and the failed one where its task was not completed."""
-
-    reached: tuple[str, ...]
-    failed: FailingStep | None = None
 
 
 @dataclass(frozen=True, slots=True)

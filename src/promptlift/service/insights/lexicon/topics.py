@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from promptlift.service.insights.turns import JudgedTurn
 
-__all__ = ["KEYWORDS", "TOPICS_MAX", "find_topics"]
 
 TOPICS_MAX: Final = 3
 OWN_WORDS_MAX: Final = 2
@@ -27,57 +26,38 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# Each topic, and the words that lead to it.
+_KEYWORDS: Final = """
+    refund: refund refunds refunded reimburse reimbursed reimbursement chargeback
+    return or exchange: return returning returned exchange exchanging replacement replace
+    cancellation: cancel cancels cancelled canceled cancelling canceling cancellation unsubscribe
+    billing and payment: bill billing billed invoice invoices charge charged charges payment payments pay paid card overcharged
+    price and offers: price prices pricing cost costs cheap cheaper cheapest discount coupon voucher promo
+    order: order orders ordered ordering purchase purchased buy bought cart checkout
+    delivery: delivery deliver delivered shipping shipment shipped ship package parcel tracking courier
+    booking: book booking booked reserve reserved reservation reservations appointment schedule
+    travel: flight flights airline airport hotel hotels trip travel train bus baggage luggage seat passenger
+    food and restaurants: restaurant restaurants food meal dinner lunch breakfast recipe cook cooking menu
+    films and series: movie movies film films actor actress director trailer netflix cinema episode
+    music and events: music song songs album band concert concerts festival ticket tickets event events
+    sports: football soccer basketball baseball tennis hockey nfl nba league match stadium
+    weather: weather forecast temperature rain raining snow humidity
+    account and access: account login log-in signin password username profile locked verification authenticate
+    technical problem: error errors bug crash crashes crashed broken freeze frozen glitch troubleshoot install
+    programming: code python javascript java function sql api script compile debug regex database
+    writing: essay email letter rewrite paragraph translate translation summarize summary proofread
+    banking and money: bank transfer balance loan mortgage savings deposit withdraw interest
+    insurance: insurance policy coverage claim claims premium
+    health: doctor dentist therapist hospital medicine medication symptom symptoms pain health prescription
+    home and property: apartment house rent rental landlord lease bedroom property
+    vehicles and rides: car cars taxi cab ride vehicle uber driver rental
+    phone and internet: phone mobile sim roaming broadband wifi internet router data network
+    subscription and plan: subscription subscribe plan plans upgrade downgrade renew renewal membership
+    opening hours and contact: hours opening address phone contact location directions
+"""
 KEYWORDS: Final[dict[str, frozenset[str]]] = {
-    "refund": _words("refund refunds refunded reimburse reimbursed reimbursement chargeback"),
-    "return or exchange": _words("return returning returned exchange exchanging replacement replace"),
-    "cancellation": _words("cancel cancels cancelled canceled cancelling canceling cancellation unsubscribe"),
-    "billing and payment": _words(
-        "bill billing billed invoice invoices charge charged charges payment payments pay paid card overcharged"
-    ),
-    "price and offers": _words(
-        "price prices pricing cost costs cheap cheaper cheapest discount coupon voucher promo"
-    ),
-    "order": _words("order orders ordered ordering purchase purchased buy bought cart checkout"),
-    "delivery": _words(
-        "delivery deliver delivered shipping shipment shipped ship package parcel tracking courier"
-    ),
-    "booking": _words("book booking booked reserve reserved reservation reservations appointment schedule"),
-    "travel": _words(
-        "flight flights airline airport hotel hotels trip travel train bus baggage luggage seat passenger"
-    ),
-    "food and restaurants": _words(
-        "restaurant restaurants food meal dinner lunch breakfast recipe cook cooking menu"
-    ),
-    "films and series": _words(
-        "movie movies film films actor actress director trailer netflix cinema episode"
-    ),
-    "music and events": _words(
-        "music song songs album band concert concerts festival ticket tickets event events"
-    ),
-    "sports": _words("football soccer basketball baseball tennis hockey nfl nba league match stadium"),
-    "weather": _words("weather forecast temperature rain raining snow humidity"),
-    "account and access": _words(
-        "account login log-in signin password username profile locked verification authenticate"
-    ),
-    "technical problem": _words(
-        "error errors bug crash crashes crashed broken freeze frozen glitch troubleshoot install"
-    ),
-    "programming": _words("code python javascript java function sql api script compile debug regex database"),
-    "writing": _words(
-        "essay email letter rewrite paragraph translate translation summarize summary proofread"
-    ),
-    "banking and money": _words("bank transfer balance loan mortgage savings deposit withdraw interest"),
-    "insurance": _words("insurance policy coverage claim claims premium"),
-    "health": _words(
-        "doctor dentist therapist hospital medicine medication symptom symptoms pain health prescription"
-    ),
-    "home and property": _words("apartment house rent rental landlord lease bedroom property"),
-    "vehicles and rides": _words("car cars taxi cab ride vehicle uber driver rental"),
-    "phone and internet": _words("phone mobile sim roaming broadband wifi internet router data network"),
-    "subscription and plan": _words(
-        "subscription subscribe plan plans upgrade downgrade renew renewal membership"
-    ),
-    "opening hours and contact": _words("hours opening address phone contact location directions"),
+    topic.strip(): _words(words)
+    for topic, _, words in (line.partition(":") for line in _KEYWORDS.strip().splitlines())
 }
 _TOPICS_OF: Final[dict[str, tuple[str, ...]]] = {
     word: tuple(topic for topic, words in KEYWORDS.items() if word in words)

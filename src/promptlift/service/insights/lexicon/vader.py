@@ -13,8 +13,6 @@ import string
 from functools import cache
 from typing import Final
 
-__all__ = ["Vader", "vader"]
-
 _NORMAL: Final = 15  # VADER's alpha: about the largest sum one expects
 _OTHER_MODIFIERS: Final = frozenset({"least", "never", "no", "so", "this", "without"})
 
