@@ -8,7 +8,7 @@ import nbclient
 import nbformat
 import pytest
 
-from promptlift.schema import static_html
+from promptlift.display import static_html
 from promptlift.widgets.browser.widget import ConversationBrowser
 from promptlift.widgets.fallback import front_end, is_unattended
 from support.conversation_tables import browsable

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from promptlift.schema.transcript import Turn
+    from promptlift.display.turn import Turn
 
 __all__ = [
     "Cell",

@@ -12,6 +12,7 @@ from promptlift.schema.insights import Insights  # noqa: TC001 - pydantic reads 
 from promptlift.schema.metadata import Metadata
 from promptlift.schema.model import (
     ApiModel,
+    DisplayedModel,
     LinkedModel,
     LinkText,
     RequestModel,
@@ -22,7 +23,6 @@ from promptlift.schema.model import (
     storable,
 )
 from promptlift.schema.pages import ErrorInfo
-from promptlift.schema.static_html import conversation_html, conversation_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ ConversationStatus = Literal["completed", "abandoned", "in_progress"]
 CONVERSATION_STATUSES: Final[tuple[ConversationStatus, ...]] = get_args(ConversationStatus)
 
 
-class Conversation(LinkedModel):
+class Conversation(DisplayedModel):
     """A conversation as the service gives it; list items carry fewer fields than ``GET /conversations/:id``."""
 
     id: Annotated[str, Column(name="conversation_id")]
@@ -75,13 +75,6 @@ class Conversation(LinkedModel):
     started_at: Annotated[UtcTime | None, Column()] = None
     """First message time, else the time of the log request. Our service gives it, others may not."""
     ended_at: UtcTime | None = None
-
-    def _repr_html_(self) -> str:
-        return conversation_html(self)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        del include, exclude
-        return {"text/plain": conversation_text(self), "text/html": self._repr_html_()}
 
 
 Count = Annotated[int, Field(ge=0, le=limits.COUNT_MAX)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import Annotated, Any, Self
 
 from pydantic import (
@@ -106,6 +107,20 @@ class LinkedModel(ApiModel):
             rest = {name: value for name, value in data.items() if name != "agentId"}
             data = {**rest, "promptId": link_of(data)}
         return data
+
+
+class DisplayedModel(LinkedModel):
+    """A resource that notebooks show. `promptlift.display` stands above the schema: it is loaded by name, on first use."""
+
+    def _displayed(self, how: str) -> Any:
+        return getattr(import_module("promptlift.display.answers"), how)(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        del include, exclude
+        return dict(self._displayed("bundle"))
+
+    def _repr_html_(self) -> str:
+        return self._repr_mimebundle_()["text/html"]
 
 
 def not_null(value: object) -> object:

@@ -9,10 +9,9 @@ from pydantic import AfterValidator, Field, StringConstraints
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pydantic reads the annotation
-from promptlift.schema.inert import one_line
 from promptlift.schema.model import (
     ApiModel,
-    LinkedModel,
+    DisplayedModel,
     LinkText,
     LongText,
     PromptText,
@@ -24,8 +23,6 @@ from promptlift.schema.model import (
 from promptlift.schema.prompts import TextChange
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
 from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchPlan, SearchSetting
-from promptlift.schema.static_html import element, paragraph, root
-from promptlift.schema.verdict_sentence import next_call, verdict_sentence
 
 OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
 OPTIMIZATION_STATUSES: Final[tuple[OptimizationStatus, ...]] = get_args(OptimizationStatus)
@@ -93,7 +90,7 @@ class OptimizationIntent(ApiModel):
     hypothesis: str | None = None
 
 
-class Optimization(LinkedModel):
+class Optimization(DisplayedModel):
     """A test of variants of a prompt; list items carry fewer fields than ``GET /optimizations/:id``."""
 
     id: Annotated[str, Column(name="optimization_id")]
@@ -131,23 +128,7 @@ class Optimization(LinkedModel):
     @property
     def sentence(self) -> str:
         """What became of it, or how far it is."""
-        return verdict_sentence(self)
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        del include, exclude
-        return {"text/plain": one_line(self.sentence, 800), "text/html": self._repr_html_()}
-
-    def _repr_html_(self) -> str:
-        call = element("code", next_call(self))
-        name = self.results.hypothesis.text if self.results and self.results.hypothesis else None
-        asked = [paragraph("Asked for: ", one_line(name, 300), soft=True)] if name else []
-        return str(
-            root(
-                paragraph(element("b", one_line(self.sentence, 800))),
-                *asked,
-                paragraph(f"Optimization {one_line(self.id, 60)}, {self.status}. Next: ", call, soft=True),
-            )
-        )
+        return str(self._displayed("verdict_sentence"))
 
 
 class Intent(RequestModel):

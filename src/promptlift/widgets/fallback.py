@@ -91,7 +91,7 @@ class WidgetWithHtml(WidgetWithFallback):
 
     @abstractmethod
     def _static(self) -> Markup:
-        """Return the static fallback, built with `promptlift.schema.static_html`."""
+        """Return the static fallback, built with `promptlift.display.static_html`."""
 
     def _fallback(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return {"text/html": str(self._static())}, {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from markupsafe import Markup
 
-from promptlift.schema.static_html import element
+from promptlift.display.static_html import element
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

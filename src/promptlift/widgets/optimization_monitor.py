@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.errors import PromptliftError
-from promptlift.schema.inert import one_line
-from promptlift.schema.static_html import (
+from promptlift.display.static_html import (
     Bar,
     badge,
     bars,
@@ -18,6 +16,8 @@ from promptlift.schema.static_html import (
     paragraph,
     root,
 )
+from promptlift.errors import PromptliftError
+from promptlift.schema.inert import one_line
 from promptlift.widgets.commands import CommandWidget, explain_failure
 from promptlift.widgets.fallback import front_end
 from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, pieces_html

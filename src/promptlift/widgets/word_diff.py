@@ -6,8 +6,8 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal
 
+from promptlift.display.static_html import DiffLine
 from promptlift.schema.inert import visible
-from promptlift.schema.static_html import DiffLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

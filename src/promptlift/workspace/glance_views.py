@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from promptlift.display.static_html import bars, bars_html, element, paragraph, root, table
 from promptlift.errors import ApiError
 from promptlift.schema.inert import one_line, shorten
-from promptlift.schema.static_html import bars, bars_html, element, paragraph, root, table
 from promptlift.workspace.glance import Glance, take_glance
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.transport import Call, Task
+from promptlift.display.verdict import STAGES
 from promptlift.errors import (
     ApiError,
     ConnectionFailed,
@@ -14,7 +15,6 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
-from promptlift.schema.verdict_sentence import STAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 import pandas as pd
 
 from promptlift.analysis.reading import is_missing
+from promptlift.display.turn import Turn
 from promptlift.errors import TranscriptError
 from promptlift.report.document import Section, Transcript
 from promptlift.report.formatting import count, date_time, plural, signed
 from promptlift.report.gather import GROUP, records
 from promptlift.schema.inert import one_line
-from promptlift.schema.transcript import CALL, RESULT, Turn, parse_content
+from promptlift.schema.transcript import CALL, RESULT, parse_content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

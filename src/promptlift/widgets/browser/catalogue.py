@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from promptlift.analysis.reading import collect, is_missing, names_of, require
+from promptlift.display.turn import Turn
 from promptlift.errors import TranscriptError
 from promptlift.frames import insights_errors
 from promptlift.frames.conversations.contents import messages_of
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.model import from_wire_time
-from promptlift.schema.transcript import Turn
 from promptlift.widgets.browser.facets import METADATA, between, facets_in, orders_in, titles_in
 from promptlift.widgets.browser.marks import marked, search_words
 

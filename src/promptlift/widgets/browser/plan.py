@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from promptlift.schema.transcript import Turn
+    from promptlift.display.turn import Turn
 
 __all__ = ["BlindCatalogue", "Plan", "is_plan"]
 

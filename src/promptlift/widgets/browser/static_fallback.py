@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.analysis.reading import ANALYSER_NOTES
-from promptlift.schema.static_html import (
+from promptlift.display.static_html import (
     Tone,
     badges,
     details,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from numpy.typing import NDArray
 
-    from promptlift.schema.transcript import Turn
+    from promptlift.display.turn import Turn
 
 __all__ = ["ConversationBrowser"]
 

@@ -15,7 +15,7 @@ from promptlift.widgets.word_diff import describe_difference, diff_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.schema.static_html import DiffLine, Tone
+    from promptlift.display.static_html import DiffLine, Tone
     from promptlift.widgets.review.reading import Review
     from promptlift.widgets.review.search import EditShown
 

@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.display.turn import Turn
 from promptlift.errors import TranscriptError
 from promptlift.schema.inert import one_line
-from promptlift.schema.transcript import Turn, parse_content
+from promptlift.schema.transcript import parse_content
 from promptlift.widgets.review.reading import records
 
 if TYPE_CHECKING:

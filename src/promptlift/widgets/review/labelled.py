@@ -11,7 +11,7 @@ from promptlift.errors import ConfigError, NotFound, PromptliftError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from promptlift.schema.static_html import Tone
+    from promptlift.display.static_html import Tone
     from promptlift.widgets.review.reading import Review
     from promptlift.workspace import Workspace
 

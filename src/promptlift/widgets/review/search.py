@@ -12,9 +12,9 @@ from promptlift.widgets.interval_bars import Piece, common_axis, effect_pieces
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from promptlift.display.static_html import Tone
     from promptlift.schema.optimizations import Optimization, Variant
     from promptlift.schema.search import Edit, Spending
-    from promptlift.schema.static_html import Tone
 
 __all__ = [
     "SEARCH_ABOUT",

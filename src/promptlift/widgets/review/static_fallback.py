@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from promptlift.schema.inert import one_line
-from promptlift.schema.static_html import (
+from promptlift.display.static_html import (
     badge,
     badges,
     details,
@@ -19,6 +18,7 @@ from promptlift.schema.static_html import (
     table,
     transcript,
 )
+from promptlift.schema.inert import one_line
 from promptlift.widgets.interval_bars import pieces_html
 from promptlift.widgets.review.cards import (
     REHEARSAL,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
+from promptlift.display.static_html import element, facts, paragraph, root
 from promptlift.schema.inert import one_line
 from promptlift.schema.search import CIRCULAR
-from promptlift.schema.static_html import element, facts, paragraph, root
 
 if TYPE_CHECKING:
     import pandas as pd

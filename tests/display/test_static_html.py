@@ -7,7 +7,7 @@ import re
 import pytest
 from markupsafe import Markup
 
-from promptlift.schema.static_html import (
+from promptlift.display.static_html import (
     DiffLine,
     badge,
     details,
@@ -20,7 +20,7 @@ from promptlift.schema.static_html import (
     text,
     transcript,
 )
-from promptlift.schema.transcript import Turn
+from promptlift.display.turn import Turn
 from support.cases import slow_except
 from support.hostile import ONE_OF_EACH, PAYLOADS, name_of
 from support.report_page import Page

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from promptlift.schema.static_html import Bar, bars, bars_html, last_values
+from promptlift.display.static_html import Bar, bars, bars_html, last_values
 
 
 def test_bars_begin_at_zero_and_go_up_and_down():

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import pytest
 
-from promptlift.schema.transcript import Turn
+from promptlift.display.turn import Turn
 
 
 def test_a_long_message_is_cut_and_says_by_how_much():
