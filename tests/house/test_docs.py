@@ -100,14 +100,14 @@ def test_the_page_of_columns_has_every_column_with_its_unit():
             )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_the_python_of_a_page_compiles(page):
+def test_the_python_of_a_page_compiles():
     """Every Python block compiles."""
-    text = page.read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python$(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == text.count("```python"), "a block is indented or never ends"
-    for block in blocks:
-        compile(block, page.name, "exec")
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        blocks = re.findall(r"^```python$(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        assert len(blocks) == text.count("```python"), f"a block of {page.name} is indented or never ends"
+        for block in blocks:
+            compile(block, page.name, "exec")
 
 
 def calls_in(text: str) -> set[tuple[str, str]]:
@@ -116,15 +116,15 @@ def calls_in(text: str) -> set[tuple[str, str]]:
     return set(re.findall(r"\b(lift|analysis|plots|widgets|report|stats|transcripts)\.([A-Za-z_]\w*)", code))
 
 
-@pytest.mark.parametrize("page", [*PAGES, README], ids=lambda path: path.stem)
-def test_a_page_names_only_calls_that_there_are(page):
+def test_pages_name_only_calls_that_there_are():
     """What a reader types is there: methods of the workspace, functions of the rooms."""
     import promptlift
 
     # An instance has the client, which the class does not.
     lift = promptlift.connect("http://127.0.0.1:1", "not-a-real-key")
     unknown = [
-        f"{room}.{name}"
+        f"{page.name}: {room}.{name}"
+        for page in (*PAGES, README)
         for room, name in sorted(calls_in(page.read_text(encoding="utf-8")))
         if not hasattr(lift if room == "lift" else importlib.import_module(f"promptlift.{room}"), name)
         # A module has its name in the room only once it was imported.

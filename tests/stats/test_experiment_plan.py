@@ -130,8 +130,8 @@ def test_the_budget_of_the_confirmation(variants, mode, iterations, passes):
 
 
 @pytest.mark.parametrize(("mode", "passes"), [("exploratory", 1), ("validation", 2)])
-@pytest.mark.parametrize("variants", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize("iterations", range(1, 13))
+@pytest.mark.parametrize("variants", [1, 3, 5])
+@pytest.mark.parametrize("iterations", [1, 2, 5, 12])
 def test_an_iteration_never_takes_more_passes_than_its_mode_has(mode, passes, variants, iterations):
     run = Experiment(variants, mode, max_iterations=iterations, verification_passes=0)
     assert run.verdict().progress.passes_max <= passes * iterations

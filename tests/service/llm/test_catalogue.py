@@ -7,9 +7,8 @@ import pytest
 from promptlift.service.llm.served import CATALOGUE, is_known, problem_of
 
 
-@pytest.mark.parametrize("name", sorted(CATALOGUE))
-def test_every_name_of_the_catalogue_is_valid(name):
-    assert problem_of(name) is None
+def test_every_name_of_the_catalogue_is_valid():
+    assert not [name for name in CATALOGUE if problem_of(name) is not None]
 
 
 def test_names_of_the_endpoint_and_the_operator_are_valid_too():

@@ -17,14 +17,14 @@ def test_there_are_at_least_forty_forms():
     assert len({*FORMS, *NO_URLS}) == len(FORMS) + len(NO_URLS) >= 40
 
 
-@pytest.mark.parametrize("host", FORMS)
-def test_a_form_is_refused_when_it_is_given_and_when_it_is_used(guarded, host):
+def test_a_form_is_refused_when_it_is_given_and_when_it_is_used(guarded):
     client = guarded()
-    url = f"https://{host}/hook"
-    with pytest.raises((RefusedAddress, UnusableUrl)):
-        client.check(url).result(timeout=20)
-    with pytest.raises((RefusedAddress, UnusableUrl)):
-        client.send(GuardedRequest("POST", url))
+    for host in FORMS:
+        url = f"https://{host}/hook"
+        with pytest.raises((RefusedAddress, UnusableUrl)):
+            client.check(url).result(timeout=20)
+        with pytest.raises((RefusedAddress, UnusableUrl)):
+            client.send(GuardedRequest("POST", url))
 
 
 @pytest.mark.parametrize(
@@ -38,10 +38,11 @@ def test_an_address_in_numbers_is_refused_also_when_the_resolver_never_answers(g
         guarded(resolve=never).check(f"https://{host}/hook", seconds=0.05).result(timeout=20)
 
 
-@pytest.mark.parametrize("url", NO_URLS)
-def test_what_is_no_https_address_is_refused(guarded, url):
-    with pytest.raises((UnusableUrl, RefusedAddress)):
-        guarded().check(url).result(timeout=20)
+def test_what_is_no_https_address_is_refused(guarded):
+    client = guarded()
+    for url in NO_URLS:
+        with pytest.raises((UnusableUrl, RefusedAddress)):
+            client.check(url).result(timeout=20)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from promptlift.service.optimizations.checks import (
     same_text,
     shortest_chars,
 )
-from support.hostile import PAYLOADS, name_of
+from support.cases import slow_except
+from support.hostile import ONE_OF_EACH, PAYLOADS, name_of
 from support.rewritten_prompt import ORIGINAL, REWRITE
 from support.shared_data import SHARED, needs_shared
 
@@ -249,7 +250,7 @@ def test_without_one_of_its_placeholders_no_text_is_accepted(original, data):
     )
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
 def test_checks_survive_any_text(payload):
     problems(payload, others=[ORIGINAL + "\nMore."])
     problems(REWRITE, original=payload or "x", others=[payload])

@@ -16,8 +16,9 @@ from promptlift.service.optimizations.variants import (
     write_variants,
 )
 from promptlift.service.simulations.tasks import PromptText
+from support.cases import slow_except
 from support.data_blocks import read_records
-from support.hostile import ENCODABLE, name_of
+from support.hostile import ENCODABLE, ONE_OF_EACH, name_of
 from support.rewritten_prompt import ORIGINAL, PROMPT, REWRITE
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
 from support.stub_endpoint import completion
@@ -200,7 +201,7 @@ def test_the_same_seed_makes_the_same_requests():
     assert run(5, {}) != run(6, {})
 
 
-@pytest.mark.parametrize("payload", ENCODABLE, ids=name_of)
+@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, ENCODABLE), ids=name_of)
 def test_hostile_words_stay_data_and_storable(payload):
     model = ScriptedModel(in_turn(answer(REWRITE, name=payload, rationale=payload)))
     written = write(

@@ -69,8 +69,8 @@ def talk(seed, content, number, *, max_turns=8):
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_variants_are_real_rewrites_that_pass_the_checks(text, seed):
+def test_variants_are_real_rewrites_that_pass_the_checks(text):
+    seed = len(text) % 3
     prompt = PromptText(text, objective=None)
     written = write_variants(
         Rehearsal(seed), prompt=prompt, count=5, intent=None, failures=[], general={}, seed=seed

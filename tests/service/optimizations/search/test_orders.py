@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from itertools import product
 
-import pytest
-
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.world import draw_world
 from promptlift.service.search.guards import says_what_was_said
@@ -78,11 +76,11 @@ def test_there_are_forty_orders():
     assert len(set(ORDERS)) == 40
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_what_an_order_demands_is_recognised_as_said_by_a_stranger(order):
-    (demand,) = [one for one in DEMANDS if one in order]
-    assert says_what_was_said(demand, [order])
-    assert says_what_was_said(demand.upper().rstrip("."), [order])
+def test_what_an_order_demands_is_recognised_as_said_by_a_stranger():
+    for order in ORDERS:
+        (demand,) = [one for one in DEMANDS if one in order]
+        assert says_what_was_said(demand, [order])
+        assert says_what_was_said(demand.upper().rstrip("."), [order])
 
 
 def test_orders_in_transcripts_reach_no_candidate(begin):
