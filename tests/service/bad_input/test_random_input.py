@@ -12,7 +12,7 @@ from promptlift.service.store.database import Database
 from support.optimizing import ended, tiny
 from support.wire import METHODS, OFFERED, SPECIFIED, Wire, open_account
 
-REQUESTS = 250
+REQUESTS = 100
 EXPECTED = (200, 201, 400, 404, 405, 409, 413)
 NAMES = (
     *(
