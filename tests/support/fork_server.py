@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _READ_AT_IMPORT = ("HOME", "LANG", "LC_", "MPL", "OMP_", "OPENBLAS_", "PYTHON", "TZ", "XDG_")
 _MESSAGE_BYTES = 1 << 20
 _PYTHON = sys.executable
+# A variable of the environment: seconds by the full names of constants, as JSON, for tests that would wait for minutes.
+SHORTER = "PROMPTLIFT_TESTS_SHORTER"
 # The reader of pages (`main_text`) is not among them: it limits its own memory.
 _FORKED = ("promptlift", "promptlift.service.insights.lexicon.process")
 
@@ -307,6 +309,9 @@ def _run(order: Mapping[str, Any]) -> None:
     os.environ.update(order["environment"])
     time.tzset()
     tempfile.tempdir = None
+    for place, seconds in json.loads(os.environ.pop(SHORTER, "{}")).items():
+        module, _, name = place.rpartition(".")
+        setattr(sys.modules[module], name, seconds)
     arguments: Sequence[str] = order["arguments"]
     if arguments[0] == "-P":
         arguments = arguments[1:]

@@ -12,6 +12,7 @@ import promptlift
 from promptlift import report, widgets
 from promptlift.errors import IncompleteError, NotFound
 from promptlift.local import InsightsMissing, wait_for_insights
+from support import fork_server
 from support.service_process import wait_until
 from support.stub_endpoint import KEY, Asked, Say, StubEndpoint, completion
 
@@ -33,6 +34,14 @@ JUDGEMENT = {
 }
 COUNT = 20
 AT_ONCE = 8
+# What the service waits for before it asks again; the pause of a conversation is in milliseconds.
+SHORTER = {
+    "promptlift.service.insights.judge_watch.PAUSE_SECONDS": 0.5,
+    "promptlift.service.insights.judge_watch.TICK_SECONDS": 0.1,
+    "promptlift.service.insights.worker.FIRST_PAUSE": 500,
+    "promptlift.service.llm.endpoint.PROBE_SECONDS": 1.0,
+    "promptlift.service.llm.endpoint.SILENCE_SECONDS": 2.0,
+}
 
 
 class Model:
@@ -80,6 +89,7 @@ def lift(model: Model, start_service: Callable[..., ServiceProcess]) -> Iterator
             "PROMPTLIFT_LLM_BASE_URL": settings.base_url,
             "PROMPTLIFT_LLM_MODEL": "stub",
             "PROMPTLIFT_LLM_API_KEY": KEY,
+            fork_server.SHORTER: json.dumps(SHORTER),
         }
     )
     with promptlift.connect(running.base_url, running.key, progress=False) as workspace:
@@ -145,7 +155,7 @@ def test_a_model_that_comes_back_judges_every_conversation_once(lift: Workspace,
 def test_the_backlog_goes_on_soon_after_a_long_outage(lift: Workspace, model: Model) -> None:
     model.say = lambda: Say({"error": {"message": "overloaded"}}, status=401)
     log(lift, 1)
-    # Pauses that grow with each try would be twenty seconds by now.
+    # Pauses that grow with each try would be long by now.
     wait_until(lambda: model.judged() >= 4, what="the model was away for a while")
     model.say = lambda: completion(json.dumps(JUDGEMENT))
     judged_soon(lift)
