@@ -132,13 +132,9 @@ def test_where_a_proxy_takes_no_large_bodies_they_go_one_by_one(tmp_path):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_kill_9_of_the_import_or_the_service_loses_and_doubles_nothing(
-    start_service, tmp_path, request, database
-):
-    url = request.getfixturevalue("postgres_url") if database == "postgresql" else None
+def test_kill_9_of_the_import_or_the_service_loses_and_doubles_nothing(start_service, tmp_path):
     port = free_port()
-    service = start_service(database=url, data=tmp_path / "service", options=("--port", str(port)))
+    service = start_service(data=tmp_path / "service", options=("--port", str(port)))
     files = []
     for number in range(4):
         files.append(tmp_path / f"{number}.jsonl")

@@ -20,7 +20,6 @@ from promptlift.service.store import optimizations, usage
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import conversations, events, insights, workers
 from support.answering_model import AnsweringModel, serving
-from support.conversation_recount import assert_counts_are_a_recount
 from support.databases import is_lock_awaited
 from support.optimizing_caller import Caller
 from support.searching import SMALL, world_prompt
@@ -28,7 +27,6 @@ from support.service_process import clean_environment, wait_until
 from support.worker_process import WorkerProcess
 
 CONVERSATIONS = 200
-KILLS = 3
 OPTIMIZATION = {"mode": "validation", "variantCount": 2, "seed": 11}
 LEASE = {"PROMPTLIFT_LEASE_SECONDS": "1.5"}
 
@@ -76,49 +74,6 @@ def counts_of_events(database, kind):
 def optimize(caller):
     caller.settings(maxIterations=4, personaCount=3, scenariosPerSimulation=2, maxTurns=1)
     return caller.start(caller.prompt(), **OPTIMIZATION)["id"]
-
-
-def test_killed_workers_lose_nothing_and_judge_nothing_twice(
-    start_service, start_worker, postgres_url, database, tmp_path
-):
-    with serving(AnsweringModel(better=0.12)) as env:
-        calm = start_service(env=env)
-        caller = Caller(calm)
-        expected_id = optimize(caller)
-        caller.ended(expected_id)
-        expected = caller.final_state(expected_id)
-        caller.close()
-        calm.stop()
-
-    model = AnsweringModel(better=0.12, delay=0.25)
-    with serving(model) as env:
-        service = start_service(database=postgres_url, env=env, options=["--no-worker"])
-        caller = Caller(service)
-        # Before any conversation is logged: scenarios are taken from those of the prompt.
-        optimization_id = optimize(caller)
-        log(service, caller.prompt())
-        assert judged(database) == 0
-        both = [start_worker({**env, **LEASE}) for _ in range(2)]
-        for turn in range(KILLS):
-            wait_until(lambda turn=turn: judged(database) >= 10 + 30 * turn, what="some more are judged")
-            both[turn % 2].kill()
-            both[turn % 2].start(wait=False)
-        wait_until(lambda: judged(database) == CONVERSATIONS, what="every conversation is judged")
-        model.delay = 0.0
-        caller.ended(optimization_id, seconds=120)
-        assert caller.final_state(optimization_id) == expected
-        caller.close()
-        assert [one.stop() for one in both] == [0, 0]
-        assert service.stop() == 0
-    each_once = (CONVERSATIONS, CONVERSATIONS)
-    assert counts_of_events(database, "insights.generated") == each_once
-    assert counts_of_events(database, "optimization.completed") == (1, 1)
-    assert_counts_are_a_recount(database)
-    with database.read() as connection:
-        assert set(connection.scalars(select(conversations.c.judging))) == {"done"}
-        assert list(connection.scalars(select(conversations.c.worker).distinct())) == [None]
-    for one in both:
-        assert "Traceback" not in one.log.read_text()
 
 
 def test_a_worker_that_ends_in_order_releases_its_work_at_once(

@@ -6,31 +6,18 @@ import json
 import random
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.prompt_world.model import WorldModel
-from support.answering_model import serving
-from support.optimizing_caller import Caller
-from support.service_process import ServiceProcess, wait_until
+from support.service_process import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from benchmarks.prompt_world.world import World
-    from support.stub_endpoint import Asked, Say
+    from support.answering_model import AnsweringModel
+    from support.optimizing_caller import Caller
+    from support.service_process import ServiceProcess
 
 # Few conversations: 3 variants, and passes of 4 pairs.
 SMALL = {"maxIterations": 10, "personaCount": 2, "scenariosPerSimulation": 2, "maxTurns": 2}
-
-
-class SlowModel(WorldModel):
-    """Answers after a delay, so that there is something to interrupt."""
-
-    delay = 0.0
-
-    def __call__(self, asked: Asked) -> Say:
-        say = super().__call__(asked)
-        say.delay = self.delay
-        return say
 
 
 def world_prompt(caller: Caller, world: World, *, logged: int = 40, extra: Iterable[str] = ()) -> str:
@@ -50,35 +37,7 @@ def world_prompt(caller: Caller, world: World, *, logged: int = 40, extra: Itera
     return prompt_id
 
 
-def search(
-    data: Path,
-    model: WorldModel,
-    meanwhile: Callable[[ServiceProcess, Caller, str], None],
-    *,
-    env: Mapping[str, str],
-    **request: Any,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Search on a service of its own; return the final state and the plan with what was spent.
-
-    ``meanwhile`` is called with the service, the caller and the id of the optimization once it has begun.
-    """
-    with serving(model) as address:
-        service = ServiceProcess(data, env={**address, **env}).start()
-        caller = Caller(service)
-        try:
-            caller.settings(**SMALL)
-            prompt_id = world_prompt(caller, model.world)
-            model.forget()
-            optimization_id = caller.start(prompt_id, mode="exploratory", **request)["id"]
-            meanwhile(service, caller, optimization_id)
-            caller.ended(optimization_id, seconds=300)
-            return without_ids(caller.final_state(optimization_id)), caller.get(optimization_id)["searchPlan"]
-        finally:
-            caller.close()
-            service.stop()
-
-
-def kill_at_random(service: ServiceProcess, model: SlowModel, *, kills: int, asked: int) -> None:
+def kill_at_random(service: ServiceProcess, model: AnsweringModel, *, kills: int, asked: int) -> None:
     """Kill a service again and again, at random moments that all come within ``asked`` requests to its model."""
     chance = random.Random(20261122)
     share = asked // (kills + 2)

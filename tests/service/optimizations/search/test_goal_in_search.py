@@ -1,4 +1,4 @@
-"""A weighted goal in a search: it decides who is accepted, and makes up for no loss of completion."""
+"""A weighted goal in a search: it decides who is accepted, makes up for no loss of completion, and survives ``kill -9``."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def states(caller, optimization_id):
     return {one["number"]: one["search"] for one in candidates}
 
 
-def test_only_with_a_goal_is_accepted_who_completes_as_much_and_meets_a_target(begin, database_of_service):
-    caller = begin(NamesTheDay(), database=database_of_service)
+def test_only_with_a_goal_is_accepted_who_completes_as_much_and_meets_a_target(begin):
+    caller = begin(NamesTheDay())
     caller.settings(**SMALL)
     without = states(caller, optimized(caller, goal=False))
     assert {(one["won"], one["lost"]) for one in without.values()} == {(0, 0)}
@@ -143,7 +143,7 @@ def test_whoever_completes_less_is_not_accepted_though_the_goal_likes_it(begin):
 @pytest.mark.crash
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_kills_leave_the_same_final_state_with_a_goal_too(tmp_path):
+def test_kills_leave_the_same_final_state(tmp_path):
     def final_state(name, meanwhile):
         model = NamesTheDay()
         with serving(model) as env:
@@ -155,7 +155,8 @@ def test_kills_leave_the_same_final_state_with_a_goal_too(tmp_path):
                 optimization_id = optimized(caller)
                 meanwhile(service, model)
                 caller.ended(optimization_id, seconds=200)
-                return without_ids(caller.final_state(optimization_id)), model.asked.total()
+                state = without_ids(caller.final_state(optimization_id))
+                return (state, caller.get(optimization_id)["searchPlan"]), model.asked.total()
             finally:
                 caller.close()
                 service.stop()
