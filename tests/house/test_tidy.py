@@ -29,6 +29,7 @@ ROOMS = {
     "analysis",
     "cli",
     "client",
+    "display",
     "frames",
     "local",
     "plots",
