@@ -21,6 +21,21 @@ _FOLDER = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 _BEYOND = "06-beyond-one-machine.ipynb"
 
 
+# How notebooks are run as tests: what they print is compared with what is stored in them.
+_OPTIONS = {
+    "nbval": True,
+    "nbval_lax": False,
+    "nbval_sanitize_with": str(Path(__file__).parents[1] / "tests" / "notebooks" / "sanitize.cfg"),
+    "nbval_current_env": True,
+    "nbval_kernel_name": None,
+    "nbval_cell_timeout": 2000,
+    "nbval_kernel_startup_timeout": 60,
+    "nbdime": False,
+    "sanitize_with": None,
+    "current_env": False,
+}
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out the notebook that starts Spark where Spark, Java or DuckDB is not installed."""
     there = all(map(importlib.util.find_spec, ("duckdb", "pyspark"))) and shutil.which("java") is not None
@@ -28,7 +43,10 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make a folder for them; it is removed with the tests."""
+    """Import the plugin that runs them where slow tests run, as every worker takes seconds for it, and make a folder for them."""
+    if config.getoption("markexpr") != "not slow":
+        vars(config.option).update(_OPTIONS)
+        config.pluginmanager.import_plugin("nbval.plugin")
     config.stash[_FOLDER] = tempfile.TemporaryDirectory(prefix="promptlift-notebooks-")
 
 

@@ -60,6 +60,7 @@ _LAZY: Final[dict[str, tuple[str, str | None]]] = {
             "analysis",
             "cli",
             "client",
+            "display",
             "errors",
             "events",
             "frames",
