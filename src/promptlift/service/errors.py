@@ -53,9 +53,9 @@ class ApiException(Exception):
         """HTTP status of the answer."""
         return STATUS_OF[self.code]
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, object]:
         """Return the error body of the API."""
-        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        error: dict[str, object] = {"code": self.code, "message": self.message}
         if self.details:
             error["details"] = self.details
         return {"error": error}

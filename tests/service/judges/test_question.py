@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from promptlift.schema.judges import JudgeExample
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.judge import JudgeFailed
 from promptlift.service.judges.question import JudgeText, ask
@@ -30,7 +31,7 @@ def asked(model, transcript, text=TEXT, **options):
 
 def test_the_owners_texts_are_rules_and_everything_else_is_data():
     model = ScriptedModel(in_turn(said()))
-    text = JudgeText(TEXT.question, TEXT.rubric, ({"text": "User: voucher?", "answer": True},))
+    text = JudgeText(TEXT.question, TEXT.rubric, (JudgeExample(text="User: voucher?", answer=True),))
     verdict = asked(model, talk("Where is my money?"), text)
     assert (verdict.answer, verdict.reason, verdict.input_tokens, verdict.output_tokens) == (
         True,

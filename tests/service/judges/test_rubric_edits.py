@@ -8,7 +8,15 @@ from dataclasses import replace
 import pytest
 
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.judges.align import Mistake, ProposedEdit, apply, edits_messages, refused, split
+from promptlift.service.judges.align import (
+    EditAnswer,
+    Mistake,
+    ProposedEdit,
+    apply,
+    edits_messages,
+    refused,
+    split,
+)
 from promptlift.service.judges.question import JudgeText
 from promptlift.service.optimizations.logged_words import LoggedWords
 from support.orders import ORDERS
@@ -81,7 +89,9 @@ def test_only_conversations_on_which_the_judge_is_wrong_are_evidence():
         "reason": "r",
         "evidence": ["c2", "c1", "c9"],
     }
-    assert ProposedEdit.read(answer, names) == ProposedEdit("add", "", "Two lines.", "r", ("cnv_wrong",))
+    assert ProposedEdit.read(EditAnswer(**answer), names) == ProposedEdit(
+        "add", "", "Two lines.", "r", ("cnv_wrong",)
+    )
 
 
 @pytest.mark.parametrize("order", ORDERS[::5])

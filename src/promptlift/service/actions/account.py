@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
@@ -28,13 +28,15 @@ from promptlift.service.websites.company import without_sentences
 from promptlift.service.websites.visit import UnreadableWebsite
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from promptlift.schema.settings import SettingsChange, SyncContextRequest
     from promptlift.service.call import AnyCall
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
     from promptlift.service.store.rows import Rows
-    from promptlift.service.websites.read import CompanyReading
+    from promptlift.service.websites.company import CompanyReading
 
 _FROM_WEBSITE: Final = ("industry", "objectives", "kpis")
 # A website and a model may take half a minute to answer: not one of the threads that every other request needs.
@@ -189,7 +191,7 @@ def _fill_context(call: Call[SyncContextRequest], reading: CompanyReading) -> Sy
     )
 
 
-def merge(whole: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+def merge(whole: Mapping[str, object], change: Mapping[str, object]) -> dict[str, object]:
     """Return the settings with the provided fields changed; the arguments are not modified."""
     merged = dict(whole)
     for name, value in change.items():

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @writes(endpoints.CONVERSATIONS_LIST)
-def page(call: Call[None, ConversationsQuery]) -> dict[str, Any]:
+def page(call: Call[None, ConversationsQuery]) -> dict[str, object]:
     """Return one page of conversations, newest first."""
     query = call.query
     with_insights, with_content = query.include_insights, query.include_content
@@ -91,7 +91,7 @@ def _find(rows: Rows, call: Call[Any, Any]) -> StoredConversation:
 
 
 @writes(endpoints.CONVERSATIONS_GET)
-def get(call: Call[None, ConversationQuery]) -> dict[str, Any]:
+def get(call: Call[None, ConversationQuery]) -> dict[str, object]:
     """Return a conversation with its content."""
     with call.read() as rows:
         row = _find(rows, call)
@@ -148,7 +148,7 @@ def wire(
     *,
     exclusions: Exclusions | None = None,
     with_content: bool,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a conversation as the API writes it; lists are too long for models.
 
     Parameters
@@ -158,7 +158,7 @@ def wire(
     exclusions
         What must not appear in its insights; ``None`` leaves the insights out.
     """
-    item: dict[str, Any] = {
+    item: dict[str, object] = {
         "id": row.id,
         # unspecified: which link an answer carries when the request names no scheme. Both.
         "promptId": row.prompt_id,

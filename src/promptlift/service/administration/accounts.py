@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from promptlift.errors import ConfigError
 from promptlift.schema.limits import LIMITED_IN_EVERY_PLAN, NAME_CHARS, Plan, plan_with
@@ -111,7 +111,7 @@ def change_account(
     ConfigError
         No account is meant, or several are, or a value cannot be used; nothing is changed then.
     """
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     if name is not None:
         changes["name"] = _check_text("name", name)
     if email is not None:

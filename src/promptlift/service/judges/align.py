@@ -12,7 +12,7 @@ import hashlib
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator
@@ -110,14 +110,14 @@ class ProposedEdit:
     evidence: tuple[str, ...]
 
     @classmethod
-    def read(cls, answer: Mapping[str, Any], names: Mapping[str, str]) -> ProposedEdit:
+    def read(cls, answer: EditAnswer, names: Mapping[str, str]) -> ProposedEdit:
         """Read a change from an answer, whose evidence names conversations as they were shown."""
         return cls(
-            str(answer["operation"]).strip().lower(),
-            answer["anchor"].strip(),
-            storable_line(answer["text"]),
-            storable_line(answer["reason"])[:REASON_CHARS],
-            tuple(dict.fromkeys(names[one] for one in answer["evidence"] if one in names)),
+            answer.operation.strip().lower(),
+            answer.anchor.strip(),
+            storable_line(answer.text),
+            storable_line(answer.reason)[:REASON_CHARS],
+            tuple(dict.fromkeys(names[one] for one in answer.evidence if one in names)),
         )
 
     def shown(self, generation: int, state: str, refusal: str | None = None) -> JudgeEdit:
@@ -234,13 +234,20 @@ class _Learned:
     why_not: str
 
 
+class _State(BaseModel):
+    """What an alignment has written so far: answers by rubric and conversation, and the edits of each generation."""
+
+    answers: dict[str, dict[str, bool | None]] = {}
+    written: list[list[EditAnswer]] = []
+
+
 class Alignment(JudgeRunner):
     """Improve one version of a judge; see the module and ``JudgeRunner``.
 
     Every answer of the model is kept in the run's state, so the run goes on after a kill with the same edits.
     """
 
-    _state: dict[str, Any]
+    _state: _State
     _contents: dict[str, str]
     _labels: dict[str, bool]
 
@@ -292,7 +299,7 @@ class Alignment(JudgeRunner):
 
     def _read_state(self) -> None:
         self._labels = self.asked.labels
-        self._state = self.row.state or {"answers": {}, "written": []}
+        self._state = _State.model_validate(self.row.state or {})
         with self.database.read() as connection:
             ids = list(self._labels)
             self._contents = verdicts.contents(connection, self.row.account_id, ids)
@@ -350,7 +357,7 @@ class Alignment(JudgeRunner):
         tried: Sequence[str],
     ) -> list[ProposedEdit]:
         """Ask for edits, or read those that were written before the run was interrupted."""
-        written: list[list[dict[str, Any]]] = self._state["written"]
+        written = self._state.written
         shown = self._shown(generation, answers, wrong)
         messages, names = edits_messages(text, shown, tried=tried, seed=self.row.seed + generation)
         if len(written) < generation:
@@ -361,7 +368,7 @@ class Alignment(JudgeRunner):
                 written.append([])
             else:
                 self.spend(answer.prompt_tokens, answer.completion_tokens)
-                written.append([one.model_dump() for one in answer.parsed.edits])
+                written.append(answer.parsed.edits)
             self._save()
         return list(
             dict.fromkeys(ProposedEdit.read(one, names) for one in written[generation - 1][:EDITS_MAX])
@@ -390,8 +397,7 @@ class Alignment(JudgeRunner):
 
     def _known(self, text: JudgeText) -> dict[str, bool | None]:
         key = hashlib.sha256(text.rubric.encode()).hexdigest()
-        known: dict[str, bool | None] = self._state["answers"].setdefault(key, {})
-        return known
+        return self._state.answers.setdefault(key, {})
 
     def _answers(self, text: JudgeText, ids: Sequence[str]) -> dict[str, bool]:
         """Return the answers to conversations, those that could not be judged left out."""
@@ -418,7 +424,7 @@ class Alignment(JudgeRunner):
 
     def _save(self) -> None:
         with self.transaction() as connection:
-            runs.change(connection, self.row, state=self._state)
+            runs.change(connection, self.row, state=self._state.model_dump())
 
 
 def _padded(ids: list[str]) -> list[str | None]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, StrictBool
 
 from promptlift.schema.inert import shorten_middle
+from promptlift.schema.judges import JudgeExample
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import JudgeFailed
 from promptlift.service.insights.llm_prompt import BUDGET_CHARS, transcript_lines
@@ -65,17 +66,17 @@ class JudgeText:
     question, rubric
         The owner's texts.
     examples
-        Answered conversations: ``text``, ``answer`` and perhaps ``reason``.
+        Answered conversations.
     """
 
     question: str
     rubric: str = ""
-    examples: tuple[dict[str, Any], ...] = ()
+    examples: tuple[JudgeExample, ...] = ()
 
     @classmethod
     def of(cls, row: JudgeRow) -> JudgeText:
         """Read a row of the table of judges."""
-        return cls(row.question, row.rubric or "", tuple(row.examples))
+        return cls(row.question, row.rubric or "", tuple(map(JudgeExample.from_wire, row.examples)))
 
     @property
     def chars(self) -> int:
@@ -166,14 +167,10 @@ def _messages(
     return messages, block.mark
 
 
-def _example(number: int, given: dict[str, Any]) -> dict[str, Any]:
-    reason = given.get("reason")
-    return {
-        "example": number,
-        "text": shorten_middle(given["text"], BUDGET_CHARS // 6),
-        "answer": given["answer"],
-        **({"reason": reason} if reason else {}),
-    }
+def _example(number: int, given: JudgeExample) -> dict[str, object]:
+    reason = {"reason": given.reason} if given.reason else {}
+    text = shorten_middle(given.text, BUDGET_CHARS // 6)
+    return {"example": number, "text": text, "answer": given.answer, **reason}
 
 
 def _refuse_forged(answer: Answer, mark: str) -> None:

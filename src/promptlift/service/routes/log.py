@@ -31,7 +31,7 @@ _LARGE = 32 * limits.KB
 
 
 @writes(endpoints.CONVERSATIONS_CREATE)
-async def create(call: Call[ConversationCreate]) -> dict[str, Any]:
+async def create(call: Call[ConversationCreate]) -> dict[str, object]:
     """Log a conversation."""
     body = call.body
     _check_links(body)
@@ -48,7 +48,7 @@ async def create(call: Call[ConversationCreate]) -> dict[str, Any]:
 
 
 @writes(endpoints.CONVERSATIONS_LOG_MANY)
-async def log_many(call: Call[ConversationsCreate]) -> dict[str, Any]:
+async def log_many(call: Call[ConversationsCreate]) -> dict[str, object]:
     """Log conversations, and return what became of each."""
     checked = await run_in_threadpool(_check_many, call.caller, call.body.conversations)
     entries = [one for one in checked if isinstance(one, Entry)]
@@ -58,7 +58,7 @@ async def log_many(call: Call[ConversationsCreate]) -> dict[str, Any]:
 
 
 @writes(endpoints.CONVERSATIONS_UPDATE)
-async def update(call: Call[ConversationUpdate]) -> dict[str, Any]:
+async def update(call: Call[ConversationUpdate]) -> dict[str, object]:
     """Change a conversation and return it."""
     shape = None if call.body.content is None else await _shape(call.body.content)
     updated = await call.context.log.update(Update(call.caller, call.id, call.body, shape))
@@ -82,7 +82,7 @@ def _check(caller: Caller, document: Any) -> Entry | ApiException:
         return refusal
 
 
-def _row(index: int, outcome: Logged | ApiException) -> dict[str, Any]:
+def _row(index: int, outcome: Logged | ApiException) -> dict[str, object]:
     if isinstance(outcome, ApiException):
         return {"index": index, "created": False, **outcome.body()}
     return {

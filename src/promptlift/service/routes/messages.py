@@ -123,14 +123,14 @@ def validated(model: type[Model], document: Any, missing: Mapping[str, str]) -> 
         raise invalid({**missing, **found}) from None
 
 
-async def _read_many(request: Request, name: str) -> dict[str, Any]:
+async def _read_many(request: Request, name: str) -> dict[str, object]:
     raw = await bounded_body(request, limits.BULK_BODY_BYTES)
     encoding = request.headers.get("content-encoding", "").strip().lower()
     in_lines = media_type(request) in _LINES
     if not in_lines:
         _check_type(request)
 
-    def read() -> dict[str, Any]:
+    def read() -> dict[str, object]:
         plain = decompress(raw, encoding, limits.BULK_BODY_BYTES)
         return (
             {name: [_line(line) for line in plain.split(b"\n") if line.strip()]}
@@ -197,7 +197,7 @@ async def bounded_body(request: Request, most: int) -> bytes:
     return b"".join(parts)
 
 
-def decode(raw: bytes) -> dict[str, Any]:
+def decode(raw: bytes) -> dict[str, object]:
     """Decode the JSON object of a body.
 
     Raises

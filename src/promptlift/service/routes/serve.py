@@ -73,7 +73,7 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, conte
     return Route(API_PATH + endpoint.path_in(scheme), handle, methods=[endpoint.method])
 
 
-def _wire(model: ApiModel, links: tuple[str, ...]) -> dict[str, Any]:
+def _wire(model: ApiModel, links: tuple[str, ...]) -> dict[str, object]:
     """Write an answer; what belongs to a prompt says so under these names."""
     document = model.to_wire()
     items = getattr(model, "data", None)
@@ -82,7 +82,7 @@ def _wire(model: ApiModel, links: tuple[str, ...]) -> dict[str, Any]:
     return _linked(document, links) if isinstance(model, LinkedModel) else document
 
 
-def _linked(document: dict[str, Any], links: tuple[str, ...]) -> dict[str, Any]:
+def _linked(document: dict[str, object], links: tuple[str, ...]) -> dict[str, object]:
     return {
         name: value for key, value in document.items() for name in (links if key == "promptId" else (key,))
     }

@@ -200,9 +200,9 @@ def general(connection: Connection, account_id: str) -> dict[str, str]:
     return known
 
 
-def save_settings(connection: Connection, account_id: str, value: dict[str, Any]) -> None:
+def save_settings(connection: Connection, account_id: str, value: Mapping[str, Any]) -> None:
     """Keep changed settings; the organization's name is the account's too."""
-    values: dict[str, Any] = {"settings": value}
+    values: dict[str, object] = {"settings": value}
     if value["general"]["name"]:
         values["name"] = value["general"]["name"]
     before = settings(connection, account_id)["general"].get("excludedDataAndTopics")

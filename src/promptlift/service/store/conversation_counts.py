@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import orjson
 from sqlalchemy import bindparam, func, select
@@ -113,15 +113,23 @@ def set_key(issues: bytes) -> str:
     return hashlib.md5(issues, usedforsecurity=False).hexdigest()
 
 
+class KeptIssue(TypedDict):
+    """An issue in an insights document."""
+
+    title: str
+    severity: str
+    evidence: NotRequired[str | None]
+
+
+def issues_of(document: str) -> list[KeptIssue]:
+    """Return the issues in an insights document."""
+    return orjson.loads(document).get("issues") or []
+
+
 def issue_set(document: str) -> bytes:
     """Write the titles of the issues of an insights document as a set; empty where there are none."""
-    found = issues_of(document)
+    found = {one["title"] for one in issues_of(document)}
     return orjson.dumps(sorted(found)) if found else b""
-
-
-def issues_of(document: str) -> dict[str, str]:
-    """Return the severity by title of the issues in an insights document; a title that comes twice counts once."""
-    return {issue["title"]: issue["severity"] for issue in orjson.loads(document).get("issues") or ()}
 
 
 class Counts:

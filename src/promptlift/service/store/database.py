@@ -111,7 +111,7 @@ class Database:
 
     def _engine(self, *, isolation: str, synchronous: str = "NORMAL") -> Engine:
         try:
-            engine = create_engine(self.url, **self._options())
+            engine = self._pool()
         except (ImportError, NoSuchModuleError) as error:
             raise MissingExtra("PostgreSQL", "postgres") from error
         if self.is_sqlite:
@@ -131,14 +131,14 @@ class Database:
             event.listen(engine, "connect", _work_alone)
         return engine
 
-    def _options(self) -> dict[str, Any]:
-        options: dict[str, Any] = {"pool_size": 16, "max_overflow": 48, "pool_timeout": 60}
-        if self.is_sqlite:
-            # Each connection caches pages: the one that was used last is taken first, so that a few of them
-            # have warm caches, instead of all of them one after the other.
-            connect_args = {"check_same_thread": False, "timeout": 30}
-            return {**options, "connect_args": connect_args, "pool_use_lifo": True}
-        return {**options, "pool_pre_ping": True}
+    def _pool(self) -> Engine:
+        size = {"pool_size": 16, "max_overflow": 48, "pool_timeout": 60}
+        if not self.is_sqlite:
+            return create_engine(self.url, **size, pool_pre_ping=True)
+        # Each connection caches pages: the one that was used last is taken first, so that a few of them
+        # have warm caches, instead of all of them one after the other.
+        connect_args = {"check_same_thread": False, "timeout": 30}
+        return create_engine(self.url, **size, connect_args=connect_args, pool_use_lifo=True)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

@@ -12,7 +12,7 @@ from promptlift.service.store.tables import prompt_versions, prompts
 from promptlift.service.store.tables.prompts import ActionRow, PersonaRow, PromptRow, VersionRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select
 
@@ -81,7 +81,7 @@ def find_text(connection: Connection, account_id: str, content: str) -> PromptRo
     return Rows(connection).find(known.order_by(PromptRow.seq.desc()).limit(1))
 
 
-def add(connection: Connection, values: dict[str, Any], *, live_from: int | None = None) -> None:
+def add(connection: Connection, values: Mapping[str, Any], *, live_from: int | None = None) -> None:
     """Add a prompt; its text is its first version, live since ``live_from`` or since the prompt was made."""
     connection.execute(insert(prompts).values(**values))
     add_version(
@@ -95,7 +95,7 @@ def add(connection: Connection, values: dict[str, Any], *, live_from: int | None
     )
 
 
-def change(connection: Connection, account_id: str, prompt_id: str, values: dict[str, Any]) -> None:
+def change(connection: Connection, account_id: str, prompt_id: str, values: Mapping[str, object]) -> None:
     """Change columns of a prompt."""
     connection.execute(
         update(prompts).filter_by(account_id=account_id, id=prompt_id, deleted_at=None).values(**values)
@@ -147,7 +147,7 @@ def current_version(connection: Connection, account_id: str, prompt_id: str) -> 
 
 def fill_version(connection: Connection, seq: int, content: str, *, live_from: int | None) -> None:
     """Put the text of a prompt in the place of what stood in for it."""
-    values: dict[str, Any] = {"content": content, "content_known": True}
+    values: dict[str, object] = {"content": content, "content_known": True}
     if live_from is not None:
         values["created_at"] = live_from
     connection.execute(update(prompt_versions).filter_by(seq=seq).values(**values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -62,7 +62,11 @@ def _apply(connection: Connection, wanted: Update, now: int) -> StoredConversati
         )
     given = {"status": body.status, "source_id": body.source_id}
     values: dict[str, object] = {name: value for name, value in given.items() if value is not None}
-    values |= changed_columns(_facts(before, wanted, has_new_content=raw is not None))
+    # What a new content says counts before what was known, and after what is given.
+    facts = {} if raw is None or wanted.shape is None else dict(wanted.shape.facts)
+    if "metadata" in facts and before.metadata is not None:
+        facts["metadata"] = {**orjson.loads(before.metadata), **facts["metadata"]}
+    values |= changed_columns({**facts, **body.facts()})
     if (values.get("source_id") or before.source_id) is not None:
         known = _content_hash(before)
         values["content_hash"] = known if raw is None else conversation_updates.content_hash(raw)
@@ -80,13 +84,3 @@ def _apply(connection: Connection, wanted: Update, now: int) -> StoredConversati
 def _content_hash(row: StoredConversation) -> str | None:
     """Return the hash of a content; that of one that was deleted because of its age is known only with a source id."""
     return row.content_hash if row.content is None else conversation_updates.content_hash(row.content)
-
-
-def _facts(before: StoredConversation, wanted: Update, *, has_new_content: bool) -> dict[str, Any]:
-    """Return what is known anew: what was given, and before it what a new content says."""
-    facts: dict[str, Any] = {}
-    if has_new_content and wanted.shape is not None:
-        facts.update(wanted.shape.facts)
-        if "metadata" in facts and before.metadata is not None:
-            facts["metadata"] = {**orjson.loads(before.metadata), **facts["metadata"]}
-    return {**facts, **wanted.body.facts()}

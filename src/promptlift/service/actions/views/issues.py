@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
-
-import orjson
+from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.prompt_insights import TopIssue
 from promptlift.service.actions.views.completion import percent, points
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.store.aggregates import IssueSet, JudgedConversation, Totals
+    from promptlift.service.store.conversation_counts import KeptIssue
 
 TITLES: Final = 10
 EXAMPLES: Final = 3
@@ -165,11 +164,9 @@ def find_examples(
     names = {title: issue.name for issue in issues for title in issue.titles}
     found: dict[str, list[Example]] = {}
     for conversation_id, completed, document in rows:
-        if not names.keys() & issues_of(document).keys():
-            continue
         # The worst of a group stands first.
-        worst: dict[str, dict[str, Any]] = {}
-        for one in orjson.loads(document)["issues"]:
+        worst: dict[str, KeptIssue] = {}
+        for one in issues_of(document):
             if (name := names.get(one["title"])) is not None:
                 worst.setdefault(name, one)
         for name, one in worst.items():
