@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptlift.service.settings import ServiceSettings
     from promptlift.service.store.database import Database
     from promptlift.service.webhooks.deliveries import Sender
-    from promptlift.service.websites.read import Websites
+    from promptlift.service.websites.company import Websites
 
 # Near names cost milliseconds of processor time. One thread of their own looks for them: not the event loop, and not
 # the threads that every other request needs.

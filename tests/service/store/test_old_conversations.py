@@ -12,7 +12,7 @@ from promptlift.schema.naming import SCHEMES
 from promptlift.schema.queries import ConversationQuery
 from promptlift.service import clock
 from promptlift.service.actions.conversations import get
-from promptlift.service.administration import retention
+from promptlift.service.administration import maintenance
 from promptlift.service.call import Call
 from promptlift.service.store import accounts, changes, conversations, events, judging, optimizations
 from promptlift.service.store import tables as all_tables
@@ -58,7 +58,7 @@ def ids_in(database, table, column):
 def test_transcripts_go_before_insights_and_both_are_told_of(old, monkeypatch):
     monkeypatch.setattr("promptlift.service.store.conversation_updates.AT_ONCE", 2)
     _, since = updated(old, 1)
-    done = retention.vacuum(old.settings, keep_days=350, keep_insights_days=750)
+    done = maintenance.vacuum(old.settings, keep_days=350, keep_insights_days=750)
     assert (done.transcripts, done.conversations) == (4, 2)
     database = old.database
     left = {f"c{days}" for days in range(0, 800, 100)} | {"waits"}
@@ -74,12 +74,12 @@ def test_transcripts_go_before_insights_and_both_are_told_of(old, monkeypatch):
     with database.read() as connection:
         rows = Rows(connection).all(changes.deleted(old.account, prompt_id=None, since=since))
     assert {row.id for row in rows} == {"c800", "c900"}
-    again = retention.vacuum(old.settings, keep_days=350, keep_insights_days=750)
+    again = maintenance.vacuum(old.settings, keep_days=350, keep_insights_days=750)
     assert (again.transcripts, again.conversations) == (0, 0)
 
 
 def test_what_has_no_transcript_is_read_without_and_not_judged_again(old):
-    retention.vacuum(old.settings, keep_days=350)
+    maintenance.vacuum(old.settings, keep_days=350)
     caller = accounts.Caller(old.account, "free", "k")
     context = SimpleNamespace(database=old.database, jobs=SimpleNamespace(waits_because=None))
     query = ConversationQuery(includeInsights="true")
@@ -99,7 +99,7 @@ def test_what_has_no_transcript_is_read_without_and_not_judged_again(old):
 def test_without_ages_nothing_is_deleted_and_space_is_given_back(old):
     with old.database.write() as connection:
         count = connection.scalar(select(func.count()).select_from(all_tables.conversation_contents))
-    done = retention.vacuum(old.settings)
+    done = maintenance.vacuum(old.settings)
     assert (done.transcripts, done.conversations) == (0, 0)
     assert done.bytes_after > 0
     assert len(ids_in(old.database, all_tables.conversation_contents, "conversation_id")) == count
@@ -108,7 +108,7 @@ def test_without_ages_nothing_is_deleted_and_space_is_given_back(old):
 @pytest.mark.parametrize(("keep", "keep_insights"), [(None, 400), (400, 399)])
 def test_insights_are_not_kept_for_less_long_than_transcripts(old, keep, keep_insights):
     with pytest.raises(ConfigError, match="--keep"):
-        retention.vacuum(old.settings, keep_days=keep, keep_insights_days=keep_insights)
+        maintenance.vacuum(old.settings, keep_days=keep, keep_insights_days=keep_insights)
     assert len(ids_in(old.database, all_tables.conversations, "id")) == 11
 
 
@@ -149,7 +149,7 @@ def test_quotations_of_a_search_go_with_the_words_that_they_are_from(old):
     with_search(old, old.account, "opt_1", "c0", "c500", "c900")
     with_search(old, old.account, "opt_2", "c0")
     with_search(old, other, "opt_3", "c500")
-    retention.vacuum(old.settings, keep_days=350, keep_insights_days=750)
+    maintenance.vacuum(old.settings, keep_days=350, keep_insights_days=750)
     simulated = ["sim_1", "words of a simulated one"]
     # c500 has lost its transcript, and c900 is gone as a whole.
     left = [[["c0", "words of c0"], simulated], [["deleted", ""], simulated], [["deleted", ""], simulated]]

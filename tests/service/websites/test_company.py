@@ -2,8 +2,7 @@
 
 import pytest
 
-from promptlift.service.websites.company import Company, harmless_sentences
-from promptlift.service.websites.read import Websites
+from promptlift.service.websites.company import Company, Websites, harmless_sentences
 from support.website import COMPANY_PAGE
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptlift.cli.maintenance.keys import settings_of, write_table
 from promptlift.errors import ConfigError
-from promptlift.service.administration import retention, transfer
+from promptlift.service.administration import maintenance
 
 if TYPE_CHECKING:
     from promptlift.service.store.transfer import TableContent
@@ -24,7 +24,7 @@ def vacuum(*, keep: int | None, keep_insights: int | None, data: Path | None, da
     data, database
         Which service.
     """
-    done = retention.vacuum(settings_of(data, database), keep_days=keep, keep_insights_days=keep_insights)
+    done = maintenance.vacuum(settings_of(data, database), keep_days=keep, keep_insights_days=keep_insights)
     if keep is not None:
         _print(f"Transcripts deleted: {done.transcripts:,}")
     if keep_insights is not None:
@@ -45,7 +45,7 @@ def migrate(source: str, target: str) -> None:
     if file != urls[0] and not Path(file).exists():  # SQLite would make an empty one
         raise ConfigError(f"There is no file {file}: --from is the address of the database to copy")
     moved: list[TableContent] = []
-    transfer.move(*urls, note=moved.append)
+    maintenance.move(*urls, note=moved.append)
     write_table(
         [("table", "rows", "hash"), *((one.table, f"{one.rows:,}", one.digest[:16]) for one in moved)]
     )

@@ -1,15 +1,21 @@
-"""Finding the caller of a key, counting requests against the rate of the plan, and answering requests that fail."""
+"""What every request and every operator needs: the caller of a key, the rate, failures, and how much work waits."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from promptlift.service import clock
+from promptlift.service.background.kind import SingletonJob
 from promptlift.service.errors import ApiException, unavailable
-from promptlift.service.store import DBAPIError, accounts, usage
+from promptlift.service.store import DBAPIError, SQLAlchemyError, accounts, conversation_counts, usage
 from promptlift.service.store.database import is_full_or_locked
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from promptlift.service.background.kind import Kind
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
@@ -47,3 +53,43 @@ def refusal_of(error: Exception, failed: str) -> ApiException:
         return unavailable(error)
     _LOG.error(failed, exc_info=error)
     return ApiException("INTERNAL_ERROR", "The service failed; its log says why")
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """What the database holds.
+
+    Attributes
+    ----------
+    conversations
+        Counts by status and whether there are insights.
+    work
+        By kind: rows that are due or under way, and for how many seconds the oldest has been due.
+    """
+
+    conversations: Mapping[tuple[str, bool], int]
+    work: Mapping[str, tuple[int, float]]
+
+
+def look(database: Database, kinds: Sequence[Kind]) -> Backlog | None:
+    """Count what is kept and what waits; ``None`` when the database does not answer."""
+    now = clock.now()
+    try:
+        with database.read() as connection:
+            # A job that one worker does for ever is no work that waits.
+            found = {
+                kind.name: kind.leases.backlog(connection, now=now)
+                for kind in kinds
+                if not isinstance(kind, SingletonJob)
+            }
+            conversations = conversation_counts.kept(connection)
+    except SQLAlchemyError as error:
+        _LOG.warning("metrics cannot look into the database: %s", str(error).partition("\n")[0])
+        return None
+    return Backlog(
+        conversations,
+        {
+            kind: (count, 0.0 if due is None else max(0, now - due) / clock.SECOND)
+            for kind, (count, due) in found.items()
+        },
+    )

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from promptlift._version import __version__
-from promptlift.service.actions import backlog
+from promptlift.service.actions import access
 from promptlift.service.errors import ApiException
 from promptlift.service.routes.messages import answer, refuse
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from promptlift.service.actions.backlog import Backlog
+    from promptlift.service.actions.access import Backlog
     from promptlift.service.context import AppContext
     from promptlift.service.store.database import Database
 
@@ -154,7 +154,7 @@ class _SharedLook(Generic[Found]):
 
 def routes(context: AppContext, counts: Counts) -> list[Route]:
     """Make the routes ``/metrics``, ``/healthz`` and ``/readyz``."""
-    waiting = _SharedLook(lambda: backlog.look(context.database, context.kinds))
+    waiting = _SharedLook(lambda: access.look(context.database, context.kinds))
     started_with = context.database.version()
     version = _SharedLook(lambda: _version(context.database))
     started_at = time.time()

@@ -1,5 +1,6 @@
 """The tables. Every row belongs to an account; times are milliseconds since 1970, UTC."""
 
+from promptlift.service.store.tables import counts
 from promptlift.service.store.tables.accounts import (
     AccountRow,
     ApiKeyRow,
@@ -17,21 +18,6 @@ from promptlift.service.store.tables.conversations import (
     IssueNameRow,
     TracedCallRow,
     TracedConversationRow,
-)
-from promptlift.service.store.tables.counts import (
-    BLOCK_COLUMNS as BLOCK_COLUMNS,
-)
-from promptlift.service.store.tables.counts import (
-    conversation_blocks as conversation_blocks,
-)
-from promptlift.service.store.tables.counts import (
-    conversation_issue_sets as conversation_issue_sets,
-)
-from promptlift.service.store.tables.counts import (
-    conversation_sums as conversation_sums,
-)
-from promptlift.service.store.tables.counts import (
-    conversation_turns as conversation_turns,
 )
 from promptlift.service.store.tables.events import DeliveryRow, EventRow, WebhookRow
 from promptlift.service.store.tables.mapping import AnyRow as AnyRow
@@ -58,6 +44,12 @@ from promptlift.service.store.tables.runs import (
 )
 
 metadata = Base.metadata
+
+BLOCK_COLUMNS = counts.BLOCK_COLUMNS
+conversation_blocks = counts.conversation_blocks
+conversation_issue_sets = counts.conversation_issue_sets
+conversation_sums = counts.conversation_sums
+conversation_turns = counts.conversation_turns
 accounts = AccountRow.__table__
 actions = ActionRow.__table__
 api_keys = ApiKeyRow.__table__
