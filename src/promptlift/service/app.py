@@ -13,7 +13,6 @@ from starlette.routing import Match, Route
 from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.service.actions import (
     account,
-    action_log,
     apply,
     conversations,
     labels,
@@ -49,7 +48,6 @@ ROOMS = [
 # These say themselves which endpoints their functions answer.
 ANSWERING = [
     account,
-    action_log,
     apply,
     agent_insights,
     benchmark_requests,

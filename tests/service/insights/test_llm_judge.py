@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights.judge import InsightJudge, JudgedIssue, JudgeFailed, JudgeUnavailable
-from promptlift.service.insights.llm_judge import LlmJudge
-from promptlift.service.insights.llm_prompt import BUDGET_CHARS, transcript_lines
+from promptlift.service.insights.llm_judge import BUDGET_CHARS, LlmJudge, transcript_lines
 from support.stub_endpoint import KEY, Say, completion
 
 GOOD = {

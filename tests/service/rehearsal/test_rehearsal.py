@@ -10,7 +10,7 @@ from functools import lru_cache
 import pytest
 
 from promptlift.schema.transcript import Message, Transcript
-from promptlift.service.insights import llm_prompt
+from promptlift.service.insights import llm_judge
 from promptlift.service.insights.judge import SEVERITIES
 from promptlift.service.llm.failures import Cancelled
 from promptlift.service.optimizations import variants
@@ -343,13 +343,13 @@ def everything(seed=7):
 
 def test_the_sentences_of_the_requests_to_a_model_play_no_part(monkeypatch):
     before = everything()
-    for module in (conversation_request, scenarios_request, variants, llm_prompt):
+    for module in (conversation_request, scenarios_request, variants, llm_judge):
         monkeypatch.setattr(module, "_RULES", "Entirely other words. {mark}{block}{end}{wanted}{longest}")
     for module, names in (
         (conversation_request, ("agent_messages", "persona_messages", "read_persona")),
         (scenarios_request, ("scenarios_messages",)),
         (variants, ("variants_messages",)),
-        (llm_prompt, ("judge_messages",)),
+        (llm_judge, ("judge_messages",)),
     ):
         for name in names:
             monkeypatch.setattr(module, name, lambda *_, **__: [{"role": "user", "content": "Do it."}])
@@ -362,7 +362,7 @@ def test_the_sentences_of_the_requests_to_a_model_play_no_part(monkeypatch):
 def test_no_module_of_the_rehearsal_reads_what_a_model_is_asked():
     code = (
         "import sys, promptlift.service.rehearsal;"
-        "print([m for m in sys.modules if m.startswith('promptlift.service') and m.endswith(('_request', 'llm_prompt', 'model_tasks'))])"
+        "print([m for m in sys.modules if m.startswith('promptlift.service') and m.endswith(('_request', 'llm_judge', 'model_tasks'))])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert told == "[]\n"

@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import orjson
-
+from promptlift.schema.insights import Insights
 from promptlift.service.insights.turns import plain_words
 
 if TYPE_CHECKING:
@@ -84,11 +83,9 @@ class Exclusions:
             return judgement
         return replace(
             judgement,
-            topics=tuple(topic for topic in judgement.topics if self.clean(topic) == topic),
+            topics=tuple(topic for topic in judgement.topics if not self.found_in(topic)),
             summary=self.clean(judgement.summary),
-            issues=tuple(
-                self._issue(issue) for issue in judgement.issues if self.clean(issue.title) == issue.title
-            ),
+            issues=tuple(self._issue(issue) for issue in judgement.issues if not self.found_in(issue.title)),
             steps=None if judgement.steps is None else self._steps(judgement.steps),
         )
 
@@ -96,17 +93,17 @@ class Exclusions:
         """Return a stored insights document without what must not appear now; the same rules as for a judgement."""
         if not self.patterns:
             return document
-        found: dict[str, Any] = orjson.loads(document)
-        found["topics"] = [topic for topic in found["topics"] if self.clean(topic) == topic]
-        found["summary"] = self.clean(found["summary"])
-        found["issues"] = [
+        found = Insights.model_validate_json(document)
+        found.topics = [topic for topic in found.topics if not self.found_in(topic)]
+        found.summary = self.clean(found.summary or "")
+        found.issues = [
             {**one, "evidence": None if one["evidence"] is None else self.clean(one["evidence"])}
-            for one in found["issues"]
-            if self.clean(one["title"]) == one["title"]
+            for one in found.issues
+            if not self.found_in(one["title"])
         ]
-        if found.get("failedStep"):
-            found["failedStep"]["quote"] = self.clean(found["failedStep"]["quote"])
-        return orjson.dumps(found).decode()
+        if found.failed_step is not None:
+            found.failed_step.quote = self.clean(found.failed_step.quote)
+        return found.model_dump_json(by_alias=True, exclude_unset=True)
 
     def _steps(self, steps: Steps) -> Steps:
         if steps.failed is None:

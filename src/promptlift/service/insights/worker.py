@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter, deque
+from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
@@ -110,15 +110,6 @@ class _Judged:
         return events.row("insights.generated", self.source.account_id, self.source.id, payload, now=self.at)
 
 
-@dataclass(slots=True, eq=False)
-class _Finished:
-    """Judgements of one thread that are to be kept, and what became of that."""
-
-    judged: Sequence[_Judged]
-    kept: bool = False
-    alone: bool = False
-
-
 class InsightJobs(Kind):
     """Derive insights of the conversations that wait for some.
 
@@ -172,8 +163,6 @@ class InsightJobs(Kind):
         self._model = JudgeWatch(probe, make_trial=self._make_trial, go_on=self._go_on_with)
         self._judges = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
         self.problem_elsewhere: Callable[[], str | None] = lambda: None
-        self._finished: deque[_Finished] = deque()
-        self._writing = threading.Lock()
         self._ending = threading.Event()
 
     def start(self) -> None:
@@ -343,41 +332,9 @@ class InsightJobs(Kind):
             usage.add(connection, row.account_id, "tokens", tokens, now=clock.now())
 
     def _keep(self, judged: Sequence[_Judged]) -> None:
-        """Keep judgements; returns when they are committed.
-
-        Threads that finish while another one writes share the next transaction: they all move the same counts, and
-        would wait for each other anyway, here and on other machines.
-        """
+        """Keep judgements; returns when they are committed."""
         if not judged:
             return
-        mine = _Finished(judged)
-        self._finished.append(mine)
-        with self._writing:
-            if mine.kept:
-                return
-            if not mine.alone and self._keep_group():
-                return
-            self._write(judged)
-
-    def _keep_group(self) -> bool:
-        """Keep what all threads have finished; says whether that worked."""
-        group = list(self._finished)
-        self._finished.clear()
-        try:
-            self._write([one for finished in group for one in finished.judged])
-        except Exception:
-            if len(group) == 1:
-                raise
-            _LOG.warning("some insights could not be kept together, they are kept one by one", exc_info=True)
-            # One bad row must not fail its neighbours: each thread tries its own rows again.
-            for finished in group:
-                finished.alone = True
-            return False
-        for finished in group:
-            finished.kept = True
-        return True
-
-    def _write(self, judged: Sequence[_Judged]) -> None:
         rows = [one.row_for(self._judge.analyser) for one in judged]
         outbox = {one.source.id: one.event() for one in judged}
         tokens = Counter[str]()

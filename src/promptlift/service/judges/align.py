@@ -21,7 +21,7 @@ from promptlift.schema.judges import RUBRIC_CHARS, JudgeAlignment, JudgeEdit
 from promptlift.schema.transcript import parse_content
 from promptlift.service.background.runs import end_run
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.llm_prompt import transcript_lines
+from promptlift.service.insights.llm_judge import transcript_lines
 from promptlift.service.judges import versions
 from promptlift.service.judges.question import JudgeText
 from promptlift.service.judges.run import JudgeRunner

@@ -12,7 +12,7 @@ from promptlift.schema.inert import shorten_middle
 from promptlift.schema.judges import JudgeExample
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.judge import JudgeFailed
-from promptlift.service.insights.llm_prompt import BUDGET_CHARS, transcript_lines
+from promptlift.service.insights.llm_judge import BUDGET_CHARS, transcript_lines
 from promptlift.service.llm.hostile_text import block_of_lines, json_line, storable_line
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from promptlift.service.background.runs import resume_run, stop_run
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import ApiException, invalid, not_found
 from promptlift.service.identifiers import new_id
-from promptlift.service.insights.llm_prompt import BUDGET_CHARS
+from promptlift.service.insights.llm_judge import BUDGET_CHARS
 from promptlift.service.judges import versions
 from promptlift.service.judges.question import ANSWER_CHARS, JudgeText
 from promptlift.service.judges.run import JudgeSettings, cost_of

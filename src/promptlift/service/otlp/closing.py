@@ -19,8 +19,13 @@ from promptlift.schema.spans.model_call import ModelCall
 from promptlift.schema.transcript import Message, parse_content
 from promptlift.service import clock
 from promptlift.service.actions.logging.content import accept
-from promptlift.service.actions.logging.conversation_log import Entry, Logged, log_entries
-from promptlift.service.actions.logging.updates import Update, apply_updates
+from promptlift.service.actions.logging.conversation_log import (
+    Entry,
+    Logged,
+    Update,
+    apply_updates,
+    log_entries,
+)
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import ApiException
 from promptlift.service.store import SQLAlchemyError, accounts, conversations, traced

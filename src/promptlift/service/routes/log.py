@@ -12,8 +12,7 @@ from promptlift.schema.naming import LINKS
 from promptlift.service import clock
 from promptlift.service.actions.conversations import wire
 from promptlift.service.actions.logging.content import Shape, accept
-from promptlift.service.actions.logging.conversation_log import Entry
-from promptlift.service.actions.logging.updates import Update
+from promptlift.service.actions.logging.conversation_log import Entry, Update
 from promptlift.service.call import writes
 from promptlift.service.errors import ApiException, invalid
 from promptlift.service.routes.messages import validated
