@@ -10,7 +10,7 @@ import pytest
 
 from promptlift import plots
 from promptlift.plots.prompt_overview import PREVIEW_FROM
-from promptlift.schema.prompt_insights import PromptInsightsView
+from promptlift.schema.insights import PromptInsightsView
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations
 

@@ -14,7 +14,7 @@ from matplotlib.colors import same_color
 from promptlift import analysis, plots
 from promptlift.analysis.findings import finding
 from promptlift.errors import FrameError, NotFound
-from promptlift.schema.prompt_insights import PromptInsightsView
+from promptlift.schema.insights import PromptInsightsView
 from support.cases import slow_except
 from support.drawn import words
 from support.sentences import PLOTS

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from promptlift.schema.conversations import Conversation
+from promptlift.schema.insights import PromptInsightsView, StepFailures
 from promptlift.schema.naming import SCHEMES, link_of, scheme_of
 from promptlift.schema.optimizations import Optimization
-from promptlift.schema.prompt_insights import PromptInsightsView, StepFailures
 
 
 @pytest.mark.parametrize(

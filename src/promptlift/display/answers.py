@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from promptlift.schema.optimizations import Optimization
     from promptlift.schema.transcript import Message
 
-__all__ = ["bundle", "verdict_sentence"]
-
 _TURN_CHARS: Final = 4_000
 _TURNS: Final = 200
 _VERDICTS: Final[Mapping[Any, tuple[str, Tone]]] = {

@@ -19,26 +19,6 @@ if TYPE_CHECKING:
 
     from promptlift.display.turn import Turn
 
-__all__ = [
-    "Bar",
-    "DiffLine",
-    "Tone",
-    "badge",
-    "badges",
-    "bars",
-    "bars_html",
-    "details",
-    "diff_block",
-    "element",
-    "facts",
-    "last_values",
-    "paragraph",
-    "root",
-    "table",
-    "text",
-    "transcript",
-]
-
 Tone = Literal["plain", "good", "bad", "warn", "accent"]
 
 # Dark enough for white paper and light enough for dark themes; the same hues as the plots.

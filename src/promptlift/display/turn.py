@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from promptlift.schema.transcript import Message
 
-__all__ = ["Turn"]
-
 
 def _call_in_words(call: CallParts) -> str:
     """Return a call for people: the name, and below it each argument on a line of its own."""

@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from promptlift.schema.optimizations import Optimization
     from promptlift.schema.results import LoggedMix, OptimizationResults
 
-__all__ = ["STAGES", "next_call", "verdict_sentence"]
-
 STAGES: Final = {
     "preparing": "writing variants",
     "screen": "screening",

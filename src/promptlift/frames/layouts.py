@@ -21,10 +21,9 @@ from promptlift.schema.columns import TableColumn, table_columns
 from promptlift.schema.conversations import Conversation
 from promptlift.schema.deployments import ProductionMetric
 from promptlift.schema.events import EventRecord
-from promptlift.schema.insights import SEVERITIES
+from promptlift.schema.insights import SEVERITIES, FleetAgent, StepFailure, TopIssue
 from promptlift.schema.judges import Judge, JudgeRun, JudgeVerdict, Label
 from promptlift.schema.optimizations import Optimization, Variant, VariantReview
-from promptlift.schema.prompt_insights import FleetAgent, StepFailure, TopIssue
 from promptlift.schema.prompts import Action, Prompt, PromptVersion
 from promptlift.schema.results import TargetResult
 from promptlift.schema.search import Edit

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, get_args
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.model import (
     ApiModel,
+    Identifier,
+    LinkedRequest,
     LinkText,
     LongText,
     ModelName,
     Name,
     RequestModel,
     UtcTime,
-    not_blank,
 )
 from promptlift.schema.optimizations import SEED_MAX
 from promptlift.schema.simulations import (
@@ -31,11 +32,8 @@ from promptlift.schema.simulations import (
 )
 
 # unspecified: every field of a benchmark, its states, and the actions of the bulk endpoint but delete.
-BulkAction = Literal["delete"]
 BenchmarkStatus = Literal["queued", "running", "completed", "failed", "stopped"]
-BENCHMARK_STATUSES: Final[tuple[BenchmarkStatus, ...]] = get_args(BenchmarkStatus)
 ScenarioSource = Literal["conversations", "model", "both"]
-SCENARIO_SET_SOURCES: Final[tuple[ScenarioSource, ...]] = get_args(ScenarioSource)
 VERDICTS: Final = ("better", "worse", "unclear")
 COST_BASES: Final = ("price", "tokens")
 
@@ -68,7 +66,9 @@ class ScenarioSet(ApiModel):
     """Version of the set, from 1; a version never changes."""
     name: Annotated[str | None, Column(name="scenario_set")] = None
     """The set's name."""
-    source: Annotated[str | None, Column(categories=SCENARIO_SET_SOURCES, tables=("scenario_sets",))] = None
+    source: Annotated[str | None, Column(categories=get_args(ScenarioSource), tables=("scenario_sets",))] = (
+        None
+    )
     """``conversations``, ``model``, or ``both``: where its scenarios came from."""
     count: Annotated[int | None, Column(name="scenario_count")] = None
     """Scenarios in it."""
@@ -268,7 +268,7 @@ class Benchmark(ApiModel):
     """The benchmark's id."""
     name: Annotated[str | None, Column()] = None
     """The benchmark's name."""
-    status: Annotated[str | None, Column(categories=BENCHMARK_STATUSES)] = None
+    status: Annotated[str | None, Column(categories=get_args(BenchmarkStatus))] = None
     """``queued``, ``running``, ``completed``, ``failed`` or ``stopped``."""
     scenario_set: Annotated[ScenarioSet | None, Nested()] = None
     arms: list[BenchmarkArm] | None = None
@@ -337,12 +337,10 @@ class BenchmarkConversation(ApiModel):
     """When it was held."""
 
 
-class ArmCreate(RequestModel):
+class ArmCreate(LinkedRequest):
     """One arm of a benchmark that is asked for."""
 
     name: Name | None = None
-    prompt_id: LinkText | None = None
-    agent_id: LinkText | None = None
     version_id: LinkText | None = None
     """A former text of the prompt; its current one when it is left out."""
     variant_id: LinkText | None = None
@@ -350,17 +348,9 @@ class ArmCreate(RequestModel):
     llm_model: ModelName | None = None
     """The model to run it on; by default the one that the prompt is run on."""
 
-    @property
-    def linked_id(self) -> str | None:
-        """The prompt, whichever name it came under."""
-        return self.prompt_id or self.agent_id
 
-
-ConversationId = Annotated[LinkText, AfterValidator(not_blank)]
-
-
-class ScenarioSetRequest(RequestModel):
-    """The scenarios of a benchmark: those of a set, or a new set."""
+class ScenarioSetRequest(LinkedRequest):
+    """The scenarios of a benchmark: those of a set, or a new set, of the first arm's prompt unless another one is named."""
 
     id: LinkText | None = None
     """A set that there is; without it a new one is made."""
@@ -371,18 +361,8 @@ class ScenarioSetRequest(RequestModel):
     """``both``, the default: logged conversations as far as there are enough, then the model."""
     count: Annotated[int, Field(ge=1, le=SCENARIOS_MAX)] | None = None
     """Scenarios of a new set; with ``id`` the set grows to so many and becomes a new version."""
-    prompt_id: LinkText | None = None
-    agent_id: LinkText | None = None
-    """Whose scenarios they are; by default the first arm's prompt."""
-    conversation_ids: (
-        Annotated[list[ConversationId], Field(min_length=1, max_length=SCENARIOS_MAX)] | None
-    ) = None
+    conversation_ids: Annotated[list[Identifier], Field(min_length=1, max_length=SCENARIOS_MAX)] | None = None
     """Logged conversations to take the scenarios from, and no others."""
-
-    @property
-    def linked_id(self) -> str | None:
-        """The prompt, whichever name it came under."""
-        return self.prompt_id or self.agent_id
 
 
 class PriceCreate(RequestModel):
@@ -412,7 +392,7 @@ class BenchmarkCreate(RequestModel):
 class BulkRequest(RequestModel):
     """Body of ``POST /benchmarks/bulk``."""
 
-    action: BulkAction
+    action: Literal["delete"]
     job_ids: Annotated[list[LinkText], Field(min_length=1, max_length=JOBS_MAX)]
 
 

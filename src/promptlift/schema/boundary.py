@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-__all__ = ["Boundary", "Unreadable", "printable", "reason"]
-
 _REASON_CHARS: Final = 300
 
 

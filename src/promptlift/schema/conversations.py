@@ -8,12 +8,13 @@ from pydantic import AfterValidator, Field, SkipValidation, StringConstraints, f
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
-from promptlift.schema.insights import Insights  # noqa: TC001 - pydantic reads the annotation
+from promptlift.schema.insights import Insights
 from promptlift.schema.metadata import Metadata
 from promptlift.schema.model import (
     ApiModel,
     DisplayedModel,
     LinkedModel,
+    LinkedRequest,
     LinkText,
     RequestModel,
     ShortText,
@@ -110,11 +111,9 @@ class ConversationFacts(RequestModel):
 FACTS: Final = tuple(ConversationFacts.model_fields)
 
 
-class ConversationCreate(ConversationFacts):
+class ConversationCreate(ConversationFacts, LinkedRequest):
     """Body of ``POST /conversations``; exactly one of ``promptId`` and ``agentId`` is needed."""
 
-    prompt_id: LinkText | None = None
-    agent_id: LinkText | None = None
     content: Annotated[str, Field(min_length=1)]
     status: ConversationStatus | None = None
     llm_model: ShortText | None = None

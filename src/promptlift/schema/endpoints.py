@@ -8,105 +8,31 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from promptlift.schema import limits
-from promptlift.schema.account import Account, Usage
-from promptlift.schema.benchmarks import (
-    Benchmark,
-    BenchmarkConversation,
-    BenchmarkCreate,
-    BulkAnswer,
-    BulkRequest,
-    ScenarioSet,
-)
-from promptlift.schema.conversations import (
-    Conversation,
-    ConversationCreate,
-    ConversationLookup,
-    ConversationsCreate,
-    ConversationUpdate,
-    DeletedConversation,
-    LoggedAnswer,
-    LookupAnswer,
+from promptlift.schema import (
+    account,
+    benchmarks,
+    conversations,
+    events,
+    insights,
+    judges,
+    limits,
+    optimizations,
+    prompts,
+    queries,
+    settings,
+    simulations,
+    webhooks,
 )
 from promptlift.schema.endpoint import Endpoint
-from promptlift.schema.events import EventRecord
-from promptlift.schema.insights import Insights, RegenerateAnswer
-from promptlift.schema.judges import (
-    Judge,
-    JudgeAlignCreate,
-    JudgeBackfillCreate,
-    JudgeCreate,
-    JudgePlan,
-    JudgeRun,
-    JudgeVerdict,
-    Label,
-    LabelCreate,
-    LabelsAnswer,
-)
 from promptlift.schema.naming import LINKS
-from promptlift.schema.optimizations import (
-    ApplyAnswer,
-    ApplyRequest,
-    Optimization,
-    OptimizationCreate,
-    ReviewUpdate,
-    StopAnswer,
-    StopRequest,
-    Variant,
-    VariantReview,
-)
 from promptlift.schema.pages import Done, Page
-from promptlift.schema.prompt_insights import AgentInsightsView, PromptInsightsView, StepFailures
-from promptlift.schema.prompts import (
-    Action,
-    Prompt,
-    PromptChange,
-    PromptCreate,
-    PromptStatusView,
-    PromptUpdate,
-    PromptVersion,
-    RestoreAnswer,
-    RestoreRequest,
-    UndoAnswer,
-    UndoRequest,
-)
-from promptlift.schema.queries import (
-    ActionsQuery,
-    BenchmarkConversationsQuery,
-    BenchmarkQuery,
-    BenchmarksQuery,
-    ConversationQuery,
-    ConversationsQuery,
-    DeletedConversationsQuery,
-    EventsQuery,
-    InsightsQuery,
-    JudgeQuery,
-    JudgeRunsQuery,
-    LabelsQuery,
-    OptimizationsQuery,
-    PageQuery,
-    PersonasQuery,
-    PromptsQuery,
-    ScenarioSetQuery,
-    SimulationsQuery,
-    VerdictsQuery,
-)
-from promptlift.schema.settings import (
-    Settings,
-    SettingsAnswer,
-    SettingsChange,
-    SyncContextAnswer,
-    SyncContextRequest,
-)
-from promptlift.schema.simulations import Persona, PersonaCreate, PersonaUpdate, Simulation
-from promptlift.schema.webhooks import Delivery, Webhook, WebhookCreate, WebhookTest
 
 CONVERSATIONS_CREATE: Final = Endpoint(
     "conversations.create",
     "POST /conversations",
-    Conversation,
+    conversations.Conversation,
     "Log a conversation",
-    body=ConversationCreate,
+    body=conversations.ConversationCreate,
     either=LINKS,
     status=201,
     also=(200,),
@@ -117,9 +43,9 @@ CONVERSATIONS_CREATE: Final = Endpoint(
 CONVERSATIONS_LOG_MANY: Final = Endpoint(
     "conversations.log_many",
     "POST /conversations/bulk",
-    LoggedAnswer,
+    conversations.LoggedAnswer,
     f"Log up to {limits.BULK_ROWS} conversations in one transaction",
-    body=ConversationsCreate,
+    body=conversations.ConversationsCreate,
     lines="conversations",
     repeat="keyed",
     specified=(),
@@ -127,33 +53,33 @@ CONVERSATIONS_LOG_MANY: Final = Endpoint(
 CONVERSATIONS_LIST: Final = Endpoint(
     "conversations.list",
     "GET /conversations",
-    Page[Conversation],
+    Page[conversations.Conversation],
     "List conversations",
-    query=ConversationsQuery,
+    query=queries.ConversationsQuery,
 )
 # Before the path with an id, which it would be taken for.
 CONVERSATIONS_DELETED: Final = Endpoint(
     "conversations.deleted",
     "GET /conversations/deleted",
-    Page[DeletedConversation],
+    Page[conversations.DeletedConversation],
     "List the conversations that are no longer there",
-    query=DeletedConversationsQuery,
+    query=queries.DeletedConversationsQuery,
     specified=(),
 )
 CONVERSATIONS_GET: Final = Endpoint(
     "conversations.get",
     "GET /conversations/{id}",
-    Conversation,
+    conversations.Conversation,
     "Get a conversation",
-    query=ConversationQuery,
+    query=queries.ConversationQuery,
 )
 # The same content twice is one change.
 CONVERSATIONS_UPDATE: Final = Endpoint(
     "conversations.update",
     "PATCH /conversations/{id}",
-    Conversation,
+    conversations.Conversation,
     "Replace the content, the status or other fields of a conversation",
-    body=ConversationUpdate,
+    body=conversations.ConversationUpdate,
     errors=("INVALID_STATE",),
     repeat="always",
     specified=(),
@@ -161,43 +87,46 @@ CONVERSATIONS_UPDATE: Final = Endpoint(
 CONVERSATIONS_LOOKUP: Final = Endpoint(
     "conversations.lookup",
     "POST /{segment}/{id}/conversations/lookup",
-    LookupAnswer,
+    conversations.LookupAnswer,
     "Find which of these conversations the service has",
-    body=ConversationLookup,
+    body=conversations.ConversationLookup,
     repeat="always",
     specified=(),
 )
 CONVERSATIONS_INSIGHTS: Final = Endpoint(
-    "conversations.insights", "GET /conversations/{id}/insights", Insights, "Insights of a conversation"
+    "conversations.insights",
+    "GET /conversations/{id}/insights",
+    insights.Insights,
+    "Insights of a conversation",
 )
 CONVERSATIONS_REGENERATE_INSIGHTS: Final = Endpoint(
     "conversations.regenerate_insights",
     "POST /conversations/{id}/insights/regenerate",
-    RegenerateAnswer,
+    insights.RegenerateAnswer,
     "Judge a conversation again",
 )
 
 PROMPTS_LIST: Final = Endpoint(
-    "prompts.list", "GET /{segment}", Page[Prompt], "List {noun}s", query=PromptsQuery
+    "prompts.list", "GET /{segment}", Page[prompts.Prompt], "List {noun}s", query=queries.PromptsQuery
 )
 PROMPTS_CREATE: Final = Endpoint(
     "prompts.create",
     "POST /{segment}",
-    Prompt,
+    prompts.Prompt,
     "Create {a_noun}",
-    body=PromptCreate,
+    body=prompts.PromptCreate,
     # unspecified: whether the model is required where the account has a default. It is not.
     from_settings=(("llmModel", "preferredLLM"),),
     status=201,
     errors=("LIMIT_EXCEEDED",),
 )
-PROMPTS_GET: Final = Endpoint("prompts.get", "GET /{segment}/{id}", Prompt, "Get {a_noun}")
+PROMPTS_GET: Final = Endpoint("prompts.get", "GET /{segment}/{id}", prompts.Prompt, "Get {a_noun}")
 PROMPTS_UPDATE: Final = Endpoint(
     "prompts.update",
     "PATCH /{segment}/{id}",
-    PromptChange,
+    prompts.PromptChange,
     "Change {a_noun}",
-    body=PromptUpdate,
+    body=prompts.PromptUpdate,
     errors=("LIMIT_EXCEEDED",),
 )
 PROMPTS_DELETE: Final = Endpoint(
@@ -206,54 +135,54 @@ PROMPTS_DELETE: Final = Endpoint(
 PROMPTS_STATUS: Final = Endpoint(
     "prompts.status",
     "GET /{segment}/{id}/status",
-    PromptStatusView,
+    prompts.PromptStatusView,
     "Status of {a_noun}",
     specified=("prompt",),
 )
 PROMPTS_INSIGHTS: Final = Endpoint(
     "prompts.insights",
     "GET /{segment}/{id}/insights",
-    PromptInsightsView,
+    insights.PromptInsightsView,
     "Insights of {a_noun}",
-    query=InsightsQuery,
+    query=queries.InsightsQuery,
     schemes=("prompt",),
 )
 AGENTS_INSIGHTS: Final = Endpoint(
     "agents.insights",
     "GET /{segment}/{id}/insights",
-    AgentInsightsView,
+    insights.AgentInsightsView,
     "Insights of {a_noun}",
-    query=InsightsQuery,
+    query=queries.InsightsQuery,
     schemes=("agent",),
 )
 PROMPTS_REGENERATE_INSIGHTS: Final = Endpoint(
     "prompts.regenerate_insights",
     "POST /{segment}/{id}/insights/regenerate",
-    RegenerateAnswer,
+    insights.RegenerateAnswer,
     "Judge all conversations of {a_noun} again",
     specified=("agent",),
 )
 PROMPTS_STEP_FAILURES: Final = Endpoint(
     "prompts.step_failures",
     "GET /{segment}/{id}/step-failures",
-    StepFailures,
+    insights.StepFailures,
     "Failing steps of {a_noun}",
     specified=("agent",),
 )
 PROMPTS_VERSIONS: Final = Endpoint(
     "prompts.versions",
     "GET /{segment}/{id}/versions",
-    Page[PromptVersion],
+    Page[prompts.PromptVersion],
     "Versions of the text of {a_noun}, newest first",
-    query=PageQuery,
+    query=queries.PageQuery,
     specified=(),
 )
 PROMPTS_RESTORE: Final = Endpoint(
     "prompts.restore",
     "POST /{segment}/{id}/restore",
-    RestoreAnswer,
+    prompts.RestoreAnswer,
     "Make a former version of {a_noun} current again",
-    body=RestoreRequest,
+    body=prompts.RestoreRequest,
     errors=("INVALID_STATE",),
     specified=(),
 )
@@ -262,9 +191,9 @@ PROMPTS_RESTORE: Final = Endpoint(
 OPTIMIZATIONS_CREATE: Final = Endpoint(
     "optimizations.create",
     "POST /optimizations",
-    Optimization,
+    optimizations.Optimization,
     "Start an optimization",
-    body=OptimizationCreate,
+    body=optimizations.OptimizationCreate,
     either=LINKS,
     status=201,
     errors=("NOT_FOUND", "INVALID_STATE", "LIMIT_EXCEEDED"),
@@ -272,39 +201,45 @@ OPTIMIZATIONS_CREATE: Final = Endpoint(
 OPTIMIZATIONS_LIST: Final = Endpoint(
     "optimizations.list",
     "GET /optimizations",
-    Page[Optimization],
+    Page[optimizations.Optimization],
     "List optimizations",
-    query=OptimizationsQuery,
+    query=queries.OptimizationsQuery,
 )
 OPTIMIZATIONS_GET: Final = Endpoint(
-    "optimizations.get", "GET /optimizations/{id}", Optimization, "Get an optimization with its results"
+    "optimizations.get",
+    "GET /optimizations/{id}",
+    optimizations.Optimization,
+    "Get an optimization with its results",
 )
 OPTIMIZATIONS_VARIANTS: Final = Endpoint(
-    "optimizations.variants", "GET /optimizations/{id}/variants", Page[Variant], "Variants of an optimization"
+    "optimizations.variants",
+    "GET /optimizations/{id}/variants",
+    Page[optimizations.Variant],
+    "Variants of an optimization",
 )
 OPTIMIZATIONS_SIMULATIONS: Final = Endpoint(
     "optimizations.simulations",
     "GET /optimizations/{id}/simulations",
-    Page[Simulation],
+    Page[simulations.Simulation],
     "Simulated conversations of an optimization",
-    query=SimulationsQuery,
+    query=queries.SimulationsQuery,
     specified=(),
 )
 OPTIMIZATIONS_APPLY: Final = Endpoint(
     "optimizations.apply",
     "POST /optimizations/{id}/apply",
-    ApplyAnswer,
+    optimizations.ApplyAnswer,
     "Make a variant the current version of its prompt",
-    body=ApplyRequest,
+    body=optimizations.ApplyRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
 )
 OPTIMIZATIONS_STOP: Final = Endpoint(
     "optimizations.stop",
     "POST /optimizations/{id}/stop",
-    StopAnswer,
+    optimizations.StopAnswer,
     "Stop an optimization",
-    body=StopRequest,
+    body=optimizations.StopRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
 )
@@ -312,49 +247,49 @@ OPTIMIZATIONS_STOP: Final = Endpoint(
 REVIEWS_GET: Final = Endpoint(
     "reviews.get",
     "GET /optimizations/{id}/review",
-    Page[VariantReview],
+    Page[optimizations.VariantReview],
     "Reviews of the variants of an optimization",
     specified=(),
 )
 REVIEWS_UPDATE: Final = Endpoint(
     "reviews.update",
     "PATCH /optimizations/{id}/review",
-    VariantReview,
+    optimizations.VariantReview,
     "Update the review of a variant",
-    body=ReviewUpdate,
+    body=optimizations.ReviewUpdate,
     specified=(),
 )
 LABELS_LIST: Final = Endpoint(
     "labels.list",
     "GET /labels",
-    Page[Label],
+    Page[judges.Label],
     "What people say of conversations, newest first",
-    query=LabelsQuery,
+    query=queries.LabelsQuery,
     specified=(),
 )
 LABELS_CREATE: Final = Endpoint(
     "labels.create",
     "POST /labels",
-    LabelsAnswer,
+    judges.LabelsAnswer,
     "Keep labels of conversations, logged or simulated",
-    body=LabelCreate,
+    body=judges.LabelCreate,
     repeat="always",
     specified=(),
 )
 ACTIONS_LIST: Final = Endpoint(
     "actions.list",
     "GET /actions",
-    Page[Action],
+    Page[prompts.Action],
     "What people did, newest first",
-    query=ActionsQuery,
+    query=queries.ActionsQuery,
     specified=(),
 )
 ACTIONS_UNDO: Final = Endpoint(
     "actions.undo",
     "POST /actions/{id}/undo",
-    UndoAnswer,
+    prompts.UndoAnswer,
     "Restore the text from before an action",
-    body=UndoRequest,
+    body=prompts.UndoRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
     specified=(),
@@ -363,28 +298,30 @@ ACTIONS_UNDO: Final = Endpoint(
 PERSONAS_LIST: Final = Endpoint(
     "personas.list",
     "GET /personas",
-    Page[Persona],
+    Page[simulations.Persona],
     "List personas, the account's own first",
-    query=PersonasQuery,
+    query=queries.PersonasQuery,
     specified=(),
 )
 PERSONAS_CREATE: Final = Endpoint(
     "personas.create",
     "POST /personas",
-    Persona,
+    simulations.Persona,
     "Create a persona",
-    body=PersonaCreate,
+    body=simulations.PersonaCreate,
     status=201,
     errors=("INVALID_STATE",),
     specified=(),
 )
-PERSONAS_GET: Final = Endpoint("personas.get", "GET /personas/{id}", Persona, "Get a persona", specified=())
+PERSONAS_GET: Final = Endpoint(
+    "personas.get", "GET /personas/{id}", simulations.Persona, "Get a persona", specified=()
+)
 PERSONAS_UPDATE: Final = Endpoint(
     "personas.update",
     "PATCH /personas/{id}",
-    Persona,
+    simulations.Persona,
     "Change a persona",
-    body=PersonaUpdate,
+    body=simulations.PersonaUpdate,
     errors=("INVALID_STATE",),
     specified=(),
 )
@@ -397,47 +334,41 @@ PERSONAS_DELETE: Final = Endpoint(
     specified=(),
 )
 
-SETTINGS_GET: Final = Endpoint("settings.get", "GET /settings", Settings, "All settings")
+SETTINGS_GET: Final = Endpoint("settings.get", "GET /settings", settings.Settings, "All settings")
 SETTINGS_UPDATE: Final = Endpoint(
-    "settings.update", "PATCH /settings", SettingsAnswer, "Change settings", body=SettingsChange
+    "settings.update",
+    "PATCH /settings",
+    settings.SettingsAnswer,
+    "Change settings",
+    body=settings.SettingsChange,
 )
 SETTINGS_SYNC_CONTEXT: Final = Endpoint(
     "settings.sync_context",
     "POST /settings/sync-context",
-    SyncContextAnswer,
+    settings.SyncContextAnswer,
     "Fill industry, objectives and KPIs from a company's website",
-    body=SyncContextRequest,
+    body=settings.SyncContextRequest,
     errors=("INVALID_STATE",),
 )
-ACCOUNT_GET: Final = Endpoint("account.get", "GET /account", Account, "The account")
-USAGE_GET: Final = Endpoint("usage.get", "GET /usage", Usage, "Usage of the billing period")
+ACCOUNT_GET: Final = Endpoint("account.get", "GET /account", account.Account, "The account")
+USAGE_GET: Final = Endpoint("usage.get", "GET /usage", account.Usage, "Usage of the billing period")
 
-WEBHOOKS_LIST: Final = Endpoint(
-    "webhooks.list",
-    "GET /webhooks",
-    Page[Webhook],
-    "List webhooks",
-)
+WEBHOOKS_LIST: Final = Endpoint("webhooks.list", "GET /webhooks", Page[webhooks.Webhook], "List webhooks")
 # Never sent again: a webhook that was created twice receives every event twice.
 WEBHOOKS_CREATE: Final = Endpoint(
     "webhooks.create",
     "POST /webhooks",
-    Webhook,
+    webhooks.Webhook,
     "Create a webhook; its secret is in this answer only",
-    body=WebhookCreate,
+    body=webhooks.WebhookCreate,
     status=201,
     errors=("INVALID_STATE",),
 )
-WEBHOOKS_DELETE: Final = Endpoint(
-    "webhooks.delete",
-    "DELETE /webhooks/{id}",
-    Done,
-    "Delete a webhook",
-)
+WEBHOOKS_DELETE: Final = Endpoint("webhooks.delete", "DELETE /webhooks/{id}", Done, "Delete a webhook")
 WEBHOOKS_TEST: Final = Endpoint(
     "webhooks.test",
     "POST /webhooks/{id}/test",
-    WebhookTest,
+    webhooks.WebhookTest,
     "Send an example event to a webhook and return what came of it",
     errors=("INVALID_STATE",),
     specified=(),
@@ -445,72 +376,72 @@ WEBHOOKS_TEST: Final = Endpoint(
 WEBHOOKS_RESUME: Final = Endpoint(
     "webhooks.resume",
     "POST /webhooks/{id}/resume",
-    Webhook,
+    webhooks.Webhook,
     "Make a failing webhook active again and deliver what waits",
     specified=(),
 )
 WEBHOOKS_DELIVERIES: Final = Endpoint(
     "webhooks.deliveries",
     "GET /webhooks/{id}/deliveries",
-    Page[Delivery],
+    Page[webhooks.Delivery],
     "Deliveries to a webhook, newest first",
-    query=PageQuery,
+    query=queries.PageQuery,
     specified=(),
 )
 EVENTS_LIST: Final = Endpoint(
     "events.list",
     "GET /events",
-    Page[EventRecord],
+    Page[events.EventRecord],
     "Events of the account, newest first",
-    query=EventsQuery,
+    query=queries.EventsQuery,
     specified=(),
 )
 
 BENCHMARKS_LIST: Final = Endpoint(
     "benchmarks.list",
     "GET /benchmarks",
-    Page[Benchmark],
+    Page[benchmarks.Benchmark],
     "List benchmarks",
-    query=BenchmarksQuery,
+    query=queries.BenchmarksQuery,
 )
 # Never sent again: a benchmark that was started twice costs twice.
 # unspecified: the status of success. 200, which the specification gives to all that it does not state.
 BENCHMARKS_CREATE: Final = Endpoint(
     "benchmarks.create",
     "POST /benchmarks",
-    Benchmark,
+    benchmarks.Benchmark,
     "Start a benchmark",
-    body=BenchmarkCreate,
+    body=benchmarks.BenchmarkCreate,
     errors=("LIMIT_EXCEEDED",),
 )
 BENCHMARKS_BULK: Final = Endpoint(
     "benchmarks.bulk",
     "POST /benchmarks/bulk",
-    BulkAnswer,
+    benchmarks.BulkAnswer,
     "Delete benchmarks",
-    body=BulkRequest,
+    body=benchmarks.BulkRequest,
 )
 BENCHMARKS_GET: Final = Endpoint(
     "benchmarks.get",
     "GET /benchmarks/{id}",
-    Benchmark,
+    benchmarks.Benchmark,
     "Get a benchmark with its results",
-    query=BenchmarkQuery,
+    query=queries.BenchmarkQuery,
 )
 BENCHMARKS_CONVERSATIONS: Final = Endpoint(
     "benchmarks.conversations",
     "GET /benchmarks/{id}/conversations",
-    Page[BenchmarkConversation],
+    Page[benchmarks.BenchmarkConversation],
     "Simulated conversations of a benchmark",
-    query=BenchmarkConversationsQuery,
+    query=queries.BenchmarkConversationsQuery,
     specified=(),
 )
 BENCHMARKS_STOP: Final = Endpoint(
     "benchmarks.stop",
     "POST /benchmarks/{id}/stop",
-    Benchmark,
+    benchmarks.Benchmark,
     "Stop a benchmark; what was measured stays",
-    body=StopRequest,
+    body=optimizations.StopRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
     specified=(),
@@ -518,7 +449,7 @@ BENCHMARKS_STOP: Final = Endpoint(
 BENCHMARKS_RESUME: Final = Endpoint(
     "benchmarks.resume",
     "POST /benchmarks/{id}/resume",
-    Benchmark,
+    benchmarks.Benchmark,
     "Go on with a benchmark that was stopped or failed",
     errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
     specified=(),
@@ -526,42 +457,47 @@ BENCHMARKS_RESUME: Final = Endpoint(
 SCENARIO_SETS_LIST: Final = Endpoint(
     "scenario_sets.list",
     "GET /scenario-sets",
-    Page[ScenarioSet],
+    Page[benchmarks.ScenarioSet],
     "Every version of every scenario set, newest first",
-    query=PageQuery,
+    query=queries.PageQuery,
     specified=(),
 )
 SCENARIO_SETS_GET: Final = Endpoint(
     "scenario_sets.get",
     "GET /scenario-sets/{id}",
-    ScenarioSet,
+    benchmarks.ScenarioSet,
     "Get a scenario set with its scenarios",
-    query=ScenarioSetQuery,
+    query=queries.ScenarioSetQuery,
     specified=(),
 )
 
 JUDGES_LIST: Final = Endpoint(
     "judges.list",
     "GET /judges",
-    Page[Judge],
+    Page[judges.Judge],
     "List judges, each in its newest version",
-    query=PageQuery,
+    query=queries.PageQuery,
     specified=(),
 )
 # The same text twice is one version.
 JUDGES_CREATE: Final = Endpoint(
     "judges.create",
     "POST /judges",
-    Judge,
+    judges.Judge,
     "Create a judge, or a new version of the judge of this name",
-    body=JudgeCreate,
+    body=judges.JudgeCreate,
     status=201,
     also=(200,),
     repeat="always",
     specified=(),
 )
 JUDGES_GET: Final = Endpoint(
-    "judges.get", "GET /judges/{id}", Judge, "Get a version of a judge", query=JudgeQuery, specified=()
+    "judges.get",
+    "GET /judges/{id}",
+    judges.Judge,
+    "Get a version of a judge",
+    query=queries.JudgeQuery,
+    specified=(),
 )
 JUDGES_DELETE: Final = Endpoint(
     "judges.delete",
@@ -573,25 +509,25 @@ JUDGES_DELETE: Final = Endpoint(
 JUDGES_VERSIONS: Final = Endpoint(
     "judges.versions",
     "GET /judges/{id}/versions",
-    Page[Judge],
+    Page[judges.Judge],
     "Versions of a judge, newest first",
-    query=PageQuery,
+    query=queries.PageQuery,
     specified=(),
 )
 JUDGES_VERDICTS: Final = Endpoint(
     "judges.verdicts",
     "GET /judges/{id}/verdicts",
-    Page[JudgeVerdict],
+    Page[judges.JudgeVerdict],
     "Verdicts of a judge, the newest conversations first",
-    query=VerdictsQuery,
+    query=queries.VerdictsQuery,
     specified=(),
 )
 JUDGES_PLAN: Final = Endpoint(
     "judges.plan",
     "POST /judges/{id}/plan",
-    JudgePlan,
+    judges.JudgePlan,
     "Say what putting a judge to conversations takes, without doing it",
-    body=JudgeBackfillCreate,
+    body=judges.JudgeBackfillCreate,
     body_optional=True,
     errors=("NOT_FOUND",),
     repeat="always",
@@ -601,9 +537,9 @@ JUDGES_PLAN: Final = Endpoint(
 JUDGES_BACKFILL: Final = Endpoint(
     "judges.backfill",
     "POST /judges/{id}/backfill",
-    JudgeRun,
+    judges.JudgeRun,
     "Put a judge to logged conversations",
-    body=JudgeBackfillCreate,
+    body=judges.JudgeBackfillCreate,
     body_optional=True,
     errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
     specified=(),
@@ -611,29 +547,29 @@ JUDGES_BACKFILL: Final = Endpoint(
 JUDGES_ALIGN: Final = Endpoint(
     "judges.align",
     "POST /judges/{id}/align",
-    JudgeRun,
+    judges.JudgeRun,
     "Improve a judge's rubric by labels",
-    body=JudgeAlignCreate,
+    body=judges.JudgeAlignCreate,
     errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
     specified=(),
 )
 JUDGE_RUNS_LIST: Final = Endpoint(
     "judge_runs.list",
     "GET /judge-runs",
-    Page[JudgeRun],
+    Page[judges.JudgeRun],
     "Backfills and alignments of judges, newest first",
-    query=JudgeRunsQuery,
+    query=queries.JudgeRunsQuery,
     specified=(),
 )
 JUDGE_RUNS_GET: Final = Endpoint(
-    "judge_runs.get", "GET /judge-runs/{id}", JudgeRun, "Get a run of a judge", specified=()
+    "judge_runs.get", "GET /judge-runs/{id}", judges.JudgeRun, "Get a run of a judge", specified=()
 )
 JUDGE_RUNS_STOP: Final = Endpoint(
     "judge_runs.stop",
     "POST /judge-runs/{id}/stop",
-    JudgeRun,
+    judges.JudgeRun,
     "Stop a run of a judge; its verdicts stay",
-    body=StopRequest,
+    body=optimizations.StopRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
     specified=(),
@@ -641,7 +577,7 @@ JUDGE_RUNS_STOP: Final = Endpoint(
 JUDGE_RUNS_RESUME: Final = Endpoint(
     "judge_runs.resume",
     "POST /judge-runs/{id}/resume",
-    JudgeRun,
+    judges.JudgeRun,
     "Go on with a run that was stopped or failed",
     errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
     specified=(),

@@ -7,29 +7,27 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, get_args
 
-from pydantic import AfterValidator, Field, FiniteFloat, StringConstraints
+from pydantic import Field, FiniteFloat, StringConstraints
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
 from promptlift.schema.conversations import CONVERSATION_STATUSES
 from promptlift.schema.model import (
     ApiModel,
+    Identifier,
     LinkedModel,
+    LinkedRequest,
     LinkText,
     LongText,
     ModelName,
     Name,
     RequestModel,
     UtcTime,
-    not_blank,
 )
 
 JudgeOrigin = Literal["written", "aligned"]
-JUDGE_ORIGINS: Final[tuple[JudgeOrigin, ...]] = get_args(JudgeOrigin)
 JudgeRunKind = Literal["backfill", "alignment"]
-JUDGE_RUN_KINDS: Final[tuple[JudgeRunKind, ...]] = get_args(JudgeRunKind)
 JudgeRunStatus = Literal["queued", "running", "completed", "failed", "stopped"]
-JUDGE_RUN_STATUSES: Final[tuple[JudgeRunStatus, ...]] = get_args(JudgeRunStatus)
 
 QUESTION_CHARS: Final = 500
 RUBRIC_CHARS: Final = 8_000
@@ -71,7 +69,7 @@ class Judge(ApiModel):
     examples: list[JudgeExample] | None = None
     llm_model: Annotated[str | None, Column()] = None
     """The model to ask; missing where it is the service's own."""
-    origin: Annotated[str | None, Column(categories=JUDGE_ORIGINS)] = None
+    origin: Annotated[str | None, Column(categories=get_args(JudgeOrigin))] = None
     """``written`` by a person, or ``aligned`` with labels."""
     versions: Annotated[int | None, Column(name="n_versions")] = None
     """Versions that there are."""
@@ -111,15 +109,11 @@ class TokenPrice(RequestModel):
     """Of a million tokens that it writes."""
 
 
-class JudgeBackfillCreate(RequestModel):
-    """The conversations that a judge is put to, and what that may cost at most."""
+class JudgeBackfillCreate(LinkedRequest):
+    """The conversations that a judge is put to, of a prompt where one is named, and what that may cost at most."""
 
     version: Annotated[int, Field(ge=1)] | None = None
     """Version of the judge; the newest when it is left out."""
-    prompt_id: LinkText | None = None
-    """Only conversations of this prompt."""
-    agent_id: LinkText | None = None
-    """The same in the agent scheme."""
     since: UtcTime | None = None
     """Only conversations that started at this time or later."""
     until: UtcTime | None = None
@@ -131,11 +125,6 @@ class JudgeBackfillCreate(RequestModel):
     max_cost: Annotated[FiniteFloat, Field(gt=0, strict=False)] | None = None
     """No conversation is begun once so much is spent; needs a price."""
     price: TokenPrice | None = None
-
-    @property
-    def linked_id(self) -> str | None:
-        """The prompt, whichever name it came under."""
-        return self.prompt_id or self.agent_id
 
 
 class JudgePlan(ApiModel):
@@ -265,7 +254,7 @@ class JudgeRun(LinkedModel):
 
     id: Annotated[str, Column(name="run_id")]
     """The run's id."""
-    kind: Annotated[str, Column(categories=JUDGE_RUN_KINDS)]
+    kind: Annotated[str, Column(categories=get_args(JudgeRunKind))]
     """``backfill`` or ``alignment``."""
     judge_id: Annotated[str, Column()]
     """The judge's id."""
@@ -273,7 +262,7 @@ class JudgeRun(LinkedModel):
     """The judge's name."""
     judge_version: Annotated[int, Column()]
     """The judge's version."""
-    status: Annotated[str, Column(categories=JUDGE_RUN_STATUSES)]
+    status: Annotated[str, Column(categories=get_args(JudgeRunStatus))]
     """``queued``, ``running``, ``completed``, ``failed`` or ``stopped``."""
     since: UtcTime | None = None
     until: UtcTime | None = None
@@ -355,26 +344,22 @@ class LabelsAnswer(ApiModel):
     """``null`` where a label was removed."""
 
 
-_Id = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
-_Short = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(not_blank)]
-
-
 class LabelRequest(RequestModel):
     """One label of ``POST /labels``. What the same person said before of the same question is replaced."""
 
-    conversation_id: _Id
+    conversation_id: Identifier
     """A logged or a simulated conversation"""
-    question: _Short
+    question: Name
     """task_completed, sentiment, note, or a question of one's own"""
     value: LongText | None
     """The answer; null or an empty text removes the label"""
-    labeller: _Short
+    labeller: Name
     """The name of the person who answers"""
     labelled_at: UtcTime | None = None
     """When; the present when it is left out"""
     chance: Annotated[float | None, Field(gt=0.0, le=1.0)] = None
     """The chance with which the conversation was drawn; what was known before stays when it is left out"""
-    draw_id: _Id | None = None
+    draw_id: Identifier | None = None
     """The draw that it belongs to; what was known before stays when it is left out"""
 
 

@@ -61,28 +61,31 @@ UtcTime = Annotated[
 ]
 
 
-class ApiModel(BaseModel):
+class _WireModel(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+    )
+
+    def to_wire(self) -> dict[str, Any]:
+        """Write JSON-ready data with the API's names, without fields that were never set."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class ApiModel(_WireModel):
     """A resource or view that the service sends.
 
     Unknown fields are kept and written back.
     """
 
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        populate_by_name=True,
-        extra="allow",
-        use_attribute_docstrings=True,
-        protected_namespaces=(),
-    )
+    model_config = ConfigDict(extra="allow")
 
     @classmethod
     def from_wire(cls, data: Any) -> Self:
         """Read decoded JSON of the API."""
         return cls.model_validate(data)
-
-    def to_wire(self) -> dict[str, Any]:
-        """Write JSON-ready data with the API's names, without fields that were never set."""
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 def _describe_agent_id(schema: dict[str, Any]) -> None:
@@ -130,22 +133,11 @@ def not_null(value: object) -> object:
     return value
 
 
-class RequestModel(BaseModel):
+class RequestModel(_WireModel):
     """A body that a client sends. Types are strict: a text does not become a number."""
 
     # unspecified: unknown fields of a body. Ignored, except in settings.
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        populate_by_name=True,
-        extra="ignore",
-        strict=True,
-        use_attribute_docstrings=True,
-        protected_namespaces=(),
-    )
-
-    def to_wire(self) -> dict[str, Any]:
-        """Write JSON-ready data with the API's names, without fields that were never set."""
-        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    model_config = ConfigDict(extra="ignore", strict=True)
 
 
 def not_blank(text: str) -> str:
@@ -174,7 +166,7 @@ def _within_bytes(text: str) -> str:
 
 
 Name = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(not_blank)]
-ModelName = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(not_blank)]
+ModelName = Name
 PromptText = Annotated[str, AfterValidator(not_blank), AfterValidator(_within_bytes)]
 ShortText = Annotated[str, StringConstraints(max_length=limits.NAME_CHARS), AfterValidator(storable)]
 LinkText = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(storable)]
@@ -182,4 +174,18 @@ SourceId = Annotated[
     str, StringConstraints(min_length=1, max_length=limits.SOURCE_ID_CHARS), AfterValidator(storable)
 ]
 LongText = Annotated[str, StringConstraints(max_length=limits.DESCRIPTION_CHARS), AfterValidator(storable)]
+Identifier = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
 Tag = Annotated[str, StringConstraints(max_length=limits.TAG_CHARS), AfterValidator(not_blank)]
+
+
+class LinkedRequest(RequestModel):
+    """A body that names a prompt, under either name of the link."""
+
+    prompt_id: LinkText | None = None
+    agent_id: LinkText | None = None
+    """The same in the agent scheme"""
+
+    @property
+    def linked_id(self) -> str | None:
+        """The prompt, whichever name it came under."""
+        return self.prompt_id or self.agent_id

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, get_args
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import Field
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column, Nested
-from promptlift.schema.deployments import VariantDeployment  # noqa: TC001 - pydantic reads the annotation
+from promptlift.schema.deployments import VariantDeployment
 from promptlift.schema.model import (
     ApiModel,
     DisplayedModel,
+    Identifier,
+    LinkedRequest,
     LinkText,
     LongText,
     PromptText,
     RequestModel,
     ShortText,
     UtcTime,
-    not_blank,
 )
 from promptlift.schema.prompts import TextChange
 from promptlift.schema.results import VARIANT_STAGES, Effect, OptimizationResults
@@ -27,9 +28,7 @@ from promptlift.schema.search import CandidateSearch, Edit, Headroom, SearchPlan
 OptimizationStatus = Literal["queued", "running", "completed", "failed", "stopped"]
 OPTIMIZATION_STATUSES: Final[tuple[OptimizationStatus, ...]] = get_args(OptimizationStatus)
 OptimizationMode = Literal["exploratory", "validation"]
-OPTIMIZATION_MODES: Final[tuple[OptimizationMode, ...]] = get_args(OptimizationMode)
 VariantSource = Literal["prompt", "model", "handed_in"]
-VARIANT_SOURCES: Final[tuple[VariantSource, ...]] = get_args(VariantSource)
 
 # unspecified: how many personas may be named. Far more than a pass can use.
 PERSONAS_MAX: Final = 500
@@ -40,7 +39,6 @@ REHEARSAL_SECONDS_MAX: Final = 3_600.0
 # unspecified: bounds of a goal. The targets that a request may have, and completion; weights only count beside each other.
 GOAL_PARTS_MAX: Final = 51
 GOAL_WEIGHT_MAX: Final = 1_000.0
-PersonaId = Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
 
 
 class GoalPart(ApiModel):
@@ -97,7 +95,7 @@ class Optimization(DisplayedModel):
     """The optimization's id."""
     status: Annotated[str, Column(categories=OPTIMIZATION_STATUSES)]
     """``queued``, ``running``, ``completed``, ``failed`` or ``stopped``."""
-    mode: Annotated[str | None, Column(categories=OPTIMIZATION_MODES)] = None
+    mode: Annotated[str | None, Column(categories=get_args(OptimizationMode))] = None
     """``exploratory`` or ``validation``."""
     variant_count: Annotated[int | None, Column()] = None
     """Variants that were asked for."""
@@ -152,17 +150,15 @@ class CandidateText(RequestModel):
     name: ShortText | None = None
 
 
-class OptimizationCreate(RequestModel):
+class OptimizationCreate(LinkedRequest):
     """Body of ``POST /optimizations``."""
 
-    prompt_id: LinkText | None = None
-    agent_id: LinkText | None = None
     mode: OptimizationMode | None = None
     # unspecified: whether the account's settings or the numbers of this table are the defaults. The settings, whose own
     # default is 3 variants.
     variant_count: Annotated[int, Field(ge=limits.VARIANTS_MIN, le=limits.VARIANTS_MAX)] | None = None
     intent: Intent | None = None
-    persona_ids: Annotated[list[PersonaId], Field(max_length=PERSONAS_MAX)] | None = None
+    persona_ids: Annotated[list[Identifier], Field(max_length=PERSONAS_MAX)] | None = None
     seed: Annotated[int, Field(ge=0, le=SEED_MAX)] | None = None
     """Ours: the same seed and the same model answers give the same result."""
     rehearsal_seconds: Annotated[float, Field(ge=0, le=REHEARSAL_SECONDS_MAX)] | None = None
@@ -254,7 +250,7 @@ class Variant(Effect):
     """0 is the original. Our service gives it and what follows, others may not."""
     rationale: str | None = None
     """Why the text was written so."""
-    source: Annotated[str | None, Column(categories=VARIANT_SOURCES)] = None
+    source: Annotated[str | None, Column(categories=get_args(VariantSource))] = None
     """Who wrote the text: ``prompt`` for the original, ``model``, or ``handed_in`` for a candidate of the request."""
     stage: Annotated[str | None, Column(categories=VARIANT_STAGES)] = None
     """``screen`` or ``confirm``: the two ran on different cells and cannot be compared."""
@@ -306,7 +302,7 @@ class VariantReview(ApiModel):
 class ReviewUpdate(RequestModel):
     """Body of ``PATCH /optimizations/:id/review``: the variant, and what of it changes."""
 
-    variant_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
+    variant_id: Identifier
     verdict: Verdict | None = None
     """``null`` removes the verdict."""
     note: LongText | None = None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal, get_args
 
-from pydantic import AfterValidator, Field, StringConstraints, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from promptlift.schema import limits
 from promptlift.schema.columns import Column
 from promptlift.schema.model import (
     ApiModel,
+    Identifier,
     LinkedModel,
     LongText,
     ModelName,
@@ -19,12 +20,10 @@ from promptlift.schema.model import (
     RequestModel,
     Tag,
     UtcTime,
-    not_blank,
     not_null,
 )
 
 PromptStatus = Literal["active", "draft", "archived"]
-PROMPT_STATUSES: Final[tuple[PromptStatus, ...]] = get_args(PromptStatus)
 
 
 class CompletionOfWeek(ApiModel):
@@ -83,7 +82,7 @@ class Prompt(ApiModel):
     """Limit on the length of an answer, in tokens; ``None`` where none was given (unspecified)."""
     objective: Annotated[str | None, Column()] = None
     """What counts as success."""
-    status: Annotated[str, Column(categories=PROMPT_STATUSES)]
+    status: Annotated[str, Column(categories=get_args(PromptStatus))]
     """``active``, ``draft`` or ``archived``."""
     created_at: Annotated[UtcTime | None, Column()] = None
     """When the prompt was created."""
@@ -225,7 +224,7 @@ class PromptVersion(ApiModel):
 class RestoreRequest(RequestModel):
     """Body of ``POST /prompts/:id/restore``."""
 
-    version_id: Annotated[str, StringConstraints(max_length=limits.KEY_CHARS), AfterValidator(not_blank)]
+    version_id: Identifier
     if_version_id: str | None = None
     """Restore only while this version is live, so that no change by others is overwritten unseen."""
     note: LongText | None = None

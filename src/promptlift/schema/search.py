@@ -13,14 +13,9 @@ from promptlift.schema.model import ApiModel
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["assembled"]
-
 EditOperation = Literal["add", "replace", "delete"]
-EDIT_OPERATIONS: Final[tuple[EditOperation, ...]] = get_args(EditOperation)
 EditState = Literal["kept", "pruned", "refused"]
-EDIT_STATES: Final[tuple[EditState, ...]] = get_args(EditState)
 CandidateState = Literal["testing", "pool", "rejected", "finalist"]
-CANDIDATE_STATES: Final[tuple[CandidateState, ...]] = get_args(CandidateState)
 SearchSetting = Literal["on", "off"]
 SEARCH_DEFAULT: Final[SearchSetting] = "on"
 
@@ -49,7 +44,7 @@ class Edit(ApiModel):
 
     id: Annotated[str, Column(name="edit_id")]
     """The same in every candidate that has the edit."""
-    operation: Annotated[str | None, Column(categories=EDIT_OPERATIONS)] = None
+    operation: Annotated[str | None, Column(categories=get_args(EditOperation))] = None
     """``add``, ``replace`` or ``delete``."""
     anchor: Annotated[str, Column()] = ""
     """The text of the prompt that is replaced or deleted, or after which the new text stands; empty for its end."""
@@ -69,7 +64,7 @@ class Edit(ApiModel):
     """Cells that ended alike."""
     effect: Annotated[float | None, Column(unit="percentage points")] = None
     """Points of completion that the edit is worth by all conversations of the search; ``None`` before it was tested."""
-    state: Annotated[str | None, Column(categories=EDIT_STATES)] = None
+    state: Annotated[str | None, Column(categories=get_args(EditState))] = None
     """``kept``, ``pruned`` (left out again because it earned nothing) or ``refused`` (never part of a prompt)."""
     reason: Annotated[str | None, Column()] = None
     """Why it was refused or pruned."""
@@ -100,7 +95,7 @@ class CandidateSearch(ApiModel):
     ] = None
     conversations_spent: Annotated[int | None, Column(name="search_conversations")] = None
     """Conversations of the search up to the last test of the candidate."""
-    state: Annotated[str | None, Column(name="search_state", categories=CANDIDATE_STATES)] = None
+    state: Annotated[str | None, Column(name="search_state", categories=get_args(CandidateState))] = None
     """``testing``, ``pool``, ``rejected`` or ``finalist``."""
     reason: Annotated[str | None, Column(name="search_reason")] = None
     """How its test ended."""

@@ -14,9 +14,7 @@ from promptlift.schema.events import EVENT_KINDS, EventKind
 from promptlift.schema.model import ApiModel, LongText, RequestModel, UtcTime
 
 WebhookStatus = Literal["active", "failing"]
-WEBHOOK_STATUSES: tuple[WebhookStatus, ...] = get_args(WebhookStatus)
 DeliveryStatus = Literal["pending", "delivered", "failed"]
-DELIVERY_STATUSES: tuple[DeliveryStatus, ...] = get_args(DeliveryStatus)
 
 
 class Webhook(ApiModel):
@@ -30,7 +28,7 @@ class Webhook(ApiModel):
     """Event kinds that it subscribes to."""
     description: Annotated[str | None, Column()] = None
     """What it is for."""
-    status: Annotated[str, Column(categories=WEBHOOK_STATUSES)]
+    status: Annotated[str, Column(categories=get_args(WebhookStatus))]
     """``active``, or ``failing`` after five failed attempts: paused until it is resumed."""
     secret: str | None = Field(default=None, repr=False)
     """Only in the answer of the create request."""
@@ -55,7 +53,7 @@ class Delivery(ApiModel):
     """The event that is sent; receivers see this id."""
     event_type: Annotated[str, Column(categories=EVENT_KINDS)]
     """Kind of the event."""
-    status: Annotated[str, Column(categories=DELIVERY_STATUSES)]
+    status: Annotated[str, Column(categories=get_args(DeliveryStatus))]
     """``pending``, ``delivered``, or ``failed`` after the last attempt."""
     attempts: Annotated[int, Column()]
     """Attempts that were made."""

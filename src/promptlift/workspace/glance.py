@@ -11,8 +11,8 @@ from promptlift.client.reads.quick import ask_quickly, time_limit
 from promptlift.client.transport import Call
 from promptlift.errors import ApiError
 from promptlift.schema import endpoints
+from promptlift.schema.insights import PromptInsightsView
 from promptlift.schema.naming import link_of
-from promptlift.schema.prompt_insights import PromptInsightsView
 from promptlift.schema.prompts import PromptCompletion
 from promptlift.workspace.prompt_names import labels_of_rows
 

@@ -10,9 +10,13 @@ from promptlift.schema import endpoints
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.schema.insights import RegenerateAnswer
+    from promptlift.schema.insights import (
+        AgentInsightsView,
+        PromptInsightsView,
+        RegenerateAnswer,
+        StepFailures,
+    )
     from promptlift.schema.pages import Done, Page
-    from promptlift.schema.prompt_insights import AgentInsightsView, PromptInsightsView, StepFailures
     from promptlift.schema.prompts import (
         Prompt,
         PromptChange,

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from promptlift.schema.transcript import Role
 
-__all__ = ["SpanTurn", "decoded", "fold", "split_system", "text_of", "unflatten"]
-
 
 class SpanTurn(NamedTuple):
     """What was said, by whom."""

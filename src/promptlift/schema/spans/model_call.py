@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from promptlift.schema.spans.span import Span, SpanEvent
 
-__all__ = ["ModelCall", "is_model_call", "read_call"]
-
 _OPERATIONS: Final = ("chat", "text_completion", "generate_content")
 _DETAILS_EVENT: Final = "gen_ai.client.inference.operation.details"
 _MESSAGE_EVENTS: Final = {

@@ -13,8 +13,6 @@ from promptlift.schema.boundary import Boundary
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["ERROR", "EVENT_BODY", "LogRecord", "Span", "SpanEvent", "log_records_of", "spans_of"]
-
 # Status code of a span that failed.
 ERROR: Final = 2
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client.reads.read_list import RowsRead
-from promptlift.schema.prompt_insights import records_of
+from promptlift.schema.insights import records_of
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from promptlift.schema.prompt_insights import AgentInsightsView, PromptInsightsView, StepFailures
+    from promptlift.schema.insights import AgentInsightsView, PromptInsightsView, StepFailures
 
 
 class PromptViews(Session):

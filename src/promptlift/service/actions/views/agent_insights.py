@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
-from promptlift.schema.prompt_insights import (
+from promptlift.schema.insights import (
     AgentInsightsView,
     AgentIssue,
     BusinessImpact,

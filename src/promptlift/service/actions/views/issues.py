@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from promptlift.schema.prompt_insights import TopIssue
+from promptlift.schema.insights import TopIssue
 from promptlift.service.actions.views.completion import percent, points
 from promptlift.service.insights.issue_groups import group_titles
 from promptlift.service.store.conversation_counts import SEVERITIES, issues_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
 from promptlift.schema.inert import shorten_middle
-from promptlift.schema.prompt_insights import (
+from promptlift.schema.insights import (
     ConversationCounts,
     InsightMetrics,
     Period,

@@ -10,9 +10,15 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from promptlift.schema import endpoints
-from promptlift.schema.insights import FailedStep
+from promptlift.schema.insights import (
+    FailedStep,
+    Period,
+    StepFailure,
+    StepFailures,
+    StepQuote,
+    TurnFailure,
+)
 from promptlift.schema.limits import STEP_FAILURE_DAYS
-from promptlift.schema.prompt_insights import Period, StepFailure, StepFailures, StepQuote, TurnFailure
 from promptlift.service import clock
 from promptlift.service.actions.account import exclusions_of
 from promptlift.service.actions.views.completion import percent, percent_interval
