@@ -10,8 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from promptlift.stats import analyse_pairs, confidence, mcnemar_e_value, smallest_findable_points
-from promptlift.stats.budget import futility_bound
-from promptlift.stats.design import THETAS, Design, theta_of
+from promptlift.stats.budget import THETAS, Design, futility_bound, theta_of
 from promptlift.stats.evidence import (
     LIKELIHOOD_RATIO,
     MIXTURE,

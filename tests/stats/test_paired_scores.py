@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, ttest_rel, wilcoxon
 
-from promptlift.stats.paired_scores import paired_score_test
+from promptlift.stats.scores import paired_score_test
 
 scores = st.lists(st.integers(1, 5), min_size=1, max_size=40)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, contingency, fisher_exact, mannwhitneyu, ttest_ind
 
-from promptlift.stats.sentiment import label_test, score_test
+from promptlift.stats.scores import label_test, score_test
 
 
 def test_labels_are_compared_by_chi2_and_cramers_v():

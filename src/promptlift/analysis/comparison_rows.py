@@ -14,9 +14,8 @@ from promptlift.stats.differences import FEWEST, score_interval, sign_test_p
 from promptlift.stats.evidence import confidence, e_threshold
 from promptlift.stats.intervals import mean_interval
 from promptlift.stats.multiplicity import holm
-from promptlift.stats.paired_scores import paired_score_test
 from promptlift.stats.planning import findable_mean, findable_points_paired, findable_points_unpaired
-from promptlift.stats.sentiment import label_test, score_test
+from promptlift.stats.scores import label_test, paired_score_test, score_test
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

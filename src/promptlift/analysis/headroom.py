@@ -19,8 +19,7 @@ from promptlift.analysis.reading import (
     names_of,
     with_provenance,
 )
-from promptlift.stats.budget import confirm_passes
-from promptlift.stats.design import theta_of
+from promptlift.stats.budget import confirm_passes, theta_of
 from promptlift.stats.evidence import e_threshold
 from promptlift.stats.intervals import check_level, rate_and_interval
 from promptlift.stats.planning import is_worth_a_test, points_to_gain, smallest_findable_points

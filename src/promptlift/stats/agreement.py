@@ -13,8 +13,6 @@ from promptlift.stats.intervals import check_level
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Alpha", "kappa_interval", "krippendorff_alpha"]
-
 _DRAWS: Final = 2_000
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -12,26 +13,12 @@ from promptlift.stats.differences import FEWEST
 from promptlift.stats.intervals import check_level, rate_and_interval
 from promptlift.stats.multiplicity import holm
 from promptlift.stats.non_inferiority import design_effect, not_worse_p, paired_interval, paired_p
-from promptlift.stats.paired_scores import paired_score_test
+from promptlift.stats.scores import paired_score_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from promptlift.stats.paired_scores import PairedScoreTest
-
-__all__ = [
-    "BEST",
-    "ArmComparison",
-    "ArmOutcome",
-    "ArmScore",
-    "ArmsAnalysis",
-    "Cheapest",
-    "TokenUse",
-    "cheapest_arm",
-    "compare_arms",
-    "cost_per_completed",
-    "cost_per_conversation",
-]
+    from promptlift.stats.scores import PairedScoreTest
 
 _PRICED_TOKENS = 1_000_000
 
@@ -282,18 +269,15 @@ class _Pairs:
         cells = sorted(first.keys() & second.keys())
         self._first = [first[cell] for cell in cells]
         self._second = [second[cell] for cell in cells]
-        table: dict[tuple[bool, bool], int] = defaultdict(int)
-        for one, other in zip(self._first, self._second, strict=True):
-            table[one.completed, other.completed] += 1
+        both = [
+            (one.completed, other.completed) for one, other in zip(self._first, self._second, strict=True)
+        ]
+        table = Counter(both)
         self.n = len(cells)
         self.n11, self.n10 = table[True, True], table[True, False]
         self.n01, self.n00 = table[False, True], table[False, False]
         self._effect = design_effect(
-            [
-                float(one.completed) - float(other.completed)
-                for one, other in zip(self._first, self._second, strict=True)
-            ],
-            [one.cluster for one in self._first],
+            [float(one) - float(other) for one, other in both], [one.cluster for one in self._first]
         )
 
     def _independent(self) -> tuple[float, float, float]:
@@ -327,17 +311,16 @@ class _Pairs:
             verdict=("better" if self.n10 > self.n01 else "worse") if decided else "unclear",
             not_worse=not_worse_p < 1.0 - level,
             not_worse_p=not_worse_p,
-            sentiment=paired_score_test(
-                [_number(one.sentiment) for one in self._first],
-                [_number(one.sentiment) for one in self._second],
-                level=level,
-            ),
-            quality=paired_score_test(
-                [_number(one.quality) for one in self._first],
-                [_number(one.quality) for one in self._second],
-                level=level,
-            ),
+            sentiment=self._compared("sentiment", level),
+            quality=self._compared("quality", level),
         )
+
+    def _compared(self, metric: str, level: float) -> PairedScoreTest:
+        first, second = (
+            [math.nan if (value := getattr(one, metric)) is None else value for one in side]
+            for side in (self._first, self._second)
+        )
+        return paired_score_test(first, second, level=level)
 
 
 def _scores(by_arm: Mapping[int, _Table], level: float) -> tuple[ArmScore, ...]:
@@ -381,7 +364,3 @@ def _adjusted(p_values: Mapping[int, float]) -> dict[int, float]:
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else None
-
-
-def _number(value: float | None) -> float:
-    return float("nan") if value is None else value

@@ -1,26 +1,15 @@
-"""How much an optimization may spend: passes of screening, of confirmation and of verification, and the most conversations."""
+"""What a run fixes before its first conversation: how much it may spend, its evidence, and when it wins or gives up."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, Self
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, Self
 
-__all__ = [
-    "CONFIRM_PASSES_MAX",
-    "PASSES_PER_ITERATION",
-    "VARIANTS_MAX",
-    "VERIFICATION_PASSES",
-    "VERIFICATION_PASSES_MAX",
-    "Mode",
-    "PlannedSpending",
-    "SearchBudget",
-    "check_budget",
-    "confirm_passes",
-    "futility_bound",
-    "planned_spending",
-    "screening_plan",
-]
+from promptlift.stats.evidence import e_threshold, mcnemar_log_e_value
+
+if TYPE_CHECKING:
+    from promptlift.stats.evidence import ConfidenceMode
 
 Mode = Literal["exploratory", "validation"]
 
@@ -221,7 +210,7 @@ class SearchBudget:
 
     def to_json(self) -> dict[str, Any]:
         """Return the budget as plain JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return asdict(self)
 
 
 def planned_spending(
@@ -267,3 +256,96 @@ def planned_spending(
     return PlannedSpending(
         screening, _ARMS * pairs, _ARMS * cells * verification_passes, pairs, searches=searches
     )
+
+
+# Share of discordant pairs that a variant worth finding wins.
+THETAS: Final[dict[Mode, dict[ConfidenceMode, float]]] = {
+    "exploratory": {"low": 0.62, "moderate": 0.67, "high": 0.70},
+    "validation": {"low": 0.61, "moderate": 0.65, "high": 0.67},
+}
+
+# A logarithm that misses a threshold by rounding alone has reached it.
+_ROUNDING: Final = 1e-12
+
+
+class Discordance(Protocol):
+    """The counts of pairs that decide."""
+
+    n10: int
+    n01: int
+
+    @property
+    def n(self) -> int:
+        """All pairs."""
+
+
+def theta_of(mode: Mode, confidence_mode: ConfidenceMode) -> float:
+    """Return the theta of a run, fixed by its mode and confidence mode.
+
+    Raises
+    ------
+    ValueError
+        When one of them is unknown.
+    """
+    e_threshold(confidence_mode)
+    if mode not in THETAS:
+        raise ValueError(f"mode must be exploratory or validation, not {mode!r}.")
+    return THETAS[mode][confidence_mode]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The rules of one run.
+
+    Attributes
+    ----------
+    mode, confidence_mode
+        Those of the run.
+    theta
+        Of the likelihood ratio.
+    keep
+        How many variants are kept after each screening pass.
+    confirm_passes
+        The most passes of confirmation.
+    """
+
+    mode: Mode
+    confidence_mode: ConfidenceMode
+    theta: float
+    keep: tuple[int, ...]
+    confirm_passes: int
+
+    @classmethod
+    def of(
+        cls,
+        variant_count: int,
+        mode: Mode,
+        confidence_mode: ConfidenceMode,
+        max_iterations: int,
+    ) -> Design:
+        """Return the rules for some settings.
+
+        Raises
+        ------
+        ValueError
+            When a setting is unknown or out of range; the message names it.
+        """
+        keep = screening_plan(variant_count, mode, max_iterations)
+        theta = theta_of(mode, confidence_mode)
+        return cls(mode, confidence_mode, theta, keep, confirm_passes(variant_count, mode, max_iterations))
+
+    def log_e(self, pairs: Discordance) -> float:
+        """Return the logarithm of the e-value of "the variant is better"."""
+        return mcnemar_log_e_value(pairs.n10, pairs.n01, theta=self.theta)
+
+    def wins(self, pairs: Discordance, *, e_needed: float) -> bool:
+        """Whether the e-value is enough for a winner."""
+        return self.log_e(pairs) >= math.log(e_needed) - _ROUNDING
+
+    def gives_up(self, pairs: Discordance, *, pairs_left: int, e_needed: float) -> bool:
+        """Whether a winner is so unlikely by now that the rest of the budget is better saved."""
+        # Without a pair left it is the budget that ends the run.
+        missing = math.log(e_needed) - self.log_e(pairs)
+        return pairs_left > 0 and missing > futility_bound(
+            pairs.n10, pairs.n01, pairs.n, pairs_left=pairs_left, theta=self.theta, mode=self.mode
+        )

@@ -13,19 +13,6 @@ from promptlift.stats.multiplicity import holm
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "CHECKPOINTS",
-    "DeploymentStatus",
-    "DeploymentVerdict",
-    "IssueCounts",
-    "IssueResult",
-    "Reduction",
-    "check_number",
-    "checkpoint",
-    "deployment_verdict",
-    "failure_reduction",
-]
-
 DeploymentStatus = Literal["pending", "verified", "not_fixed", "regressed"]
 
 # Conversations after the fix at which it is judged.

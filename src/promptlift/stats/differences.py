@@ -17,18 +17,6 @@ from promptlift.stats.pairs import PairAnalysis, analyse_pairs
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "FEWEST",
-    "Direction",
-    "PairedComparison",
-    "UnpairedComparison",
-    "compare_paired",
-    "compare_unpaired",
-    "score_interval",
-    "score_test_p",
-    "sign_test_p",
-]
-
 Direction = Literal["better", "worse", "unclear"]
 
 # Of fewer in a group there are numbers, but no verdict.

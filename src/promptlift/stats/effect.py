@@ -14,18 +14,7 @@ from promptlift.stats.intervals import look_multiplier
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "CompletedInCluster",
-    "Covariance",
-    "LiftInterval",
-    "clustered_covariance",
-    "interval_of",
-    "lift",
-    "lift_interval",
-    "lift_points",
-]
-
-# A clustered standard error this many times the plain one is taken to be more than chance.
+# A clustered standard error this many times the plain one is taken to be more than chance: see STATISTICS, section 4.
 CLUSTER_RATIO: Final = 1.3
 
 

@@ -15,22 +15,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "CONFIDENCE_THRESHOLDS",
-    "LIKELIHOOD_RATIO",
-    "MIXTURE",
-    "ConfidenceMethod",
-    "ConfidenceMode",
-    "check_counts",
-    "confidence",
-    "confidence_calibrated",
-    "confidence_from_log",
-    "e_threshold",
-    "log_e_values",
-    "mcnemar_e_value",
-    "mcnemar_log_e_value",
-]
-
 ConfidenceMode = Literal["low", "moderate", "high"]
 ConfidenceMethod = Literal["sequential-likelihood-ratio", "sequential-mixture"]
 

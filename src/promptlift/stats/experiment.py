@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from promptlift.stats.budget import VERIFICATION_PASSES, VERIFICATION_PASSES_MAX
-from promptlift.stats.design import Design
+from promptlift.stats.budget import VERIFICATION_PASSES, VERIFICATION_PASSES_MAX, Design
 from promptlift.stats.effect import lift
 from promptlift.stats.evidence import LIKELIHOOD_RATIO, confidence_from_log, e_threshold
 from promptlift.stats.guardrail import GUARDRAIL_MARGINS, guardrail
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.passes import Measured, Stage
     from promptlift.stats.verdict import Estimand, Reason, Status, VariantStats
-
-__all__ = ["Cell", "Experiment", "Outcome", "Pass"]
 
 _STATE_VERSION: Final = 1
 _SETTINGS: Final = (

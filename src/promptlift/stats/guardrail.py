@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["GUARDRAIL_MARGINS", "Guardrail", "GuardrailVerdict", "guardrail"]
-
 GuardrailVerdict = Literal["harmed", "ok", "unknown"]
 
 # Sentiment is -1 to 1, quality 0 to 100. A lower end above the margin is no harm worth speaking of.

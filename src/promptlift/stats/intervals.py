@@ -12,16 +12,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "check_level",
-    "look_multiplier",
-    "look_multipliers",
-    "mean_interval",
-    "rate",
-    "rate_and_interval",
-    "wilson",
-]
-
 
 def check_level(level: float) -> float:
     """Return ``level`` as a float, or say what is wrong with it.

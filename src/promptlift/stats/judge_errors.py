@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from promptlift.stats.differences import score_interval, score_test_p
 from promptlift.stats.intervals import check_level
-from promptlift.stats.label_estimates import quantile_of
+from promptlift.stats.label_estimates import Stratum, cut, quantile_of, whole
 from promptlift.stats.labels import (
     CorrectedDifference,
     LabelledGroup,
+    judged_difference,
     too_few_labels,
     too_few_of_two,
 )
@@ -21,7 +22,8 @@ from promptlift.stats.labels import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EqualErrorTest", "RoganGladen", "equal_error_test", "pooled_difference", "rogan_gladen"]
+# What stands in for a rate that too few labels say nothing of.
+_NOTHING: Final = Stratum(1.0, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +70,6 @@ class EqualErrorTest:
     tnr_high: float | None
     p: float | None
     refusal: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Share:
-    """A share and the number of labels that it stands on (fewer than were counted where the chances differ)."""
-
-    value: float
-    n: float
-
-    @property
-    def variance(self) -> float:
-        # One label of each kind is added, so that a judge without an error among few labels is not called perfect.
-        value = (self.value * self.n + 1.0) / (self.n + 2.0)
-        return value * (1.0 - value) / (self.n + 2.0)
 
 
 def rogan_gladen(group: LabelledGroup, *, level: float = 0.95) -> RoganGladen:
@@ -143,8 +131,8 @@ def rogan_gladen(group: LabelledGroup, *, level: float = 0.95) -> RoganGladen:
         apparent * (1.0 - apparent) / size + centre**2 * right.variance + (1.0 - centre) ** 2 * wrong.variance
     )
     half = z * math.sqrt(spread) / informedness
-    low, high = _cut(centre + shift - half), _cut(centre + shift + half)
-    return RoganGladen(_cut(rate), low, high, right.value, wrong.value, "")
+    low, high = cut(centre + shift - half), cut(centre + shift + half)
+    return RoganGladen(cut(rate), low, high, right.value, wrong.value, "")
 
 
 def equal_error_test(
@@ -216,10 +204,9 @@ def pooled_difference(
     level = check_level(level)
     test = equal_error_test(variant, control, level=level)
     both = _together(variant, control)
-    one, other = variant.judged_rate, control.judged_rate
-    judged = None if one is None or other is None else one - other
+    judged = judged_difference(variant, control)
     refusal = too_few_labels(both, "both together")
-    right, wrong = (_tpr(both), _tnr(both)) if not refusal else (_Share(0.5, 1.0), _Share(0.5, 1.0))
+    right, wrong = (_tpr(both), _tnr(both)) if not refusal else (_NOTHING, _NOTHING)
     refusal = refusal or _hardly_better(right, wrong, level)
     if refusal or judged is None:
         return CorrectedDifference(None, None, None, None, None, judged, None, refusal, level), test
@@ -246,21 +233,17 @@ def pooled_difference(
     return found, test
 
 
-def _tpr(group: LabelledGroup) -> _Share:
-    return _share(group.judged, group.weights, group.labels == 1.0)
+def _tpr(group: LabelledGroup) -> Stratum:
+    completed = group.labels == 1.0
+    return whole(group.judged[completed], group.weights[completed])
 
 
-def _tnr(group: LabelledGroup) -> _Share:
-    return _share(1.0 - group.judged, group.weights, group.labels == 0.0)
+def _tnr(group: LabelledGroup) -> Stratum:
+    others = group.labels == 0.0
+    return whole(1.0 - group.judged[others], group.weights[others])
 
 
-def _share(right: NDArray[np.float64], weights: NDArray[np.float64], rows: NDArray[np.bool_]) -> _Share:
-    mine = weights[rows]
-    # Kish's effective number: unequal weights say less than equal ones.
-    return _Share(float(np.average(right[rows], weights=mine)), float(mine.sum() ** 2 / (mine**2).sum()))
-
-
-def _hardly_better(right: _Share, wrong: _Share, level: float) -> str:
+def _hardly_better(right: Stratum, wrong: Stratum, level: float) -> str:
     informedness = right.value + wrong.value - 1.0
     if informedness > quantile_of(math.inf, level) * math.sqrt(right.variance + wrong.variance):
         return ""
@@ -295,7 +278,3 @@ def _verdicts(group: LabelledGroup) -> NDArray[np.float64]:
 def _spread(group: LabelledGroup) -> float:
     mean = float(np.average(group.labels, weights=group.weights))
     return mean * (1.0 - mean)
-
-
-def _cut(value: float) -> float:
-    return min(max(value, 0.0), 1.0)

@@ -32,22 +32,6 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-__all__ = [
-    "Difference",
-    "Estimate",
-    "Reach",
-    "Stratum",
-    "estimate_of_difference",
-    "estimate_of_group",
-    "estimate_of_pairs",
-    "p_of_zero",
-    "quantile_of",
-    "reach_of",
-    "strata_of",
-    "symmetric_reach",
-    "whole",
-]
-
 # From here on the normal distribution serves as well as Student's.
 _MANY_LABELS: Final = 30
 # A value this many standard errors away is as good as impossible.
@@ -81,6 +65,12 @@ class Stratum(NamedTuple):
     share: float
     value: float
     n: float
+
+    @property
+    def variance(self) -> float:
+        """Variance of ``value``, with one label of each kind added, so that no errors among few do not look perfect."""
+        value = (self.value * self.n + 1.0) / (self.n + 2.0)
+        return value * (1.0 - value) / (self.n + 2.0)
 
     def reach(self, z: float) -> tuple[float, float]:
         """Return how far the Jeffreys interval of ``value`` reaches below and above."""
@@ -223,6 +213,7 @@ def symmetric_reach(
 
 
 def _stratum(share: float, y: Numbers, weights: Numbers) -> Stratum:
+    # Kish's effective number: unequal weights say less than equal ones.
     kish = float(weights.sum() ** 2 / (weights**2).sum())
     return Stratum(share, float(np.average(y, weights=weights)), kish)
 
@@ -347,7 +338,7 @@ def _equal_chances(y: Numbers, f: Numbers, rest: Numbers) -> tuple[float, float,
     spread = float(f.var(ddof=1))
     if rest_n < 2 or spread == 0.0:
         return float(y.mean()), float(y.var(ddof=1)) / n, 0.0
-    tuning = _cut(float(np.cov(y, f)[0, 1]) / ((1.0 + n / rest_n) * spread))
+    tuning = cut(float(np.cov(y, f)[0, 1]) / ((1.0 + n / rest_n) * spread))
     residual = y - tuning * f
     variance = float(residual.var(ddof=1)) / n + tuning**2 * float(rest.var(ddof=1)) / rest_n
     return tuning * float(rest.mean()) + float(residual.mean()), variance, tuning
@@ -364,15 +355,16 @@ def _unequal_chances(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers) ->
     of_judge = (f - everything) / total - weights * (f - np.average(f, weights=weights)) / n
     of_rest = (rest - everything) / total
     squares = float((of_judge**2).sum() + (of_rest**2).sum())
-    tuning = _cut(-float((own * of_judge).sum()) / squares) if squares > 0.0 else 0.0
+    tuning = cut(-float((own * of_judge).sum()) / squares) if squares > 0.0 else 0.0
     small = n / (n - 1)
     variance = small * float(((own + tuning * of_judge) ** 2).sum()) + tuning**2 * float((of_rest**2).sum())
     value = tuning * everything + float(np.average(y - tuning * f, weights=weights))
     return value, variance, tuning
 
 
-def _cut(tuning: float) -> float:
-    return min(max(tuning, 0.0), 1.0)
+def cut(value: float) -> float:
+    """Return a fraction, cut to 0 and 1."""
+    return min(max(value, 0.0), 1.0)
 
 
 def _alike(chances: Numbers | None) -> bool:

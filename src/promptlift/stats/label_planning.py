@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from promptlift.stats.intervals import check_level
-from promptlift.stats.label_estimates import quantile_of
+from promptlift.stats.label_estimates import cut, quantile_of, whole
 from promptlift.stats.labels import FEWEST_LABELS, LabelledGroup
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["completed_by_verdict", "labels_needed", "neyman_allocation"]
 
 
 def labels_needed(
@@ -80,7 +78,7 @@ def labels_needed(
         rest = most - n if judged is not None else math.inf
         tuning = 0.0
         if of_judge > 0.0 and rest > 0:
-            tuning = min(max(together / ((1.0 + n / rest) * of_judge), 0.0), 1.0)
+            tuning = cut(together / ((1.0 + n / rest) * of_judge))
         residual = spread - 2.0 * tuning * together + tuning**2 * of_judge
         variance = residual / n + (tuning**2 * of_judge / rest if tuning else 0.0)
         return quantile_of(n, level) * math.sqrt(arms * max(variance, 0.0)) > half_width
@@ -105,10 +103,12 @@ def _moments(
         completed = int(pilot.labels.sum())
         if min(completed, len(pilot.labels) - completed) < FEWEST_LABELS:
             raise ValueError(f"A pilot needs at least {FEWEST_LABELS} labels of either outcome.")
-        weights = pilot.weights
-        mean = float(np.average(pilot.labels, weights=weights)) if rate is None else _fraction(rate, "rate")
-        tpr = float(np.average(pilot.judged[pilot.labels == 1.0], weights=weights[pilot.labels == 1.0]))
-        tnr = 1.0 - float(np.average(pilot.judged[pilot.labels == 0.0], weights=weights[pilot.labels == 0.0]))
+        mean = whole(pilot.labels, pilot.weights).value if rate is None else _fraction(rate, "rate")
+        of_completed, of_others = (
+            whole(pilot.judged[rows], pilot.weights[rows]).value
+            for rows in (pilot.labels == 1.0, pilot.labels == 0.0)
+        )
+        tpr, tnr = of_completed, 1.0 - of_others
     else:
         if (tpr is None) != (tnr is None):
             raise ValueError("Pass tpr and tnr together: one alone does not say how good a judge is.")

@@ -21,6 +21,7 @@ import numpy as np
 from promptlift.stats.intervals import check_level
 from promptlift.stats.label_estimates import (
     Estimate,
+    cut,
     estimate_of_difference,
     estimate_of_group,
     estimate_of_pairs,
@@ -28,21 +29,11 @@ from promptlift.stats.label_estimates import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     Numbers = NDArray[np.float64]
-
-__all__ = [
-    "FEWEST_LABELS",
-    "CorrectedDifference",
-    "CorrectedRate",
-    "LabelledGroup",
-    "corrected_difference",
-    "corrected_paired_difference",
-    "corrected_rate",
-    "too_few_labels",
-    "too_few_of_two",
-]
 
 # Labels of either outcome that a corrected number needs.
 FEWEST_LABELS: Final = 10
@@ -230,7 +221,7 @@ def corrected_rate(group: LabelledGroup, *, level: float = 0.95) -> CorrectedRat
     mean = estimate_of_group(group)
     low, high = mean.interval(level)
     return CorrectedRate(
-        rate=min(max(mean.value, 0.0), 1.0),
+        rate=cut(mean.value),
         low=max(low, 0.0),
         high=min(high, 1.0),
         se=math.sqrt(mean.variance),
@@ -269,13 +260,7 @@ def corrected_difference(
     ValueError
         When ``level`` is not between 0 and 1.
     """
-    level = check_level(level)
-    judged = _judged_difference(variant, control)
-    refusal = too_few_of_two(variant, control)
-    if refusal:
-        return CorrectedDifference(None, None, None, None, None, judged, None, refusal, level)
-    most = min(len(one.labels) + len(one.unlabelled) for one in (variant, control))
-    return _difference(estimate_of_difference(variant, control), judged, level=level, most=float(most))
+    return _corrected(estimate_of_difference, variant, control, level)
 
 
 def corrected_paired_difference(
@@ -301,17 +286,11 @@ def corrected_paired_difference(
     ValueError
         When the two have different numbers of pairs, or ``level`` is not between 0 and 1.
     """
-    level = check_level(level)
     if len(variant.labels) != len(control.labels) or len(variant.unlabelled) != len(control.unlabelled):
         raise ValueError(
             "Pairs need as many labels, and as many unlabelled verdicts, of the variant as of the control."
         )
-    judged = _judged_difference(variant, control)
-    refusal = too_few_of_two(variant, control)
-    if refusal:
-        return CorrectedDifference(None, None, None, None, None, judged, None, refusal, level)
-    pairs = float(len(variant.labels) + len(variant.unlabelled))
-    return _difference(estimate_of_pairs(variant, control), judged, level=level, most=pairs)
+    return _corrected(estimate_of_pairs, variant, control, level)
 
 
 def too_few_labels(group: LabelledGroup, name: str = "") -> str:
@@ -346,7 +325,19 @@ def too_few_of_two(variant: LabelledGroup, control: LabelledGroup) -> str:
     return " ".join(filter(None, said))
 
 
-def _difference(found: Estimate, judged: float | None, *, level: float, most: float) -> CorrectedDifference:
+def _corrected(
+    estimate: Callable[[LabelledGroup, LabelledGroup], Estimate],
+    variant: LabelledGroup,
+    control: LabelledGroup,
+    level: float,
+) -> CorrectedDifference:
+    level = check_level(level)
+    judged = judged_difference(variant, control)
+    refusal = too_few_of_two(variant, control)
+    if refusal:
+        return CorrectedDifference(None, None, None, None, None, judged, None, refusal, level)
+    most = min(len(one.labels) + len(one.unlabelled) for one in (variant, control))
+    found = estimate(variant, control)
     low, high = found.interval(level)
     return CorrectedDifference(
         difference=found.value,
@@ -355,13 +346,14 @@ def _difference(found: Estimate, judged: float | None, *, level: float, most: fl
         se=math.sqrt(found.variance),
         p=p_of_zero(found.value, found.reach),
         judged_difference=judged,
-        n_effective=min(found.n_effective, most),
+        n_effective=min(found.n_effective, float(most)),
         refusal="",
         level=level,
     )
 
 
-def _judged_difference(variant: LabelledGroup, control: LabelledGroup) -> float | None:
+def judged_difference(variant: LabelledGroup, control: LabelledGroup) -> float | None:
+    """Return the difference of the two rates as the judge sees it; None where one of both is empty."""
     one, other = variant.judged_rate, control.judged_rate
     return None if one is None or other is None else one - other
 

@@ -12,8 +12,6 @@ from promptlift.stats.intervals import check_level, rate
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["holm", "rank_interval", "ranks"]
-
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     """Adjust p-values by Holm's method, which bounds the chance of any false alarm among them.

@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from promptlift.stats.effect import CLUSTER_RATIO
 from promptlift.stats.intervals import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = ["design_effect", "not_worse_p", "paired_interval", "paired_p"]
-
-# A clustered standard error counts only when it is wider by this much: see STATISTICS, section 4.
-_CLUSTERED_FROM = 1.3
 
 
 def paired_interval(
@@ -150,7 +146,7 @@ def design_effect(differences: Sequence[float], clusters: Sequence[str]) -> floa
         return 1.0
     clustered = math.fsum((math.fsum(some) - len(some) * mean) ** 2 for some in sums.values())
     ratio = groups / (groups - 1) * clustered / plain
-    return ratio if ratio > _CLUSTERED_FROM**2 else 1.0
+    return ratio if ratio > CLUSTER_RATIO**2 else 1.0
 
 
 def _score(n10: float, n01: float, n: float, delta: float) -> float:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from promptlift.stats.effect import CompletedInCluster
     from promptlift.stats.evidence import ConfidenceMethod
 
-__all__ = ["PairAnalysis", "analyse_pairs"]
-
 
 @dataclass(frozen=True, slots=True)
 class PairAnalysis:

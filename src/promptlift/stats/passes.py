@@ -12,8 +12,6 @@ from promptlift.stats.evidence import check_counts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["Cell", "Measured", "Outcome", "PairTally", "Pass", "Searched", "Stage", "table_of_outcomes"]
-
 
 class Measured(NamedTuple):
     """The outcome of one simulated conversation; ``completed`` is ``None`` after an infrastructure error.
@@ -155,43 +153,18 @@ class PairTally:
 
     def to_state(self) -> dict[str, Any]:
         """Return the tally as plain JSON."""
-        return {
-            "pairs": list(self.counts),
-            "dropped": [self.dropped_variant, self.dropped_original, self.dropped_both],
-            "sentiment": [self.sentiment.n, self.sentiment.variant, self.sentiment.original],
-            "quality": [self.quality.n, self.quality.variant, self.quality.original],
-            # A list and not an object: JSON would turn persona numbers into text.
-            "personas": [[persona, *sums] for persona, sums in self.personas.items()],
-            **({"goal": [self.goal.n, self.goal.variant, self.goal.original]} if self.goal.n else {}),
-        }
+        # A list and not an object: JSON would turn persona numbers into text.
+        return {**asdict(self), "personas": [[persona, *sums] for persona, sums in self.personas.items()]}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> PairTally:
         """Rebuild a tally from `to_state`."""
-        n11, n10, n01, n00 = state["pairs"]
-        variant, original, both = state["dropped"]
-        check_counts(
-            n11=n11,
-            n10=n10,
-            n01=n01,
-            n00=n00,
-            dropped_variant=variant,
-            dropped_original=original,
-            dropped_both=both,
-        )
-        return cls(
-            n11,
-            n10,
-            n01,
-            n00,
-            variant,
-            original,
-            both,
-            _MetricSums(*state["sentiment"]),
-            _MetricSums(*state["quality"]),
-            _MetricSums(*state.get("goal", ())),
-            {persona: list(sums) for persona, *sums in state["personas"]},
-        )
+        check_counts(**{name: state[name] for name in _COUNTS})
+        metrics = {name: _MetricSums(**state[name]) for name in ("sentiment", "quality", "goal")}
+        return cls(**{**state, **metrics, "personas": {who: sums for who, *sums in state["personas"]}})
+
+
+_COUNTS: Final = ("n11", "n10", "n01", "n00", "dropped_variant", "dropped_original", "dropped_both")
 
 
 def _add_metric(sums: _MetricSums, persona: list[float], at: int, variant: float, original: float) -> None:
@@ -205,7 +178,6 @@ def _add_metric(sums: _MetricSums, persona: list[float], at: int, variant: float
 Stage = Literal["screen", "confirm", "verify"]
 
 _AS_COMPLETED: Final[dict[object, bool | None]] = {True: True, False: False, None: None}
-_WITHOUT_METRICS: Final = {answer: Measured(answer) for answer in (True, False, None)}
 
 
 class Cell(NamedTuple):
@@ -295,7 +267,7 @@ def table_of_outcomes(
             raise ValueError(
                 f"cell {outcome.cell}, arm {outcome.arm} is not in pass {step.number}, or is given twice."
             )
-        given[place] = _measured(outcome.completed, outcome.sentiment, outcome.quality, outcome.goal)
+        given[place] = _measured(outcome)
         if outcome.persona is not None:
             persona_of[outcome.cell] = outcome.persona
     if len(given) < len(places):
@@ -308,28 +280,17 @@ def table_of_outcomes(
     return table, [persona_of.get(cell.number, cell.persona) for cell in step.cells]
 
 
-def _measured(
-    completed: object,
-    sentiment: float | None = None,
-    quality: float | None = None,
-    goal: float | None = None,
-) -> Measured:
+def _measured(outcome: Outcome) -> Measured:
     """Check one outcome: true, false or nothing; metrics that are numbers."""
     try:
-        answer = _AS_COMPLETED[completed]
+        answer = _AS_COMPLETED[outcome.completed]
     except (KeyError, TypeError):
-        raise ValueError(f"completed must be True, False or None, not {completed!r}.") from None
-    if sentiment is None and quality is None and goal is None:
-        return _WITHOUT_METRICS[answer]
-    for name, value in (("sentiment", sentiment), ("quality", quality), ("goal", goal)):
+        raise ValueError(f"completed must be True, False or None, not {outcome.completed!r}.") from None
+    metrics = {"sentiment": outcome.sentiment, "quality": outcome.quality, "goal": outcome.goal}
+    for name, value in metrics.items():
         if value is not None and not math.isfinite(value):
             raise ValueError(f"{name} must be a finite number or None, not {value!r}.")
-    return Measured(
-        answer,
-        None if sentiment is None else float(sentiment),
-        None if quality is None else float(quality),
-        None if goal is None else float(goal),
-    )
+    return Measured(answer, *(None if value is None else float(value) for value in metrics.values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,22 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "USUAL_DISCORDANCE",
-    "chance_to_decide",
-    "discordant_counts",
-    "fewest_wins",
-    "findable_mean",
-    "findable_points_paired",
-    "findable_points_unpaired",
-    "is_worth_a_test",
-    "pairs_needed",
-    "points_to_gain",
-    "power_of_pairs",
-    "smallest",
-    "smallest_findable_points",
-]
-
 _POWER: Final = 0.80
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike, NDArray
-
-__all__ = [
-    "FIRST_LOOK",
-    "METRICS",
-    "Metric",
-    "MetricChange",
-    "MetricName",
-    "look_level",
-    "look_number",
-    "metric_changes",
-    "windows",
-]
 
 MetricName = Literal["task_completion", "sentiment", "quality", "abandonment", "response_time", "length"]
 
@@ -194,20 +182,20 @@ def metric_changes(
     """
     level = look_level(look)
     found = [
-        _most_striking(metric, _array(before[metric.name]), _array(after[metric.name])) for metric in METRICS
+        _most_striking(metric, _array(before[metric.name]), _array(after[metric.name]), level)
+        for metric in METRICS
     ]
-    adjusted = holm([change["p"] for change in found])
-    return tuple(
-        MetricChange(**{**change, "p": float(p)}, level=level)
-        for change, p in zip(found, adjusted, strict=True)
-    )
+    adjusted = holm([change.p for change in found])
+    return tuple(replace(change, p=float(p)) for change, p in zip(found, adjusted, strict=True))
 
 
 def _array(values: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(values, np.float64).ravel()
 
 
-def _most_striking(metric: Metric, before: NDArray[np.float64], after: NDArray[np.float64]) -> dict[str, Any]:
+def _most_striking(
+    metric: Metric, before: NDArray[np.float64], after: NDArray[np.float64], level: float
+) -> MetricChange:
     old = before[~np.isnan(before)]
     changes = []
     for size, share in windows(len(after)):
@@ -216,17 +204,18 @@ def _most_striking(metric: Metric, before: NDArray[np.float64], after: NDArray[n
         since = after[: len(after) - size]
         earlier = np.concatenate([old, since[~np.isnan(since)]])
         changes.append(
-            {
-                "metric": metric.name,
-                "before": float(old.mean()) if len(old) else None,
-                "after": float(new.mean()) if len(new) else None,
-                "n_before": len(old),
-                "n_after": len(new),
-                "window": size,
-                "p": min(1.0, _worse_p(metric, earlier, new) / share) if _is_worse(metric, old, new) else 1.0,
-            }
+            MetricChange(
+                metric=metric.name,
+                before=float(old.mean()) if len(old) else None,
+                after=float(new.mean()) if len(new) else None,
+                n_before=len(old),
+                n_after=len(new),
+                window=size,
+                p=min(1.0, _worse_p(metric, earlier, new) / share) if _is_worse(metric, old, new) else 1.0,
+                level=level,
+            )
         )
-    return min(changes, key=lambda change: change["p"])
+    return min(changes, key=lambda change: change.p)
 
 
 def _sign(metric: Metric) -> float:

@@ -14,14 +14,6 @@ from promptlift.stats.planning import smallest_findable_points
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "NON_INFERIORITY_POINTS",
-    "RegressionAnalysis",
-    "ScenarioAnalysis",
-    "ScenarioPairs",
-    "regression_test",
-]
-
 # Largest drop in percentage points that an automatic deployment may hide.
 NON_INFERIORITY_POINTS: Final = -10.0
 _WORSE_P: Final = 0.05

@@ -21,8 +21,6 @@ from promptlift.stats.effect import CompletedInCluster, interval_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-__all__ = ["DrawnPair", "ReweightedLift", "reweighted_lift"]
-
 # Strata without a pair are left out when they have no more than this share of the population together.
 UNSEEN_MOST: Final = 0.05
 

@@ -13,16 +13,6 @@ from promptlift.stats.evidence import check_counts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "HISTORY_NEEDED",
-    "PRIOR_SD_POINTS",
-    "VERIFIED_WEIGHT",
-    "ExpectedLift",
-    "expected_lift",
-    "expected_points",
-    "prior_sd_from",
-]
-
 PRIOR_SD_POINTS: Final = 10.0
 HISTORY_NEEDED: Final = 20
 # Weight of the fresh pairs, which decided nothing, beside the shrunken lift of those that did.

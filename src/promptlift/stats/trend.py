@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ChangePoint", "TrendTest", "adjust_trends", "change_point", "trend_test"]
-
 DAYS_NEEDED: Final = 14
 CONVERSATIONS_NEEDED: Final = 100
 _ALPHA: Final = 0.05

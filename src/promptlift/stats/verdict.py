@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
@@ -16,21 +16,6 @@ if TYPE_CHECKING:
     from promptlift.stats.guardrail import Guardrail
     from promptlift.stats.pairs import PairAnalysis
     from promptlift.stats.passes import Stage
-
-__all__ = [
-    "CLUSTERED",
-    "Confirmation",
-    "Estimand",
-    "Progress",
-    "Reason",
-    "Status",
-    "VariantStats",
-    "Verdict",
-    "WhyNoWinner",
-    "dropped_warnings",
-    "variant_stats",
-    "why_no_winner",
-]
 
 
 @dataclass(slots=True)
@@ -84,27 +69,15 @@ class Confirmation:
 
     def to_state(self) -> dict[str, Any]:
         """Return the confirmation as plain JSON."""
-        return {
-            "arm": self.arm,
-            "max_looks": self.max_looks,
-            "tally": self.tally.to_state(),
-            "trace": list(self.trace),
-            "lift_trace": list(self.lift_trace),
-            "verification": self.verification.to_state(),
-        }
+        tallies = {"tally": self.tally.to_state(), "verification": self.verification.to_state()}
+        return {**asdict(self), **tallies}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
         """Rebuild a confirmation from `to_state`."""
-        trace = list(state["trace"])
-        return cls(
-            state["arm"],
-            state["max_looks"],
-            PairTally.from_state(state["tally"]),
-            trace,
-            list(state["lift_trace"]),
-            PairTally.from_state(state["verification"]),
-        )
+        tallies = {name: PairTally.from_state(state[name]) for name in ("tally", "verification")}
+        traces = {name: list(state[name]) for name in ("trace", "lift_trace")}
+        return cls(**{**state, **tallies, **traces})
 
 
 def _clusters(tally: PairTally, estimand: Estimand) -> Any:

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.schema.search import CIRCULAR
-from promptlift.stats.design import theta_of
+from promptlift.stats.budget import theta_of
 from promptlift.stats.evidence import e_threshold
 from promptlift.stats.planning import is_worth_a_test, points_to_gain, smallest_findable_points
 
