@@ -49,9 +49,3 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
 @pytest.fixture
 def world(database: Database) -> World:
     return World(database)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_of_service(request: pytest.FixtureRequest) -> str | None:
-    """Where a service keeps its data: ``None`` for a file of its own, then an empty database of PostgreSQL."""
-    return None if request.param == "sqlite" else request.getfixturevalue("postgres_url")

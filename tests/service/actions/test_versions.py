@@ -46,8 +46,7 @@ def test_versions_come_newest_first_with_their_numbers(world):
 @pytest.mark.slow
 def test_a_restored_text_is_the_same_byte_for_byte(world):
     hostile = [text for text in ENCODABLE if "\x00" not in text and text.strip()]
-    assert len(hostile) > 40
-    for text in (*hostile, " \r\n\t leading and trailing \r", "é e\u0301 ☎ \U0001f388"):
+    for text in (*hostile[::4], " \r\n\t leading and trailing \r", "é e\u0301 ☎ \U0001f388"):
         edit(world, text)
         edit(world, "Another.")
         former = page(world, 2)["data"][1]

@@ -11,15 +11,15 @@ from promptlift.service.administration import maintenance
 from promptlift.service.store import transfer as copying
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import metadata, prompts
-from support.service_process import wait_until
+from support.service_process import ServiceProcess, wait_until
 
 ODD = 'User: "ünï" 🙂 \\ tab\t\nAssistant: ' + "x" * 9000
 
 
-@pytest.fixture
-def moved(start_service, tmp_path, postgres_url):
-    """A service with a little of everything, stopped; its address, the empty database, and its key."""
-    service = start_service(data=tmp_path / "data")
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A service with a little of everything, stopped: its address, its key, and its conversations."""
+    service = ServiceProcess(tmp_path_factory.mktemp("source")).start()
     with promptlift.connect(service.base_url, service.key, progress=False) as lift:
         prompt = lift.client.prompts.create(
             name="Support", content="c", llm_model="gpt-4o", tags=["a,b"], temperature=0.1
@@ -36,8 +36,14 @@ def moved(start_service, tmp_path, postgres_url):
         wait_until(all_judged, what="all are judged")
         before = lift.conversations(prompt.id, insights=True, content=True)
     service.stop()
-    url = f"sqlite:///{tmp_path / 'data' / 'promptlift.db'}"
-    return url, postgres_url.replace("postgresql://", "postgresql+psycopg://"), service.key, before
+    return f"sqlite:///{service.data / 'promptlift.db'}", service.key, before
+
+
+@pytest.fixture
+def moved(source, postgres_url):
+    """The address of what is moved, that of an empty database, and the key and the conversations."""
+    url, key, before = source
+    return url, postgres_url.replace("postgresql://", "postgresql+psycopg://"), key, before
 
 
 def test_a_service_goes_on_with_what_it_had(moved, start_service):

@@ -78,8 +78,8 @@ def won(begin, **options):
     return caller, caller.ended(made["id"])
 
 
-def test_both_lifts_are_reported_and_the_one_on_the_logged_mix_comes_first(begin, database_of_service):
-    caller, found = won(begin, database=database_of_service)
+def test_both_lifts_are_reported_and_the_one_on_the_logged_mix_comes_first(begin):
+    caller, found = won(begin)
     results = found["results"]
     assert results["winnerSelected"] is True
     held = caller.simulations(found["id"])

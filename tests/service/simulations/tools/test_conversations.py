@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import contextmanager
 
 import pytest
 
@@ -53,25 +52,18 @@ class Tooled(AnsweringModel):
         return {"result": '{"status": "Lyon, played"}'}
 
 
-@contextmanager
-def tooled_service(folder, database=None):
-    """Serve a model with tools; gives it with who asks the service over it."""
+@pytest.fixture
+def tooled(tmp_path):
+    """A model with tools, and who asks the service over it."""
     model = Tooled()
     with serving(model) as env:
-        env |= {"PROMPTLIFT_LLM_PATIENCE": "0"}
-        service = ServiceProcess(folder / "data", env=env, database=database).start()
+        service = ServiceProcess(tmp_path / "data", env={**env, "PROMPTLIFT_LLM_PATIENCE": "0"}).start()
         caller = Caller(service)
         try:
             yield model, caller
         finally:
             caller.close()
             service.stop()
-
-
-@pytest.fixture
-def tooled(tmp_path):
-    with tooled_service(tmp_path) as both:
-        yield both
 
 
 def log(caller, prompt_id, count=40):
@@ -104,12 +96,8 @@ def log(caller, prompt_id, count=40):
 SMALL = {"maxTurns": 1, "personaCount": 5, "scenariosPerSimulation": 7, "maxIterations": 2}
 
 
-def test_logged_results_are_replayed_and_others_are_made_in_their_likeness(tmp_path, database_of_service):
-    with tooled_service(tmp_path, database_of_service) as (model, caller):
-        check_what_tools_give(model, caller)
-
-
-def check_what_tools_give(model, caller):
+def test_logged_results_are_replayed_and_others_are_made_in_their_likeness(tooled):
+    model, caller = tooled
     caller.settings(**SMALL)
     prompt_id = caller.prompt()
     log(caller, prompt_id)
