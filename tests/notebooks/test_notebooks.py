@@ -56,6 +56,14 @@ def test_a_notebook_shows_pictures_and_stays_small(notebook):
     assert len(nbformat.writes(notebook)) < 600_000
 
 
+def test_a_notebook_that_a_program_ran_shows_no_live_view(notebook):
+    assert not [
+        one
+        for one in outputs_of(notebook)
+        if "application/vnd.jupyter.widget-view+json" in one.get("data", {})
+    ]
+
+
 def test_a_notebook_shows_no_key_and_no_place(notebook):
     shown = "".join(
         "".join(str(value) for kind, value in output.get("data", {}).items() if kind != "image/png")

@@ -17,7 +17,7 @@ lift = promptlift.connect({url!r}, {key!r}, progress=False)
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def kernel():
     manager, client = start_new_kernel()
     yield manager, client
