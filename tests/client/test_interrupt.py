@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from itertools import cycle
 
 import pytest
 
@@ -76,10 +77,7 @@ STARTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("start", "work"),
-    [*(("running loop", work) for work in WORKS), ("script", "details"), ("script", "logging")],
-)
+@pytest.mark.parametrize(("start", "work"), [*zip(cycle(STARTS), WORKS, strict=False)])
 def test_ctrl_c_ends_at_once_and_leaves_no_thread(work, start, tmp_path):
     with LyingService() as service:  # it has many prompts
         service.prompts = [{"id": f"p{number}"} for number in range(350)]

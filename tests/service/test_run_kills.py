@@ -54,7 +54,7 @@ class Benchmark(Simulated):
     """Two prompts on two models."""
 
     path = "/benchmarks"
-    scenarios = 40
+    scenarios = 16 if KILLS < 10 else 40
 
     def begin(self, wire):
         prompts = [

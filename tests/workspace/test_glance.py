@@ -328,7 +328,7 @@ def test_an_answer_of_any_shape_breaks_no_cell(body):
 
 
 @pytest.mark.parametrize(
-    "payload", slow_except(ONE_OF_EACH, [one for one in PAYLOADS if "\ud800" not in one]), ids=name_of
+    "payload", slow_except(ONE_OF_EACH, dict.fromkeys([*ONE_OF_EACH, *PAYLOADS[::7]])), ids=name_of
 )
 def test_a_hostile_name_is_text(payload):
     """Of prompts, of the judge, and of what an optimization says of itself."""

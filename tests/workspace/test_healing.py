@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import pytest
 
 import promptlift
+from support.kills import SEEDS
 from support.service_process import ServiceProcess
 
-SEEDS = 200
 TABLES = ("conversations", "conversation_contents", "idempotency_keys")
 
 
@@ -153,7 +153,7 @@ def database(service):
         yield opened
 
 
-@pytest.mark.parametrize("decade", range(SEEDS // 10))
+@pytest.mark.parametrize("decade", range(SEEDS))
 def test_whatever_is_lost_is_there_again_once_and_in_its_newest_state(database, lift, decade):
     for seed in range(10 * decade, 10 * decade + 10):
         chance = random.Random(seed)
