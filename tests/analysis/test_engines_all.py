@@ -14,7 +14,6 @@ from promptlift import analysis
 from promptlift.errors import FrameError
 from promptlift.frames import fleet_table, step_failures_table, top_issues_table
 from support import every_plot
-from support.cases import slow_except
 from support.engines import ENGINES, LISTS, REMOTE, Engines, Tables, as_kept_by, long_tables
 from support.synthetic_tables import conversations, small, usage
 from support.synthetic_versions import simulations, variants, versions
@@ -242,8 +241,13 @@ RUNS = {
 }  # fmt: skip
 # SQLite has no quantiles and no lists, and Ibis knows its times to the second.
 NOT_IN_SQLITE = {"measures", "step_failures"}
-CASES = [(name, place) for name, runs in RUNS.items() for place in range(len(runs))]
-FIRST = [(name, 0) for name in RUNS]
+# The first case of an analysis runs on every engine, its others on those whose SQL differs most.
+CASES = [(engine, name, 0) for name in RUNS for engine in ENGINES] + [
+    pytest.param(engine, name, place, marks=pytest.mark.slow)
+    for name, runs in RUNS.items()
+    for place in range(1, len(runs))
+    for engine in ("duckdb", "ibis on sqlite", "spark")
+]
 
 
 def _rows(t, table, *mark, **more):
@@ -298,8 +302,7 @@ def _plain(table):
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("name", "place"), slow_except(FIRST, CASES))
+@pytest.mark.parametrize(("engine", "name", "place"), CASES)
 def test_every_analysis_gives_what_pandas_gives(engines, engine, name, place):
     source = _as_known_to(engine, name, rich(600))
     result = RUNS[name][place](Tables(engines, engine, source))
@@ -319,9 +322,17 @@ ANY_SIZE = sorted(
 )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("engine", "size"),
+    [
+        *((engine, "nulls") for engine in ENGINES),
+        pytest.param("duckdb", "none", marks=pytest.mark.slow),
+        pytest.param("duckdb", "one", marks=pytest.mark.slow),
+        ("polars", "one"),
+        ("spark", "none"),
+    ],
+)
 @pytest.mark.parametrize("name", ANY_SIZE)
-@pytest.mark.parametrize("size", slow_except(["nulls"], ["none", "one", "nulls"]))
 def test_none_one_and_only_nulls(engines, engine, name, size):
     source = _as_known_to(engine, name, rich({"none": 0, "one": 1, "nulls": 5}[size]))
     if size == "nulls":

@@ -19,9 +19,9 @@ ENGINES: Final = (
     "duckdb",
     "ibis on duckdb",
     "ibis on sqlite",
-    pytest.param("spark", marks=pytest.mark.slow),
+    "spark",
 )
-REMOTE: Final = ("duckdb", "ibis on duckdb", pytest.param("spark", marks=pytest.mark.slow))
+REMOTE: Final = ("duckdb", "ibis on duckdb", "spark")
 
 
 class Engines:
