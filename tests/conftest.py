@@ -8,7 +8,7 @@ import signal
 import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -30,7 +30,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine takes its time; tests say nothing about speed. More examples: --hypothesis-profile=thorough.
-for profile, examples in (("quick", 20), ("complete", 50), ("thorough", 1000)):
+for profile, examples in (("quick", 20), ("complete", 30), ("thorough", 1000)):
     hypothesis.settings.register_profile(profile, deadline=None, max_examples=examples)
 
 fork_server.install()
@@ -43,7 +43,6 @@ gc.disable()
 _SLOW_FIXTURES = {
     "begin",
     "certificate",
-    "database_of_service",
     "lab",
     "lift",
     "migrated_postgres_url",
@@ -132,6 +131,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in ("crash", "slow")
     )
     items.sort(key=lambda item: (item.path not in crashing, item.path not in slow))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give the tests in the browser to one process: they share it, JupyterLab and a kernel."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class _Files(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "browser" if nodeid.startswith("tests/browser/") else super()._split_scope(nodeid)
+
+    return _Files(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_collection_finish() -> None:

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from support.jupyter_lab import chromium, lab, lab_server  # noqa: F401  fixtures
+from support.jupyter_lab import chromium, lab  # noqa: F401  fixtures
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.timeout(900)]
 
@@ -91,7 +91,6 @@ def test_ten_thousand_conversations_open_with_a_page_of_bytes(lab, capsys):  # n
                     "() => /^1 of 10,000/.test(document.querySelector('.plw-found').textContent)"
                 )
                 searched = notebook.received - before
-            lab.close()
     ours, whole, ten = (statistics.median(figures[name][0]) for name in WAYS)
     sent, all_sent, ten_sent = (statistics.median(figures[name][1]) for name in WAYS)
     with capsys.disabled():

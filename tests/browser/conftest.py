@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from support.jupyter_lab import chromium, lab, lab_server
+from support.jupyter_lab import chromium, lab
 
-__all__ = ["chromium", "lab", "lab_server"]
+__all__ = ["chromium", "lab"]

@@ -10,6 +10,7 @@ import pytest
 
 from promptlift.widgets import ConversationBrowser
 from support.hostile import PAYLOADS
+from support.service_process import wait_until
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -83,6 +84,8 @@ def test_nothing_runs_and_nothing_moves_in_the_interactive_widget(lab):
     page.wait_for_function("() => document.querySelectorAll('.plw-turn').length > 90")
     notebook.screenshot("hostile-all")
     heights = []
+    # The page that the notebook is opened in lays its panels out once more.
+    wait_until(lambda: not box.evaluate(MEASURE)["outside"], what="everything is inside", seconds=20)
     box.locator(".plw-list").focus()
     for place in range(len(PAYLOADS)):
         found = box.evaluate(MEASURE)

@@ -1,8 +1,9 @@
 """JupyterLab in a real browser: a server over a folder of the test, the service beside it, Chromium in front.
 
-``lab`` starts them once for all tests of a folder; ``lab.open(cells)`` opens a notebook made of code, and the notebook
-it gives is run, clicked and typed in. ``chromium`` alone opens files. Everything is skipped, with a reason, where
-Chromium or playwright is missing. ``PROMPTLIFT_SCREENSHOTS=folder`` keeps the pictures.
+``lab`` starts them once for all tests of a folder, with one page and one kernel, which has imported everything after the
+first notebook; ``lab.open(cells)`` opens a notebook made of code in place of the last one, and the notebook it gives is
+run, clicked and typed in. ``chromium`` alone opens files. Everything is skipped, with a reason, where Chromium or
+playwright is missing. ``PROMPTLIFT_SCREENSHOTS=folder`` keeps the pictures.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import urllib.request
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +47,19 @@ SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 IDLE = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
+SIZE = {"width": 1300, "height": 1000}
+# What a notebook leaves in the kernel: names, widgets, figures, and how many cells it ran.
+FORGET = """
+import sys
+get_ipython().run_line_magic("reset", "-f")
+import sys
+if "ipywidgets" in sys.modules:
+    sys.modules["ipywidgets"].Widget.close_all()
+if "matplotlib.pyplot" in sys.modules:
+    sys.modules["matplotlib.pyplot"].close("all")
+    sys.modules["matplotlib"].rcdefaults()
+get_ipython().execution_count = 1
+"""
 
 
 def executable() -> str | None:
@@ -61,9 +76,9 @@ def reason_to_skip() -> str | None:
     return None
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """A headless browser. It ends with its module: its event loop would be in the way of other tests."""
+    """A headless browser. It ends with its folder: its event loop would be in the way of other tests."""
     reason = reason_to_skip()
     if reason is not None:
         pytest.skip(reason)
@@ -186,9 +201,9 @@ class Lab:
     folder: Path
     service: ServiceProcess
     screenshots: Path
-    pages: list[Page] = field(default_factory=list)
-    # That of the module whose tests run.
-    browser: Browser = field(init=False)
+    browser: Browser
+    # What the page shows now.
+    shown: Notebook | None = None
 
     def write(self, cells: Sequence[str], name: str) -> Path:
         """Write a notebook of code cells without outputs."""
@@ -202,30 +217,16 @@ class Lab:
         nbformat.write(book, path)
         return path
 
-    def open(self, cells: Sequence[str] | None = None, *, name: str, dark: bool = False) -> Notebook:
-        """Open a notebook: one of code cells that is written here, or one that lies in the folder."""
+    def open(self, cells: Sequence[str] | None = None, *, name: str) -> Notebook:
+        """Open a notebook in place of the last: one of code cells that is written here, or one that lies in the folder."""
         path = self.folder / name if cells is None else self.write(cells, name)
-        page = self.browser.new_page(
-            viewport={"width": 1300, "height": 1000}, color_scheme="dark" if dark else "light"
-        )
-        page.set_default_timeout(MILLISECONDS)
-        self.pages.append(page)
-        notebook = Notebook(page, path, self.screenshots)
-        page.on("pageerror", lambda error: notebook.errors.append(str(error)))
-
-        def keep(payload: Any) -> int:
-            notebook.frames.append(payload if isinstance(payload, bytes) else payload.encode())
-            return len(notebook.frames[-1])
-
-        def count(payload: Any) -> None:
-            notebook.received += keep(payload)
-
-        def listen(channel: Any) -> None:
-            channel.on("framereceived", count)
-            channel.on("framesent", keep)
-
-        page.on("websocket", listen)
-        page.goto(f"{self.base_url}lab/tree/{name}?token={self.token}&reset")
+        if self.shown is None:
+            page = self._new_page()
+            page.goto(f"{self.base_url}lab/tree/{name}?token={self.token}&reset")
+        else:
+            page = self.put_away(name)
+            page.evaluate("path => { window.jupyterapp.commands.execute('docmanager:open', {path}); }", name)
+        notebook = self.shown = Notebook(page, path, self.screenshots)
         page.wait_for_selector(".jp-Notebook .jp-Cell")
         page.wait_for_selector(IDLE)
         # The page says "idle" before its kernel has answered, and drops what is run until then.
@@ -242,28 +243,61 @@ class Lab:
         )
         return notebook
 
-    def close(self) -> None:
-        """Close the pages, and end their kernels."""
-        while self.pages:
-            page = self.pages.pop()
-            # What was seen last, for whoever asks why a test failed.
-            page.screenshot(path=self.screenshots / f"end-of-{Path(page.url.partition('?')[0]).stem}.png")
-            page.close()
-        for session in self._ask("api/sessions"):
-            self._ask(f"api/sessions/{session['id']}", method="DELETE")
+    def _new_page(self) -> Page:
+        page = self.browser.new_page(viewport=SIZE)
+        page.set_default_timeout(MILLISECONDS)
 
-    def _ask(self, path: str, method: str = "GET") -> Any:
+        def keep(payload: Any, *, received: bool) -> None:
+            if self.shown is not None:
+                frame = payload if isinstance(payload, bytes) else payload.encode()
+                self.shown.frames.append(frame)
+                self.shown.received += len(frame) if received else 0
+
+        def listen(channel: Any) -> None:
+            channel.on("framereceived", partial(keep, received=True))
+            channel.on("framesent", partial(keep, received=False))
+
+        page.on("websocket", listen)
+        page.on("pageerror", lambda error: self.shown and self.shown.errors.append(str(error)))
+        return page
+
+    def put_away(self, name: str) -> Page:
+        """Close the notebook that is shown, and leave its kernel, as good as new, to one with another name."""
+        assert self.shown is not None
+        page = self.shown.page
+        # What was seen last, for whoever asks why a test failed.
+        self.shown.screenshot(f"end-of-{self.shown.path.stem}")
+        self.shown.evaluate(FORGET)
+        (session,) = self._ask("api/sessions")
+        self._ask(f"api/sessions/{session['id']}", "PATCH", {"path": name, "name": name, "type": "notebook"})
+        page.evaluate(
+            """() => {
+                const shown = window.jupyterapp.shell.currentWidget;
+                shown.context.model.dirty = false;
+                shown.dispose();
+            }"""
+        )
+        self.shown = None
+        page.set_viewport_size(SIZE)
+        return page
+
+    def _ask(self, path: str, method: str = "GET", body: Any = None) -> Any:
         request = urllib.request.Request(
-            f"{self.base_url}{path}", method=method, headers={"Authorization": f"token {self.token}"}
+            f"{self.base_url}{path}",
+            method=method,
+            headers={"Authorization": f"token {self.token}", "Content-Type": "application/json"},
+            data=None if body is None else json.dumps(body).encode(),
         )
         with urllib.request.urlopen(request, timeout=30) as answer:
             text = answer.read()
         return json.loads(text) if text else None
 
 
-@pytest.fixture(scope="session")
-def lab_server(service: ServiceProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """JupyterLab over a temporary folder, for all tests of a process."""
+@pytest.fixture(scope="package")
+def lab(
+    chromium: Browser, service: ServiceProcess, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Lab]:
+    """JupyterLab over a temporary folder."""
     pytest.importorskip("jupyterlab", reason="the extra lab is not installed")
     home = tmp_path_factory.mktemp("lab")
     folder = home / "notebooks"
@@ -308,7 +342,7 @@ def lab_server(service: ServiceProcess, tmp_path_factory: pytest.TempPathFactory
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
         )
-    lab = Lab(f"http://127.0.0.1:{port}/", token, folder, service, pictures)
+    lab = Lab(f"http://127.0.0.1:{port}/", token, folder, service, pictures, chromium)
 
     def ready() -> bool:
         assert process.poll() is None, (home / "lab.log").read_text()
@@ -319,6 +353,8 @@ def lab_server(service: ServiceProcess, tmp_path_factory: pytest.TempPathFactory
     try:
         wait_until(ready, what="JupyterLab answers")
         yield lab
+        if lab.shown is not None:
+            lab.shown.screenshot(f"end-of-{lab.shown.path.stem}")
     finally:
         # Its kernels are of its group, and end with it.
         with suppress(ProcessLookupError):
@@ -328,11 +364,3 @@ def lab_server(service: ServiceProcess, tmp_path_factory: pytest.TempPathFactory
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait(timeout=20)
-
-
-@pytest.fixture
-def lab(chromium: Browser, lab_server: Lab) -> Iterator[Lab]:
-    """The running JupyterLab; notebooks that a test opened are closed after it."""
-    lab_server.browser = chromium
-    yield lab_server
-    lab_server.close()
