@@ -58,7 +58,9 @@ def ids(wire):
 
 
 @API.parametrize()
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=settings.default.max_examples // 5, deadline=None, suppress_health_check=list(HealthCheck)
+)
 def test_every_answer_is_described(case, wire, ids):
     made = ids.get(case.operation.path.removeprefix("/api/v1/").partition("/")[0])
     # Half of the requests are for what there is; a deleted one would hide the rest.
