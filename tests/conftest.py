@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import itertools
+import os
+import re
 import signal
 import sys
 from contextlib import ExitStack, contextmanager
@@ -59,6 +61,7 @@ _SLOW_ENGINES = {
 }  # fmt: skip
 # Folders whose tests start processes themselves.
 _SLOW_FOLDERS = {"agreement", "benchmarks", "browser", "cli", "local", "notebooks", "truth"}
+_SLOW_FILE = re.compile(r"^pytestmark = .*\bpytest\.mark\.slow\b", re.MULTILINE)
 
 
 @contextmanager
@@ -104,12 +107,16 @@ def _slow_is_left_out(config: pytest.Config) -> bool:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import benchmarks that nobody names, nor the slow folders when slow tests are left out."""
+    """Do not even import benchmarks that nobody names, nor slow folders and files when slow tests are left out."""
     expression = config.getoption("markexpr")
     if collection_path == Path(__file__).with_name("benchmarks"):
         named = any("benchmarks" in argument for argument in config.args)
         return None if named or expression == "benchmark" else True
-    return True if _slow_is_left_out(config) and collection_path.name in _SLOW_FOLDERS else None
+    if not _slow_is_left_out(config):
+        return None
+    if collection_path.suffix == ".py":
+        return True if _SLOW_FILE.search(collection_path.read_text(encoding="utf-8")) else None
+    return True if collection_path.name in _SLOW_FOLDERS else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -151,29 +158,22 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.fixture(scope="session")
-def user_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The user's data folder while the tests run."""
-    return tmp_path_factory.mktemp("user-data")
-
-
-@pytest.fixture(autouse=True)
-def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, user_data: Path) -> None:
-    """No test sees the settings of the developer's shell, and none writes into the user's data folder."""
-    import os
-
-    for name in list(os.environ):
-        if name.startswith("PROMPTLIFT_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("PROMPTLIFT_DATA", str(user_data))
-
-
-@pytest.fixture(autouse=True)
-def _figures_close() -> Iterator[None]:
-    """No test sees a figure of another one."""
-    yield
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Close all figures, so that no test sees one of another test."""
     if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
         pyplot.close("all")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_settings_of_the_developer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test sees the settings of the developer's shell, and none writes into the user's data folder."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name in list(os.environ):
+            if name.startswith("PROMPTLIFT_"):
+                environment.delenv(name)
+        environment.setenv("PROMPTLIFT_DATA", str(tmp_path_factory.mktemp("user-data")))
+        yield
 
 
 @pytest.fixture(scope="session")

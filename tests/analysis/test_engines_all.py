@@ -322,6 +322,7 @@ ANY_SIZE = sorted(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "size"),
     [

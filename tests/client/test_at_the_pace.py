@@ -7,6 +7,8 @@ import pytest
 from support.limiters import Bucket, Minutes, PacedService, SharedClock
 from support.pulled import answer, workspace
 
+pytestmark = pytest.mark.slow
+
 ROWS = 700
 READS = {
     "conversations": lambda lift, _folder: lift.conversations(insights=True),

@@ -24,6 +24,8 @@ from support import lying_service as lies
 from support.foreign_service import KEY
 from support.lying_service import LyingService, both, cap, pagination, raw, rows, total, with_length, without
 
+pytestmark = pytest.mark.slow
+
 QUICK = RetryPolicy(first_pause=0.005, longest_pause=0.02, timeout=0.1, first_timeout=0.1)
 WHOLE = None
 NO_PAGE = "not a page of a list"

@@ -11,6 +11,8 @@ from promptlift.errors import ConnectionFailed, InvalidState, NotFound, ServerEr
 from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def service():

@@ -22,6 +22,8 @@ from promptlift.schema.naming import SCHEMES
 from support.foreign_service import KEY, ForeignService
 from support.limiters import SharedClock
 
+pytestmark = pytest.mark.slow
+
 QUICK = RetryPolicy(first_pause=0.01, longest_pause=0.05, timeout=2.0, first_timeout=0.2)
 CONVERSATIONS = Call.to(endpoints.CONVERSATIONS_LIST, SCHEMES["prompt"])
 

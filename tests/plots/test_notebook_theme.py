@@ -7,8 +7,6 @@ import xml.etree.ElementTree as ET
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
-import nbclient
-import nbformat
 import pytest
 from matplotlib.figure import Figure
 
@@ -71,6 +69,9 @@ def test_outside_of_a_notebook_it_says_where_to_call_it(monkeypatch):
 @pytest.mark.slow
 def test_it_holds_when_it_is_turned_on_before_the_first_figure():
     """A notebook loads its backend at the first figure, and that resets how figures are shown."""
+    import nbclient
+    import nbformat
+
     cells = [
         "from promptlift import plots\nplots.follow_notebook_theme()",
         "import matplotlib.pyplot as plt\nfigure = plt.figure()",

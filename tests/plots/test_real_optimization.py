@@ -7,6 +7,8 @@ import pytest
 from promptlift import analysis, plots
 from support.drawn import words
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def prompt_id(service):

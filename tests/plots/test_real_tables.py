@@ -7,6 +7,8 @@ import pytest
 from promptlift import analysis, plots
 from promptlift.frames import conversations_table
 
+pytestmark = pytest.mark.slow
+
 INSIGHTS = {
     "sentiment": "positive",
     "sentimentScore": 0.5,

@@ -22,6 +22,8 @@ from support.report_numbers import (
 from support.report_page import clock
 from support.reviewed_world import ReviewedWorld
 
+pytestmark = pytest.mark.slow
+
 CELLS = 60
 # Names in the report, and those of analysis.corrected_lift.
 ESTIMATES = {

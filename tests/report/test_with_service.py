@@ -11,6 +11,8 @@ from promptlift.errors import NotFound
 from support.report_page import clock, read_page
 from support.service_process import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def prompt_ids(lift):

@@ -17,6 +17,8 @@ from promptlift.errors import ValidationError
 from support.raw_endpoint import RawEndpoint, left, read_request
 from support.stub_endpoint import Say, StubEndpoint
 
+pytestmark = pytest.mark.slow
+
 REQUESTS = 100
 # Generous: it is measured in milliseconds. Held up it would be for as long as the endpoint is waited for.
 DEADLINE = 1.0

@@ -6,10 +6,14 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 import promptlift
 from promptlift.service.store.database import Database
 from promptlift.service.store.tables import events
 from support.wire import Wire, open_account
+
+pytestmark = pytest.mark.slow
 
 
 def wire_of(running):

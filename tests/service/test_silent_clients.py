@@ -8,6 +8,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 OPEN_FILES = 256
 
 

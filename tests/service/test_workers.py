@@ -26,6 +26,8 @@ from support.searching import SMALL, world_prompt
 from support.service_process import clean_environment, wait_until
 from support.worker_process import WorkerProcess
 
+pytestmark = pytest.mark.slow
+
 CONVERSATIONS = 200
 OPTIMIZATION = {"mode": "validation", "variantCount": 2, "seed": 11}
 LEASE = {"PROMPTLIFT_LEASE_SECONDS": "1.5"}

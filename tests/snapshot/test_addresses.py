@@ -19,6 +19,8 @@ from promptlift.snapshot.writer_lock import only_writer
 from support.foreign_service import ForeignService, hang_up
 from support.pulled import LISTED, workspace
 
+pytestmark = pytest.mark.slow
+
 fsspec = pytest.importorskip("fsspec", reason="the extra s3 is not installed")
 
 

@@ -12,6 +12,8 @@ from promptlift.snapshot import Snapshot
 from support.kills import SEEDS
 from support.pulled import LISTED, SkippingClock, TroubledService, workspace
 
+pytestmark = pytest.mark.slow
+
 # Rows come, go, or both, in two orders, with two services: forty seeds meet each of these in several ways.
 BLOCKS = 4
 COURSES = 20 * SEEDS

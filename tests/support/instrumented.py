@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from support import instrumented_application
 from support.service_process import clean_environment
 from support.stub_endpoint import StubEndpoint, weather_answer
 
@@ -20,7 +19,7 @@ __all__ = ["run_instrumented"]
 def run_instrumented(instrumentation: str, environment: Mapping[str, str], *arguments: str) -> None:
     """Run it to its end; everything that it sends or writes is there then."""
     stub = StubEndpoint(weather_answer)
-    program = [sys.executable, str(Path(instrumented_application.__file__)), instrumentation]
+    program = [sys.executable, str(Path(__file__).with_name("instrumented_application.py")), instrumentation]
     try:
         done = subprocess.run(
             [*program, stub.settings.base_url, *arguments],

@@ -12,6 +12,8 @@ from promptlift.transcripts import json_layouts
 from support.spans import request, span
 from support.stranger_records import AT, RECORDS, numbered_span
 
+pytestmark = pytest.mark.slow
+
 HI = {"role": "user", "content": "Hi"}
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import nbclient
-import nbformat
 import pytest
 
 from promptlift.display import static_html
@@ -46,6 +44,9 @@ def test_a_plain_script_is_not_unattended():
 @pytest.mark.parametrize("allowed", [False, True])
 def test_a_program_that_runs_a_notebook_gets_the_html_alone(tmp_path, allowed):
     """nbconvert --execute, papermill and documentation builds all run cells this way."""
+    import nbclient
+    import nbformat
+
     code = (
         "import pandas as pd\nfrom promptlift import widgets\n"
         "browser = widgets.ConversationBrowser(pd.DataFrame({'conversation_id': ['a'], 'content': ['User: hello']}))\nbrowser"

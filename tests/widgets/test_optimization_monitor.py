@@ -10,6 +10,8 @@ from support.front_end import CommandFrontEnd
 from support.request_log import requests_of
 from support.switched_workspace import SwitchedWorkspace
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_monitor_polls_at_its_pace_stops_at_the_end_and_can_stop(lift, world):
     running = world.optimization(status="queued", winner=None)

@@ -16,6 +16,8 @@ from support.hostile import PAYLOADS
 from support.request_log import requests_of
 from support.switched_workspace import SwitchedWorkspace
 
+pytestmark = pytest.mark.slow
+
 # What the widget says, in one place.
 SAID = {
     "applied": "is now the current version",

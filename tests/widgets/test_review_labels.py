@@ -10,6 +10,8 @@ from promptlift.widgets.review import widget as review_widget
 from support.deployed import TEXTS
 from support.front_end import BrowserFrontEnd, CommandFrontEnd
 
+pytestmark = pytest.mark.slow
+
 CELLS = 40
 
 

@@ -7,6 +7,8 @@ import pytest
 from promptlift.widgets import OptimizationMonitor, VariantReview
 from support.front_end import CommandFrontEnd
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.slow
 def test_the_monitor_and_the_review_show_what_was_verified(lift, world):

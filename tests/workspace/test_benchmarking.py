@@ -10,6 +10,8 @@ from promptlift.errors import ConfigError, NotFound
 from promptlift.frames.layouts import TABLES
 from promptlift.workspace import BenchmarkStillRunning, BenchmarkStopped
 
+pytestmark = pytest.mark.slow
+
 PRICES = {"gpt-4o": {"input": 2.0, "output": 8.0}, "gpt-4o-mini": {"input": 0.2, "output": 0.8}}
 
 

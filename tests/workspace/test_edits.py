@@ -12,6 +12,8 @@ from support.foreign_service import KEY
 from support.reviewed_service import ReviewedService
 from support.searched_service import TEXTS, SearchedService
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def searched():

@@ -161,9 +161,7 @@ def test_another_computer_a_day_later_knows_the_conversations_by_their_source_id
     assert (result.logged, result.updated, result.already_there) == (1, 2, 1)
 
 
-def test_a_conversation_that_was_logged_before_source_ids_were_kept_gets_its_own(
-    lift, prompt_id, user_data, service
-):
+def test_a_conversation_that_was_logged_before_source_ids_were_kept_gets_its_own(lift, prompt_id, service):
     """As a former version left it: the ledger knows the key, the service neither source id nor hash."""
     import sqlite3
 

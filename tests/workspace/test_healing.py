@@ -15,6 +15,8 @@ import promptlift
 from support.kills import SEEDS
 from support.service_process import ServiceProcess
 
+pytestmark = pytest.mark.slow
+
 TABLES = ("conversations", "conversation_contents", "idempotency_keys")
 
 

@@ -12,6 +12,8 @@ from promptlift.cli.importing.run import run_import
 from promptlift.cli.target import Target
 from support.foreign_service import KEY, ForeignService
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class PromptService(ForeignService):

@@ -10,6 +10,8 @@ from promptlift import analysis, transcripts
 from promptlift.errors import TranscriptError
 from promptlift.local import wait_for_insights
 
+pytestmark = pytest.mark.slow
+
 
 def call(session, trace, asked):
     return {

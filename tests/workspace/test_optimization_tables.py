@@ -12,6 +12,8 @@ from promptlift.workspace import MayBeIncomplete
 from support.foreign_optimizations import RESULTS, OptimizationService
 from support.foreign_service import KEY
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def service():

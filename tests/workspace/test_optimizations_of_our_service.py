@@ -8,6 +8,8 @@ import pytest
 from promptlift import analysis, plots, stats
 from promptlift.errors import InvalidState, NotFound
 
+pytestmark = pytest.mark.slow
+
 PROMPT = {
     "name": "Support",
     "content": "You are a support agent. Be kind.\nAnswer in {language}.",

@@ -8,7 +8,7 @@ from promptlift.local import wait_for_insights
 from promptlift.schema.search import assembled
 from promptlift.widgets import VariantReview
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 PROMPT = {
     "name": "Searched",

@@ -12,6 +12,8 @@ from support.foreign_service import KEY
 from support.front_end import CommandFrontEnd
 from support.reviewed_service import ReviewedService
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def foreign():

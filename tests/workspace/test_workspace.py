@@ -10,6 +10,8 @@ import promptlift
 from promptlift.errors import ConfigError, IncompleteError
 from support.foreign_service import KEY, ForeignService
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def service():

@@ -10,6 +10,8 @@ from promptlift.service.store.database import Database
 from support.shared_data import load, needs_shared
 from support.wire import Wire, open_account
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def wire(service) -> Wire:

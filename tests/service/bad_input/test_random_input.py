@@ -12,6 +12,8 @@ from promptlift.service.store.database import Database
 from support.optimizing import ended, tiny
 from support.wire import METHODS, OFFERED, SPECIFIED, Wire, open_account
 
+pytestmark = pytest.mark.slow
+
 REQUESTS = 100
 EXPECTED = (200, 201, 400, 404, 405, 409, 413)
 NAMES = (

@@ -13,6 +13,8 @@ import pytest
 from promptlift.service.store.database import Database
 from support.wire import Wire, open_account
 
+pytestmark = pytest.mark.slow
+
 HEAD = "Host: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n"
 
 

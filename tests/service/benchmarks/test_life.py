@@ -11,6 +11,8 @@ from support.optimizing_caller import Caller
 from support.service_process import ServiceProcess, wait_until
 from support.stub_endpoint import Say
 
+pytestmark = pytest.mark.slow
+
 LOGGED = "User: My parcel {n} is late, where is it?\nAssistant: It is solved: tomorrow.\nUser: Thanks."
 
 

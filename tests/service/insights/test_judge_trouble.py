@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from promptlift.workspace import Workspace
     from support.service_process import ServiceProcess
 
+pytestmark = pytest.mark.slow
+
 JUDGEMENT = {
     "sentiment": "negative",
     "sentimentScore": -0.4,

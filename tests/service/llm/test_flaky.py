@@ -22,6 +22,8 @@ from support.raw_endpoint import RawEndpoint, left, read_request, whole_answer, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.slow
+
 CALLS = 1_200
 SHARE = 0.15
 RIGHT = '{"name": "apple", "count": 2}'

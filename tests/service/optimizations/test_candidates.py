@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 import promptlift
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.world import SETTLED, draw_world
 from support.answering_model import AnsweringModel, serving
 from support.searching import SMALL, world_prompt
 from support.source_tree import ROOT
+
+pytestmark = pytest.mark.slow
 
 ORIGINAL = "You help {name} at [SHOP]. Never promise a refund."
 TEXT = "You help {name}, and you say what comes next.\nNever promise a refund."

@@ -14,7 +14,7 @@ from support.optimizing_caller import Caller
 from support.service_process import ServiceProcess, wait_until
 
 # A start takes many seconds where other tests have the processors.
-pytestmark = [pytest.mark.crash, pytest.mark.timeout(1_800)]
+pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.timeout(1_800)]
 
 # A dead worker is noticed when its lease has run out.
 LEASE = {"PROMPTLIFT_LEASE_SECONDS": "1.5"}

@@ -10,6 +10,8 @@ from promptlift.service.optimizations.logged_words import LoggedWords
 from support.answering_model import PROMPT, AnsweringModel
 from support.service_process import wait_until
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"maxIterations": 1, "personaCount": 1, "scenariosPerSimulation": 1, "maxTurns": 1}
 TALK = (
     "User: I'm Anna Petrova, my order 48213 was left beside the green bin again.\n"

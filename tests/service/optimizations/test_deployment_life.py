@@ -7,9 +7,13 @@ import sqlite3
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from promptlift.schema import events as schema
 from support.answering_model import PROMPT, AnsweringModel
 from support.service_process import wait_until
+
+pytestmark = pytest.mark.slow
 
 # Outcomes of the model depend on the opening alone, so a text that is not always better would lose whole scenarios.
 ALWAYS = 0.4

@@ -13,6 +13,8 @@ from support.answering_model import PROMPT, AnsweringModel, share
 from support.service_process import wait_until
 from support.stub_endpoint import FAULTS, Say
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"maxIterations": 3, "personaCount": 2, "scenariosPerSimulation": 2, "maxTurns": 2}
 
 

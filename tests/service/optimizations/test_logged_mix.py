@@ -17,6 +17,8 @@ from promptlift.widgets.review.reading import read_review
 from support.answering_model import AnsweringModel, share
 from support.service_process import wait_until
 
+pytestmark = pytest.mark.slow
+
 FAILED, OTHERS = 30, 170
 
 

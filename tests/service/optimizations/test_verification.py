@@ -13,6 +13,8 @@ from support.answering_model import AnsweringModel
 from support.service_process import wait_until
 from support.stub_endpoint import Say
 
+pytestmark = pytest.mark.slow
+
 QUICK = {"maxTurns": 1, "confidenceMode": "low"}
 
 

@@ -14,6 +14,8 @@ from support.instrumented import run_instrumented
 from support.service_process import wait_until
 from support.spans import as_json, as_protobuf, chat, span
 
+pytestmark = pytest.mark.slow
+
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 HI = ("user", "Hi")
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 
+import pytest
+
 from promptlift import events
 from promptlift.service.store.database import Database
 from support.service_process import ServiceProcess, wait_until
 from support.tls_receiver import make_certificate
 from support.wire import Wire
+
+pytestmark = pytest.mark.slow
 
 
 def openssl_hmac(body: bytes, secret: str) -> str:

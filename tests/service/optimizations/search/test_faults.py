@@ -13,6 +13,8 @@ from support.answering_model import share
 from support.searching import SMALL, without_ids, world_prompt
 from support.stub_endpoint import FAULTS, Say
 
+pytestmark = pytest.mark.slow
+
 DEAD = Say({"error": {"message": "out of memory"}}, status=503, headers={"Retry-After": "0"})
 # Requests of each purpose that nobody answers, in a row.
 OUTAGE = {"reflection": 4, "agent": 30}

@@ -14,6 +14,8 @@ from support.optimizing_caller import Caller
 from support.searching import SMALL, kill_at_random, without_ids
 from support.service_process import ServiceProcess, wait_until
 
+pytestmark = pytest.mark.slow
+
 TARGET = "Name the day of delivery"
 INTENT = {"targetImprovements": [TARGET]}
 GOAL = [{"measure": "taskCompletion", "weight": 1}, {"measure": TARGET, "weight": 3}]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.world import draw_world
 from support.command_line import promptlift_command
 from support.searching import SMALL, world_prompt
+
+pytestmark = pytest.mark.slow
 
 LONG_AGO = "2020-01-01T00:00:00Z"
 

@@ -12,6 +12,8 @@ from support.answering_model import AnsweringModel
 from support.searching import SMALL, world_prompt
 from support.stub_endpoint import Say
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def searched(begin):
