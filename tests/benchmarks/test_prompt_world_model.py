@@ -18,7 +18,7 @@ from benchmarks.prompt_world.world import OPEN, SETTLED, draw_world
 from promptlift.schema.optimizations import Optimization
 from promptlift.service.insights.llm_judge import TargetsJudgeAnswer
 from promptlift.service.optimizations.variants import VariantsAnswer
-from promptlift.service.simulations.scenarios_request import ScenariosAnswer
+from promptlift.service.simulations.scenarios import ScenariosAnswer
 from promptlift.service.websites.company import Company
 from support.stub_endpoint import StubEndpoint
 

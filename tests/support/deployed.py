@@ -135,13 +135,12 @@ class World:
                     seed=7,
                     rehearsal=rehearsal,
                     results={"results": won},
-                    created_at=now,
-                    completed_at=now,
+                    created_at=clock.to_datetime(now),
+                    completed_at=clock.to_datetime(now),
                 ),
             )
-            optimizations.add_variants(
-                connection,
-                [
+            Rows(connection).insert(
+                *(
                     VariantRow(
                         id=ids[number],
                         account_id=self.account,
@@ -150,10 +149,10 @@ class World:
                         name="Original" if number == 0 else f"Variant {number}",
                         content=text,
                         rationale=None,
-                        created_at=now,
+                        created_at=clock.to_datetime(now),
                     )
                     for number, text in enumerate(texts)
-                ],
+                ),
             )
             if status == "completed":
                 variants = optimizations.variants(connection, optimization_id)

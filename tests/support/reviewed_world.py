@@ -11,15 +11,18 @@ from sqlalchemy import update
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
-from promptlift.service.store import accounts, optimizations, simulations
+from promptlift.service.store import accounts, optimizations
 from promptlift.service.store.database import Database
+from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables import optimization_variants, prompts
+from promptlift.service.store.tables.runs import CellRow, SimulationRow
 from support.deployed import World
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from promptlift.service.store.tables.mapping import Base
     from promptlift.stats import Experiment
 
 
@@ -85,41 +88,36 @@ class ReviewedWorld(World):
         after
             Messages of each conversation after the first.
         """
-        now = clock.now()
-        cells, talks = [], []
+        shared = {
+            "account_id": self.account,
+            "optimization_id": optimization_id,
+            "stage": "confirm",
+            "pass_number": 1,
+        }
+        found: list[Base] = []
         for number, text in enumerate(texts, first):
-            shared = {"account_id": self.account, "optimization_id": optimization_id, "stage": "confirm"}
-            cells.append(
-                {
-                    **shared,
-                    "number": number,
-                    "pass_number": 1,
-                    "persona": json.dumps({"id": "p", "name": text, "description": text}),
-                    "scenario": json.dumps({"title": text, "opening": text, "goal": text, "source": "model"}),
-                }
-            )
+            persona = {"id": "p", "name": text, "description": text}
+            scenario = {"title": text, "opening": text, "goal": text, "source": "model"}
+            found.append(CellRow(**shared, number=number, persona=persona, scenario=scenario))
             content: Any = {"messages": [{"role": "user", "content": text or "-"}, *after]}
-            talks += [
-                {
+            found += [
+                SimulationRow(
                     **shared,
-                    "id": new_id("sim"),
-                    "cell": number,
-                    "arm": who,
-                    "pass_number": 1,
-                    "status": "completed",
-                    "task_completed": who != 0,
-                    "sentiment": "neutral",
-                    "sentiment_score": 0.0,
-                    "quality": 50.0,
-                    "turns": 1,
-                    "ended_by": "persona",
-                    "error": None,
-                    "content": json.dumps(content).encode(),
-                    "created_at": now,
-                }
+                    id=new_id("sim"),
+                    cell=number,
+                    arm=who,
+                    status="completed",
+                    task_completed=who != 0,
+                    sentiment="neutral",
+                    sentiment_score=0.0,
+                    quality=50.0,
+                    turns=1,
+                    ended_by="persona",
+                    content=json.dumps(content).encode(),
+                    created_at=clock.moment(),
+                )
                 for who in (0, arm)
             ]
         with self.database.write() as connection:
-            simulations.add_cells(connection, cells)
-            simulations.add(connection, talks)
+            Rows(connection).insert(*found)
             assert optimizations.find(connection, self.account, optimization_id)

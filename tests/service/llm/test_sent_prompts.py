@@ -11,7 +11,8 @@ import pytest
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.optimizations.variants import STRATEGIES, Failure, RejectedDraft, VariantsRequest
 from promptlift.service.simulations.personas import SimulatedPersona
-from promptlift.service.simulations.tasks import PromptText, Scenario, ScenariosRequest
+from promptlift.service.simulations.scenarios import ScenariosRequest
+from promptlift.service.simulations.tasks import PromptText, Scenario
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
 
 PROMPT = PromptText(

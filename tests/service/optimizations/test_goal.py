@@ -122,12 +122,12 @@ def test_a_screening_with_a_goal_resumes_as_it_would_go_on():
 @pytest.mark.parametrize(
     ("completed", "criteria", "expected"),
     [
-        (True, "[true]", 1.0),
-        (True, "[false]", 0.25),
-        (False, "[true]", 0.75),
-        (None, "[true]", None),
+        (True, [True], 1.0),
+        (True, [False], 0.25),
+        (False, [True], 0.75),
+        (None, [True], None),
         (True, None, None),
-        (True, "[true, true]", None),
+        (True, [True, True], None),
     ],
 )
 def test_a_conversation_meets_a_goal_by_its_weights(completed, criteria, expected):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -87,7 +88,7 @@ def test_with_a_language_model_there_is_nothing_to_pace(begin):
 def test_a_rehearsal_that_began_while_the_clock_was_ahead_waits_no_longer_than_its_pace():
     waits = []
     run = object.__new__(OptimizationRun)
-    run.row = SimpleNamespace(started_at=clock.now() + clock.DAY)
+    run.row = SimpleNamespace(started_at=clock.moment() + timedelta(days=1))
     run._rehearsal_seconds, run._cancelled = 60.0, SimpleNamespace(wait=waits.append)
     run._wait_for_pace(0.5)
     assert waits == [30.0]

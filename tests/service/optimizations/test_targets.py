@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,7 +21,7 @@ def rows(*tables, arm=1):
         for both, variant, original, neither in tables
     ]
     return [
-        SimpleNamespace(cell=cell, arm=number, criteria=json.dumps([one[side] for one in outcomes]))
+        SimpleNamespace(cell=cell, arm=number, criteria=[one[side] for one in outcomes])
         for cell, outcomes in enumerate(zip(*pairs, strict=True))
         for side, number in ((0, arm), (1, 0))
     ]
@@ -111,7 +110,7 @@ def test_pairs_that_lack_a_criterion_or_a_side_do_not_count():
     found = rows((1, 2, 0, 0))
     found[0].criteria = None
     found[2].criteria = "[true, false]"
-    found.append(SimpleNamespace(cell=9, arm=1, criteria="[true]"))
+    found.append(SimpleNamespace(cell=9, arm=1, criteria=[True]))
     (target,) = results({"targetImprovements": ["a"]}, found)["targets"]
     assert target["n"] == 1
 
@@ -131,7 +130,7 @@ def test_targets_that_nothing_changes_are_rarely_called_improved():
         for look in range(1, looks + 1):
             cells = look * size
             found = [
-                SimpleNamespace(cell=cell, arm=arm, criteria=json.dumps(met[arm, cell].tolist()))
+                SimpleNamespace(cell=cell, arm=arm, criteria=met[arm, cell].tolist())
                 for cell in range(cells)
                 for arm in (0, 1)
             ]

@@ -19,7 +19,7 @@ from promptlift.service.optimizations.reflection import EditsRequest, ShownConve
 from promptlift.service.optimizations.variants import STRATEGIES, Strategy, VariantsRequest, write_variants
 from promptlift.service.rehearsal import Rehearsal
 from promptlift.service.rehearsal.script import RULES, SCRIPT, Script, drawn, kind_of
-from promptlift.service.simulations import conversation_request, scenarios_request
+from promptlift.service.simulations import conversation, scenarios
 from promptlift.service.simulations.conversation import simulate
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.scenarios import opening_key, write_scenarios
@@ -343,11 +343,11 @@ def everything(seed=7):
 
 def test_the_sentences_of_the_requests_to_a_model_play_no_part(monkeypatch):
     before = everything()
-    for module in (conversation_request, scenarios_request, variants, llm_judge):
+    for module in (conversation, scenarios, variants, llm_judge):
         monkeypatch.setattr(module, "_RULES", "Entirely other words. {mark}{block}{end}{wanted}{longest}")
     for module, names in (
-        (conversation_request, ("agent_messages", "persona_messages", "read_persona")),
-        (scenarios_request, ("scenarios_messages",)),
+        (conversation, ("agent_messages", "persona_messages", "read_persona")),
+        (scenarios, ("scenarios_messages",)),
         (variants, ("variants_messages",)),
         (llm_judge, ("judge_messages",)),
     ):

@@ -13,8 +13,7 @@ from promptlift.schema.transcript import dump_content, parse_content
 from promptlift.service.actions.logging.content import accept
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import data_block, plain_answer, storable_text
-from promptlift.service.simulations.conversation import PERSONA_TRIES, simulate
-from promptlift.service.simulations.conversation_request import NO_ANSWER, read_persona
+from promptlift.service.simulations.conversation import NO_ANSWER, PERSONA_TRIES, read_persona, simulate
 from promptlift.service.simulations.personas import SimulatedPersona, library
 from promptlift.service.simulations.tasks import PromptText, Scenario
 from support.cases import slow_except

@@ -6,12 +6,12 @@ from promptlift.errors import PromptliftError
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.insights.judge import JudgeFailed
 from promptlift.service.llm.failures import GONE_AFTER, EndpointDown, LlmRefused, LlmUnavailable
-from promptlift.service.simulations.cells import SimulatedCell
 from promptlift.service.simulations.personas import library
 from promptlift.service.simulations.pool import SimulationPool
-from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
+from promptlift.service.simulations.run import SimulatedCell, SimulatedConversation, SimulationRun
 from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, PromptText, Scenario
 from promptlift.service.store import optimizations, simulations
+from promptlift.service.store.rows import Rows
 from support.databases import migrated
 from support.deployed import World
 
@@ -108,7 +108,7 @@ def test_what_was_kept_is_not_simulated_again(run):
     scenario = Scenario("Late", "Where is it?", "Know the day.", "model")
     cells = [SimulatedCell(number, 1, "screening", library()[0], scenario) for number in (1, 2)]
     with run.transaction() as connection:
-        simulations.add_cells(connection, [cell.to_row(run.row, pool=0) for cell in cells])
+        Rows(connection).insert(*(cell.to_row(run.row, pool=0) for cell in cells))
         kept = simulations.cells(connection, run.row.id)
     assert [SimulatedCell.from_row(row) for row in kept] == cells
     wanted = [SimulatedConversation(cell, arm, "text") for cell in cells for arm in (0, 1)]
@@ -118,7 +118,7 @@ def test_what_was_kept_is_not_simulated_again(run):
         run.simulate(wanted)
         assert run.tasks.judged == len(wanted)
     with run.database.read() as connection:
-        found = simulations.of_cells(connection, run.row.id, 1, 2)
+        found = simulations.outcomes(connection, run.row.id, cells=(1, 2))
     assert [(row.cell, row.arm, row.status) for row in found] == [
         (cell.number, arm, "dropped") for cell, arm, *_ in wanted
     ]

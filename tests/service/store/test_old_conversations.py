@@ -129,7 +129,7 @@ def with_search(filled, account, optimization_id, *conversations_quoted):
         prompt={},
         seed=1,
         rehearsal=False,
-        created_at=1,
+        created_at=clock.to_datetime(1),
         search={"search": {"edits": edits}, "refused": edits},
     )
     with filled.database.write() as connection:

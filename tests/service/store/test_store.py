@@ -329,10 +329,11 @@ def test_transcripts_are_those_of_the_pool_in_its_order(filled):
     filled.add_prompt("prm_2")
     filled.add_conversations("other", prompt="prm_2")
     with filled.database.read() as connection:
-        pool = optimizations.logged(connection, filled.account, "prm_1", before=NOW + 5)
-        texts = list(optimizations.transcripts(connection, filled.account, "prm_1", before=NOW + 5))
+        before = clock.to_datetime(NOW + 5)
+        pool = optimizations.logged(connection, filled.account, "prm_1", before=before)
+        texts = list(optimizations.transcripts(connection, filled.account, "prm_1", before=before))
     assert [one.id for one in pool] == ["c2", "c1"]
-    assert [text.split()[1] for text in texts] == [b"c2", b"c1"]
+    assert [text.split()[1] for text in texts] == ["c2", "c1"]
 
 
 def test_keys_are_found_by_themselves_however_many_an_account_has(filled):

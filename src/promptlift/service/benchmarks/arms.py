@@ -9,7 +9,7 @@ from promptlift.schema.benchmarks import BenchmarkArm, Price
 from promptlift.schema.model import ApiModel
 from promptlift.service.deployments.current_version import version_id, version_seq
 from promptlift.service.errors import invalid
-from promptlift.service.store import benchmarks, prompts
+from promptlift.service.store import optimizations, prompts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from promptlift.schema.benchmarks import ArmCreate
     from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.prompts import PromptRow, VersionRow
+    from promptlift.service.store.tables.runs import VariantRow
 
 __all__ = ["BenchmarkSettings", "resolve"]
 
@@ -76,8 +76,8 @@ def _arm(connection: Connection, caller: Caller, wanted: ArmCreate, agent_model:
         raise _Unusable("agentId", "must be the same as promptId, or absent")
     if wanted.variant_id and wanted.version_id:
         raise _Unusable("variantId", "must be absent where versionId is given: an arm has one text")
-    variant = _variant(connection, caller, wanted)
-    prompt_id = wanted.linked_id or (variant.prompt_id if variant is not None else None)
+    variant, of_variant = _variant(connection, caller, wanted)
+    prompt_id = wanted.linked_id or of_variant
     link = "agentId" if wanted.agent_id and not wanted.prompt_id else "promptId"
     if prompt_id is None:
         raise _Unusable(link, "Required field, unless variantId is given")
@@ -94,15 +94,19 @@ def _arm(connection: Connection, caller: Caller, wanted: ArmCreate, agent_model:
     return _of(wanted, prompt, version.content, agent_model, name=name, version=shown)
 
 
-def _variant(connection: Connection, caller: Caller, wanted: ArmCreate) -> AnyRow | None:
+def _variant(
+    connection: Connection, caller: Caller, wanted: ArmCreate
+) -> tuple[VariantRow, str] | tuple[None, None]:
+    """Return the variant that an arm names and the id of its prompt, where it names one."""
     if wanted.variant_id is None:
-        return None
-    found = benchmarks.find_variant(connection, caller.account_id, wanted.variant_id)
+        return None, None
+    found = optimizations.find_variant(connection, caller.account_id, wanted.variant_id)
     if found is None:
         raise _Unusable("variantId", "no such variant")
-    if wanted.linked_id not in (None, found.prompt_id):
+    prompt_id = optimizations.get(connection, found.optimization_id).prompt_id
+    if wanted.linked_id not in (None, prompt_id):
         raise _Unusable("variantId", "is not a variant of this prompt")
-    return found
+    return found, prompt_id
 
 
 def _version(connection: Connection, prompt: PromptRow, wanted: ArmCreate) -> tuple[VersionRow, bool]:

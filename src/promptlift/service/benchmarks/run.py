@@ -13,9 +13,11 @@ from promptlift.service.benchmarks.arms import BenchmarkSettings
 from promptlift.service.benchmarks.results import results_of
 from promptlift.service.identifiers import new_id
 from promptlift.service.llm.failures import Availability, ModelGone, is_hopeless
+from promptlift.service.simulations.conversation import TokenCounts
 from promptlift.service.simulations.run import SimulatedConversation, SimulationRun, SimulationRuns
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import benchmarks, prompts, runs
+from promptlift.service.store.tables.runs import BenchmarkConversationRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 
     from promptlift.schema.benchmarks import BenchmarkResults
     from promptlift.service.models import Models
-    from promptlift.service.simulations.conversation import TokenCounts
-    from promptlift.service.simulations.run import Simulator
+    from promptlift.service.simulations.pool import SimulationPool
+    from promptlift.service.simulations.run import Ended
     from promptlift.service.simulations.tasks import SimulationTasks
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables.runs import RunRow
@@ -40,7 +42,7 @@ class BenchmarkRun(SimulationRun):
     """One benchmark: every arm talks once in every cell of the scenario set. See ``SimulationRun``."""
 
     def __init__(
-        self, database: Database, pool: Simulator, tasks: SimulationTasks, row: RunRow, *, worker: str
+        self, database: Database, pool: SimulationPool, tasks: SimulationTasks, row: RunRow, *, worker: str
     ) -> None:
         settings = BenchmarkSettings.from_wire(row.settings)
         self._arms = settings.arms
@@ -57,29 +59,23 @@ class BenchmarkRun(SimulationRun):
         found = benchmarks.outcomes(connection, self.row.id)
         return {(row.cell, row.arm) for row in found if first <= row.cell <= last}
 
-    def keep(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-        """Keep conversations that ended."""
-        benchmarks.add_conversations(connection, rows)
-
     def to_row(
-        self,
-        conversation: SimulatedConversation,
-        outcome: dict[str, Any],
-        tokens: TokenCounts | None,
-    ) -> dict[str, Any]:
-        """Return the columns that keep a conversation that ended, with what its assistant read and wrote."""
-        return {
-            "id": new_id("sim"),
-            "account_id": self.row.account_id,
-            "benchmark_id": self.row.id,
-            "cell": conversation.cell.number,
-            "arm": conversation.arm,
-            "input_tokens": tokens.read if tokens else 0,
-            "output_tokens": tokens.written if tokens else 0,
-            "tokens_estimated": tokens.estimated if tokens else False,
-            "created_at": clock.moment(),
-            **{name: value for name, value in outcome.items() if name not in {"issues", "criteria"}},
-        }
+        self, conversation: SimulatedConversation, ended: Ended | None, **outcome: Any
+    ) -> BenchmarkConversationRow:
+        """Return the row that keeps a conversation, with what its assistant read and wrote."""
+        tokens = ended.simulated.tokens if ended else TokenCounts(0, 0, estimated=False)
+        return BenchmarkConversationRow(
+            id=new_id("sim"),
+            account_id=self.row.account_id,
+            benchmark_id=self.row.id,
+            cell=conversation.cell.number,
+            arm=conversation.arm,
+            input_tokens=tokens.read,
+            output_tokens=tokens.written,
+            tokens_estimated=tokens.estimated,
+            created_at=clock.moment(),
+            **outcome,
+        )
 
     def given_up(self, conversation: SimulatedConversation) -> ModelGone | None:
         """Return why the arm of a conversation was given up, if it was."""
@@ -161,7 +157,7 @@ class BenchmarkJobs(SimulationRuns):
     name = "benchmark"
     threads = RUNS_AT_A_TIME
 
-    def __init__(self, database: Database, models: Models, pool: Simulator, *, worker: str) -> None:
+    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
         super().__init__(runs.leases("benchmark"), database, models, pool, worker=worker)
 
     def open(self, row_id: str) -> BenchmarkRun:

@@ -17,12 +17,17 @@ from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.errors import invalid, not_found
 from promptlift.service.identifiers import new_id
-from promptlift.service.simulations.cells import SimulatedCell, logged_scenarios
 from promptlift.service.simulations.personas import SimulatedPersona, all_personas, draw
-from promptlift.service.simulations.scenarios import opening_key, weighted_order, write_scenarios
+from promptlift.service.simulations.run import SimulatedCell
+from promptlift.service.simulations.scenarios import (
+    logged_scenarios,
+    opening_key,
+    weighted_order,
+    write_scenarios,
+)
 from promptlift.service.simulations.tasks import Scenario  # noqa: TC001 - pydantic reads it
 from promptlift.service.store import benchmarks, conversations, optimizations, prompts
-from promptlift.service.store.rows import newest
+from promptlift.service.store.rows import Rows, newest
 from promptlift.service.store.tables.runs import ScenarioSetRow
 
 if TYPE_CHECKING:
@@ -175,7 +180,8 @@ def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest
 
 def _add(connection: Connection, caller: Caller, values: dict[str, Any]) -> ScenarioSetRow:
     row = ScenarioSetRow(id=new_id("scv"), account_id=caller.account_id, created_at=clock.moment(), **values)
-    return benchmarks.add_set(connection, row)
+    Rows(connection).insert(row)
+    return row
 
 
 def choose(
@@ -198,11 +204,10 @@ def choose(
         The model did not write enough, or cannot be asked.
     """
     cells: list[FixedCell] = []
-    before = clock.from_datetime(row.created_at)
     with database.read() as connection:
         if row.grows_from is not None:
             cells = cells_of(benchmarks.get_set(connection, row.grows_from))
-        personas = all_personas(connection, row.account_id, before=before)
+        personas = all_personas(connection, row.account_id, before=row.created_at)
         taken = {one.conversation_id for one in cells}
         found: list[tuple[Scenario, str | None]] = []
         if row.source != "model":
@@ -229,8 +234,7 @@ def choose(
 def _candidates(connection: Connection, row: ScenarioSetRow, seed: int) -> list[str]:
     if row.conversation_ids is not None:
         return row.conversation_ids
-    before = clock.from_datetime(row.created_at)
-    logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=before)
+    logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
     return weighted_order([(one.id, 1.0) for one in logged], random.Random(f"{seed} pool"))
 
 

@@ -9,14 +9,11 @@ import random
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from promptlift.schema.events import RegressionScenario, RegressionTestCompleted
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
 from promptlift.service.deployments import transitions
 from promptlift.service.deployments.regression_test import (
-    FIRST_CELL,
     LIVE,
     SCENARIOS,
     Ended,
@@ -26,18 +23,24 @@ from promptlift.service.deployments.regression_test import (
 )
 from promptlift.service.deployments.verified_lift import keep_regression_lift
 from promptlift.service.llm.hostile_text import storable_text
-from promptlift.service.simulations.cells import SimulatedCell, logged_scenarios
 from promptlift.service.simulations.personas import all_personas
-from promptlift.service.simulations.run import SimulatedConversation, SimulationRun, SimulationRuns
+from promptlift.service.simulations.run import (
+    SimulatedCell,
+    SimulatedConversation,
+    SimulationRun,
+    SimulationRuns,
+)
 from promptlift.service.simulations.scenarios import (
     ScenariosFailed,
+    logged_scenarios,
     opening_key,
     weighted_order,
     write_scenarios,
 )
 from promptlift.service.simulations.tasks import PromptText
-from promptlift.service.simulations.tools.agents import toolbox_of
+from promptlift.service.simulations.tools import toolbox_of
 from promptlift.service.store import deployments, events, optimizations, prompts, simulations
+from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,10 +50,9 @@ if TYPE_CHECKING:
     from promptlift.schema.deployments import RegressionTest
     from promptlift.service.models import Models
     from promptlift.service.simulations.personas import SimulatedPersona
-    from promptlift.service.simulations.run import Simulator
+    from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.simulations.tasks import Scenario, SimulationTasks
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow
 
 __all__ = ["STAGE", "RegressionRun", "RegressionTests", "end", "measured"]
@@ -68,7 +70,7 @@ class RegressionRun(SimulationRun):
     def __init__(
         self,
         database: Database,
-        pool: Simulator,
+        pool: SimulationPool,
         tasks: SimulationTasks,
         optimization: OptimizationRow,
         *,
@@ -125,18 +127,14 @@ class RegressionRun(SimulationRun):
             personas = all_personas(connection, row.account_id, before=row.created_at)
         scenarios = self._scenarios(personas)
         plan = plan_cells(personas, random.Random(f"{row.seed} {STAGE} personas"), scenarios=len(scenarios))
-        chosen = [
-            (
-                SimulatedCell(planned.number, 1, STAGE, planned.persona, scenarios[planned.scenario]),
-                planned.scenario,
-            )
+        cells = [
+            SimulatedCell(planned.number, 1, STAGE, planned.persona, scenarios[planned.scenario])
             for planned in plan
         ]
+        rows = [cell.to_row(row, number=planned.scenario) for cell, planned in zip(cells, plan, strict=True)]
         with self.transaction() as connection:
-            simulations.add_cells(
-                connection, [cell.to_row(row, number=scenario) for cell, scenario in chosen]
-            )
-        return [cell for cell, _ in chosen]
+            Rows(connection).insert(*rows)
+        return cells
 
     def _scenarios(self, personas: Sequence[SimulatedPersona]) -> list[Scenario]:
         """Return the scenarios that did not take part in the choice of the winner: real ones, then of the model.
@@ -189,19 +187,14 @@ class RegressionRun(SimulationRun):
 def measured(connection: Connection, optimization_id: str, *, stopped: str | None = None) -> Summary:
     """Summarize the conversations that ended so far."""
     cells = simulations.cells(connection, optimization_id, stage=STAGE)
-    scenarios = [orjson.loads(row.scenario) for row in cells]
-    names = {one["number"]: one["title"] for one in scenarios}
-    scenario_of = {row.number: one["number"] for row, one in zip(cells, scenarios, strict=True)}
+    names = {row.scenario["number"]: row.scenario["title"] for row in cells}
+    held = simulations.outcomes(connection, optimization_id, stage=STAGE)
     return summarize(
         [names[at] for at in sorted(names)],
-        scenario_of,
-        (Ended(row.cell, row.arm, row.task_completed) for row in _outcomes(connection, optimization_id)),
+        {row.number: row.scenario["number"] for row in cells},
+        [Ended(row.cell, row.arm, row.task_completed) for row in held],
         stopped=stopped,
     )
-
-
-def _outcomes(connection: Connection, optimization_id: str) -> Sequence[AnyRow]:
-    return simulations.of_cells(connection, optimization_id, FIRST_CELL, 2 * FIRST_CELL)
 
 
 def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, now: int) -> None:
@@ -252,7 +245,7 @@ class RegressionTests(SimulationRuns):
     name = "regression test"
     threads = TESTS_AT_A_TIME
 
-    def __init__(self, database: Database, models: Models, pool: Simulator, *, worker: str) -> None:
+    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
         super().__init__(deployments.LEASES, database, models, pool, worker=worker)
 
     def open(self, row_id: str) -> RegressionRun:

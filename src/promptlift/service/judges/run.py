@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from promptlift.service.llm.calls import Calls
     from promptlift.service.llm.failures import ModelGone
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.runs import JudgeRow, RunRow
+    from promptlift.service.store.verdicts import ToAnswer
 
 
 PROBLEM_CHARS: Final = 1_000
@@ -257,11 +257,11 @@ class Backfill(JudgeRunner):
             def keep(tried: Sequence[Tried], generations: dict[str, int] = generations) -> None:
                 self._keep(tried, generations)
 
-            self.judge_all(text, [(row.id, row.content.decode("utf-8", "replace")) for row in batch], keep)
+            self.judge_all(text, [(row.id, row.content) for row in batch], keep)
         with self.transaction() as connection:
             end_run(connection, self.row, "completed")
 
-    def _next(self) -> Sequence[AnyRow]:
+    def _next(self) -> Sequence[ToAnswer]:
         """Return the next conversations, as many as the run may still judge; none when it has come to its end."""
         with self.database.read() as connection:
             done, failed = verdicts.progress(connection, [self.row.id])[self.row.id]

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from promptlift.schema.judges import JudgeCreate, JudgeOrigin
     from promptlift.schema.queries import JudgeQuery, PageQuery, VerdictsQuery
     from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.tables import AnyRow
 
 _CHANGED: Final = ("question", "rubric", "examples", "llm_model")
 
@@ -138,7 +137,7 @@ def verdict_page(call: Call[None, VerdictsQuery]) -> Page[JudgeVerdict]:
             limit=query.limit,
             offset=query.offset,
         )
-    return Page[JudgeVerdict](data=[_verdict(one) for one in found], pagination=query.of(total))
+    return Page[JudgeVerdict](data=found, pagination=query.of(total))
 
 
 def _shown(connection: Connection, row: JudgeRow) -> Judge:
@@ -152,21 +151,3 @@ def _all_shown(connection: Connection, rows: Sequence[JudgeRow]) -> list[Judge]:
         row.shown(Judge, id=row.judge_id, versions=counts[row.judge_id], verdicts=answered[row.id])
         for row in rows
     ]
-
-
-def _verdict(row: AnyRow) -> JudgeVerdict:
-    return JudgeVerdict(
-        id=f"{row.judge_row_id}.{row.conversation_id}",
-        conversation_id=row.conversation_id,
-        prompt_id=row.prompt_id,
-        status=row.status,
-        judge=row.name,
-        judge_version=row.version,
-        verdict=row.verdict,
-        reason=row.reason,
-        analyser=row.analyser,
-        problem=row.problem,
-        started_at=clock.to_datetime(row.started_at),
-        created_at=clock.to_datetime(row.created_at),
-        judged_at=clock.to_datetime(row.judged_at),
-    )

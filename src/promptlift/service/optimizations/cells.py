@@ -8,13 +8,12 @@ from concurrent.futures import Future
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import orjson
-
 from promptlift.service.optimizations.terms import Terms
-from promptlift.service.simulations.cells import SimulatedCell, logged_scenarios
 from promptlift.service.simulations.personas import all_personas, draw, named
-from promptlift.service.simulations.scenarios import opening_key, write_scenarios
+from promptlift.service.simulations.run import SimulatedCell
+from promptlift.service.simulations.scenarios import logged_scenarios, opening_key, write_scenarios
 from promptlift.service.store import simulations
+from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.tasks import Scenario
     from promptlift.service.store.tables.runs import OptimizationRow
     from promptlift.stats.passes import Pass
-
-__all__ = ["RunCells"]
 
 # With what is kept beside each: how much of the pool is used up after it, its conversation, and the weight of that.
 _Scenarios: TypeAlias = "list[tuple[Scenario, dict[str, Any]]]"
@@ -60,7 +57,7 @@ class RunCells:
         self._avoided: frozenset[str] = frozenset()
         with run.database.read() as connection:
             for kept in simulations.cells(connection, row.id):
-                self._add(SimulatedCell.from_row(kept), orjson.loads(kept.scenario))
+                self._add(SimulatedCell.from_row(kept), kept.scenario)
 
     def _add(self, cell: SimulatedCell, details: dict[str, Any]) -> None:
         self._cells[cell.number] = cell
@@ -114,7 +111,7 @@ class RunCells:
             for planned, (scenario, details) in zip(step.cells, scenarios, strict=True)
         ]
         with self._run.transaction() as connection:
-            simulations.add_cells(connection, [cell.to_row(self._row, **details) for cell, details in chosen])
+            Rows(connection).insert(*(cell.to_row(self._row, **details) for cell, details in chosen))
         for cell, details in chosen:
             self._add(cell, details)
 

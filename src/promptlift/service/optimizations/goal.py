@@ -17,8 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
-import orjson
-
+from promptlift.schema.simulations import Criterion
 from promptlift.service.errors import invalid
 from promptlift.stats import analyse_pairs
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from promptlift.schema.optimizations import OptimizationCreate
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import SimulationRow
     from promptlift.stats.pairs import PairAnalysis
 
 COMPLETION: Final = "taskCompletion"
@@ -52,22 +51,12 @@ class Goal:
         weights = {one["measure"]: one["weight"] for one in parts}
         return cls(tuple(weights.get(name, 0.0) for name in (COMPLETION, *targets)))
 
-    def score(self, row: AnyRow) -> float | None:
-        """Return how far one conversation met the goal, 0 to 1; ``None`` without a goal, and where the judge left it open.
-
-        Parameters
-        ----------
-        row
-            ``task_completed``, and ``criteria`` as they are stored.
-        """
-        if not self.weights or row.task_completed is None:
+    def score(self, row: SimulationRow) -> float | None:
+        """Return how far one conversation met the goal, 0 to 1; ``None`` without a goal, and where the judge left it open."""
+        met = (row.task_completed, *(row.criteria or ()))
+        if not self.weights or row.task_completed is None or len(met) != len(self.weights):
             return None
-        met = orjson.loads(row.criteria) if row.criteria else []
-        if len(met) != len(self.weights) - 1:
-            return None
-        reached = sum(
-            weight for weight, one in zip(self.weights, (row.task_completed, *met), strict=True) if one
-        )
+        reached = sum(weight for weight, one in zip(self.weights, met, strict=True) if one)
         return reached / sum(self.weights)
 
     @property
@@ -75,11 +64,11 @@ class Goal:
         """Share of task completion; 1 without a goal."""
         return self.weights[0] / sum(self.weights) if self.weights else 1.0
 
-    def unmet(self, row: AnyRow, targets: Sequence[str]) -> tuple[str, ...]:
+    def unmet(self, row: SimulationRow, targets: Sequence[str]) -> tuple[str, ...]:
         """Return the targets of the goal that one conversation did not meet; none where ``score`` returns ``None``."""
         if self.score(row) is None or not targets:
             return ()
-        asked = zip(targets, self.weights[1:], orjson.loads(row.criteria), strict=True)
+        asked = zip(targets, self.weights[1:], row.criteria or (), strict=True)
         return tuple(target for target, weight, met in asked if weight and not met)
 
 
@@ -125,7 +114,7 @@ def targets_of(intent: Mapping[str, Any]) -> tuple[str, ...]:
 
 def intent_results(
     intent: Mapping[str, Any],
-    rows: Iterable[AnyRow],
+    rows: Iterable[SimulationRow],
     *,
     finalist: int | None,
     analysis: PairAnalysis | None,
@@ -135,7 +124,7 @@ def intent_results(
     Parameters
     ----------
     rows
-        Conversations of the confirmation: ``cell``, ``arm``, and ``criteria`` as they are stored.
+        Conversations of the confirmation.
     finalist
         Number of the variant that was confirmed; ``None`` where none was.
     analysis
@@ -157,19 +146,18 @@ def intent_results(
     return found
 
 
-def criteria_of(targets: Sequence[str], stored: str | None) -> list[dict[str, Any]]:
+def criteria_of(targets: Sequence[str], met: Sequence[bool] | None) -> list[Criterion]:
     """Return whether one conversation met each target; nothing where the judge did not say so."""
-    met = orjson.loads(stored) if stored else []
-    if len(met) != len(targets):
+    if met is None or len(met) != len(targets):
         return []
-    return [{"target": target, "met": one} for target, one in zip(targets, met, strict=True)]
+    return [Criterion(target=target, met=one) for target, one in zip(targets, met, strict=True)]
 
 
-def _pairs(rows: Iterable[AnyRow], finalist: int, count: int) -> list[tuple[list[bool], list[bool]]]:
+def _pairs(rows: Iterable[SimulationRow], finalist: int, count: int) -> list[tuple[list[bool], list[bool]]]:
     """Return the criteria of variant and original of every cell in which both have all of them."""
     cells: dict[int, dict[int, list[bool]]] = {}
     for row in rows:
-        met = orjson.loads(row.criteria) if row.criteria else []
+        met = row.criteria or []
         if len(met) == count:
             cells.setdefault(row.cell, {})[row.arm] = met
     return [(arms[finalist], arms[0]) for arms in cells.values() if finalist in arms and 0 in arms]

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.events import EventKind
     from promptlift.schema.optimizations import OptimizationStatus
-    from promptlift.service.store.tables import AnyRow
-    from promptlift.service.store.tables.runs import OptimizationRow
+    from promptlift.service.store.tables.runs import OptimizationRow, SimulationRow
 
 # Winners whose outcome in production must be known before the account's own record is used.
 RECORD_NEEDED = 30
@@ -70,14 +69,10 @@ def measured(
         if judged >= RECORD_NEEDED and 0 < good < judged:
             calibrated = confidence_calibrated(verdict.analysis.e_value, good / judged)
     intent = Terms(row).intent
-    confirmed: Sequence[AnyRow] = ()
+    confirmed: Sequence[SimulationRow] = ()
     if intent and verdict.finalist is not None:
-        confirmed = simulations.criteria(
-            connection,
-            row.id,
-            stage="confirm",
-            arms=(0, verdict.finalist),
-            passes=verdict.progress.passes_done,
+        confirmed = simulations.outcomes(
+            connection, row.id, stage="confirm", passes=verdict.progress.passes_done
         )
     ids = [one.id for one in optimizations.variants(connection, row.id)]
     mixes = logged_mix_of(connection, row.id, verdict, prior_sd_points=run.prior_sd_points)
@@ -111,7 +106,7 @@ def complete(
         "reason": results["reason"],
         "rehearsal": row.rehearsal,
     }
-    seconds = (now - (row.started_at or row.created_at)) / clock.SECOND
+    seconds = (clock.to_datetime(now) - (row.started_at or row.created_at)).total_seconds()
     whole = {"results": told, "duration": seconds, "completedAt": clock.iso(now)}
     _tell(connection, row, "optimization.completed", whole, now=now)
     number = run.verdict().winner

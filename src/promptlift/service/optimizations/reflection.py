@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import orjson
 from pydantic import BaseModel, Field
 
 from promptlift.errors import TranscriptError
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.run import OptimizationRun
     from promptlift.service.search.pool import Search, Write
     from promptlift.service.simulations.tasks import PromptText
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import SimulationRow
 
 LINE_CHARS: Final = 500
 REASON_CHARS: Final = 400
@@ -237,28 +236,28 @@ class Reflection:
                 # Whether they met targets was not asked.
                 missed = self._run.terms.goal.of_completion
                 self._logged = [
-                    Seen(one.id, bool(one.task_completed), self._titles(one.document), missed=missed)
+                    Seen(one.id, bool(one.task_completed), self._titles(one.insights), missed=missed)
                     for one in found
                 ]
         return self._logged
 
-    def _titles(self, document: str) -> tuple[str, ...]:
-        titles = [issue["title"] for issue in orjson.loads(document).get("issues") or []]
+    def _titles(self, insights: Mapping[str, Any]) -> tuple[str, ...]:
+        titles = [issue["title"] for issue in insights.get("issues") or []]
         return tuple(title for title in titles if not self._exclusions.found_in(title))
 
     def _simulated(self) -> list[Seen]:
         with self._run.database.read() as connection:
-            found = simulations.of_stage(connection, self._row.id, "screen")
+            found = simulations.outcomes(connection, self._row.id, stage="screen")
         return [self._seen_of(one) for one in found if one.task_completed is not None]
 
-    def _seen_of(self, row: AnyRow) -> Seen:
+    def _seen_of(self, row: SimulationRow) -> Seen:
         """Return a simulated conversation as it may be shown."""
         goal = self._run.terms.goal
         reached = goal.score(row)
         return Seen(
             row.id,
             bool(row.task_completed),
-            tuple(orjson.loads(row.issues or "[]")),
+            tuple(row.issues or ()),
             row.arm,
             goal.unmet(row, self._run.targets),
             goal.of_completion if reached is None else 1.0 - reached,
@@ -268,8 +267,7 @@ class Reflection:
         """Return the words of simulated conversations; an assistant may repeat its own edits."""
         own = [*self._run.own_words, *(one.text for one in search.edits.values())]
         with self._run.database.read() as connection:
-            contents = simulations.contents_of_stage(connection, self._row.id, "screen")
-        return LoggedWords(own, (content.decode("utf-8", "replace") for content in contents if content))
+            return LoggedWords(own, simulations.contents(connection, self._row.id, stage="screen"))
 
     def _shown(self, chosen: Sequence[Seen]) -> _Shown:
         shown = _Shown([], {}, {}, [])
@@ -299,12 +297,10 @@ class Reflection:
 
     def _content(self, one: Seen) -> str:
         with self._run.database.read() as connection:
-            if one.candidate is None:
-                found = conversations.find(connection, self._row.account_id, one.id)
-                content = None if found is None else found.content
-            else:
-                content = simulations.content(connection, self._row.id, one.id)
-        return "" if content is None else content.decode("utf-8", "replace")
+            if one.candidate is not None:
+                return "".join(simulations.contents(connection, self._row.id, id=one.id))
+            found = conversations.find(connection, self._row.account_id, one.id)
+        return "" if found is None or found.content is None else found.content.decode("utf-8", "replace")
 
 
 def _last(search: Search, written: WrittenEdits) -> int:

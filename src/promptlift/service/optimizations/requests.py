@@ -57,8 +57,9 @@ def trigger(
     link, prompt_id = _link(body)
     pace = _pace(body, rehearsal=rehearsal, default=rehearsal_seconds)
     now = clock.now()
+    moment = clock.to_datetime(now)
     with database.read() as connection:
-        judged = judged_of(connection, caller.account_id, prompt_id, before=now)
+        judged = judged_of(connection, caller.account_id, prompt_id, before=moment)
     with database.write() as connection:
         accounts.lock(connection, caller.account_id)
         prompt = prompts.find(connection, caller.account_id, prompt_id)
@@ -91,7 +92,7 @@ def trigger(
             prompt={name: getattr(prompt, name) for name in PromptText.__slots__},
             seed=secrets.randbits(_SEED_BITS) if body.seed is None else body.seed,
             rehearsal=rehearsal,
-            created_at=now,
+            created_at=moment,
         )
         row.headroom = headroom_of(judged, row)
         optimizations.add(connection, row)
@@ -105,7 +106,7 @@ def trigger(
         "variantCount": row.variant_count,
         "rehearsal": row.rehearsal,
         "headroom": row.headroom,
-        "createdAt": clock.iso(row.created_at),
+        "createdAt": clock.iso(now),
     }
 
 
@@ -201,7 +202,7 @@ def _check_personas(
         raise invalid(
             {"personaIds": f"must have at most {persona_count} entries, the personaCount of the settings"}
         )
-    known = named(connection, caller.account_id, wanted, before=clock.now())
+    known = named(connection, caller.account_id, wanted, before=clock.moment())
     problems = {f"personaIds[{at}]": "no such persona" for at, one in enumerate(ids) if one not in known}
     if problems:
         raise invalid(problems)

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import orjson
 from pydantic.alias_generators import to_camel
 
 from promptlift.service.deployments.regression_test import pairs_of
@@ -259,14 +258,14 @@ def _pairs(connection: Connection, optimization_id: str, passes: int) -> dict[tu
     if not cells:
         return found
     outcomes: dict[int, dict[int, bool | None]] = defaultdict(dict)
-    for row in simulations.of_cells(connection, optimization_id, min(cells), max(cells)):
+    for row in simulations.outcomes(connection, optimization_id, passes=passes):
         outcomes[row.cell][row.arm] = row.task_completed
     for number, cell in cells.items():
         original = outcomes[number].get(0)
         if original is None:
             continue
-        weight = orjson.loads(cell.scenario).get("weight")
-        persona = orjson.loads(cell.persona)["id"]
+        weight = cell.scenario.get("weight")
+        persona = cell.persona["id"]
         for arm, completed in outcomes[number].items():
             if arm and completed is not None:
                 pair = None if weight is None else DrawnPair(weight, completed, original, persona)

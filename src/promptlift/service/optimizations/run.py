@@ -29,8 +29,9 @@ from promptlift.service.optimizations.variants import (
 from promptlift.service.simulations.run import SimulatedConversation, SimulationRun, SimulationRuns
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT, weighted_order
 from promptlift.service.simulations.tasks import PromptText
-from promptlift.service.simulations.tools.agents import toolbox_of
+from promptlift.service.simulations.tools import toolbox_of
 from promptlift.service.store import accounts, optimizations, simulations
+from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.runs import VariantRow
 from promptlift.stats import Experiment
 from promptlift.stats.passes import Outcome
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from promptlift.service.insights.exclusions import Exclusions
     from promptlift.service.models import Models
     from promptlift.service.optimizations.tasks import OptimizationTasks
-    from promptlift.service.simulations.run import Simulator
+    from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables.runs import OptimizationRow
     from promptlift.stats.passes import Pass
@@ -71,7 +72,7 @@ class OptimizationRun(SimulationRun):
     def __init__(
         self,
         database: Database,
-        pool: Simulator,
+        pool: SimulationPool,
         tasks: OptimizationTasks,
         row: OptimizationRow,
         *,
@@ -97,7 +98,7 @@ class OptimizationRun(SimulationRun):
             contents = optimizations.transcripts(
                 connection, row.account_id, row.prompt_id, before=row.created_at
             )
-            return LoggedWords(self.own_words, (one.decode("utf-8", "replace") for one in contents))
+            return LoggedWords(self.own_words, contents)
 
     @cached_property
     def prior_sd_points(self) -> float:
@@ -170,10 +171,16 @@ class OptimizationRun(SimulationRun):
     def _prepare(self) -> Sequence[VariantRow]:
         row, intent = self.row, self.terms.intent
         with self.database.read() as connection:
-            failures = optimizations.failures(
-                connection, row.account_id, row.prompt_id, before=row.created_at, limit=FAILURES_READ
+            failed = optimizations.judged(
+                connection,
+                row.account_id,
+                row.prompt_id,
+                before=row.created_at,
+                task_completed=False,
+                limit=FAILURES_READ,
             )
             logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
+        failures = [one.insights for one in failed]
         weights = {one.id: FAILURE_WEIGHT if one.task_completed is False else 1.0 for one in logged}
         order = weighted_order(list(weights.items()), random.Random(f"{row.seed} pool"))
         pool = [(one, weights[one]) for one in order]
@@ -218,7 +225,7 @@ class OptimizationRun(SimulationRun):
 
     def add_variants(self, connection: Connection, texts: Sequence[VariantText], *, first: int = 0) -> None:
         """Keep variants, numbered from ``first``."""
-        row, now = self.row, clock.now()
+        row, now = self.row, clock.moment()
         rows = [
             VariantRow(
                 id=new_id("var"),
@@ -232,7 +239,7 @@ class OptimizationRun(SimulationRun):
             )
             for number, one in enumerate(texts, start=first)
         ]
-        optimizations.add_variants(connection, rows)
+        Rows(connection).insert(*rows)
 
     def _searching(self) -> Searching | None:
         """Return the search that is under way; ``None`` without one, and when it has its finalist."""
@@ -295,16 +302,17 @@ class OptimizationRun(SimulationRun):
 
         The time counts from the start, so a run that another worker carries on does not wait again for what is done.
         """
-        now = clock.now()
-        started = min(now, self.row.started_at or self.row.created_at)
-        due = started + fraction * self._rehearsal_seconds * clock.SECOND
-        if self._cancelled.wait(max(0.0, (due - now) / clock.SECOND)):
+        now = clock.moment()
+        passed = (now - min(now, self.row.started_at or self.row.created_at)).total_seconds()
+        if self._cancelled.wait(max(0.0, fraction * self._rehearsal_seconds - passed)):
             raise Cancelled
 
     def _record(self, experiment: Experiment, step: Pass) -> None:
         """Record the outcomes of a pass, decide, and keep both."""
         with self.database.read() as connection:
-            rows = simulations.of_cells(connection, self.row.id, step.cells[0].number, step.cells[-1].number)
+            rows = simulations.outcomes(
+                connection, self.row.id, cells=(step.cells[0].number, step.cells[-1].number)
+            )
         cells = self.cells.of(step)
         experiment.record(
             Outcome(
@@ -343,7 +351,7 @@ class OptimizationJobs(SimulationRuns):
     name = "optimization"
     threads = RUNS_AT_A_TIME
 
-    def __init__(self, database: Database, models: Models, pool: Simulator, *, worker: str) -> None:
+    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
         super().__init__(optimizations.LEASES, database, models, pool, worker=worker)
 
     def open(self, row_id: str) -> OptimizationRun:

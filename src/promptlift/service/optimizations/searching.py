@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.optimizations.run import OptimizationRun
-    from promptlift.service.store.tables import AnyRow
+    from promptlift.service.store.tables.runs import SimulationRow
     from promptlift.stats import Experiment
 
 RATIONALE_CHARS: Final = 2_000
@@ -148,7 +148,7 @@ class Searching:
         outcomes: dict[int, dict[int, bool | None]] = {planned.number: {} for planned in batch.cells}
         with self._run.database.read() as connection:
             last = step.first_cell + step.cells - 1
-            held = simulations.of_cells(connection, self._row.id, step.first_cell, last)
+            held = simulations.outcomes(connection, self._row.id, cells=(step.first_cell, last))
         for row in held:
             outcomes[row.cell][row.arm] = row.task_completed
         self._search.talked(outcomes, self._scores(held))
@@ -156,7 +156,7 @@ class Searching:
         with self._run.transaction() as connection:
             self._keep(connection)
 
-    def _scores(self, held: Iterable[AnyRow]) -> dict[int, dict[int, float]]:
+    def _scores(self, held: Iterable[SimulationRow]) -> dict[int, dict[int, float]]:
         """Return by cell and candidate how far conversations met the goal; nothing without one."""
         scores: dict[int, dict[int, float]] = {}
         for row in held:
@@ -226,8 +226,8 @@ class Searching:
         """Return the pairs of each candidate with the original; they are reported, and decide nothing."""
         if not self._search.outcomes:
             return {}
-        by_cell: dict[int, dict[int, AnyRow]] = {}
-        for row in simulations.of_cells(connection, self._row.id, 0, len(self._search.outcomes) - 1):
+        by_cell: dict[int, dict[int, SimulationRow]] = {}
+        for row in simulations.outcomes(connection, self._row.id, stage="screen"):
             by_cell.setdefault(row.cell, {})[row.arm] = row
         tallies = {one.number: PairTally() for one in self._search.members[1:]}
         for cell, rows in by_cell.items():
@@ -238,5 +238,5 @@ class Searching:
                     tallies[arm].add(cell, self._measured(row), self._measured(rows[0]))
         return tallies
 
-    def _measured(self, row: AnyRow) -> Measured:
+    def _measured(self, row: SimulationRow) -> Measured:
         return Measured(row.task_completed, row.sentiment_score, row.quality, self._run.terms.goal.score(row))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
-from promptlift.service import clock
+from promptlift.schema.model import to_wire_time
+from promptlift.schema.pages import Page
+from promptlift.schema.simulations import Simulation, SimulationScenario
 from promptlift.service.deployments import transitions
 from promptlift.service.errors import invalid, not_found
 from promptlift.service.insights.exclusions import read_exclusions
@@ -22,6 +22,7 @@ from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
     from promptlift.service.search.pool import Member
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
-    from promptlift.service.store.tables import AnyRow
     from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 
 # Quantile of the normal distribution for an interval of 90 %.
 Z90: Final = 1.645
 PRUNED: Final = "Without it the prompt did at least as well."
 _NO_METRICS: Final = {"taskCompletion": None, "sentiment": None, "quality": None}
+_SIMULATION: Final = Simulation.model_fields.keys() - {"content", "criteria"}
+_SCENARIO: Final = SimulationScenario.model_fields.keys()
 
 
 def find(connection: Connection, caller: Caller, optimization_id: str) -> OptimizationRow:
@@ -76,9 +78,9 @@ def _brief(row: OptimizationRow) -> dict[str, Any]:
         "variantCount": row.variant_count,
         "rehearsal": row.rehearsal,
         "results": results,
-        "createdAt": clock.iso(row.created_at),
-        "startedAt": clock.iso(row.started_at),
-        "completedAt": clock.iso(row.completed_at),
+        "createdAt": to_wire_time(row.created_at),
+        "startedAt": row.started_at and to_wire_time(row.started_at),
+        "completedAt": row.completed_at and to_wire_time(row.completed_at),
     }
 
 
@@ -166,76 +168,54 @@ def _variant(
     return found
 
 
-def simulated(
-    database: Database, caller: Caller, optimization_id: str, query: SimulationsQuery
-) -> dict[str, Any]:
+def simulated(rows: Rows, caller: Caller, optimization_id: str, query: SimulationsQuery) -> Page[Simulation]:
     """Return one page of simulated conversations, by cell and variant."""
-    with database.read() as connection:
-        optimization = find(connection, caller, optimization_id)
-        arm = None
-        if query.variant_id is not None:
-            numbers = {one.id: one.number for one in optimizations.variants(connection, optimization_id)}
-            if query.variant_id not in numbers:
-                raise invalid({"variantId": "no such variant in this optimization"})
-            arm = numbers[query.variant_id]
-        rows, total = simulations.page(
-            connection,
-            caller.account_id,
-            optimization_id,
-            arm=arm,
-            stage=query.stage,
-            task_completed=query.task_completed,
-            content=query.include_content,
-            limit=query.limit,
-            offset=query.offset,
-        )
+    optimization = find(rows.core, caller, optimization_id)
+    ids = [one.id for one in optimizations.variants(rows.core, optimization_id)]
+    if query.variant_id not in (None, *ids):
+        raise invalid({"variantId": "no such variant in this optimization"})
+    arm = None if query.variant_id is None else ids.index(query.variant_id)
+    wanted = simulations.query(
+        optimization_id,
+        content=query.include_content,
+        arm=arm,
+        stage=query.stage,
+        task_completed=query.task_completed,
+    )
+    found, total = rows.page(wanted, query)
+    cells = simulations.cells_of(rows.core, found)
     targets = Terms(optimization).targets
-    return {
-        "data": [_simulation(row, targets, content=query.include_content) for row in rows],
-        "pagination": {"total": total, "limit": query.limit, "offset": query.offset},
-    }
-
-
-def _simulation(row: AnyRow, targets: Sequence[str], *, content: bool) -> dict[str, Any]:
-    persona, scenario = orjson.loads(row.persona), orjson.loads(row.scenario)
-    found = {
-        "id": row.id,
-        "optimizationId": row.optimization_id,
-        "variantId": row.variant_id,
-        "variantNumber": row.arm,
-        "isOriginal": row.arm == 0,
-        "stage": row.stage,
-        "pass": row.pass_number,
-        "cell": row.cell,
-        "persona": {"id": persona["id"], "name": persona["name"]},
-        "scenario": {
-            **{name: scenario[name] for name in ("title", "opening", "goal", "source")},
-            "weight": scenario.get("weight"),
-        },
-        "status": row.status,
-        "taskCompleted": row.task_completed,
-        "sentiment": row.sentiment,
-        "sentimentScore": row.sentiment_score,
-        "quality": row.quality,
-        "criteria": criteria_of(targets, row.criteria),
-        "turns": row.turns,
-        "endedBy": row.ended_by,
-        "error": row.error,
-        "createdAt": clock.iso(row.created_at),
-    }
-    if content:
-        found["content"] = None if row.content is None else row.content.decode("utf-8", "replace")
-    return found
+    data = [
+        row.shown(
+            Simulation,
+            only=_SIMULATION,
+            variant_id=ids[row.arm],
+            variant_number=row.arm,
+            is_original=row.arm == 0,
+            persona={name: cells[row.cell].persona[name] for name in ("id", "name")},
+            scenario={name: cells[row.cell].scenario.get(name) for name in _SCENARIO},
+            criteria=criteria_of(targets, row.criteria),
+            **(
+                {"content": row.content and row.content.decode("utf-8", "replace")}
+                if query.include_content
+                else {}
+            ),
+        )
+        for row in found
+    ]
+    return Page[Simulation](data=data, pagination=query.of(total))
 
 
 # Of a search
 
 
-def judged_of(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> list[JudgedLog]:
+def judged_of(
+    connection: Connection, account_id: str, prompt_id: str, *, before: datetime
+) -> list[JudgedLog]:
     """Return how the logged conversations of a prompt were judged."""
     found = []
     for one in optimizations.judged(connection, account_id, prompt_id, before=before):
-        document = orjson.loads(one.document)
+        document = one.insights
         issues = tuple(issue["title"] for issue in document.get("issues") or [])
         found.append(JudgedLog(bool(one.task_completed), issues, document.get("analyser") == LEXICON))
     return found

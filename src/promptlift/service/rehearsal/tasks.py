@@ -11,7 +11,8 @@ from promptlift.service.optimizations.reflection import EditDraft
 from promptlift.service.optimizations.variants import VariantDraft
 from promptlift.service.rehearsal.conversation import answer, judge, react
 from promptlift.service.rehearsal.script import MARK, RULES, SCRIPT, Script, drawn, subjects
-from promptlift.service.simulations.tasks import AssistantMessage, ScenarioDraft
+from promptlift.service.simulations.scenarios import ScenarioAnswer
+from promptlift.service.simulations.tasks import AssistantMessage
 
 if TYPE_CHECKING:
     import random
@@ -24,13 +25,9 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.tasks import Mark
     from promptlift.service.optimizations.variants import VariantsRequest
     from promptlift.service.simulations.personas import SimulatedPersona
-    from promptlift.service.simulations.tasks import (
-        PersonaMessage,
-        PromptText,
-        Scenario,
-        ScenariosRequest,
-    )
-    from promptlift.service.simulations.tools.request import ToolRequest
+    from promptlift.service.simulations.scenarios import ScenariosRequest
+    from promptlift.service.simulations.tasks import PersonaMessage, PromptText, Scenario
+    from promptlift.service.simulations.tool_player import ToolRequest
 
 
 _RATIONALE: Final = "Rehearsal: {}. The built-in stand-in wrote this, so it says nothing about a real prompt."
@@ -88,7 +85,7 @@ class Rehearsal:
         self._count()
         return write_edits(request, self.seed), None
 
-    def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioDraft]:
+    def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioAnswer]:
         """Write everyday situations around the subjects of the prompt."""
         self._count()
         return write_scenarios(request, self.seed)
@@ -180,7 +177,7 @@ def write_edits(request: EditsRequest, seed: int) -> list[EditDraft]:
     ]
 
 
-def write_scenarios(request: ScenariosRequest, seed: int) -> list[ScenarioDraft]:
+def write_scenarios(request: ScenariosRequest, seed: int) -> list[ScenarioAnswer]:
     """Write everyday situations around the subjects that the prompt names, with made-up details."""
     text = f"{request.prompt.content}\n{request.prompt.objective or ''}"
     draws = drawn(seed, "scenarios", request.seed, text, *request.titles)
@@ -189,7 +186,7 @@ def write_scenarios(request: ScenariosRequest, seed: int) -> list[ScenarioDraft]
     return [_scenario(*order[number % len(order)], draws) for number in range(request.wanted)]
 
 
-def _scenario(situation: dict[str, str], subject: str, draws: random.Random) -> ScenarioDraft:
+def _scenario(situation: dict[str, str], subject: str, draws: random.Random) -> ScenarioAnswer:
     def one_of(choices: Sequence[str]) -> str:
         return choices[int(len(choices) * draws.random())]
 
@@ -202,4 +199,4 @@ def _scenario(situation: dict[str, str], subject: str, draws: random.Random) -> 
     }
     title, opening, goal = (situation[part].format(**facts) for part in ("title", "opening", "goal"))
     known = f"You know: reference {facts['ref']}, {facts['day']}, {facts['date']}, name {facts['name']}."
-    return ScenarioDraft(title=f"Rehearsal: {title}", opening=opening, goal=f"{goal} {known}")
+    return ScenarioAnswer(title=f"Rehearsal: {title}", opening=opening, goal=f"{goal} {known}")

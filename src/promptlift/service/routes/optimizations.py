@@ -9,6 +9,9 @@ from promptlift.service.optimizations import requests, views
 
 if TYPE_CHECKING:
     from promptlift.schema.optimizations import OptimizationCreate, StopRequest
+    from promptlift.schema.pages import Page
+    from promptlift.schema.queries import SimulationsQuery
+    from promptlift.schema.simulations import Simulation
     from promptlift.service.call import Call
     from promptlift.service.context import AppContext
     from promptlift.service.routes.serve import Actions
@@ -31,6 +34,10 @@ def actions(context: AppContext) -> Actions:
         body = request.body
         return requests.stop(database, request.caller, request.id, body.reason, note=body.note)
 
+    def simulated(request: Call[None, SimulationsQuery]) -> Page[Simulation]:
+        with request.read() as rows:
+            return views.simulated(rows, request.caller, request.id, request.query)
+
     return {
         endpoints.OPTIMIZATIONS_CREATE: create,
         endpoints.OPTIMIZATIONS_LIST: lambda request: views.page(database, request.caller, request.query),
@@ -38,8 +45,6 @@ def actions(context: AppContext) -> Actions:
         endpoints.OPTIMIZATIONS_VARIANTS: lambda request: views.variants(
             database, request.caller, request.id
         ),
-        endpoints.OPTIMIZATIONS_SIMULATIONS: lambda request: views.simulated(
-            database, request.caller, request.id, request.query
-        ),
+        endpoints.OPTIMIZATIONS_SIMULATIONS: simulated,
         endpoints.OPTIMIZATIONS_STOP: stop,
     }

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from promptlift.service.insights.llm_judge import LlmJudge
 from promptlift.service.llm.hostile_text import plain_answer
-from promptlift.service.simulations.conversation_request import (
+from promptlift.service.simulations.conversation import (
     PERSONA_TEMPERATURE,
     PERSONA_TOKENS,
     agent_messages,
     persona_messages,
     read_persona,
 )
-from promptlift.service.simulations.scenarios_request import ScenariosAnswer, scenarios_messages
-from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage, ScenarioDraft
-from promptlift.service.simulations.tools.request import ToolAnswer, tool_messages
+from promptlift.service.simulations.scenarios import ScenariosAnswer, scenarios_messages
+from promptlift.service.simulations.tasks import AssistantMessage, PersonaMessage
+from promptlift.service.simulations.tool_player import ToolAnswer, tool_messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from promptlift.service.insights.organization import Organization
     from promptlift.service.llm.calls import Calls
     from promptlift.service.simulations.personas import SimulatedPersona
-    from promptlift.service.simulations.tasks import PromptText, Scenario, ScenariosRequest
-    from promptlift.service.simulations.tools.request import ToolRequest
-
-__all__ = ["ModelSimulationTasks"]
+    from promptlift.service.simulations.scenarios import ScenarioAnswer, ScenariosRequest
+    from promptlift.service.simulations.tasks import PromptText, Scenario
+    from promptlift.service.simulations.tool_player import ToolRequest
 
 
 class ModelSimulationTasks:
@@ -63,10 +62,11 @@ class ModelSimulationTasks:
         """End all calls of the run."""
         self._chat.cancel()
 
-    def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioDraft]:
+    def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioAnswer]:
         """Ask for scenarios."""
         answer = self._chat.chat(scenarios_messages(request), purpose="scenarios", schema=ScenariosAnswer)
-        return [ScenarioDraft(one.title, one.opening, one.goal) for one in answer.parsed.scenarios]
+        written: list[ScenarioAnswer] = answer.parsed.scenarios
+        return written
 
     def answer_as_assistant(
         self, *, prompt: PromptText, content: str, messages: Sequence[tuple[Role, str]]

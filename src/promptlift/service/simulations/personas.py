@@ -13,10 +13,9 @@ from promptlift.service.store import prompts
 if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
+    from datetime import datetime
 
     from sqlalchemy import Connection
-
-__all__ = ["LIBRARY_PREFIX", "SimulatedPersona", "all_personas", "draw", "library", "library_by_id", "named"]
 
 LIBRARY_PREFIX: Final = "per_lib_"
 
@@ -76,19 +75,19 @@ def draw(pool: Sequence[SimulatedPersona], count: int, rng: random.Random) -> li
     return drawn
 
 
-def all_personas(connection: Connection, account_id: str, *, before: int) -> list[SimulatedPersona]:
+def all_personas(connection: Connection, account_id: str, *, before: datetime) -> list[SimulatedPersona]:
     """Return the account's own personas as they were at a time, and the library."""
     return [*_own(connection, account_id, before), *library()]
 
 
 def named(
-    connection: Connection, account_id: str, ids: Sequence[str], *, before: int
+    connection: Connection, account_id: str, ids: Sequence[str], *, before: datetime
 ) -> dict[str, SimulatedPersona]:
     """Return the personas with these ids; unknown ids are left out."""
     there = {persona.id: persona for persona in all_personas(connection, account_id, before=before)}
     return {one: there[one] for one in ids if one in there}
 
 
-def _own(connection: Connection, account_id: str, before: int) -> list[SimulatedPersona]:
+def _own(connection: Connection, account_id: str, before: datetime) -> list[SimulatedPersona]:
     rows = prompts.personas_at(connection, account_id, before)
     return [SimulatedPersona(row.id, row.name, row.description) for row in rows]

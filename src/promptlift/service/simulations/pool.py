@@ -8,10 +8,9 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import orjson
 
 from promptlift.errors import PromptliftError
 from promptlift.schema.transcript import dump_content
@@ -19,23 +18,24 @@ from promptlift.service.insights.judge import JudgeFailed, JudgeUnavailable
 from promptlift.service.llm.failures import Cancelled, LlmBadAnswer, LlmRefused, LlmUnavailable
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.simulations.conversation import simulate
+from promptlift.service.simulations.run import Ended
 from promptlift.service.store import SQLAlchemyError
+from promptlift.service.store.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.service.insights.judge import Judgement
-    from promptlift.service.simulations.conversation import Simulated, TokenCounts
     from promptlift.service.simulations.run import SimulatedConversation, SimulationRun
     from promptlift.service.store.database import Database
-
-__all__ = ["SimulationPool"]
+    from promptlift.service.store.tables.runs import BenchmarkConversationRow, SimulationRow
 
 _LOG = logging.getLogger(__name__)
 
 _ERROR_CHARS = 2_000
 
-_Ended: TypeAlias = "tuple[dict[str, Any], PromptliftError | None]"
+_Kept: TypeAlias = "SimulationRow | BenchmarkConversationRow"
+# The row of a conversation that ended, and why its run may not continue, if so.
+_Done: TypeAlias = "tuple[_Kept, PromptliftError | None]"
 
 
 class SimulationPool:
@@ -73,9 +73,9 @@ class SimulationPool:
             len(conversations)
         )
         waiting = deque(conversations[at] for at in order)
-        ended: SimpleQueue[Future[_Ended]] = SimpleQueue()
+        ended: SimpleQueue[Future[_Done]] = SimpleQueue()
         talking = 0
-        rows: list[dict[str, Any]] = []
+        rows: list[_Kept] = []
         failure: BaseException | None = None
         while talking or rows or (waiting and failure is None):
             while waiting and failure is None and talking < self._at_a_time:
@@ -96,64 +96,37 @@ class SimulationPool:
         if failure is not None:
             raise failure
 
-    def _simulate(self, run: SimulationRun, conversation: SimulatedConversation) -> _Ended:
-        """Simulate one conversation: its row, and why the run may not continue, if so."""
+    def _simulate(self, run: SimulationRun, conversation: SimulatedConversation) -> _Done:
+        """Simulate one conversation."""
         if (gone := run.given_up(conversation)) is not None:
-            return run.to_row(conversation, _dropped(gone), None), None
-        problem: PromptliftError | None = None
-        tokens: TokenCounts | None = None
+            return _dropped(run, conversation, gone), None
         try:
-            simulated = simulate(
-                run.tasks,
-                prompt=conversation.prompt or run.prompt,
-                content=conversation.content,
-                persona=conversation.cell.persona,
-                scenario=conversation.cell.scenario,
-                max_turns=run.max_turns,
-                # The same for both arms: they talk to the same person.
-                seed=run.row.seed * 1_000_003 + conversation.cell.number,
-                tools=run.toolbox,
-            )
-            judgement = run.tasks.judge(
-                simulated.transcript,
-                objective=run.prompt.objective,
-                exclusions=run.exclusions,
-                organization=run.organization,
-                targets=run.targets,
-            )
+            ended = _held(run, conversation)
         except Cancelled:
             raise
         except (LlmUnavailable, LlmRefused, JudgeUnavailable) as error:
             # A refusal of one text (too long, say) is this conversation's own; an endpoint that is gone is not.
-            outcome = _dropped(error)
-            problem = run.unanswered(error, conversation)
+            return _dropped(run, conversation, error), run.unanswered(error, conversation)
         except (LlmBadAnswer, JudgeFailed) as error:
-            outcome = _dropped(error)
+            return _dropped(run, conversation, error), None
         except Exception as error:  # noqa: BLE001 - a defect that one conversation shows must not end the run
             _LOG.exception("a simulated conversation of %s failed", run.row.id)
-            outcome = _dropped(error)
-            problem = run.unanswered(
-                PromptliftError(f"A simulated conversation failed: {type(error).__name__}"), conversation
-            )
-        else:
-            run.answered(conversation)
-            tokens = simulated.tokens
-            outcome = _judged(
-                simulated, judgement, out_of_turns=simulated.ended_by == "turns" and run.max_turns > 1
-            )
-        return run.to_row(conversation, outcome, tokens), problem
+            problem = PromptliftError(f"A simulated conversation failed: {type(error).__name__}")
+            return _dropped(run, conversation, error), run.unanswered(problem, conversation)
+        run.answered(conversation)
+        return _judged(run, conversation, ended), None
 
-    def _keep(self, run: SimulationRun, rows: Sequence[dict[str, Any]]) -> BaseException | None:
+    def _keep(self, run: SimulationRun, rows: Sequence[_Kept]) -> BaseException | None:
         """Keep conversations that ended; return why the run may not continue, if so."""
         try:
             with self._turn, run.transaction() as connection:
-                run.keep(connection, rows)
+                Rows(connection).insert(*rows)
         except (PromptliftError, SQLAlchemyError) as error:
             return error
         return None
 
 
-def _ended(future: Future[_Ended]) -> tuple[list[dict[str, Any]], BaseException | None]:
+def _ended(future: Future[_Done]) -> tuple[list[_Kept], BaseException | None]:
     """Return the row of a conversation that ended, if there is one, and why its run may not continue, if so."""
     if future.cancelled():
         return [], Cancelled()
@@ -164,41 +137,53 @@ def _ended(future: Future[_Ended]) -> tuple[list[dict[str, Any]], BaseException 
     return [row], problem
 
 
-def _judged(simulated: Simulated, judgement: Judgement, *, out_of_turns: bool) -> dict[str, Any]:
+def _held(run: SimulationRun, conversation: SimulatedConversation) -> Ended:
+    """Hold one conversation and have it judged."""
+    cell = conversation.cell
+    simulated = simulate(
+        run.tasks,
+        prompt=conversation.prompt or run.prompt,
+        content=conversation.content,
+        persona=cell.persona,
+        scenario=cell.scenario,
+        max_turns=run.max_turns,
+        # The same for both arms: they talk to the same person.
+        seed=run.row.seed * 1_000_003 + cell.number,
+        tools=run.toolbox,
+    )
+    judgement = run.tasks.judge(
+        simulated.transcript,
+        objective=run.prompt.objective,
+        exclusions=run.exclusions,
+        organization=run.organization,
+        targets=run.targets,
+    )
+    return Ended(simulated, judgement)
+
+
+def _judged(run: SimulationRun, conversation: SimulatedConversation, ended: Ended) -> _Kept:
     """Return what the judge said, but nothing completed for a conversation that ran out of turns.
 
     With one turn the simulated person has no second word, so there the judge alone decides.
     """
-    return {
-        "status": "completed",
-        "task_completed": judgement.task_completed and not out_of_turns,
-        "sentiment": judgement.sentiment,
-        "sentiment_score": judgement.sentiment_score,
-        "quality": judgement.quality,
-        "turns": simulated.turns,
-        "ended_by": simulated.ended_by,
-        "criteria": orjson.dumps(judgement.criteria).decode() if judgement.criteria else None,
-        "issues": orjson.dumps([one.title for one in judgement.issues]).decode()
-        if judgement.issues
-        else None,
-        "error": None,
-        "content": dump_content(simulated.transcript).encode("utf-8", "surrogatepass"),
-    }
+    simulated, judgement = ended
+    out_of_turns = simulated.ended_by == "turns" and run.max_turns > 1
+    return run.to_row(
+        conversation,
+        ended,
+        status="completed",
+        task_completed=judgement.task_completed and not out_of_turns,
+        sentiment=judgement.sentiment,
+        sentiment_score=judgement.sentiment_score,
+        quality=judgement.quality,
+        turns=simulated.turns,
+        ended_by=simulated.ended_by,
+        content=dump_content(simulated.transcript).encode("utf-8", "surrogatepass"),
+    )
 
 
-def _dropped(error: Exception) -> dict[str, Any]:
-    """Return the columns of a conversation that was dropped: its pair does not count."""
+def _dropped(run: SimulationRun, conversation: SimulatedConversation, error: Exception) -> _Kept:
+    """Return the row of a conversation that was dropped: its pair does not count."""
     said = str(error) if isinstance(error, PromptliftError) else type(error).__name__
-    return {
-        "status": "dropped",
-        "task_completed": None,
-        "sentiment": None,
-        "sentiment_score": None,
-        "quality": None,
-        "turns": 0,
-        "ended_by": None,
-        "criteria": None,
-        "issues": None,
-        "error": storable_text(said)[:_ERROR_CHARS],
-        "content": None,
-    }
+    problem = storable_text(said)[:_ERROR_CHARS]
+    return run.to_row(conversation, None, status="dropped", turns=0, error=problem)

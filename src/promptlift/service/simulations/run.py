@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptlift.service import clock
 from promptlift.service.background.runs import Run, Runs
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.organization import Organization
+from promptlift.service.simulations.personas import SimulatedPersona
+from promptlift.service.simulations.tasks import Scenario
 from promptlift.service.store import simulations
+from promptlift.service.store.tables.runs import CellRow, SimulationRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,17 +20,51 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.errors import PromptliftError
+    from promptlift.service.insights.judge import Judgement
     from promptlift.service.llm.failures import ModelGone
     from promptlift.service.models import Models
-    from promptlift.service.simulations.cells import SimulatedCell
-    from promptlift.service.simulations.conversation import TokenCounts
+    from promptlift.service.simulations.conversation import Simulated
+    from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.simulations.tasks import PromptText, SimulationTasks
-    from promptlift.service.simulations.tools.toolbox import Toolbox
+    from promptlift.service.simulations.tools import Toolbox
     from promptlift.service.store.database import Database
     from promptlift.service.store.leases import Leases
-    from promptlift.service.store.tables.runs import OptimizationRow, RunRow
+    from promptlift.service.store.tables.runs import BenchmarkConversationRow, OptimizationRow, RunRow
 
-__all__ = ["SimulatedConversation", "SimulationRun", "SimulationRuns"]
+
+@dataclass(frozen=True, slots=True)
+class SimulatedCell:
+    """A persona with a scenario, which talks once with every arm that is compared: chosen once and kept.
+
+    Attributes
+    ----------
+    pass_number, stage
+        The part of the run that the cell belongs to.
+    """
+
+    number: int
+    pass_number: int
+    stage: str
+    persona: SimulatedPersona
+    scenario: Scenario
+
+    @classmethod
+    def from_row(cls, row: CellRow) -> SimulatedCell:
+        """Read a cell as it was kept."""
+        scenario = Scenario(**{name: row.scenario[name] for name in Scenario.__slots__})
+        return cls(row.number, row.pass_number, row.stage, SimulatedPersona(**row.persona), scenario)
+
+    def to_row(self, optimization: OptimizationRow, **details: Any) -> CellRow:
+        """Return the row that keeps the cell; ``details`` are kept with its scenario."""
+        return CellRow(
+            account_id=optimization.account_id,
+            optimization_id=optimization.id,
+            number=self.number,
+            pass_number=self.pass_number,
+            stage=self.stage,
+            persona=asdict(self.persona),
+            scenario={**asdict(self.scenario), **details},
+        )
 
 
 class SimulatedConversation(NamedTuple):
@@ -44,11 +82,11 @@ class SimulatedConversation(NamedTuple):
     prompt: PromptText | None = None
 
 
-class Simulator(Protocol):
-    """Simulates conversations of many runs side by side."""
+class Ended(NamedTuple):
+    """A conversation that was held and judged."""
 
-    def simulate_all(self, run: SimulationRun, conversations: Sequence[SimulatedConversation]) -> None:
-        """Simulate conversations of a run and keep them as they end."""
+    simulated: Simulated
+    judgement: Judgement
 
 
 class SimulationRun(Run):
@@ -67,7 +105,7 @@ class SimulationRun(Run):
     def __init__(
         self,
         database: Database,
-        pool: Simulator,
+        pool: SimulationPool,
         tasks: SimulationTasks,
         *,
         row: RunRow | OptimizationRow,
@@ -110,40 +148,35 @@ class SimulationRun(Run):
 
     def kept(self, connection: Connection, first: int, last: int) -> set[tuple[int, int]]:
         """Return cell and arm of the conversations that are kept already, in a range of cells."""
-        found = simulations.of_cells(connection, self.row.id, first, last)
+        found = simulations.outcomes(connection, self.row.id, cells=(first, last))
         return {(row.cell, row.arm) for row in found}
 
-    def keep(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-        """Keep conversations that ended; see ``to_row``."""
-        simulations.add(connection, rows)
-
     def to_row(
-        self,
-        conversation: SimulatedConversation,
-        outcome: dict[str, Any],
-        tokens: TokenCounts | None,  # noqa: ARG002 - for runs that count what an arm costs
-    ) -> dict[str, Any]:
-        """Return the columns that keep a conversation that ended.
+        self, conversation: SimulatedConversation, ended: Ended | None, **outcome: Any
+    ) -> SimulationRow | BenchmarkConversationRow:
+        """Return the row that keeps a conversation.
 
         Parameters
         ----------
+        ended
+            ``None`` when it was lost.
         outcome
-            What the judge said, or why the conversation was lost.
-        tokens
-            What the assistant read and wrote; ``None`` when the conversation was lost.
+            Columns that all kinds of runs keep.
         """
-        cell = conversation.cell
-        return {
-            "id": new_id("sim"),
-            "account_id": self.row.account_id,
-            "optimization_id": self.row.id,
-            "cell": cell.number,
-            "arm": conversation.arm,
-            "pass_number": cell.pass_number,
-            "stage": cell.stage,
-            "created_at": clock.now(),
+        cell, judgement = conversation.cell, ended and ended.judgement
+        return SimulationRow(
+            id=new_id("sim"),
+            account_id=self.row.account_id,
+            optimization_id=self.row.id,
+            cell=cell.number,
+            arm=conversation.arm,
+            pass_number=cell.pass_number,
+            stage=cell.stage,
+            criteria=judgement and (list(judgement.criteria) or None),
+            issues=judgement and ([one.title for one in judgement.issues] or None),
+            created_at=clock.moment(),
             **outcome,
-        }
+        )
 
     def given_up(self, conversation: SimulatedConversation) -> ModelGone | None:  # noqa: ARG002 - for runs with several models
         """Return why a conversation is not worth beginning; ``None`` when it is."""
@@ -174,7 +207,7 @@ class SimulationRuns(Runs):
     """
 
     def __init__(
-        self, leases: Leases, database: Database, models: Models, pool: Simulator, *, worker: str
+        self, leases: Leases, database: Database, models: Models, pool: SimulationPool, *, worker: str
     ) -> None:
         super().__init__(leases, database, worker=worker)
         self._models = models

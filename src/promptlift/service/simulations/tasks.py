@@ -16,17 +16,8 @@ if TYPE_CHECKING:
     from promptlift.service.insights.judge import Judgement
     from promptlift.service.insights.organization import Organization
     from promptlift.service.simulations.personas import SimulatedPersona
-    from promptlift.service.simulations.tools.request import ToolRequest
-
-__all__ = [
-    "AssistantMessage",
-    "PersonaMessage",
-    "PromptText",
-    "Scenario",
-    "ScenarioDraft",
-    "ScenariosRequest",
-    "SimulationTasks",
-]
+    from promptlift.service.simulations.scenarios import ScenarioAnswer, ScenariosRequest
+    from promptlift.service.simulations.tool_player import ToolRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,49 +65,6 @@ class Scenario:
     source: Literal["conversation", "model"]
 
 
-@dataclass(frozen=True, slots=True)
-class ScenariosRequest:
-    """A request for new scenarios of a prompt.
-
-    Attributes
-    ----------
-    wanted
-        Number of scenarios.
-    examples
-        Scenarios of real conversations.
-    titles
-        Titles of all scenarios that exist.
-    people
-        Kinds of people who may come.
-    empty_answers
-        Answers in a row so far without a new scenario.
-    seed
-        Differs between the requests of a run.
-    organization
-        What is known of the organization, and which insights matter to it.
-    exclusions
-        Data and topics that must not appear, as the account's owner wrote them.
-    """
-
-    prompt: PromptText
-    wanted: int
-    examples: Sequence[Scenario]
-    titles: Sequence[str]
-    people: Sequence[SimulatedPersona]
-    empty_answers: int
-    seed: int
-    organization: Organization | None = None
-    exclusions: str | None = None
-
-
-class ScenarioDraft(NamedTuple):
-    """A scenario as it was written, before anything of it is checked."""
-
-    title: str
-    opening: str
-    goal: str
-
-
 class PersonaMessage(NamedTuple):
     """A persona's message, and whether it ends the conversation; an empty text that does not end it is no message."""
 
@@ -150,7 +98,7 @@ class SimulationTasks(Protocol):
     def cancel(self) -> None:
         """End all tasks of the run, from any thread: they raise ``Cancelled``, and so does every later one."""
 
-    def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioDraft]:
+    def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioAnswer]:
         """Write scenarios for a prompt."""
 
     def answer_as_assistant(

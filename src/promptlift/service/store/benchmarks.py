@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import defer
 
 from promptlift.service.store.leases import announce
 from promptlift.service.store.rows import Rows, wanted
-from promptlift.service.store.tables import benchmark_conversations, optimization_variants, optimizations
+from promptlift.service.store.tables import benchmark_conversations
 from promptlift.service.store.tables.runs import BenchmarkConversationRow, RunRow, ScenarioSetRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import Connection, Select
-
-    from promptlift.service.store.tables import AnyRow
-
-
-def add_conversations(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Keep conversations; all rows have the same columns."""
-    connection.execute(insert(BenchmarkConversationRow), list(rows))
 
 
 def outcomes(connection: Connection, benchmark_id: str) -> Sequence[BenchmarkConversationRow]:
@@ -69,14 +62,6 @@ def forget_dropped(connection: Connection, benchmark_id: str) -> None:
 # Scenario sets
 
 
-def add_set(connection: Connection, row: ScenarioSetRow) -> ScenarioSetRow:
-    """Add a version of a scenario set and return it."""
-    rows = Rows(connection)
-    rows.add(row)
-    rows.flush()
-    return row
-
-
 def find_set(
     connection: Connection, account_id: str, set_id: str, *, version: int | None = None
 ) -> ScenarioSetRow | None:
@@ -104,15 +89,3 @@ def fill_set(connection: Connection, row_id: str, cells: list[dict[str, Any]]) -
         .where(ScenarioSetRow.cells.is_(None))
         .values(cells=cells, size=len(cells))
     )
-
-
-def find_variant(connection: Connection, account_id: str, variant_id: str) -> AnyRow | None:
-    """Return a variant with the prompt of its optimization; ``None`` when the account has none of this id."""
-    return connection.execute(
-        select(optimization_variants, optimizations.c.prompt_id)
-        .join(optimizations, optimizations.c.id == optimization_variants.c.optimization_id)
-        .where(
-            optimization_variants.c.account_id == account_id,
-            optimization_variants.c.id == variant_id,
-        )
-    ).one_or_none()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-from sqlalchemy import and_, func, or_, select, update
+from sqlalchemy import and_, func, or_, select, type_coerce, update
 from sqlalchemy.orm import defer
 
 from promptlift.service.store.leases import Leases, announce
@@ -17,15 +16,16 @@ from promptlift.service.store.tables import (
     insights,
     optimizations,
 )
+from promptlift.service.store.tables.mapping import Json, Moment
 from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection
 
     from promptlift.schema.queries import OptimizationsQuery
-    from promptlift.service.store.tables import AnyRow
 
 OPEN = ("queued", "running")
 # Logged conversations that scenarios and failures are taken from: the newest ones.
@@ -42,9 +42,7 @@ _UNLISTED = (
 
 def add(connection: Connection, row: OptimizationRow) -> None:
     """Add an optimization."""
-    rows = Rows(connection)
-    rows.add(row)
-    rows.flush()
+    Rows(connection).insert(row)
     announce(connection, optimizations)
 
 
@@ -104,9 +102,9 @@ def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> S
     return Rows(connection).all(mine.where(OptimizationRow.status.in_(OPEN)).order_by(OptimizationRow.seq))
 
 
-def last_completed(connection: Connection, account_id: str, prompt_id: str) -> int | None:
+def last_completed(connection: Connection, account_id: str, prompt_id: str) -> datetime | None:
     """Return when an optimization of the prompt completed last."""
-    found: int | None = connection.scalar(
+    found: datetime | None = connection.scalar(
         select(func.max(optimizations.c.completed_at)).filter_by(
             account_id=account_id, prompt_id=prompt_id, status="completed"
         )
@@ -127,11 +125,9 @@ def count(connection: Connection, optimization_id: str, worker: str, spent: Mapp
 # Variants
 
 
-def add_variants(connection: Connection, variants: Sequence[VariantRow]) -> None:
-    """Keep the variants of an optimization; the original is number 0."""
-    rows = Rows(connection)
-    rows.add_all(variants)
-    rows.flush()
+def find_variant(connection: Connection, account_id: str, variant_id: str) -> VariantRow | None:
+    """Return a variant of the account, ``None`` when there is none of this id."""
+    return Rows(connection).find(wanted(VariantRow, account_id=account_id, id=variant_id))
 
 
 def variants(connection: Connection, optimization_id: str) -> Sequence[VariantRow]:
@@ -143,42 +139,76 @@ def variants(connection: Connection, optimization_id: str) -> Sequence[VariantRo
 # What an optimization learns from: conversations that were there at a time. Those held last come first, so that the
 # order in which they were logged does not change a run.
 
+
+class Logged(NamedTuple):
+    """A logged conversation, and whether its task was completed; ``None`` before it is judged."""
+
+    id: str
+    task_completed: bool | None
+
+
+class JudgedConversation(NamedTuple):
+    """A judged conversation with its insights."""
+
+    id: str
+    task_completed: bool
+    insights: dict[str, Any]
+
+
 _LAST_FIRST = (conversations.c.started_at.desc(), conversations.c.seq.desc())
+_CREATED_AT = type_coerce(conversations.c.created_at, Moment)
+_INSIGHTS = type_coerce(insights.c.document, Json)
 
 
-def _there(account_id: str, prompt_id: str, before: int) -> tuple[ColumnElement[bool], ...]:
+def _there(account_id: str, prompt_id: str, before: datetime) -> tuple[ColumnElement[bool], ...]:
     return (
         conversations.c.account_id == account_id,
         conversations.c.prompt_id == prompt_id,
-        conversations.c.created_at <= before,
+        before >= _CREATED_AT,
     )
 
 
-def logged(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> Sequence[AnyRow]:
+def logged(connection: Connection, account_id: str, prompt_id: str, *, before: datetime) -> Sequence[Logged]:
     """Return conversations of a prompt with what their insights say."""
-    return connection.execute(
+    rows = connection.execute(
         select(conversations.c.id, insights.c.task_completed)
         .select_from(conversations)
         .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
         .where(*_there(account_id, prompt_id, before))
         .order_by(*_LAST_FIRST)
         .limit(REMEMBERED)
-    ).all()
+    )
+    return [Logged._make(row) for row in rows]
 
 
-def judged(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> Sequence[AnyRow]:
-    """Return the judged ones of the same conversations as `logged`, with the documents of their insights."""
-    return connection.execute(
-        select(conversations.c.id, insights.c.task_completed, insights.c.document)
+def judged(
+    connection: Connection,
+    account_id: str,
+    prompt_id: str,
+    *,
+    before: datetime,
+    task_completed: bool | None = None,
+    limit: int = REMEMBERED,
+) -> Sequence[JudgedConversation]:
+    """Return the judged ones of the same conversations as `logged`, or those of them with one outcome."""
+    outcome = insights.c.task_completed
+    rows = connection.execute(
+        select(conversations.c.id, outcome, _INSIGHTS)
         .select_from(conversations)
         .join(insights, insights.c.conversation_id == conversations.c.id)
-        .where(*_there(account_id, prompt_id, before), insights.c.task_completed.is_not(None))
+        .where(
+            *_there(account_id, prompt_id, before),
+            outcome.is_not(None) if task_completed is None else outcome.is_(task_completed),
+        )
         .order_by(*_LAST_FIRST)
-        .limit(REMEMBERED)
-    ).all()
+        .limit(limit)
+    )
+    return [JudgedConversation._make(row) for row in rows]
 
 
-def transcripts(connection: Connection, account_id: str, prompt_id: str, *, before: int) -> Iterator[bytes]:
+def transcripts(
+    connection: Connection, account_id: str, prompt_id: str, *, before: datetime
+) -> Iterator[str]:
     """Return the contents of the same conversations as `logged`, one at a time."""
     rows = connection.execution_options(yield_per=100).scalars(
         select(conversation_contents.c.content)
@@ -187,21 +217,8 @@ def transcripts(connection: Connection, account_id: str, prompt_id: str, *, befo
         .order_by(*_LAST_FIRST)
         .limit(REMEMBERED)
     )
-    yield from rows
-
-
-def failures(
-    connection: Connection, account_id: str, prompt_id: str, *, before: int, limit: int
-) -> list[dict[str, Any]]:
-    """Return the insights of the newest conversations that were not completed."""
-    rows = connection.scalars(
-        select(insights.c.document)
-        .join(conversations, conversations.c.id == insights.c.conversation_id)
-        .where(*_there(account_id, prompt_id, before), insights.c.task_completed.is_(False))
-        .order_by(*_LAST_FIRST)
-        .limit(limit)
-    )
-    return [orjson.loads(row) for row in rows]
+    for content in rows:
+        yield content.decode("utf-8", "replace")
 
 
 def finished(connection: Connection, account_id: str) -> list[dict[str, Any]]:

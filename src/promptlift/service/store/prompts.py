@@ -13,6 +13,7 @@ from promptlift.service.store.tables.prompts import ActionRow, PersonaRow, Promp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from sqlalchemy import ColumnElement, Connection, Select
 
@@ -186,8 +187,8 @@ def living_personas(account_id: str) -> Select[PersonaRow]:
     return newest(PersonaRow, account_id=account_id).filter_by(deleted_at=None)
 
 
-def personas_at(connection: Connection, account_id: str, at: int) -> Sequence[PersonaRow]:
-    """Return the personas that the account had at a time (epoch ms), in the order they were made."""
+def personas_at(connection: Connection, account_id: str, at: datetime) -> Sequence[PersonaRow]:
+    """Return the personas that the account had at a time, in the order they were made."""
     there = (PersonaRow.created_at <= at) & (PersonaRow.deleted_at.is_(None) | (PersonaRow.deleted_at > at))
     query = wanted(PersonaRow, account_id=account_id).where(there).order_by(PersonaRow.seq)
     return Rows(connection).all(query)

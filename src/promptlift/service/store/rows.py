@@ -69,6 +69,11 @@ class Rows(Session):
         """Return the rows of a query."""
         return self.scalars(query).all()
 
+    def insert(self, *rows: Base) -> None:
+        """Add rows, and write them now."""
+        self.add_all(rows)
+        self.flush()
+
     def count(self, query: Select[Any]) -> int:
         """Count the rows of a query."""
         counted = query.with_only_columns(func.count(), maintain_column_froms=True).order_by(None)

@@ -2,163 +2,75 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, func, insert, select
+from sqlalchemy import func, select
+from sqlalchemy.orm import defer
 
-from promptlift.service.store.rows import equal
-from promptlift.service.store.tables import optimization_cells, optimization_variants, simulations
+from promptlift.service.store.rows import Rows, wanted
+from promptlift.service.store.tables.runs import CellRow, SimulationRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection
-
-    from promptlift.service.store.tables import AnyRow
-
-_ADD = insert(simulations)
+    from sqlalchemy import Connection, Select
 
 
-def add_cells(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Keep who talks about what, before the first conversation in these cells."""
-    connection.execute(insert(optimization_cells), list(rows))
-
-
-def cells(connection: Connection, optimization_id: str, *, stage: str | None = None) -> Sequence[AnyRow]:
+def cells(connection: Connection, optimization_id: str, *, stage: str | None = None) -> Sequence[CellRow]:
     """Return the cells of an optimization by number."""
-    wanted = equal(optimization_cells, optimization_id=optimization_id, stage=stage)
-    return connection.execute(
-        select(optimization_cells).where(*wanted).order_by(optimization_cells.c.number)
-    ).all()
+    query = wanted(CellRow, optimization_id=optimization_id, stage=stage).order_by(CellRow.number)
+    return Rows(connection).all(query)
 
 
-def add(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Keep conversations; all rows have the same columns."""
-    connection.execute(_ADD, list(rows))
+def cells_of(connection: Connection, held: Sequence[SimulationRow]) -> dict[int, CellRow]:
+    """Return the cells of conversations of one optimization by number."""
+    numbers = {row.cell for row in held}
+    query = select(CellRow).filter_by(optimization_id=held[0].optimization_id) if held else None
+    rows = [] if query is None else Rows(connection).all(query.where(CellRow.number.in_(numbers)))
+    return {row.number: row for row in rows}
 
 
-def of_cells(connection: Connection, optimization_id: str, first: int, last: int) -> Sequence[AnyRow]:
-    """Return the outcomes of the conversations in a range of cells by cell and arm, without their texts."""
-    columns = (
-        simulations.c.cell,
-        simulations.c.arm,
-        simulations.c.status,
-        simulations.c.task_completed,
-        simulations.c.sentiment_score,
-        simulations.c.quality,
-        simulations.c.criteria,
-    )
-    return connection.execute(
-        select(*columns)
-        .where(
-            simulations.c.optimization_id == optimization_id,
-            simulations.c.cell >= first,
-            simulations.c.cell <= last,
-        )
-        .order_by(simulations.c.cell, simulations.c.arm)
-    ).all()
+def query(
+    optimization_id: str, *, content: bool = False, **values: str | int | bool | None
+) -> Select[SimulationRow]:
+    """Return the query of conversations with these values by cell and arm."""
+    kind = SimulationRow
+    found = wanted(kind, optimization_id=optimization_id, **values).order_by(kind.cell, kind.arm)
+    return found if content else found.options(defer(kind.content, raiseload=True))
 
 
-def of_stage(connection: Connection, optimization_id: str, stage: str) -> Sequence[AnyRow]:
-    """Return the conversations of a stage by cell and arm: how they ended, what went wrong, and the targets that they met."""
-    table = simulations
-    return connection.execute(
-        select(
-            table.c.id, table.c.cell, table.c.arm, table.c.task_completed, table.c.issues, table.c.criteria
-        )
-        .filter_by(optimization_id=optimization_id, stage=stage)
-        .order_by(table.c.cell, table.c.arm)
-    ).all()
+def outcomes(
+    connection: Connection,
+    optimization_id: str,
+    *,
+    stage: str | None = None,
+    cells: tuple[int, int] | None = None,
+    passes: int | None = None,
+) -> Sequence[SimulationRow]:
+    """Return conversations by cell and arm, without their texts.
+
+    Parameters
+    ----------
+    cells
+        The first and the last one.
+    passes
+        Only of the first passes.
+    """
+    found = query(optimization_id, stage=stage)
+    if cells is not None:
+        found = found.where(SimulationRow.cell.between(*cells))
+    if passes is not None:
+        found = found.where(SimulationRow.pass_number <= passes)
+    return Rows(connection).all(found)
 
 
-def contents_of_stage(connection: Connection, optimization_id: str, stage: str) -> Sequence[bytes | None]:
-    """Return the transcripts of a stage by cell and arm."""
-    return connection.scalars(
-        select(simulations.c.content)
-        .filter_by(optimization_id=optimization_id, stage=stage)
-        .order_by(simulations.c.cell, simulations.c.arm)
-    ).all()
-
-
-def content(connection: Connection, optimization_id: str, simulation_id: str) -> bytes | None:
-    """Return the transcript of one conversation."""
-    return connection.scalar(
-        select(simulations.c.content).filter_by(optimization_id=optimization_id, id=simulation_id)
-    )
-
-
-def criteria(
-    connection: Connection, optimization_id: str, *, stage: str, arms: Sequence[int], passes: int
-) -> Sequence[AnyRow]:
-    """Return cell, arm and criteria of the conversations of some arms in the first passes."""
-    table = simulations
-    return connection.execute(
-        select(table.c.cell, table.c.arm, table.c.criteria).where(
-            table.c.optimization_id == optimization_id,
-            table.c.stage == stage,
-            table.c.arm.in_(arms),
-            table.c.pass_number <= passes,
-        )
-    ).all()
+def contents(connection: Connection, optimization_id: str, **values: str) -> list[str]:
+    """Return the transcripts of conversations with these values by cell and arm."""
+    held = query(optimization_id, content=True, **values).with_only_columns(SimulationRow.content)
+    return [content.decode("utf-8", "replace") for content in connection.scalars(held) if content]
 
 
 def count_by_stage(connection: Connection, optimization_id: str) -> dict[str, int]:
     """Count the conversations of each stage, those that were lost included."""
-    rows = connection.execute(
-        select(simulations.c.stage, func.count())
-        .filter_by(optimization_id=optimization_id)
-        .group_by(simulations.c.stage)
-    ).all()
-    return dict(map(tuple, rows))
-
-
-def page(
-    connection: Connection,
-    account_id: str,
-    optimization_id: str,
-    *,
-    arm: int | None,
-    stage: str | None,
-    task_completed: bool | None,
-    content: bool,
-    limit: int,
-    offset: int,
-) -> tuple[Sequence[AnyRow], int]:
-    """Conversations by cell and arm with their persona and scenario, and how many there are."""
-    wanted = equal(
-        simulations,
-        account_id=account_id,
-        optimization_id=optimization_id,
-        arm=arm,
-        stage=stage,
-        task_completed=task_completed,
-    )
-    total = connection.scalar(select(func.count()).select_from(simulations).where(*wanted)) or 0
-    columns = [column for column in simulations.c if content or column.name != "content"]
-    rows = connection.execute(
-        select(
-            *columns,
-            optimization_cells.c.persona,
-            optimization_cells.c.scenario,
-            optimization_variants.c.id.label("variant_id"),
-        )
-        .join(
-            optimization_cells,
-            and_(
-                optimization_cells.c.optimization_id == simulations.c.optimization_id,
-                optimization_cells.c.number == simulations.c.cell,
-            ),
-        )
-        .join(
-            optimization_variants,
-            and_(
-                optimization_variants.c.optimization_id == simulations.c.optimization_id,
-                optimization_variants.c.number == simulations.c.arm,
-            ),
-        )
-        .where(*wanted)
-        .order_by(simulations.c.cell, simulations.c.arm)
-        .limit(limit)
-        .offset(offset)
-    ).all()
-    return rows, total
+    stages = select(SimulationRow.stage, func.count()).filter_by(optimization_id=optimization_id)
+    return dict(connection.execute(stages.group_by(SimulationRow.stage)).tuples().all())

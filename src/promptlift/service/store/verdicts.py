@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import and_, case, delete, func, insert, select
+from sqlalchemy import and_, case, delete, func, insert, select, type_coerce
 
+from promptlift.schema.judges import JudgeVerdict
 from promptlift.service import clock
 from promptlift.service.store.rows import equal
 from promptlift.service.store.tables import (
@@ -15,6 +16,7 @@ from promptlift.service.store.tables import (
     judges,
     prompts,
 )
+from promptlift.service.store.tables.mapping import Moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,22 +24,29 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection
 
-    from promptlift.service.store.tables import AnyRow
+
+class ToAnswer(NamedTuple):
+    """A conversation that a judge is to be put to, with its transcript."""
+
+    id: str
+    generation: int
+    content: str
+
 
 _SHOWN = (
-    judge_verdicts.c.judge_row_id,
+    (judge_verdicts.c.judge_row_id + "." + judge_verdicts.c.conversation_id).label("id"),
     judge_verdicts.c.conversation_id,
     conversations.c.prompt_id,
     conversations.c.status,
-    judges.c.name,
-    judges.c.version,
+    judges.c.name.label("judge"),
+    judges.c.version.label("judge_version"),
     judge_verdicts.c.verdict,
     judge_verdicts.c.reason,
     judge_verdicts.c.analyser,
     judge_verdicts.c.problem,
-    conversations.c.started_at,
-    conversations.c.created_at,
-    judge_verdicts.c.created_at.label("judged_at"),
+    type_coerce(conversations.c.started_at, Moment).label("started_at"),
+    type_coerce(conversations.c.created_at, Moment).label("created_at"),
+    type_coerce(judge_verdicts.c.created_at, Moment).label("judged_at"),
 )
 
 
@@ -114,16 +123,17 @@ def measure(
 
 def to_judge(
     connection: Connection, judge_row_id: str, selection: Sequence[ColumnElement[bool]], *, limit: int
-) -> Sequence[AnyRow]:
+) -> Sequence[ToAnswer]:
     """Return conversations of a selection that this version has neither answered for nor tried, the newest first."""
-    return connection.execute(
+    rows = connection.execute(
         select(conversations.c.id, conversations.c.generation, conversation_contents.c.content)
         .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
         .outerjoin(judge_verdicts, _verdict_of(judge_row_id))
         .where(*selection, judge_verdicts.c.conversation_id.is_(None))
         .order_by(conversations.c.seq.desc())
         .limit(limit)
-    ).all()
+    )
+    return [ToAnswer(row.id, row.generation, row.content.decode("utf-8", "replace")) for row in rows]
 
 
 def contents(connection: Connection, account_id: str, ids: Sequence[str]) -> dict[str, str]:
@@ -216,7 +226,7 @@ def page(
     prompt_id: str | None,
     limit: int,
     offset: int,
-) -> tuple[Sequence[AnyRow], int]:
+) -> tuple[list[JudgeVerdict], int]:
     """Return one page of verdicts, the newest conversations first, and how many there are.
 
     Parameters
@@ -258,4 +268,4 @@ def page(
         .limit(limit)
         .offset(offset)
     )
-    return connection.execute(rows).all(), total
+    return [JudgeVerdict(**row) for row in connection.execute(rows).mappings()], total

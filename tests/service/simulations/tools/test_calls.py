@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from promptlift.service.simulations.tools.calls import ToolCall, calls_in, logged_calls, read_call
-from promptlift.service.simulations.tools.toolbox import Toolbox
+from promptlift.service.simulations.tools import Toolbox, ToolCall, calls_in, logged_calls, read_call
 
 
 def transcript(*messages):

@@ -113,7 +113,7 @@ def status(call: Call) -> PromptStatusView:
             avg_sentiment=figures.sentiment,
         ),
         insights=_insight_counts(figures, troubles, call.context.jobs.waits_because),
-        last_optimized=None if last is None else clock.to_datetime(last),
+        last_optimized=last,
     )
 
 

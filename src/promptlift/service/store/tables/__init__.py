@@ -20,7 +20,6 @@ from promptlift.service.store.tables.conversations import (
     TracedConversationRow,
 )
 from promptlift.service.store.tables.events import DeliveryRow, EventRow, WebhookRow
-from promptlift.service.store.tables.mapping import AnyRow as AnyRow
 from promptlift.service.store.tables.mapping import Base
 from promptlift.service.store.tables.prompts import (
     ActionRow,

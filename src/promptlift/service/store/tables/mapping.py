@@ -14,7 +14,6 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    Row,
     Table,
     Text,
     TypeDecorator,
@@ -118,7 +117,3 @@ def reference(table: str, **options: Any) -> MappedColumn[Any]:
 def only(condition: str) -> dict[str, Any]:
     """Return the options of a partial index."""
     return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
-
-
-# A result row whose columns the query says.
-AnyRow = Row[*tuple[Any, ...]]

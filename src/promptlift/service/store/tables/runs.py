@@ -90,9 +90,9 @@ class OptimizationRow(Base):
     tokens: Mapped[Spent]
     # The worker that runs it.
     worker: Mapped[str | None]
-    created_at: Mapped[int]
-    started_at: Mapped[int | None]
-    completed_at: Mapped[int | None]
+    created_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    completed_at: Mapped[datetime | None]
 
 
 class VariantRow(Base):
@@ -107,7 +107,7 @@ class VariantRow(Base):
     name: Mapped[str]
     content: Mapped[str]
     rationale: Mapped[str | None]
-    created_at: Mapped[int]
+    created_at: Mapped[datetime]
 
 
 class CellRow(Base):
@@ -120,8 +120,9 @@ class CellRow(Base):
     number: Mapped[Small] = mapped_column(primary_key=True)
     pass_number: Mapped[Small]
     stage: Mapped[str]
-    persona: Mapped[str]
-    scenario: Mapped[str]
+    persona: Mapped[dict[str, str]] = mapped_column(Json)
+    # With what is known of where it comes from.
+    scenario: Mapped[dict[str, Any]] = mapped_column(Json)
 
 
 class SimulationRow(Base):
@@ -143,13 +144,13 @@ class SimulationRow(Base):
     quality: Mapped[float | None]
     turns: Mapped[Small]
     ended_by: Mapped[str | None]
-    # Whether the conversation met each target of the optimization, as JSON; nothing without targets.
-    criteria: Mapped[str | None]
-    # Titles of what the judge found wrong, as JSON; nothing where it found nothing.
-    issues: Mapped[str | None]
+    # Whether the conversation met each target of the optimization; nothing without targets.
+    criteria: Mapped[list[bool] | None] = mapped_column(Json)
+    # Titles of what the judge found wrong; nothing where it found nothing.
+    issues: Mapped[list[str] | None] = mapped_column(Json)
     error: Mapped[str | None]
     content: Mapped[bytes | None]
-    created_at: Mapped[int]
+    created_at: Mapped[datetime]
 
 
 class DeploymentRow(Base):

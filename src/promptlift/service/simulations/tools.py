@@ -1,4 +1,7 @@
-"""The tools that an agent has, as far as its logs and its prompt say, and what they gave before."""
+"""The tools that an agent has, as far as its logs and its prompt say, and what they gave before.
+
+A transcript writes a call as an assistant's ``[tool call] name({json})``, and ``[tool result] …`` after it.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,108 @@ import json
 import random
 import re
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from promptlift.service.simulations.tools.calls import logged_calls
+from promptlift.errors import TranscriptError
+from promptlift.schema.transcript import CALL, parse_content, result_of, split_call
+from promptlift.service.store import optimizations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from promptlift.service.simulations.tools.calls import LoggedCall, ToolCall
+    from promptlift.service.store.database import Database
+    from promptlift.service.store.tables.runs import OptimizationRow
 
-__all__ = ["Toolbox"]
+# Longer results are read to the models in part anyway.
+RESULT_CHARS: Final = 8_000
+ARGUMENTS_CHARS: Final = 8_000
+
+_ERROR: Final = re.compile(
+    r"\s*(?:\{\s*\"(?:error|exception)\"|(?:\w+ )?(?:error|exception|failed)\b)", re.IGNORECASE
+)
+
+
+class ToolCall(NamedTuple):
+    """A call of a tool: its name, and its arguments as JSON in one way of writing it, so that equal ones are equal."""
+
+    name: str
+    arguments: str
+
+    @property
+    def text(self) -> str:
+        """The call as a transcript writes it."""
+        return f"{CALL}{self.name}({self.arguments})"
+
+
+class LoggedCall(NamedTuple):
+    """A call with what it gave in a logged conversation. All hostile text."""
+
+    call: ToolCall
+    result: str
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the result looks like an error."""
+        return _ERROR.match(self.result) is not None
+
+
+def read_call(text: str) -> ToolCall | None:
+    """Read a call as a transcript writes it; ``None`` for anything else."""
+    found = split_call(text)
+    if found is None or len(found.arguments) > ARGUMENTS_CHARS:
+        return None
+    return ToolCall(found.name, _canonical(found.arguments))
+
+
+def calls_in(answer: str) -> tuple[str, list[ToolCall]]:
+    """Return what an assistant says before its calls of tools, and the calls, one a line."""
+    lines = answer.split("\n")
+    first = next((at for at, line in enumerate(lines) if line.lstrip().startswith(CALL.strip())), None)
+    if first is None:
+        return answer, []
+    # Arguments may go over several lines.
+    parts = re.split(rf"(?m)^[ \t]*(?={re.escape(CALL.strip())})", "\n".join(lines[first:]))
+    calls = [
+        call for part in parts if part.strip() and (call := read_call(_to_last_bracket(part))) is not None
+    ]
+    return ("\n".join(lines[:first]).strip(), calls) if calls else (answer, [])
+
+
+def logged_calls(content: str) -> Iterator[LoggedCall]:
+    """Find calls and their results in a transcript; of several calls at once, the results follow in their order."""
+    if CALL.strip() not in content:
+        return
+    try:
+        messages = parse_content(content).messages
+    except TranscriptError:
+        return
+    waiting: list[ToolCall] = []
+    answered = False
+    for message in messages:
+        text = message.content
+        if message.role == "assistant" and (call := read_call(text)) is not None:
+            waiting = [call] if answered else [*waiting, call]
+            answered = False
+        elif message.role == "system" and waiting and (result := result_of(text)) is not None:
+            answered = True
+            yield LoggedCall(waiting.pop(0), result[:RESULT_CHARS])
+        else:
+            waiting, answered = [], False
+
+
+def _to_last_bracket(text: str) -> str:
+    """Cut what a model writes after a call."""
+    end = text.rfind(")")
+    return text if end < 0 else text[: end + 1]
+
+
+def _canonical(arguments: str) -> str:
+    try:
+        found: Any = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return arguments.strip()
+    return json.dumps(found, sort_keys=True, ensure_ascii=False)
+
 
 TOOLS_MOST: Final = 60
 CALLS_KEPT: Final = 300
@@ -125,3 +220,19 @@ def _object(call: ToolCall) -> dict[str, object]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def toolbox_of(database: Database, optimization: OptimizationRow, prompt: str) -> Toolbox | None:
+    """Return the tools of an optimization's agent; ``None`` where they are not played, or it has none.
+
+    Parameters
+    ----------
+    prompt
+        The text that may name tools.
+    """
+    if optimization.rehearsal or not optimization.settings.get("simulateTools"):
+        return None
+    row = optimization
+    with database.read() as connection:
+        contents = optimizations.transcripts(connection, row.account_id, row.prompt_id, before=row.created_at)
+        return Toolbox.of(prompt, contents)
