@@ -73,7 +73,7 @@ def test_a_monitor_shows_a_run_as_it_goes_on(lab):
     world.talk(running, [f"Matter {number}" for number in range(15)])
     world.measured(running, experiment)
     with world.database.write() as connection:
-        optimizations.change(connection, running, {"status": "running"})
+        optimizations.change(connection, running, status="running")
     code = f"""
 import promptlift
 from promptlift import widgets

@@ -142,7 +142,7 @@ def test_a_stop_lets_a_worker_keep_what_it_is_keeping(start_service, postgres_ur
             account_id = optimizations.get(connection, optimization_id).account_id
         # A worker has the row of the run, and adds rows of the account.
         with database.write() as connection:
-            optimizations.change(connection, optimization_id, {"model_calls": 1})
+            optimizations.change(connection, optimization_id, model_calls=1)
             stop = requests.submit(caller.ask, "POST", f"/optimizations/{optimization_id}/stop")
             wait_until(lambda: is_lock_awaited(database), what="the stop waits for the row")
             usage.add(connection, account_id, "tokens", 15, now=clock.now())

@@ -26,8 +26,15 @@ def ask(
     body: Any = None,
     query: Any = None,
 ) -> dict[str, Any]:
-    """Answer a call of an action that needs nothing of the service but its database, as JSON."""
-    context = cast("Any", SimpleNamespace(database=database))
+    """Answer a call of an action that needs nothing of the service but its database and the rehearsal, as JSON."""
+    context = cast(
+        "Any",
+        SimpleNamespace(
+            database=database,
+            models=SimpleNamespace(rehearse=True),
+            settings=SimpleNamespace(rehearsal_seconds=0.0),
+        ),
+    )
     call: AnyCall = Call(context, caller, SCHEMES["prompt"], identifier, body, query)
     answer: dict[str, Any] = action(call).to_wire()
     return answer

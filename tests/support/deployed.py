@@ -11,6 +11,7 @@ from sqlalchemy import select
 from promptlift.schema import events as schema
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.optimizations import ApplyRequest
+from promptlift.schema.results import OptimizationResults
 from promptlift.service import clock
 from promptlift.service.actions.apply import apply
 from promptlift.service.deployments import transitions, watch
@@ -20,7 +21,7 @@ from promptlift.service.store import deployments as rows
 from promptlift.service.store.rows import Rows, newest
 from promptlift.service.store.tables import events, insights
 from promptlift.service.store.tables.prompts import VersionRow
-from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
+from promptlift.service.store.tables.runs import KeptResults, OptimizationRow, VariantRow
 from support.asking import ask
 
 if TYPE_CHECKING:
@@ -117,9 +118,9 @@ class World:
             "objective": None,
         }
         general = {"excludedDataAndTopics": ""}
-        won = {"winnerSelected": winner is not None, "winningVariantId": None}
-        if winner is not None:
-            won["winningVariantId"] = ids[winner]
+        won = OptimizationResults(
+            winner_selected=winner is not None, winning_variant_id=None if winner is None else ids[winner]
+        )
         with self.database.write() as connection:
             optimizations.add(
                 connection,
@@ -134,7 +135,7 @@ class World:
                     prompt=prompt,
                     seed=7,
                     rehearsal=rehearsal,
-                    results={"results": won},
+                    results=KeptResults(results=won),
                     created_at=clock.to_datetime(now),
                     completed_at=clock.to_datetime(now),
                 ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import update
 
+from promptlift.schema.optimizations import Variant
 from promptlift.service import clock
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
@@ -44,17 +45,17 @@ class ReviewedWorld(World):
         """Add an optimization; what was measured is given, so that no experiment has to be there to compute it."""
         made = super().optimization(*arguments, **options)
         with self.database.write() as connection:
-            row = optimizations.get(connection, made)
-            document = {**row.results, "variants": {"0": {"n": 0}}}
-            optimizations.change(connection, made, {"results": document})
+            kept = optimizations.get(connection, made).results
+            assert kept is not None
+            kept.variants = [Variant(id=self.variant(made, 0), number=0, n=0)]
+            optimizations.change(connection, made, results=kept)
         return made
 
     def measured(self, optimization_id: str, experiment: Experiment) -> None:
         """Keep an experiment as that of a running optimization which no process takes up."""
         with self.database.write() as connection:
             row = optimizations.get(connection, optimization_id)
-            columns = lifecycle.measured(connection, row, experiment, [])
-            optimizations.change(connection, optimization_id, {**columns, "worker": "elsewhere"})
+            lifecycle.keep(connection, row, experiment, [], worker="elsewhere")
 
     def rename(self, optimization_id: str, names: Sequence[str]) -> None:
         """Give the prompt and the variants these names."""

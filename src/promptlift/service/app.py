@@ -16,6 +16,7 @@ from promptlift.service.actions import (
     apply,
     conversations,
     labels,
+    optimizations,
     personas,
     prompts,
     reviews,
@@ -25,11 +26,11 @@ from promptlift.service.actions import (
 from promptlift.service.actions.views import agent_insights, completion, prompt_insights, steps
 from promptlift.service.benchmarks import requests as benchmark_requests
 from promptlift.service.benchmarks import scenario_sets
-from promptlift.service.call import ACTIONS, EndpointAction
+from promptlift.service.call import ACTIONS
 from promptlift.service.errors import ApiException
 from promptlift.service.judges import requests as judge_requests
 from promptlift.service.judges import versions as judge_versions
-from promptlift.service.routes import log, monitoring, optimizations, otlp
+from promptlift.service.routes import log, monitoring, otlp
 from promptlift.service.routes.authentication import Authentication
 from promptlift.service.routes.messages import answer, refuse
 from promptlift.service.routes.openapi import description
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
 
     from promptlift.service.context import AppContext
 
-ROOMS = [
-    optimizations,
-]
 # These say themselves which endpoints their functions answer.
 ANSWERING = [
     account,
@@ -57,6 +55,7 @@ ANSWERING = [
     judge_versions,
     labels,
     log,
+    optimizations,
     personas,
     prompt_insights,
     prompts,
@@ -101,17 +100,12 @@ def _api_routes(context: AppContext) -> list[Route]:
     KeyError
         When a row has no action, or an action has no row.
     """
-    actions = dict(ACTIONS)
-    for room in ROOMS:
-        actions |= {
-            endpoint.name: EndpointAction(function) for endpoint, function in room.actions(context).items()
-        }
-    unmatched = actions.keys() ^ ENDPOINTS.keys()
+    unmatched = ACTIONS.keys() ^ ENDPOINTS.keys()
     if unmatched:
         raise KeyError(f"Give each of these a row in schema/endpoints.py and an action: {sorted(unmatched)}")
 
     return [
-        serve(endpoint, scheme, actions[endpoint.name], context)
+        serve(endpoint, scheme, ACTIONS[endpoint.name], context)
         for endpoint in ENDPOINTS.values()
         for scheme in endpoint.served_schemes()
     ]

@@ -43,6 +43,8 @@ class Call(Generic[Body, Query]):
         ``None`` where the endpoint has none.
     status
         Status of the answer, where it is not the endpoint's usual one.
+    links
+        Under which names the answer says which prompt it belongs to, where that depends on the call.
     """
 
     context: AppContext
@@ -52,6 +54,7 @@ class Call(Generic[Body, Query]):
     body: Body
     query: Query
     status: int | None = None
+    links: tuple[str, ...] | None = None
 
     @property
     def account_id(self) -> str:

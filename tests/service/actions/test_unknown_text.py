@@ -9,9 +9,8 @@ import pytest
 from promptlift.schema.optimizations import OptimizationCreate
 from promptlift.schema.prompts import PromptCreate, PromptUpdate
 from promptlift.schema.queries import OptimizationsQuery
-from promptlift.service.actions import prompts, versions
+from promptlift.service.actions import optimizations, prompts, versions
 from promptlift.service.errors import ApiException
-from promptlift.service.optimizations import requests, views
 from support.asking import place, to_version
 from support.deployed import ORIGINAL
 
@@ -36,7 +35,7 @@ def texts(world, prompt_id):
 
 def optimize(world, prompt_id, **fields):
     body = OptimizationCreate(**{"prompt_id": prompt_id, **fields})
-    return requests.trigger(world.database, world.caller, body, rehearsal=True)
+    return world.ask(optimizations.create, body=body)
 
 
 def test_a_prompt_of_unknown_text_is_marked_and_shows_no_text_as_its_version(world):
@@ -53,9 +52,7 @@ def test_what_stands_in_for_a_text_is_not_optimized_and_the_refusal_names_the_wa
     made = make(world, content_known=False)
     name = {"promptId": "prompt_id", "agentId": "agent_id"}[link]
     with pytest.raises(ApiException) as caught:
-        requests.trigger(
-            world.database, world.caller, OptimizationCreate(**{name: made["id"]}), rehearsal=True
-        )
+        world.ask(optimizations.create, body=OptimizationCreate(**{name: made["id"]}))
     assert (caught.value.code, caught.value.details) == ("INVALID_STATE", {link: "has no known text yet"})
     assert f"lift.client.prompts.update('{made['id']}', content=…)" in caught.value.message
     assert f"promptlift prompts set {made['id']} FILE" in caught.value.message
@@ -71,7 +68,7 @@ def test_a_refused_optimization_costs_no_quota(world):
     for _ in range(3):
         with pytest.raises(ApiException):
             optimize(world, made["id"])
-    listed = views.page(world.database, world.caller, OptimizationsQuery(prompt_id=made["id"]))
+    listed = world.ask(optimizations.page, query=OptimizationsQuery(prompt_id=made["id"]))
     assert listed["pagination"]["total"] == 0
 
 

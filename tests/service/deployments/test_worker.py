@@ -23,8 +23,10 @@ from promptlift.service.llm.client import ChatClient
 from promptlift.service.models import Models
 from promptlift.service.simulations.pool import SimulationPool
 from promptlift.service.store import simulations
+from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables import optimizations, usage_counters
 from promptlift.service.store.tables import simulations as simulation_rows
+from promptlift.service.store.tables.runs import CellRow
 from support.databases import migrated
 from support.deployed import AT_ONCE, ORIGINAL, TESTED, TEXTS, World
 from support.service_process import wait_until
@@ -220,10 +222,10 @@ def test_a_winner_that_is_no_worse_goes_live_by_itself(world, talkers, start):
 
 def conversations_of(world, optimization_id):
     from promptlift.schema.queries import SimulationsQuery
-    from promptlift.service.optimizations import views
+    from promptlift.service.actions.optimizations import conversations
 
     query = SimulationsQuery.model_validate({"stage": "regression", "limit": "100"})
-    page = views.simulated(world.database, world.caller, optimization_id, query)
+    page = world.ask(conversations, optimization_id, query=query)
     assert page["pagination"]["total"] == CONVERSATIONS
     return page["data"]
 
@@ -253,21 +255,21 @@ def test_real_conversations_come_first_and_none_of_the_choice_comes_again(world,
     with world.database.write() as connection:
         scenario = {"title": "t", "opening": "question 3", "goal": "g", "source": "conversation"}
         persona = {"id": "per_x", "name": "n", "description": "d"}
-        cell = {
-            "account_id": world.account,
-            "optimization_id": optimization_id,
-            "number": 0,
-            "pass_number": 1,
-            "stage": "screen",
-            "persona": json.dumps(persona),
-            "scenario": json.dumps(scenario),
-        }
-        simulations.add_cells(connection, [cell])
+        cell = CellRow(
+            account_id=world.account,
+            optimization_id=optimization_id,
+            number=0,
+            pass_number=1,
+            stage="screen",
+            persona=persona,
+            scenario=scenario,
+        )
+        Rows(connection).insert(cell)
     start()
     ended(world, optimization_id)
     with world.database.read() as connection:
         cells = simulations.cells(connection, optimization_id, stage="regression")
-    scenarios = {json.loads(row.scenario)["number"]: json.loads(row.scenario) for row in cells}
+    scenarios = {row.scenario["number"]: row.scenario for row in cells}
     assert Counter(one["source"] for one in scenarios.values()) == {"conversation": 7, "model": 5}
     openings = {one["opening"] for one in scenarios.values()}
     assert len(openings) == 12

@@ -45,8 +45,16 @@ def only_variants(_cell, arm):
 
 def as_sent(verdict, *, ended, **more):
     """Results as they are after the wire, which has no infinity and no NaN."""
-    sent = json.dumps(results_of(verdict, IDS, rehearsal=False, ended=ended, **more), allow_nan=False)
-    return json.loads(sent)
+    found = results_of(verdict, IDS, rehearsal=False, ended=ended, **more)
+    return json.loads(json.dumps(found.to_wire(), allow_nan=False))
+
+
+def figures(verdict):
+    """The figures of the variants by number, as they are after the wire."""
+    found = {str(one.number): one.to_wire() for one in variants_of(verdict, IDS)}
+    for number, one in found.items():
+        assert one.pop("id") == IDS[one.pop("number")] == IDS[int(number)]
+    return json.loads(json.dumps(found, allow_nan=False))
 
 
 # Every way to end
@@ -98,10 +106,8 @@ def test_every_ending_has_exactly_the_fields_of_the_agreement(end):
     typed = OptimizationResults.from_wire(sent)
     assert not typed.model_extra
     assert typed.to_wire() == sent
-    for number, one in variants_of(verdict).items():
-        wired = json.loads(json.dumps(one, allow_nan=False))
-        known = Variant.from_wire({"id": IDS[int(number)], **wired})
-        assert not known.model_extra
+    for number, one in figures(verdict).items():
+        assert not Variant.from_wire({"id": IDS[int(number)], **one}).model_extra
 
 
 @pytest.mark.parametrize("end", ENDINGS)
@@ -152,7 +158,7 @@ def test_a_winner_is_named_while_its_lift_is_still_verified():
 
 def test_only_the_winner_has_a_verified_lift():
     run = Experiment(2, seed=3)
-    told = variants_of(play(run, lambda cell, arm: arm == 2 or cell % 3 == 0))
+    told = figures(play(run, lambda cell, arm: arm == 2 or cell % 3 == 0))
     assert (told["2"]["isFinalist"], told["2"]["verifiedPairs"]["n"]) == (True, 60)
     sent = as_sent(run.verdict(), ended=True)
     for name in ("liftVerified", "liftVerifiedLow", "liftPointsVerified", "verifiedPairs", "liftExpected"):
@@ -202,7 +208,7 @@ def test_the_numbers_are_those_of_the_pairs(worked):
 
 
 def test_the_numbers_of_the_variants_are_percent_and_on_the_same_pairs(worked):
-    told = variants_of(worked)
+    told = figures(worked)
     assert set(told) == {"0", "1"}
     assert told["0"] == {
         "metrics": {"taskCompletion": pytest.approx(60.0), "sentiment": -0.25, "quality": 60.0},
@@ -246,7 +252,7 @@ def test_what_has_ended_is_done_whatever_was_left_of_the_budget():
 
 
 def test_before_the_first_variant_there_are_only_progress_and_nothing_measured():
-    sent = unmeasured(Progress("screen", 0, 7, 7, 0, 225), rehearsal=True)
+    sent = unmeasured(Progress("screen", 0, 7, 7, 0, 225), rehearsal=True).to_wire()
     assert differences(sent, RESULTS_PREPARING) == []
     assert sent["progress"] == {
         "stage": "preparing",
@@ -257,7 +263,7 @@ def test_before_the_first_variant_there_are_only_progress_and_nothing_measured()
         "fraction": 0,
     }
     assert (sent["confidence"], sent["rehearsal"]) == (None, True)
-    nothing = unmeasured(Progress("screen", 0, 0, 0, 0, 0), rehearsal=False)
+    nothing = unmeasured(Progress("screen", 0, 0, 0, 0, 0), rehearsal=False).to_wire()
     assert nothing["progress"]["fraction"] == 0
 
 
@@ -268,7 +274,7 @@ def test_before_the_first_pass_every_number_is_missing():
     assert sent["pairs"] == dict.fromkeys(("n", "n11", "n10", "n01", "n00", "dropped"), 0)
     for name in ("lift", "liftPoints", "liftLow", "confidence", "eValue", "logEValue", "finalistVariantId"):
         assert sent[name] is None
-    told = variants_of(verdict)
+    told = figures(verdict)
     assert set(told) == {"1", "2", "3"}
     for one in told.values():
         assert one["metrics"] == {"taskCompletion": None, "sentiment": None, "quality": None}
@@ -280,7 +286,7 @@ def test_screening_judges_nobody():
     sent = as_sent(verdict, ended=False)
     # The finalist is chosen, and nothing is known of it on cells of its own.
     assert (sent["variantsTested"], sent["confidence"], sent["lift"]) == (3, 0.5, None)
-    told = variants_of(verdict)
+    told = figures(verdict)
     (finalist,) = [one for number, one in told.items() if number != "0" and one["isFinalist"]]
     assert (finalist["stage"], finalist["n"], finalist["lift"]) == (None, 0, None)
     assert {one["stage"] for number, one in told.items() if number != "0" and not one["isFinalist"]} == {
@@ -313,7 +319,7 @@ def test_lost_pairs_are_counted_and_not_used():
     sent = as_sent(verdict, ended=False)
     assert sent["pairs"] == {"n": 15, "n11": 15, "n10": 0, "n01": 0, "n00": 0, "dropped": 5}
     assert sent["warnings"]
-    assert variants_of(verdict)["1"]["pairs"] == sent["pairs"]
+    assert figures(verdict)["1"]["pairs"] == sent["pairs"]
     lost = as_sent(all_lost(), ended=True)
     assert (lost["pairs"]["n"], lost["lift"], lost["variantsTested"]) == (0, None, 1)
 
@@ -332,7 +338,7 @@ def test_the_accounts_own_record_is_passed_on(worked):
 
 
 def test_a_rehearsal_says_so():
-    assert results_of(winner(), IDS, rehearsal=True, ended=True)["rehearsal"] is True
+    assert results_of(winner(), IDS, rehearsal=True, ended=True).rehearsal is True
 
 
 def test_a_kept_experiment_says_the_same():
@@ -340,4 +346,4 @@ def test_a_kept_experiment_says_the_same():
     play(run, lambda cell, arm: (cell + arm) % 3 > 0, passes=2)
     again = Experiment.from_state(json.loads(json.dumps(run.to_state())))
     assert as_sent(again.verdict(), ended=False) == as_sent(run.verdict(), ended=False)
-    assert variants_of(again.verdict()) == variants_of(run.verdict())
+    assert figures(again.verdict()) == figures(run.verdict())

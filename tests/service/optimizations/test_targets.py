@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from promptlift.schema.results import OptimizationResults
 from promptlift.service.optimizations.goal import intent_results, targets_of
 from promptlift.stats import analyse_pairs
 
@@ -29,7 +30,12 @@ def rows(*tables, arm=1):
 
 def results(intent, found, *, finalist=1, completion=(40, 20, 10, 30), look=3, looks=10):
     analysis = analyse_pairs(*completion, look=look, max_looks=looks)
-    return intent_results(intent, found, finalist=finalist, analysis=analysis)
+    return shown(intent_results(intent, found, finalist=finalist, analysis=analysis))
+
+
+def shown(found):
+    """Results as the API has them."""
+    return OptimizationResults(**found).to_wire()
 
 
 def test_a_target_is_measured_as_task_completion_is():
@@ -101,7 +107,7 @@ def test_without_an_intent_there_is_nothing_to_say(intent):
 
 def test_before_there_is_a_finalist_nothing_is_known():
     intent = {"targetImprovements": ["a"], "hypothesis": "h"}
-    found = intent_results(intent, rows((40, 40, 5, 15)), finalist=None, analysis=None)
+    found = shown(intent_results(intent, rows((40, 40, 5, 15)), finalist=None, analysis=None))
     assert found["targets"][0] | {"n": 0, "change": "unclear", "points": None} == found["targets"][0]
     assert found["hypothesis"]["held"] is None
 
@@ -109,7 +115,7 @@ def test_before_there_is_a_finalist_nothing_is_known():
 def test_pairs_that_lack_a_criterion_or_a_side_do_not_count():
     found = rows((1, 2, 0, 0))
     found[0].criteria = None
-    found[2].criteria = "[true, false]"
+    found[2].criteria = [True, False]
     found.append(SimpleNamespace(cell=9, arm=1, criteria=[True]))
     (target,) = results({"targetImprovements": ["a"]}, found)["targets"]
     assert target["n"] == 1

@@ -103,22 +103,21 @@ def test_a_long_conversation_is_cut_in_the_middle_and_says_how_much():
 def test_headroom_by_hand():
     judged = [JudgedLog(False, ("late",))] * 40 + [JudgedLog(True, ())] * 60
     found = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
-    assert found["points"] == pytest.approx(40.0)
-    assert found["enough"] is True
-    assert found["issues"][0]["title"] == "late"
+    assert found.points == pytest.approx(40.0)
+    assert found.enough is True
+    assert found.issues[0].title == "late"
     judged = [JudgedLog(False, ("late",))] * 2 + [JudgedLog(True, ())] * 148
     found = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
-    assert found["enough"] is False
+    assert found.enough is False
     assert (
-        "would give 1.3 points (−0.4 to 3.7) at most. That is most likely below the 13.7 points"
-        in found["text"]
+        "would give 1.3 points (−0.4 to 3.7) at most. That is most likely below the 13.7 points" in found.text
     )
-    assert CIRCULAR not in found["text"]
+    assert CIRCULAR not in found.text
     too_small = headroom(judged, pairs=1, mode="exploratory", confidence_mode="moderate")
-    assert (too_small["pointsFindable"], too_small["enough"]) == (None, False)
-    assert "too small to find any gain" in too_small["text"]
+    assert (too_small.points_findable, too_small.enough) == (None, False)
+    assert "too small to find any gain" in too_small.text
     nothing = headroom([], pairs=120, mode="exploratory", confidence_mode="moderate")
-    assert (nothing["enough"], nothing["text"]) == (None, None)
+    assert (nothing.enough, nothing.text) == (None, None)
 
 
 @pytest.mark.parametrize("failed", [40, 2])
@@ -128,4 +127,4 @@ def test_headroom_by_word_lists_is_said_to_go_round_in_a_circle(failed):
     plain = headroom(judged, **options)
     # One of them is enough.
     mixed = headroom([judged[0]._replace(by_word_lists=True), *judged[1:]], **options)
-    assert mixed == plain | {"text": f"{plain['text']} {CIRCULAR}"}
+    assert mixed == plain.model_copy(update={"text": f"{plain.text} {CIRCULAR}"})

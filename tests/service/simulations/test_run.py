@@ -59,7 +59,7 @@ def world(tmp_path, request):
 def run(world):
     row_id = world.optimization(status="running", winner=None)
     with world.database.write() as connection:
-        optimizations.change(connection, row_id, {"worker": "me"})
+        optimizations.change(connection, row_id, worker="me")
         row = optimizations.get(connection, row_id)
     pool = SimulationPool(world.database, at_a_time=2)
     yield Counting(

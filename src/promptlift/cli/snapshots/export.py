@@ -25,12 +25,11 @@ from promptlift.schema.queries import (
     PromptsQuery,
     VerdictsQuery,
 )
-from promptlift.service.actions import account, conversations, labels, prompts, versions
+from promptlift.service.actions import account, conversations, labels, optimizations, prompts, versions
 from promptlift.service.administration import accounts
 from promptlift.service.call import Call as ServiceCall
 from promptlift.service.errors import ApiException
 from promptlift.service.judges import versions as judge_versions
-from promptlift.service.optimizations import views
 from promptlift.service.store import accounts as stored_accounts
 from promptlift.workspace import Workspace
 
@@ -83,7 +82,7 @@ class DatabaseTransport(Transport):
         return Answer(200, orjson.dumps(found), call)
 
     def _found(self, call: Call) -> Any:
-        database, caller, query = self._database, self._caller, dict(call.query)
+        query = dict(call.query)
         kind, *rest = [unquote(part) for part in call.path.strip("/").split("/")]
         found: Any
         match kind, rest:
@@ -101,12 +100,13 @@ class DatabaseTransport(Transport):
             case "conversations", [one]:
                 found = conversations.get(self._asked(one, ConversationQuery.model_validate(query)))
             case "optimizations", []:
-                wanted = OptimizationsQuery.model_validate(query)
-                found = views.page(database, caller, wanted)
+                found = optimizations.page(
+                    self._asked(query=OptimizationsQuery.model_validate(query))
+                ).to_wire()
             case "optimizations", [one]:
-                found = views.view(database, caller, one)
+                found = optimizations.get(self._asked(one)).to_wire()
             case "optimizations", [one, "variants"]:
-                found = views.variants(database, caller, one)
+                found = optimizations.variants(self._asked(one)).to_wire()
             case _:
                 found = self._offered(call, kind, rest)
         return found

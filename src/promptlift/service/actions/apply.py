@@ -100,8 +100,7 @@ def _applicable(connection: Connection, optimization: OptimizationRow, body: App
 
 
 def _wanted(connection: Connection, optimization: OptimizationRow, variant_id: str | None) -> VariantRow:
-    document = optimization.results or {}
-    winner = document.get("results", {}).get("winningVariantId")
+    winner = None if optimization.results is None else optimization.results.results.winning_variant_id
     wanted = winner if variant_id is None else variant_id
     if wanted is None:
         # unspecified: applying without variantId where nothing won. Nothing is chosen on the user's behalf.

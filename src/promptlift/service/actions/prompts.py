@@ -13,7 +13,7 @@ from promptlift.service.call import Call, answers, known_model
 from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import invalid, quota
 from promptlift.service.identifiers import new_id
-from promptlift.service.optimizations import requests
+from promptlift.service.optimizations import lifecycle
 from promptlift.service.store import accounts, events, prompts, usage
 from promptlift.service.store.rows import wanted
 from promptlift.service.store.tables.prompts import VersionRow
@@ -149,7 +149,7 @@ def delete(call: Call) -> Done:
         prompt, connection = call.prompt(rows), rows.core
         now = clock.now()
         accounts.lock(connection, call.account_id)
-        requests.stop_all_of(connection, call.account_id, prompt.id, now=now)
+        lifecycle.stop_all_of(connection, call.account_id, prompt.id, now=now)
         transitions.prompt_deleted(connection, prompt, now)
         prompt.deleted_at = clock.to_datetime(now)
         payload = {"promptId": prompt.id, "deletedAt": clock.iso(now)}

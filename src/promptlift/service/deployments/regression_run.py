@@ -205,7 +205,7 @@ def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, 
         return
     _emit(connection, deployment, summary.test, now=now)
     values: dict[str, Any] = {
-        "regression": summary.test.to_wire(),
+        "regression": summary.test,
         "worker": None,
     }
     optimization = optimizations.get(connection, deployment.optimization_id)

@@ -22,20 +22,6 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.stats.pairs import PairAnalysis
 
-__all__ = [
-    "FIRST_CELL",
-    "LIVE",
-    "PAIRS",
-    "SCENARIOS",
-    "Ended",
-    "RegressionCell",
-    "Summary",
-    "pairs_of",
-    "plan_cells",
-    "summarize",
-    "unmeasured",
-]
-
 # Far above the cells of the search for a winner.
 FIRST_CELL: Final = 1_000_000
 # About 170 pairs are needed to exclude a drop of 10 points between two equally good texts. 12 scenarios with 15
@@ -143,7 +129,7 @@ def summarize(
             ScenarioResult(name=one.name, passed=one.passed, delta=one.delta, n=one.n)
             for one in test.scenarios
         ],
-        pairs=PairTable(**pairs_of(pooled, dropped)),
+        pairs=pairs_of(pooled, dropped),
         lift_points=pooled.lift_points,
         lift_points_low=pooled.lift_points_low,
         smallest_drop_found=test.smallest_drop_found,
@@ -163,7 +149,7 @@ def unmeasured(dropped: int) -> RegressionTest:
         verdict="inconclusive",
         summary=RegressionSummary(total=0, passed=0, regressed=0),
         scenarios=[],
-        pairs=PairTable(**pairs_of(None, dropped)),
+        pairs=pairs_of(None, dropped),
         lift_points=None,
         lift_points_low=None,
         smallest_drop_found=None,
@@ -171,11 +157,10 @@ def unmeasured(dropped: int) -> RegressionTest:
     )
 
 
-def pairs_of(analysis: PairAnalysis | None, dropped: int) -> dict[str, int]:
-    """Return the counts of pairs in their API form; zeros where nothing was measured."""
-    names = ("n", "n11", "n10", "n01", "n00")
-    counts = {name: 0 if analysis is None else getattr(analysis, name) for name in names}
-    return {**counts, "dropped": dropped}
+def pairs_of(analysis: PairAnalysis | None, dropped: int) -> PairTable:
+    """Return the counts of pairs; zeros where nothing was measured."""
+    counts = {name: getattr(analysis, name, 0) for name in ("n", "n11", "n10", "n01", "n00")}
+    return PairTable(**counts, dropped=dropped)
 
 
 def _by_scenario(tables: Sequence[ScenarioPairs]) -> PairAnalysis:

@@ -1,4 +1,4 @@
-"""The lift on pairs that were measured after the decision, in its API form: of the verification, or of a regression test."""
+"""The lift on pairs that were measured after the decision: of the verification, or of a regression test."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ from promptlift.stats.shrinkage import expected_points
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from promptlift.schema.results import LoggedMix
     from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
     from promptlift.stats.pairs import PairAnalysis
 
-__all__ = ["expected_on_logged_mix", "keep_regression_lift", "verified_effect"]
-
 # Fields of the API and the attributes of an analysis that they have.
 _VERIFIED: Final = {
-    "liftVerified": "lift",
-    "liftVerifiedLow": "lift_low",
-    "liftVerifiedHigh": "lift_high",
-    "liftPointsVerified": "lift_points",
-    "liftPointsVerifiedLow": "lift_points_low",
-    "liftPointsVerifiedHigh": "lift_points_high",
+    "lift_verified": "lift",
+    "lift_verified_low": "lift_low",
+    "lift_verified_high": "lift_high",
+    "lift_points_verified": "lift_points",
+    "lift_points_verified_low": "lift_points_low",
+    "lift_points_verified_high": "lift_points_high",
 }
-_COUNTS: Final = ("n11", "n10", "n01", "n00")
 
 
 def verified_effect(
@@ -37,27 +35,26 @@ def verified_effect(
 ) -> dict[str, Any]:
     """Return the lift on the pairs after the decision; nothing but ``None`` where there are none."""
     return {
-        **{name: None if analysis is None else getattr(analysis, of) for name, of in _VERIFIED.items()},
-        "verifiedPairs": None if analysis is None else pairs_of(analysis, dropped),
-        "verifiedBy": None if analysis is None else by,
+        **{name: getattr(analysis, of, None) for name, of in _VERIFIED.items()},
+        "verified_pairs": None if analysis is None else pairs_of(analysis, dropped),
+        "verified_by": None if analysis is None else by,
     }
 
 
-def expected_on_logged_mix(
-    mix: dict[str, Any], verified_points: float | None, *, prior_sd_points: float
-) -> dict[str, float | None]:
-    """Return what to expect on the mix of logged conversations, from the lift on it and pairs after the decision."""
+def expect_on_logged_mix(
+    mix: LoggedMix, verified_points: float | None, *, prior_sd_points: float
+) -> LoggedMix:
+    """Say what to expect on the mix of logged conversations, from the lift on it and pairs after the decision."""
     points = expected_points(
-        mix["liftPoints"],
-        mix["standardErrorPoints"],
+        mix.lift_points or 0.0,
+        mix.standard_error_points or 0.0,
         prior_sd_points=prior_sd_points,
         verified_points=verified_points,
     )
-    original = mix["originalTaskCompletion"]
-    return {
-        "liftExpected": 100.0 * points / original if original else None,
-        "liftPointsExpected": points,
-    }
+    original = mix.original_task_completion
+    mix.lift_expected = 100.0 * points / original if original else None
+    mix.lift_points_expected = points
+    return mix
 
 
 def keep_regression_lift(
@@ -73,27 +70,30 @@ def keep_regression_lift(
     The test ran after the decision, on cells of its own and against the same original, so its pairs are as good as those
     of the verification, and more.
     """
-    document = optimization.results or {}
-    results, of_variant = document.get("results"), document.get("variants", {}).get(str(variant.number))
-    if not results or not of_variant or results.get("winningVariantId") != variant.id:
+    kept = optimization.results
+    if kept is None or kept.results.winning_variant_id != variant.id:
+        return
+    results, winner = kept.results, kept.variant(variant.number)
+    if results.pairs is None or winner is None:
         return
     prior = (optimization.experiment or {})["settings"]["prior_sd_points"]
     expected = expected_lift(
-        *(results["pairs"][name] for name in _COUNTS),
+        *(getattr(results.pairs, name) for name in ("n11", "n10", "n01", "n00")),
         prior_sd_points=prior,
-        standard_error_points=results["standardErrorPoints"],
+        standard_error_points=results.standard_error_points,
         verified_points=pooled.lift_points,
     )
     fields = {
         **verified_effect(pooled, dropped=dropped, by="regression-test"),
-        "liftExpected": expected.percent,
-        "liftPointsExpected": expected.points,
+        "lift_expected": expected.percent,
+        "lift_points_expected": expected.points,
     }
-    results |= fields
-    of_variant |= fields
-    if (mix := results.get("loggedMix")) is not None:
+    if (mix := results.logged_mix) is not None:
         # The scenarios of a regression test are drawn evenly, so its lift is one on this mix already.
-        mix |= {name: fields[name] for name in ("liftVerified", "liftVerifiedLow", "liftVerifiedHigh")}
-        mix |= expected_on_logged_mix(mix, pooled.lift_points, prior_sd_points=prior)
-        of_variant["loggedMix"] = mix
-    optimizations.change(connection, optimization.id, {"results": document})
+        same = {name: fields[name] for name in ("lift_verified", "lift_verified_low", "lift_verified_high")}
+        mix = mix.model_copy(update=same)
+        fields["logged_mix"] = expect_on_logged_mix(mix, pooled.lift_points, prior_sd_points=prior)
+    for one in (results, winner):
+        for name, value in fields.items():
+            setattr(one, name, value)
+    optimizations.change(connection, optimization.id, results=kept)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from promptlift.schema.results import HypothesisResult, TargetResult
 from promptlift.schema.simulations import Criterion
 from promptlift.service.errors import invalid
 from promptlift.stats import analyse_pairs
@@ -137,12 +138,11 @@ def intent_results(
     measured = [_target(text, at, pairs, confirmed, len(targets)) for at, text in enumerate(targets)]
     found: dict[str, Any] = {"targets": measured} if targets else {}
     if hypothesis:
-        changes = [one["change"] for one in measured] or [_change(confirmed)]
-        found["hypothesis"] = {
-            "text": hypothesis,
-            "held": _held(changes),
-            "measuredBy": "targets" if targets else "taskCompletion",
-        }
+        found["hypothesis"] = HypothesisResult(
+            text=hypothesis,
+            held=_held([one.change for one in measured] or [_change(confirmed)]),
+            measured_by="targets" if targets else COMPLETION,
+        )
     return found
 
 
@@ -169,7 +169,7 @@ def _target(
     pairs: Sequence[tuple[list[bool], list[bool]]],
     completion: PairAnalysis | None,
     count: int,
-) -> dict[str, Any]:
+) -> TargetResult:
     table = [(variant[at], original[at]) for variant, original in pairs]
     n11, n10, n01, n00 = (
         table.count(one) for one in ((True, True), (True, False), (False, True), (False, False))
@@ -177,17 +177,17 @@ def _target(
     level = 1.0 - (1.0 - LEVEL) / count
     looks = (1, 1) if completion is None else (completion.look, completion.max_looks)
     analysis = analyse_pairs(n11, n10, n01, n00, look=looks[0], max_looks=looks[1], level=level)
-    return {
-        "target": text,
-        "change": _change(analysis),
-        "original": _percent(analysis.p0),
-        "variant": _percent(analysis.p1),
-        "points": analysis.lift_points,
-        "pointsLow": analysis.lift_points_low,
-        "pointsHigh": analysis.lift_points_high,
-        "intervalLevel": analysis.interval_level,
-        "n": analysis.n,
-    }
+    return TargetResult(
+        target=text,
+        change=_change(analysis),
+        original=_percent(analysis.p0),
+        variant=_percent(analysis.p1),
+        points=analysis.lift_points,
+        points_low=analysis.lift_points_low,
+        points_high=analysis.lift_points_high,
+        interval_level=analysis.interval_level,
+        n=analysis.n,
+    )
 
 
 def _change(analysis: PairAnalysis | None) -> Change:
@@ -200,7 +200,7 @@ def _change(analysis: PairAnalysis | None) -> Change:
     return "unchanged" if analysis.lift_points_high < NO_IMPROVEMENT_POINTS else "unclear"
 
 
-def _held(changes: Sequence[Change]) -> bool | None:
+def _held(changes: Sequence[str | None]) -> bool | None:
     if all(change == "improved" for change in changes):
         return True
     return False if any(change in ("worse", "unchanged") for change in changes) else None

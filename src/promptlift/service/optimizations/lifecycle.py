@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from promptlift.schema import limits
+from promptlift.schema.events import OptimizationCompleted, OptimizationStarted, OptimizationStopped
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
 from promptlift.service.llm.hostile_text import storable_text
@@ -12,6 +13,7 @@ from promptlift.service.optimizations.goal import intent_results
 from promptlift.service.optimizations.results import logged_mix_of, results_of, variants_of
 from promptlift.service.optimizations.terms import Terms
 from promptlift.service.store import accounts, events, optimizations, simulations
+from promptlift.service.store.tables.runs import KeptResults
 from promptlift.stats import Experiment
 from promptlift.stats.evidence import confidence_calibrated
 
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.events import EventKind
+    from promptlift.schema.model import ApiModel
     from promptlift.schema.optimizations import OptimizationStatus
+    from promptlift.schema.results import OptimizationResults
     from promptlift.service.store.tables.runs import OptimizationRow, SimulationRow
 
 # Winners whose outcome in production must be known before the account's own record is used.
@@ -30,18 +34,22 @@ RECORD_NEEDED = 30
 
 def start(connection: Connection, row: OptimizationRow, *, now: int) -> None:
     """Change an optimization from queued to running."""
-    optimizations.change(connection, row.id, {"status": "running", "started_at": now})
-    # unspecified: the shape of settings here. What counts for this run, flat.
-    settings = {"mode": row.mode, "variantCount": row.variant_count, **Terms(row).shown}
-    told = {"status": "running", "settings": settings, "startedAt": clock.iso(now)}
-    _tell(connection, row, "optimization.started", told, now=now)
+    optimizations.change(connection, row.id, status="running", started_at=clock.to_datetime(now))
+    started = OptimizationStarted(
+        optimization_id=row.id,
+        prompt_id=row.prompt_id,
+        status="running",
+        # unspecified: the shape of settings here. What counts for this run, flat.
+        settings={"mode": row.mode, "variantCount": row.variant_count, **Terms(row).shown},
+        started_at=clock.to_datetime(now),
+    )
+    _tell(connection, row, "optimization.started", started, now=now)
 
 
 def _tell(
-    connection: Connection, row: OptimizationRow, kind: EventKind, told: dict[str, Any], *, now: int
+    connection: Connection, row: OptimizationRow, kind: EventKind, payload: ApiModel, *, now: int
 ) -> None:
-    payload = {"optimizationId": row.id, "promptId": row.prompt_id, **told}
-    events.write(connection, [events.row(kind, row.account_id, row.id, payload, now=now)])
+    events.write(connection, [events.row(kind, row.account_id, row.id, payload.to_wire(), now=now)])
 
 
 def start_next(connection: Connection, account_id: str, *, now: int) -> None:
@@ -53,15 +61,25 @@ def start_next(connection: Connection, account_id: str, *, now: int) -> None:
         free -= 1
 
 
-def measured(
+def keep(
     connection: Connection,
     row: OptimizationRow,
     run: Experiment,
     notes: Sequence[str],
     *,
     ended: bool = False,
-) -> dict[str, Any]:
-    """Return the columns that keep the state of an experiment and its present results."""
+    because: str | None = None,
+    **values: Any,
+) -> OptimizationResults:
+    """Keep the state of an experiment with its present results, and return these.
+
+    Parameters
+    ----------
+    because
+        Why the run failed.
+    values
+        Other columns.
+    """
     verdict = run.verdict()
     calibrated = None
     if verdict.analysis is not None and not row.rehearsal:
@@ -71,44 +89,50 @@ def measured(
     intent = Terms(row).intent
     confirmed: Sequence[SimulationRow] = ()
     if intent and verdict.finalist is not None:
-        confirmed = simulations.outcomes(
-            connection, row.id, stage="confirm", passes=verdict.progress.passes_done
-        )
+        passes = verdict.progress.passes_done
+        confirmed = simulations.outcomes(connection, row.id, stage="confirm", passes=passes)
     ids = [one.id for one in optimizations.variants(connection, row.id)]
     mixes = logged_mix_of(connection, row.id, verdict, prior_sd_points=run.prior_sd_points)
-    document = {
-        "results": results_of(
-            verdict, ids, mixes, rehearsal=row.rehearsal, ended=ended, notes=notes, calibrated=calibrated
-        )
-        | intent_results(intent, confirmed, finalist=verdict.finalist, analysis=verdict.analysis),
-        "variants": variants_of(verdict, mixes),
-        "notes": list(notes),
-    }
-    return {
-        "experiment": run.to_state(),
-        "results": document,
-    }
+    results = results_of(
+        verdict,
+        ids,
+        mixes,
+        rehearsal=row.rehearsal,
+        ended=ended,
+        notes=notes,
+        calibrated=calibrated,
+        **intent_results(intent, confirmed, finalist=verdict.finalist, analysis=verdict.analysis),
+    )
+    if because is not None:
+        results.reason, results.explanation = "failed", because
+    kept = KeptResults(results=results, variants=variants_of(verdict, ids, mixes), notes=list(notes))
+    optimizations.change(connection, row.id, experiment=run.to_state(), results=kept, **values)
+    return results
 
 
 def complete(
     connection: Connection, row: OptimizationRow, run: Experiment, notes: Sequence[str], *, now: int
 ) -> None:
     """Change an optimization from running to completed, with its results."""
-    columns = measured(connection, row, run, notes, ended=True)
-    ended = {"status": "completed", "completed_at": now, "worker": None}
-    optimizations.change(connection, row.id, {**columns, **ended})
-    results = columns["results"]["results"]
-    told = {
-        "winner": results["winningVariantId"],
-        "improvementPercentage": results["lift"] if results["winnerSelected"] else None,
-        "winnerSelected": results["winnerSelected"],
-        "confidence": results["confidence"],
-        "reason": results["reason"],
-        "rehearsal": row.rehearsal,
-    }
-    seconds = (clock.to_datetime(now) - (row.started_at or row.created_at)).total_seconds()
-    whole = {"results": told, "duration": seconds, "completedAt": clock.iso(now)}
-    _tell(connection, row, "optimization.completed", whole, now=now)
+    completed_at = clock.to_datetime(now)
+    results = keep(
+        connection, row, run, notes, ended=True, status="completed", completed_at=completed_at, worker=None
+    )
+    completed = OptimizationCompleted(
+        optimization_id=row.id,
+        prompt_id=row.prompt_id,
+        results={
+            "winner": results.winning_variant_id,
+            "improvementPercentage": results.lift if results.winner_selected else None,
+            "winnerSelected": results.winner_selected,
+            "confidence": results.confidence,
+            "reason": results.reason,
+            "rehearsal": row.rehearsal,
+        },
+        duration=(completed_at - (row.started_at or row.created_at)).total_seconds(),
+        completed_at=completed_at,
+    )
+    _tell(connection, row, "optimization.completed", completed, now=now)
     number = run.verdict().winner
     winner = None if number is None else optimizations.variants(connection, row.id)[number]
     transitions.on_completed(connection, row, winner=winner, settings=Terms(row).settings, now=now)
@@ -117,8 +141,7 @@ def complete(
 
 def fail(connection: Connection, row: OptimizationRow, reason: str, *, now: int) -> None:
     """Change an optimization from queued or running to failed. Its measurements stay; no event is written."""
-    columns = {"status": "failed", "failure": storable_text(reason), "completed_at": now, "worker": None}
-    optimizations.change(connection, row.id, columns | _ended(connection, row, failure=reason))
+    _end_early(connection, row, now=now, status="failed", failure=reason)
     start_next(connection, row.account_id, now=now)
 
 
@@ -132,28 +155,48 @@ def stop(connection: Connection, row: OptimizationRow, reason: str | None, *, no
         # unspecified: a stop after the winner was found. Nothing that could still happen would change it.
         run.stop()
         why = f": {reason}" if reason else ""
-        notes = [*_notes(row), f"The verification was stopped{why}"]
-        complete(connection, row, run, notes, now=now)
+        complete(connection, row, run, [*_notes(row), f"The verification was stopped{why}"], now=now)
         return "completed"
-    columns = {"status": "stopped", "stop_reason": reason, "completed_at": now, "worker": None}
-    optimizations.change(connection, row.id, columns | _ended(connection, row))
-    told = {"reason": reason, "stoppedAt": clock.iso(now)}
-    _tell(connection, row, "optimization.stopped", told, now=now)
+    _end_early(connection, row, now=now, status="stopped", stop_reason=reason)
+    stopped = OptimizationStopped(
+        optimization_id=row.id, prompt_id=row.prompt_id, reason=reason, stopped_at=clock.to_datetime(now)
+    )
+    _tell(connection, row, "optimization.stopped", stopped, now=now)
     start_next(connection, row.account_id, now=now)
     return "stopped"
 
 
+def stop_all_of(connection: Connection, account_id: str, prompt_id: str, *, now: int) -> None:
+    """Stop the open optimizations of a deleted prompt."""
+    for row in optimizations.open_of_prompt(connection, account_id, prompt_id):
+        # unspecified: what becomes of the optimizations of a deleted prompt.
+        stop(connection, row, "The prompt was deleted", now=now)
+
+
 def _notes(row: OptimizationRow) -> list[str]:
-    return [] if row.results is None else list(row.results["notes"])
+    return [] if row.results is None else row.results.notes
 
 
-def _ended(connection: Connection, row: OptimizationRow, *, failure: str | None = None) -> dict[str, Any]:
-    """Return the columns of a run that ended early, with the measurement so far."""
+def _end_early(
+    connection: Connection,
+    row: OptimizationRow,
+    *,
+    now: int,
+    status: OptimizationStatus,
+    failure: str | None = None,
+    stop_reason: str | None = None,
+) -> None:
+    """Keep that a run ended, with the measurement so far."""
+    values: dict[str, Any] = {
+        "status": status,
+        "failure": failure and storable_text(failure),
+        "stop_reason": stop_reason,
+        "completed_at": clock.to_datetime(now),
+        "worker": None,
+    }
     if row.experiment is None:
-        return {}
+        optimizations.change(connection, row.id, **values)
+        return
     run = Experiment.from_state(row.experiment)
     run.stop()
-    columns = measured(connection, row, run, _notes(row), ended=True)
-    if failure is not None:
-        columns["results"]["results"] |= {"reason": "failed", "explanation": failure}
-    return columns
+    keep(connection, row, run, _notes(row), ended=True, because=failure, **values)

@@ -1,4 +1,4 @@
-"""The results of an optimization and the numbers of each variant, in their API form."""
+"""The results of an optimization and the figures of each variant."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections import Counter, defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from pydantic.alias_generators import to_camel
-
+from promptlift.schema.optimizations import Variant, VariantMetrics
+from promptlift.schema.results import GuardrailResult, LoggedMix, OptimizationProgress, OptimizationResults
 from promptlift.service.deployments.regression_test import pairs_of
-from promptlift.service.deployments.verified_lift import expected_on_logged_mix, verified_effect
+from promptlift.service.deployments.verified_lift import expect_on_logged_mix, verified_effect
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT
 from promptlift.service.store import optimizations, simulations
 from promptlift.stats.reweighted import DrawnPair, reweighted_lift
@@ -20,38 +20,39 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from promptlift.service.store.tables.runs import VariantRow
     from promptlift.stats.pairs import PairAnalysis
-    from promptlift.stats.reweighted import ReweightedLift
     from promptlift.stats.verdict import Progress, VariantStats, Verdict
 
 NOT_BETTER_ON_LOGGED_MIX: Final = (
     "The winner is better on the tested mix, in which failed conversations come up more often, but on the mix of the logged "
     "conversations it completed no more tasks than the original."
 )
-_GUARDRAIL: Final = ("name", "difference", "low", "high", "verdict")
+_NO_MIXES: Final[Mapping[int, LoggedMix]] = MappingProxyType({})
 
 
-def unmeasured(progress: Progress, *, rehearsal: bool) -> dict[str, Any]:
+def unmeasured(progress: Progress, *, rehearsal: bool) -> OptimizationResults:
     """Return the results of an optimization whose variants are still being written."""
-    return {
-        "confidence": None,
-        "trace": [],
-        "warnings": [],
-        "rehearsal": rehearsal,
-        "progress": _progress(progress, "preparing"),
-    }
+    return OptimizationResults(
+        confidence=None,
+        trace=[],
+        warnings=[],
+        rehearsal=rehearsal,
+        progress=_progress(progress, "preparing"),
+    )
 
 
 def results_of(
     verdict: Verdict,
     ids: Sequence[str],
-    mixes: Mapping[int, dict[str, Any]] = MappingProxyType({}),
+    mixes: Mapping[int, LoggedMix] = _NO_MIXES,
     *,
     rehearsal: bool,
     ended: bool,
     notes: Sequence[str] = (),
     calibrated: float | None = None,
-) -> dict[str, Any]:
+    **more: Any,
+) -> OptimizationResults:
     """Return the results of an optimization.
 
     Parameters
@@ -66,48 +67,48 @@ def results_of(
         Warnings beside those of the experiment.
     calibrated
         Confidence by the account's own record of winners that held; ``None`` without one.
+    more
+        Results of the targets and the hypothesis.
     """
-    progress, analysis = verdict.progress, verdict.analysis
-    mix = None if verdict.finalist is None else mixes.get(verdict.finalist)
-    found: dict[str, Any] = {
-        "winningVariantId": ids[verdict.winner] if verdict.winner is not None else None,
-        "finalistVariantId": ids[verdict.finalist] if verdict.finalist is not None else None,
-        "lift": None,
-        "confidence": verdict.confidence if verdict.finalist is not None else None,
-        **_effect(analysis),
-        "pairs": pairs_of(analysis, verdict.n_dropped),
-        **verified_effect(verdict.verification, dropped=verdict.n_dropped_verifying),
-        "loggedMix": mix if analysis is not None else None,
-        "confidenceMethod": verdict.confidence_method,
-        "theta": verdict.theta,
-        "confidenceNeeded": verdict.confidence_needed,
-        "confidenceCalibrated": calibrated,
-        "estimand": verdict.estimand,
-        "reason": verdict.reason,
-        "explanation": None,
-        "smallestFindablePoints": None,
-        "pairsNeeded": None,
-        "trace": list(verdict.trace),
-        "liftTrace": list(verdict.lift_trace),
-        "guardrails": [{name: getattr(rail, name) for name in _GUARDRAIL} for rail in verdict.guardrails],
-        "warnings": [*notes, *verdict.warnings, *_mix_warnings(verdict, mix)],
-        "variantsTested": sum(_tested(variant, progress.passes_done) for variant in verdict.variants),
-        "rehearsal": rehearsal,
-        "progress": _progress(progress, "done" if ended else progress.stage),
-    }
+    progress, analysis, finalist = verdict.progress, verdict.analysis, verdict.finalist
+    mix = None if finalist is None else mixes.get(finalist)
+    why = verdict.why_no_winner if ended else None
     if ended:
-        found = {"winnerSelected": verdict.winner_selected, **found}
-        why = verdict.why_no_winner
-        if why is not None:
-            found["explanation"] = why.text
-            found["smallestFindablePoints"] = why.smallest_findable_points
-            found["pairsNeeded"] = why.pairs_needed
-    return found
+        more["winner_selected"] = verdict.winner_selected
+    return OptimizationResults(
+        winning_variant_id=None if verdict.winner is None else ids[verdict.winner],
+        finalist_variant_id=None if finalist is None else ids[finalist],
+        **_effect(analysis),
+        # JSON has no infinity: an e-value too large for it is given by its logarithm alone.
+        e_value=None if analysis is None or math.isinf(analysis.e_value) else analysis.e_value,
+        log_e_value=None if analysis is None else analysis.log_e_value,
+        confidence=None if finalist is None else verdict.confidence,
+        pairs=pairs_of(analysis, verdict.n_dropped),
+        **verified_effect(verdict.verification, dropped=verdict.n_dropped_verifying),
+        logged_mix=None if analysis is None else mix,
+        confidence_method=verdict.confidence_method,
+        theta=verdict.theta,
+        confidence_needed=verdict.confidence_needed,
+        confidence_calibrated=calibrated,
+        estimand=verdict.estimand,
+        reason=verdict.reason,
+        explanation=None if why is None else why.text,
+        smallest_findable_points=None if why is None else why.smallest_findable_points,
+        pairs_needed=None if why is None else why.pairs_needed,
+        trace=list(verdict.trace),
+        lift_trace=list(verdict.lift_trace),
+        guardrails=[GuardrailResult.model_validate(one, from_attributes=True) for one in verdict.guardrails],
+        warnings=[*notes, *verdict.warnings, *_mix_warnings(verdict, mix)],
+        variants_tested=sum(_tested(variant, progress.passes_done) for variant in verdict.variants),
+        rehearsal=rehearsal,
+        progress=_progress(progress, "done" if ended else progress.stage),
+        **more,
+    )
 
 
-def _mix_warnings(verdict: Verdict, mix: Mapping[str, Any] | None) -> Iterator[str]:
+def _mix_warnings(verdict: Verdict, mix: LoggedMix | None) -> Iterator[str]:
     """Warn that a winner is not better on the mix of logged conversations, as far as that is known."""
-    if verdict.winner_selected and mix is not None and mix["liftPoints"] <= 0.0:
+    if verdict.winner_selected and mix is not None and (mix.lift_points or 0.0) <= 0.0:
         yield NOT_BETTER_ON_LOGGED_MIX
 
 
@@ -116,90 +117,91 @@ def _tested(variant: VariantStats, passes_done: int) -> bool:
     return variant.n_pairs + variant.n_dropped > 0 or (variant.is_finalist and passes_done > 0)
 
 
-def _progress(progress: Progress, stage: str) -> dict[str, Any]:
+def _progress(progress: Progress, stage: str) -> OptimizationProgress:
     done, most = progress.conversations_done, progress.conversations_max
-    return {
-        "stage": stage,
-        "passesDone": progress.passes_done,
-        "passesMax": progress.passes_max,
-        "conversationsDone": done,
-        "conversationsMax": most,
-        "fraction": 1.0 if stage == "done" else done / most if most else 0.0,
-    }
+    return OptimizationProgress(
+        stage=stage,
+        passes_done=progress.passes_done,
+        passes_max=progress.passes_max,
+        conversations_done=done,
+        conversations_max=most,
+        fraction=1.0 if stage == "done" else done / most if most else 0.0,
+    )
 
 
-# Attributes of an analysis that are sent under the same name in camel case.
+# What the API has of an analysis under the same names.
 _EFFECT: Final = (
-    "lift",
-    "lift_low",
-    "lift_high",
-    "lift_expected",
-    "lift_points",
-    "lift_points_low",
-    "lift_points_high",
-    "lift_points_expected",
-    "standard_error_points",
-    "interval_level",
-    "look",
-    "max_looks",
-    "e_value",
-    "log_e_value",
+    *("lift", "lift_low", "lift_high", "lift_expected"),
+    *("lift_points", "lift_points_low", "lift_points_high", "lift_points_expected"),
+    *("standard_error_points", "interval_level", "look", "max_looks"),
 )
 
 
 def _effect(analysis: PairAnalysis | None) -> dict[str, Any]:
-    """Lift, its interval and its evidence; nothing where nothing was measured."""
-    found = {to_camel(name): None if analysis is None else getattr(analysis, name) for name in _EFFECT}
-    if analysis is not None and not math.isfinite(analysis.e_value):
-        # JSON has no infinity: a number too large for it is given by its logarithm alone.
-        found["eValue"] = None
-    return found
+    """Lift and its interval; nothing where nothing was measured."""
+    return {name: getattr(analysis, name, None) for name in _EFFECT}
 
 
 def variants_of(
-    verdict: Verdict, mixes: Mapping[int, dict[str, Any]] = MappingProxyType({})
-) -> dict[str, dict[str, Any]]:
-    """Return the numbers of each variant by its number; the original's are those from its pairs with the finalist."""
-    found = {
-        str(variant.arm): {**_variant(variant, verdict), "loggedMix": mixes.get(variant.arm)}
-        for variant in verdict.variants
-    }
-    finalist = next((one for one in verdict.variants if one.is_finalist), None)
-    if finalist is not None:
-        found["0"] = {
-            "metrics": _metrics(finalist.analysis.p0, finalist.original_sentiment, finalist.original_quality),
-            "stage": finalist.stage,
-            "n": finalist.n_pairs,
-        }
-    return found
+    verdict: Verdict, ids: Sequence[str], mixes: Mapping[int, LoggedMix] = _NO_MIXES
+) -> list[Variant]:
+    """Return the figures of each variant; the original's are those from its pairs with the finalist."""
+    found = [
+        _variant(one, verdict, id=ids[one.arm], logged_mix=mixes.get(one.arm)) for one in verdict.variants
+    ]
+    original = [
+        Variant(
+            id=ids[0],
+            number=0,
+            metrics=_metrics(one.analysis.p0, one.original_sentiment, one.original_quality),
+            stage=one.stage,
+            n=one.n_pairs,
+        )
+        for one in verdict.variants
+        if one.is_finalist
+    ]
+    return [*original, *found]
 
 
-def _variant(variant: VariantStats, verdict: Verdict) -> dict[str, Any]:
+def _variant(variant: VariantStats, verdict: Verdict, **more: Any) -> Variant:
     analysis = variant.analysis
-    verified = verdict.verification if variant.is_finalist else None
     measured = variant.n_pairs > 0
-    effect = _effect(analysis if measured else None)
-    return {
-        "metrics": _metrics(analysis.p1, variant.sentiment, variant.quality),
-        **{name: value for name, value in effect.items() if name not in {"eValue", "logEValue"}},
-        "logEValue": analysis.log_e_value if variant.confidence is not None else None,
-        "confidence": variant.confidence,
-        "stage": variant.stage if measured or variant.n_dropped else None,
-        "n": variant.n_pairs,
-        "pairs": pairs_of(analysis, variant.n_dropped),
-        **verified_effect(verified, dropped=verdict.n_dropped_verifying),
-        "originalTaskCompletion": _percent(analysis.p0),
-        "originalSentiment": variant.original_sentiment,
-        "originalQuality": variant.original_quality,
-        "isFinalist": variant.is_finalist,
-        "goalPoints": variant.goal_points,
-        "screenedOutAfter": variant.screened_out_after,
-        "warnings": list(variant.warnings),
-    }
+    return Variant(
+        number=variant.arm,
+        metrics=_metrics(analysis.p1, variant.sentiment, variant.quality),
+        **_effect(analysis if measured else None),
+        log_e_value=None if variant.confidence is None else analysis.log_e_value,
+        confidence=variant.confidence,
+        stage=variant.stage if measured or variant.n_dropped else None,
+        n=variant.n_pairs,
+        pairs=pairs_of(analysis, variant.n_dropped),
+        **verified_effect(
+            verdict.verification if variant.is_finalist else None, dropped=verdict.n_dropped_verifying
+        ),
+        original_task_completion=_percent(analysis.p0),
+        original_sentiment=variant.original_sentiment,
+        original_quality=variant.original_quality,
+        is_finalist=variant.is_finalist,
+        goal_points=variant.goal_points,
+        screened_out_after=variant.screened_out_after,
+        warnings=list(variant.warnings),
+        **more,
+    )
 
 
-def _metrics(rate: float | None, sentiment: float | None, quality: float | None) -> dict[str, float | None]:
-    return {"taskCompletion": _percent(rate), "sentiment": sentiment, "quality": quality}
+def _metrics(
+    rate: float | None, sentiment: float | None = None, quality: float | None = None
+) -> VariantMetrics:
+    return VariantMetrics(task_completion=_percent(rate), sentiment=sentiment, quality=quality)
+
+
+def shown_variant(row: VariantRow, measured: Variant | None) -> Variant:
+    """Return a variant with its text, and its figures as far as it was measured."""
+    own = {"id": row.id, "name": row.name, "content": row.content, "number": row.number}
+    known = measured or Variant(
+        id=row.id, metrics=_metrics(None), stage=None, n=0, **({"lift": None} if row.number else {})
+    )
+    return known.model_copy(update={**own, "is_original": row.number == 0, "rationale": row.rationale})
 
 
 def _percent(fraction: float | None) -> float | None:
@@ -217,8 +219,8 @@ _Pair: TypeAlias = "DrawnPair | None"
 
 def logged_mix_of(
     connection: Connection, optimization_id: str, verdict: Verdict, *, prior_sd_points: float
-) -> dict[int, dict[str, Any]]:
-    """Return what each variant's lift is on the mix of logged conversations, in its API form, by number.
+) -> dict[int, LoggedMix]:
+    """Return what each variant's lift is on the mix of logged conversations, by number.
 
     Parameters
     ----------
@@ -280,7 +282,7 @@ def _mix(
     shares: Counter[float],
     *,
     prior_sd_points: float,
-) -> dict[str, Any] | None:
+) -> LoggedMix | None:
     analysis = variant.analysis
     logged = [one for one in tested if one is not None]
     found = reweighted_lift(
@@ -289,30 +291,24 @@ def _mix(
     if found is None:
         return None
     verified = reweighted_lift([one for one in after if one is not None], shares, level=LEVEL)
-    mix = {
-        "isHeadline": len(logged) >= HEADLINE_LEAST * len(tested),
-        "lift": found.lift,
-        "liftLow": found.low,
-        "liftHigh": found.high,
-        "liftPoints": found.points,
-        "liftPointsLow": found.points_low,
-        "liftPointsHigh": found.points_high,
-        "standardErrorPoints": found.standard_error_points,
-        **_verified(verified),
-        "taskCompletion": 100.0 * found.p1,
-        "originalTaskCompletion": 100.0 * found.p0,
-        "n": found.n,
-        "nEffective": found.n_effective,
-        "failedShareTested": sum(one.stratum == FAILURE_WEIGHT for one in logged) / len(logged),
-        "failedShareLogged": shares[FAILURE_WEIGHT] / shares.total(),
-    }
+    mix = LoggedMix(
+        is_headline=len(logged) >= HEADLINE_LEAST * len(tested),
+        lift=found.lift,
+        lift_low=found.low,
+        lift_high=found.high,
+        lift_points=found.points,
+        lift_points_low=found.points_low,
+        lift_points_high=found.points_high,
+        standard_error_points=found.standard_error_points,
+        lift_verified=None if verified is None else verified.lift,
+        lift_verified_low=None if verified is None else verified.low,
+        lift_verified_high=None if verified is None else verified.high,
+        task_completion=100.0 * found.p1,
+        original_task_completion=100.0 * found.p0,
+        n=found.n,
+        n_effective=found.n_effective,
+        failed_share_tested=sum(one.stratum == FAILURE_WEIGHT for one in logged) / len(logged),
+        failed_share_logged=shares[FAILURE_WEIGHT] / shares.total(),
+    )
     verified_points = None if verified is None else verified.points
-    return mix | expected_on_logged_mix(mix, verified_points, prior_sd_points=prior_sd_points)
-
-
-def _verified(found: ReweightedLift | None) -> dict[str, float | None]:
-    return {
-        "liftVerified": None if found is None else found.lift,
-        "liftVerifiedLow": None if found is None else found.low,
-        "liftVerifiedHigh": None if found is None else found.high,
-    }
+    return expect_on_logged_mix(mix, verified_points, prior_sd_points=prior_sd_points)

@@ -106,9 +106,9 @@ class OptimizationRun(SimulationRun):
         with self.database.read() as connection:
             history = optimizations.finished(connection, self.row.account_id)
         known = [
-            (one["liftPoints"], one["standardErrorPoints"])
+            (one.lift_points, one.standard_error_points)
             for one in history
-            if one.get("liftPoints") is not None and (one.get("standardErrorPoints") or 0.0) > 0.0
+            if one.lift_points is not None and one.standard_error_points
         ]
         return prior_sd_from(known, about=0.0)
 
@@ -214,8 +214,7 @@ class OptimizationRun(SimulationRun):
         )
         with self.transaction() as connection:
             self.add_variants(connection, [self.original, *written.variants])
-            columns = lifecycle.measured(connection, row, experiment, self.notes)
-            optimizations.change(connection, row.id, {**columns, "pool": pool})
+            lifecycle.keep(connection, row, experiment, self.notes, pool=pool)
             return optimizations.variants(connection, row.id)
 
     @property
@@ -248,7 +247,7 @@ class OptimizationRun(SimulationRun):
         if row.search is None or row.results is None:
             return None
         self._cells = RunCells(self, row)
-        self.notes = row.results["notes"]
+        self.notes = row.results.notes
         if row.search["finalist"] is not None:
             self.cells.avoid(row.search["read"])
             return None
@@ -263,7 +262,7 @@ class OptimizationRun(SimulationRun):
             raise LeaseLost("The run has no state.")
         if self._cells is None:
             self._cells = RunCells(self, row)
-        self.notes = row.results["notes"]
+        self.notes = row.results.notes
         return Experiment.from_state(row.experiment)
 
     # One pass
@@ -329,8 +328,7 @@ class OptimizationRun(SimulationRun):
         if experiment.next_pass() is None:
             return  # kept together with the end
         with self.transaction() as connection:
-            columns = lifecycle.measured(connection, self.row, experiment, self.notes)
-            optimizations.change(connection, self.row.id, columns)
+            lifecycle.keep(connection, self.row, experiment, self.notes)
 
 
 def _failures(found: Sequence[dict[str, Any]], said: LoggedWords, exclusions: Exclusions) -> list[Failure]:

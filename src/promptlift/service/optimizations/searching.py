@@ -73,7 +73,7 @@ class Searching:
             return written.why_none
         with self._run.transaction() as connection:
             self._run.add_variants(connection, [self._run.original])
-            optimizations.change(connection, self._row.id, {"pool": pool})
+            optimizations.change(connection, self._row.id, pool=pool)
             self._take(connection, written)
         return None
 
@@ -185,7 +185,6 @@ class Searching:
             finalist = found.number
             found.state = "finalist"
         experiment = self._experiment(finalist, tallies)
-        columns = lifecycle.measured(connection, self._row, experiment, self._run.notes)
         searched = self._search.to_json()
         # What was deleted meanwhile is quoted no more.
         gone = self._read - conversation_updates.still_there(connection, self._read)
@@ -200,7 +199,7 @@ class Searching:
             "finalist": finalist,
             "confirmPasses": self._confirm_passes,
         }
-        optimizations.change(connection, self._row.id, {**columns, "search": state})
+        lifecycle.keep(connection, self._row, experiment, self._run.notes, search=state)
 
     @property
     def _confirm_passes(self) -> int:

@@ -23,7 +23,7 @@ from promptlift.service.routes.messages import (
 from promptlift.service.settings import API_PATH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from promptlift.schema.naming import Scheme
     from promptlift.service.call import AnyCall, EndpointAction
     from promptlift.service.context import AppContext
-
-    Actions = Mapping[Endpoint[Any], Callable[[AnyCall], Any]]
 
 
 def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, context: AppContext) -> Route:
@@ -66,7 +64,7 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, conte
         call: AnyCall = Call(context, caller_of(request), scheme, row_id, body, query)
         content = await content_of(call)
         if isinstance(content, ApiModel):
-            content = _wire(content, links)
+            content = _wire(content, call.links or links)
         status = call.status or endpoint.status
         return answer_to_get(request, content, status) if is_get else answer(content, status)
 

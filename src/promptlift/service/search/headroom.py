@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from promptlift.schema.search import CIRCULAR
+from promptlift.schema.search import CIRCULAR, Headroom, HeadroomIssue
 from promptlift.stats.budget import theta_of
 from promptlift.stats.evidence import e_threshold
 from promptlift.stats.planning import is_worth_a_test, points_to_gain, smallest_findable_points
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from promptlift.stats.budget import Mode
     from promptlift.stats.evidence import ConfidenceMode
-
-__all__ = ["JudgedLog", "headroom"]
 
 LEVEL: Final = 0.95
 ISSUES_SHOWN: Final = 10
@@ -43,8 +41,8 @@ class JudgedLog(NamedTuple):
 
 def headroom(
     judged: Sequence[JudgedLog], *, pairs: int, mode: Mode, confidence_mode: ConfidenceMode
-) -> dict[str, Any]:
-    """Return the headroom in its API form.
+) -> Headroom:
+    """Return the headroom.
 
     If an issue vanished, the conversations with it would complete like those without it.
 
@@ -58,41 +56,35 @@ def headroom(
         pairs, e_threshold=e_threshold(confidence_mode), theta=theta_of(mode, confidence_mode)
     )
     any_issue = [one for one in judged if one.issues]
-    points, low, high = _gain(any_issue, len(judged), completed)
+    gained = _gain(any_issue, len(judged), completed)
     titles = Counter(title for one in judged for title in dict.fromkeys(one.issues))
-    issues = []
-    for title, count in titles.most_common(ISSUES_SHOWN):
-        gained = _gain([one for one in judged if title in one.issues], len(judged), completed)
-        issues.append(
-            {
-                "title": title,
-                "n": count,
-                **dict(zip(("points", "pointsLow", "pointsHigh"), gained, strict=True)),
-            }
+    issues = [
+        HeadroomIssue(
+            title=title,
+            n=count,
+            **_gain([one for one in judged if title in one.issues], len(judged), completed),
         )
+        for title, count in titles.most_common(ISSUES_SHOWN)
+    ]
     enough = is_worth_a_test(*_counts(any_issue, len(judged), completed), findable=findable)
-    return {
-        "conversations": len(judged),
-        "completed": completed,
-        "points": points,
-        "pointsLow": low,
-        "pointsHigh": high,
-        "level": LEVEL,
-        "pointsFindable": findable,
-        "enough": enough,
-        "text": _words(
-            points, low, high, findable, enough=enough, circular=any(one.by_word_lists for one in judged)
-        ),
-        "issues": issues,
-    }
+    circular = any(one.by_word_lists for one in judged)
+    return Headroom(
+        conversations=len(judged),
+        completed=completed,
+        **gained,
+        level=LEVEL,
+        points_findable=findable,
+        enough=enough,
+        text=_words(gained, findable, enough=enough, circular=circular),
+        issues=issues,
+    )
 
 
-def _gain(
-    having: Sequence[JudgedLog], total: int, completed: int
-) -> tuple[float | None, float | None, float | None]:
+def _gain(having: Sequence[JudgedLog], total: int, completed: int) -> dict[str, float | None]:
+    """Return the points that would be gained, with the ends of their interval."""
     found = points_to_gain(*_counts(having, total, completed), level=LEVEL)
-    points, low, high = (None if math.isnan(value) else value for value in found)
-    return points, low, high
+    names = ("points", "points_low", "points_high")
+    return {name: None if math.isnan(value) else value for name, value in zip(names, found, strict=True)}
 
 
 def _counts(having: Sequence[JudgedLog], total: int, completed: int) -> tuple[int, int, int, int]:
@@ -102,14 +94,9 @@ def _counts(having: Sequence[JudgedLog], total: int, completed: int) -> tuple[in
 
 
 def _words(
-    points: float | None,
-    low: float | None,
-    high: float | None,
-    findable: float | None,
-    *,
-    enough: bool | None,
-    circular: bool,
+    gained: dict[str, float | None], findable: float | None, *, enough: bool | None, circular: bool
 ) -> str | None:
+    points, low, high = gained.values()
     if enough is None or points is None:
         return None
     most = (

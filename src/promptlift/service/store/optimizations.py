@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
 
     from promptlift.schema.queries import OptimizationsQuery
+    from promptlift.schema.results import OptimizationResults
 
 OPEN = ("queued", "running")
 # Logged conversations that scenarios and failures are taken from: the newest ones.
@@ -77,9 +78,9 @@ def deployment_states(connection: Connection, ids: Sequence[str]) -> dict[str, d
     return {row.optimization_id: {"id": row.id, "state": row.state} for row in rows}
 
 
-def change(connection: Connection, optimization_id: str, values: dict[str, Any]) -> None:
+def change(connection: Connection, optimization_id: str, **values: Any) -> None:
     """Change columns of an optimization."""
-    connection.execute(update(optimizations).filter_by(id=optimization_id).values(**values))
+    connection.execute(update(optimizations).filter_by(id=optimization_id).values(values))
     if "status" in values:
         announce(connection, optimizations)
 
@@ -221,14 +222,14 @@ def transcripts(
         yield content.decode("utf-8", "replace")
 
 
-def finished(connection: Connection, account_id: str) -> list[dict[str, Any]]:
+def finished(connection: Connection, account_id: str) -> list[OptimizationResults]:
     """Return the results of the account's completed optimizations that say something about real prompts."""
     rows = connection.scalars(
         select(optimizations.c.results)
         .filter_by(account_id=account_id, status="completed", rehearsal=False)
         .where(optimizations.c.results.is_not(None))
     )
-    return [row["results"] for row in rows if row]
+    return [kept.results for kept in rows]
 
 
 def held_in_production(connection: Connection, account_id: str) -> tuple[int, int]:

@@ -74,6 +74,31 @@ class Json(TypeDecorator[Any]):
         return None if value is None else orjson.loads(value)
 
 
+class Kept(TypeDecorator[ApiModel]):
+    """A model that is kept as JSON.
+
+    Parameters
+    ----------
+    model
+        The type of the value.
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def __init__(self, model: type[ApiModel]) -> None:
+        super().__init__()
+        self.model = model
+
+    def process_bind_param(self, value: ApiModel | None, _dialect: Dialect) -> str | None:
+        """Write a value."""
+        return None if value is None else orjson.dumps(value.to_wire()).decode()
+
+    def process_result_value(self, value: str | None, _dialect: Dialect) -> ApiModel | None:
+        """Read a value."""
+        return None if value is None else self.model.from_wire(orjson.loads(value))
+
+
 class Base(DeclarativeBase):
     """A row of a table. Times that are numbers are milliseconds since 1970, UTC."""
 

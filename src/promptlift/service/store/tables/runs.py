@@ -5,11 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
+from pydantic import Field
 from sqlalchemy import Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.schema.optimizations import OptimizationMode
-from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Seq, Small, reference
+from promptlift.schema.deployments import RegressionTest
+from promptlift.schema.model import ApiModel
+from promptlift.schema.optimizations import OptimizationMode, Variant
+from promptlift.schema.results import OptimizationResults
+from promptlift.schema.search import Headroom
+from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Kept, Seq, Small, reference
 
 # What a run has used up; counted by whoever has it.
 Spent = Annotated[int, mapped_column(default=0)]
@@ -52,6 +57,18 @@ class RunRow(Base):
     completed_at: Mapped[datetime | None]
 
 
+class KeptResults(ApiModel):
+    """What an optimization has measured so far: its results, the figures of its variants, and warnings about the run."""
+
+    results: OptimizationResults
+    variants: list[Variant] = Field(default_factory=list)
+    notes: list[str] = Field(default_factory=list)
+
+    def variant(self, number: int) -> Variant | None:
+        """Return the figures of a variant, ``None`` before there are any."""
+        return next((one for one in self.variants if one.number == number), None)
+
+
 class OptimizationRow(Base):
     """An optimization with its settings, its state and its results."""
 
@@ -81,9 +98,9 @@ class OptimizationRow(Base):
     pool: Mapped[list[tuple[str, float]] | None] = mapped_column(Json)
     experiment: Mapped[dict[str, Any] | None] = mapped_column(Json)
     # What could be gained by the logged conversations; and the search with its candidates, edits and outcomes.
-    headroom: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    headroom: Mapped[Headroom | None] = mapped_column(Kept(Headroom))
     search: Mapped[dict[str, Any] | None] = mapped_column(Json)
-    results: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    results: Mapped[KeptResults | None] = mapped_column(Kept(KeptResults))
     failure: Mapped[str | None]
     stop_reason: Mapped[str | None]
     model_calls: Mapped[Spent]
@@ -171,7 +188,7 @@ class DeploymentRow(Base):
     variant_id: Mapped[str]
     state: Mapped[str]
     origin: Mapped[str]
-    regression: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    regression: Mapped[RegressionTest | None] = mapped_column(Kept(RegressionTest))
     production: Mapped[dict[str, Any] | None] = mapped_column(Json)
     verification: Mapped[str | None]
     # How many conversations after the change the last check saw.
