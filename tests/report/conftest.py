@@ -19,19 +19,28 @@ def _drawn(name, plot, table, *sizes):
 
 
 @pytest.fixture
+def draws() -> None:
+    """For quick tests of the pictures in a report; others have blank ones."""
+
+
+@pytest.fixture
 def draws_anew() -> None:
     """For tests of what else a drawing depends on than its numbers."""
 
 
 @pytest.fixture(autouse=True)
 def _drawn_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw a picture of the same numbers once for all tests: it takes most of the time of a page."""
-    if "draws_anew" not in request.fixturenames:
+    """Draw a picture of the same numbers once for all tests that look at it: it takes most of the time of a page."""
+    if "draws_anew" in request.fixturenames:
+        return
+    if "draws" in request.fixturenames or request.node.get_closest_marker("slow") is not None:
         monkeypatch.setattr(
             drawings,
             "_paint",
             lambda name, plot, table, *sizes: _drawn(name, plot, pickle.dumps(table), *sizes),
         )
+    else:
+        monkeypatch.setattr(drawings, "_paint", lambda *_drawn: "<svg></svg>")
 
 
 @pytest.fixture

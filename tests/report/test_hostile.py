@@ -32,6 +32,8 @@ from support.cases import slow_except
 from support.hostile import ENCODABLE, ONE_OF_EACH, PAYLOADS
 from support.report_page import NOW, Page, clock, conversations, read_page
 
+pytestmark = pytest.mark.usefixtures("draws")
+
 TEMPLATE = next(text for text in PAYLOADS if text.startswith("{{"))
 # What the page itself is made of.
 OWN_TAGS = set(

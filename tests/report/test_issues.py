@@ -66,6 +66,7 @@ def test_a_quotation_is_cut_at_a_word():
     assert len(quote) <= 183
 
 
+@pytest.mark.usefixtures("draws")
 @pytest.mark.parametrize("width", ["wide", "narrow"])
 def test_long_titles_in_a_figure_are_cut_and_stay_apart(width):
     titles = ["A" * 120, "A" * 119 + "B", "Short"]

@@ -188,6 +188,7 @@ def test_a_service_that_reports_no_sample_size_gets_no_interval():
     assert any("reports no sample size" in words for words in section.paragraphs)
 
 
+@pytest.mark.usefixtures("draws")
 def test_the_newest_come_first_and_the_picture_is_of_the_newest():
     section = optimizations(material(optimization(1), optimization(2)), redacted=False)
     tried, each = section.tables

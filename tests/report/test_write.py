@@ -19,6 +19,8 @@ from support.cases import slow_except
 from support.report_page import NOW, clock, conversations, read_page
 from support.sentences import REPORT
 
+pytestmark = pytest.mark.usefixtures("draws")
+
 
 def write(source, path, prompt_id="p1", **options):
     return report.write(source, prompt_id, path, clock=clock, **options)
