@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -78,5 +79,10 @@ def test_what_can_be_forked(command, extra, can):
 
 
 def test_a_quick_test_starts_no_process():
-    with pytest.raises(AssertionError, match="marked slow"):
+    refused = pytest.raises(AssertionError, match="marked slow")
+    with refused:
         subprocess.run([*COMMAND, "--help"], check=False)
+    with refused:
+        os.fork()
+    with refused:
+        multiprocessing.Process(target=print).start()

@@ -25,8 +25,9 @@ import tempfile
 import threading
 import time
 from contextlib import contextmanager, suppress
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -170,11 +171,16 @@ def end() -> None:
 @contextmanager
 def no_starts() -> Iterator[None]:
     """Refuse to start processes of any kind."""
-    _server.refuses = True
+    fork, start = os.fork, BaseProcess.start
+    _server.refuses, os.fork, BaseProcess.start = True, _refuse, _refuse
     try:
         yield
     finally:
-        _server.refuses = False
+        _server.refuses, os.fork, BaseProcess.start = False, fork, start
+
+
+def _refuse(*_arguments: Any) -> NoReturn:
+    raise AssertionError("A test that starts a process is marked slow")
 
 
 @contextmanager
