@@ -78,7 +78,7 @@ def test_another_process_takes_over_from_one_that_died(tmp_path, postgres_url):
         callers = [Caller(service) for service in services]
         try:
             callers[0].settings(maxIterations=4, personaCount=3, scenariosPerSimulation=2, maxTurns=1)
-            ids = [callers[at % 2].start(callers[0].prompt(), **BODY)["id"] for at in range(4)]
+            ids = [callers[at % 2].start(callers[0].prompt(), **BODY)["id"] for at in range(2)]
             wait_until(
                 lambda: all(
                     callers[0].get(one)["results"]["progress"]["conversationsDone"] > 5 for one in ids
