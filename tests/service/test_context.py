@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from promptlift.service.context import AppContext
+from promptlift.service.call import AppContext
 from promptlift.service.errors import ApiException
 from promptlift.service.llm.served import ServedModels
 from promptlift.service.settings import ServiceSettings

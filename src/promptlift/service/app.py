@@ -19,7 +19,6 @@ from promptlift.service.actions import (
     optimizations,
     personas,
     prompts,
-    reviews,
     versions,
     webhooks,
 )
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from promptlift.service.context import AppContext
+    from promptlift.service.call import AppContext
 
 # These say themselves which endpoints their functions answer.
 ANSWERING = [
@@ -59,7 +58,6 @@ ANSWERING = [
     personas,
     prompt_insights,
     prompts,
-    reviews,
     scenario_sets,
     steps,
     versions,

@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from promptlift.errors import ServiceStartError
 from promptlift.service.actions.logging.conversation_log import ConversationLog
 from promptlift.service.app import create_app
-from promptlift.service.context import AppContext
+from promptlift.service.call import AppContext
 from promptlift.service.errors import ApiException
 from promptlift.service.identifiers import new_key, shown_prefix
 from promptlift.service.settings import API_PATH, DEFAULT_PLAN

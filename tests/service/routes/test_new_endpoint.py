@@ -18,8 +18,7 @@ from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.model import ApiModel, RequestModel
 from promptlift.schema.queries import Flag, QueryModel
 from promptlift.service import app
-from promptlift.service.call import ACTIONS, Call, answers
-from promptlift.service.context import AppContext
+from promptlift.service.call import ACTIONS, AppContext, Call, answers
 from promptlift.service.errors import not_found
 from promptlift.service.settings import API_PATH, ServiceSettings
 from promptlift.service.store import accounts

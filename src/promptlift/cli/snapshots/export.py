@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from promptlift.client.connection import Connection
     from promptlift.client.transport import Call, Task
     from promptlift.schema.queries import QueryModel
-    from promptlift.service.call import AnyCall
-    from promptlift.service.context import AppContext
+    from promptlift.service.call import AnyCall, AppContext
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 

@@ -1,4 +1,4 @@
-"""What people say of conversations: keeping it, and reading it."""
+"""What people say: labels of conversations, and reviews of the variants of an optimization."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING
 
 from promptlift.schema import endpoints
 from promptlift.schema.judges import Label, LabelsAnswer
+from promptlift.schema.optimizations import VariantReview
 from promptlift.schema.pages import Page
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
-from promptlift.service.errors import invalid
+from promptlift.service.errors import invalid, not_found
 from promptlift.service.identifiers import new_id
-from promptlift.service.store import accounts, conversation_updates
-from promptlift.service.store.rows import newest
-from promptlift.service.store.tables.prompts import LabelRow
+from promptlift.service.store import accounts, conversation_updates, optimizations
+from promptlift.service.store.rows import newest, wanted
+from promptlift.service.store.tables.prompts import LabelRow, ReviewRow
 
 if TYPE_CHECKING:
     from promptlift.schema.judges import LabelCreate, LabelRequest
+    from promptlift.schema.optimizations import ReviewUpdate
     from promptlift.schema.queries import LabelsQuery
+    from promptlift.service.call import AnyCall
+    from promptlift.service.store.rows import Rows
 
     Key = tuple[str, str, str]
 
@@ -97,3 +101,40 @@ def _fill(row: LabelRow, given: LabelRequest, prompt_id: str, optimization_id: s
     row.change(given.model_dump(include={"conversation_id", "question", "labeller", "value"}))
     row.change(given.model_dump(include={"chance", "draw_id"}, exclude_unset=True))
     row.prompt_id, row.optimization_id = prompt_id, optimization_id
+
+
+@answers(endpoints.REVIEWS_GET)
+def reviews(call: Call) -> Page[VariantReview]:
+    """Return the reviews of the variants in their order; variants without a review are left out."""
+    with call.read() as rows:
+        order = _variants(rows, call)
+        kept = {row.variant_id: row for row in rows.all(wanted(ReviewRow, optimization_id=call.id))}
+    return Page[VariantReview](data=[kept[one].shown(VariantReview) for one in order if one in kept])
+
+
+@answers(endpoints.REVIEWS_UPDATE)
+def review(call: Call[ReviewUpdate]) -> VariantReview:
+    """Update a variant's review and return all of it."""
+    body = call.body
+    changes = body.model_dump(exclude_unset=True, exclude={"variant_id"})
+    if "note" in changes:
+        changes["note"] = changes["note"] if (changes["note"] or "").strip() else None
+    with call.write() as rows:
+        accounts.lock(rows.core, call.account_id)
+        if body.variant_id not in _variants(rows, call):
+            raise invalid({"variantId": "is not a variant of this optimization"}, "No such variant")
+        key = {"optimization_id": call.id, "variant_id": body.variant_id}
+        row = rows.get(ReviewRow, key)
+        if row is None:
+            row = ReviewRow(account_id=call.account_id, **key)
+            rows.add(row)
+        elif not changes:
+            return row.shown(VariantReview)
+        row.change({**changes, "updated_at": clock.moment()})
+        return row.shown(VariantReview)
+
+
+def _variants(rows: Rows, call: AnyCall) -> list[str]:
+    if optimizations.find(rows.core, call.account_id, call.id) is None:
+        raise not_found("Optimization")
+    return [one.id for one in optimizations.variants(rows.core, call.id)]

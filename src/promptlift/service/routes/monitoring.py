@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from promptlift.service.actions.access import Backlog
-    from promptlift.service.context import AppContext
+    from promptlift.service.call import AppContext
     from promptlift.service.store.database import Database
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from promptlift.schema.spans.span import Span
-    from promptlift.service.context import AppContext
+    from promptlift.service.call import AppContext
 
 _LOG = logging.getLogger(__name__)
 TRACES: Final = "/v1/traces"

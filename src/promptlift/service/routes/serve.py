@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.endpoint import Endpoint
     from promptlift.schema.naming import Scheme
-    from promptlift.service.call import AnyCall, EndpointAction
-    from promptlift.service.context import AppContext
+    from promptlift.service.call import AnyCall, AppContext, EndpointAction
 
 
 def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, context: AppContext) -> Route:
