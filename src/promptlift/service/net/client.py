@@ -13,7 +13,7 @@ import socket
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import httpcore
 import httpx
@@ -22,12 +22,11 @@ from promptlift.service.async_http import EventLoopThread, OpenedConnections, pr
 from promptlift.service.net.addresses import UnusableUrl, is_public, numeric_addresses, read_url
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
     Resolve = Callable[[str, int], Awaitable[list[str]]]
 
-
-Result = TypeVar("Result")
 
 KEPT_CONNECTIONS: Final = 64
 # Servers close an idle connection after five seconds or more; it is given up before that.
@@ -132,7 +131,9 @@ class GuardedClient:
     def __init__(self, *, allow_private: bool, resolve: Resolve | None = None) -> None:
         self._allow_private = allow_private
         self._resolve = resolve or _look_up
-        self._loop = EventLoopThread("promptlift-net", at_end=self._close_connections)
+        self._network = _CheckedNetwork(self._addresses)
+        self._idle: list[httpcore.AsyncHTTPConnection] = []
+        self._loop = EventLoopThread("promptlift-net", at_end=self._close_idle)
 
     def send(self, request: GuardedRequest) -> GuardedReply:
         """Send a request and wait for its answer.
@@ -144,7 +145,10 @@ class GuardedClient:
         UnusableUrl
             The URL is not one.
         """
-        return self._result(self._loop.submit(self._send, request))
+        try:
+            return self._loop.submit(self._send, request).result()
+        except CancelledError:
+            raise NoAnswer("the service was stopped") from None
 
     def send_in_order(self, requests: Iterable[GuardedRequest], *, seconds: float) -> list[Sent]:
         """Send requests, each when the one before was answered, and return what came of those that were sent.
@@ -157,12 +161,8 @@ class GuardedClient:
         NoAnswer
             The service was stopped.
         """
-        return self._result(self._loop.submit(self._send_in_order, requests, seconds=seconds))
-
-    @staticmethod
-    def _result(work: Future[Result]) -> Result:
         try:
-            return work.result()
+            return self._loop.submit(self._send_in_order, requests, seconds=seconds).result()
         except CancelledError:
             raise NoAnswer("the service was stopped") from None
 
@@ -251,9 +251,10 @@ class GuardedClient:
     ) -> GuardedReply:
         # Half the time for an address: the next one may answer.
         extensions = {"timeout": {"connect": request.seconds / 2}, "trace": opened.note}
+        connection = await self._connection_to(url.origin)
         async with (
             opened,
-            self._pool.stream(
+            connection.stream(
                 request.method, url, headers=headers, content=request.content or None, extensions=extensions
             ) as response,
         ):
@@ -262,25 +263,43 @@ class GuardedClient:
             else:
                 deadline.reschedule((deadline.when() or 0.0) + DRAIN_SECONDS)
                 content, whole = b"", await _drained(response)
+        await self._keep(connection)
         found: dict[str, str] = {}
         for name, value in response.headers:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1")
             found[key] = f"{found[key]}, {text}" if key in found else text
         return GuardedReply(response.status, found, content, whole)
 
-    @cached_property
-    def _pool(self) -> httpcore.AsyncConnectionPool:
-        return httpcore.AsyncConnectionPool(
-            ssl_context=httpx.create_ssl_context(),  # with those of SSL_CERT_FILE
-            max_connections=None,
-            max_keepalive_connections=KEPT_CONNECTIONS,
+    async def _connection_to(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
+        """Return an idle connection, or one that connects with its first request.
+
+        A pool of httpcore looks at the sockets of all idle connections for every request.
+        """
+        while (kept := next((one for one in self._idle if one.can_handle_request(origin)), None)) is not None:
+            self._idle.remove(kept)
+            if not kept.has_expired():
+                return kept
+            await kept.aclose()
+        return httpcore.AsyncHTTPConnection(
+            origin,
+            ssl_context=self._certificates,
             keepalive_expiry=IDLE_SECONDS,
-            network_backend=_CheckedNetwork(self._addresses),
+            network_backend=self._network,
         )
 
-    async def _close_connections(self) -> None:
-        if "_pool" in self.__dict__:
-            await self._pool.aclose()
+    async def _keep(self, connection: httpcore.AsyncHTTPConnection) -> None:
+        if connection.is_idle():
+            self._idle.append(connection)
+        while len(self._idle) > KEPT_CONNECTIONS:
+            await self._idle.pop(0).aclose()
+
+    @cached_property
+    def _certificates(self) -> ssl.SSLContext:
+        return httpx.create_ssl_context()  # with those of SSL_CERT_FILE
+
+    async def _close_idle(self) -> None:
+        while self._idle:
+            await self._idle.pop().aclose()
 
 
 class _CheckedNetwork(httpcore.AnyIOBackend):
