@@ -161,7 +161,6 @@ class World:
                     connection,
                     optimizations.get(connection, optimization_id),
                     winner=None if winner is None else variants[winner],
-                    settings=settings,
                     now=now,
                 )
         return optimization_id

@@ -80,10 +80,3 @@ def test_any_edit_can_be_left_out_again():
 def test_the_order_of_a_set_is_that_of_writing():
     edits = [edit(1, "add", "One."), edit(2, "add", "Two.")]
     assert assemble(ORIGINAL, edits) == assemble(ORIGINAL, edits[::-1])
-
-
-def test_plain_json_and_back():
-    one = CandidateEdit(
-        "e7", "add", "", "Ask.", "It fails.", "Why not.", (("conv_1", "no idea"),), ("No answer",)
-    )
-    assert CandidateEdit.from_json(one.to_json()) == one

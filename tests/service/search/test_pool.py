@@ -273,7 +273,6 @@ def test_with_a_goal_too_a_search_goes_the_same_way_taken_up_at_every_step(seed)
     again = course(new(seed=seed), good={1}, wanted={2, 5}, seed=seed, interrupt=True)
     assert again.to_json() == calm.to_json()
     assert "e2" in calm.finalist().edits
-    assert "scores" not in course(new(seed=seed), good={1}, seed=seed).to_json()
 
 
 def test_of_the_pool_the_goal_chooses_whom_to_confirm():

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
-__all__ = ["FixedCell", "cells_of", "choose", "get", "page", "resolve", "shown", "to_state"]
-
 STAGE = "benchmark"
 
 
@@ -94,30 +92,30 @@ def resolve(
     """
     if wanted is not None and wanted.id is not None:
         return _existing(connection, caller, wanted)
-    values: dict[str, Any] = {
-        "set_id": new_id("set"),
-        "version": 1,
-        "source": (wanted and wanted.source) or "both",
-        "prompt_id": prompt_id,
-        "size": (wanted and wanted.count) or SCENARIOS_DEFAULT,
-        "conversation_ids": None,
-    }
+    row = _new(caller, set_id=new_id("set"), version=1, prompt_id=prompt_id)
+    row.source = (wanted and wanted.source) or "both"
+    row.size = (wanted and wanted.count) or SCENARIOS_DEFAULT
     if wanted is not None:
         if wanted.version is not None:
             raise invalid({"scenarioSet.version": "needs the id of a set"})
-        values["prompt_id"] = wanted.linked_id or prompt_id
-        values |= _from_conversations(connection, caller, wanted)
-    prompt = prompts.find(connection, caller.account_id, values["prompt_id"])
+        row.prompt_id = wanted.linked_id or prompt_id
+        _name_conversations(connection, row, wanted)
+    prompt = prompts.find(connection, caller.account_id, row.prompt_id)
     if prompt is None:
         raise invalid({"scenarioSet.promptId": "no such prompt"})
-    values["name"] = (wanted and wanted.name) or f"Scenarios of {prompt.name}"[:200]
-    return _add(connection, caller, values)
+    row.name = (wanted and wanted.name) or f"Scenarios of {prompt.name}"[:200]
+    Rows(connection).insert(row)
+    return row
 
 
-def _from_conversations(connection: Connection, caller: Caller, wanted: ScenarioSetRequest) -> dict[str, Any]:
-    """Return the columns of a set of named conversations."""
+def _new(caller: Caller, **values: Any) -> ScenarioSetRow:
+    return ScenarioSetRow(id=new_id("scv"), account_id=caller.account_id, created_at=clock.moment(), **values)
+
+
+def _name_conversations(connection: Connection, row: ScenarioSetRow, wanted: ScenarioSetRequest) -> None:
+    """Let a set have the conversations that the request names, where it names some."""
     if wanted.conversation_ids is None:
-        return {}
+        return
     if wanted.source not in (None, "conversations"):
         raise invalid(
             {"scenarioSet.source": "must be conversations, or absent, where conversationIds is given"}
@@ -126,17 +124,13 @@ def _from_conversations(connection: Connection, caller: Caller, wanted: Scenario
     problems = {
         f"scenarioSet.conversationIds[{at}]": "no such conversation"
         for at, one in enumerate(wanted.conversation_ids)
-        if conversations.find(connection, caller.account_id, one) is None
+        if conversations.find(connection, row.account_id, one) is None
     }
     if problems:
         raise invalid(problems)
     if wanted.count is not None and wanted.count > len(ids):
         raise invalid({"scenarioSet.count": f"must be at most {len(ids)}, the number of conversationIds"})
-    return {
-        "source": "conversations",
-        "size": wanted.count or len(ids),
-        "conversation_ids": ids,
-    }
+    row.source, row.size, row.conversation_ids = "conversations", wanted.count or len(ids), ids
 
 
 def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest) -> ScenarioSetRow:
@@ -164,24 +158,19 @@ def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest
         raise invalid({"scenarioSet.id": "is still being made; wait for its first benchmark"})
     newest = benchmarks.find_set(connection, caller.account_id, wanted.id)
     assert newest is not None  # noqa: S101 - one version was found
-    values = {
-        "set_id": row.set_id,
-        "version": newest.version + 1,
-        "name": wanted.name or row.name,
-        "source": wanted.source or ("both" if row.conversation_ids else row.source),
-        "prompt_id": row.prompt_id,
-        "size": wanted.count,
-        # What it grows from, by which the scenarios that it has already are kept.
-        "conversation_ids": None,
-        "grows_from": row.id,
-    }
-    return _add(connection, caller, values)
-
-
-def _add(connection: Connection, caller: Caller, values: dict[str, Any]) -> ScenarioSetRow:
-    row = ScenarioSetRow(id=new_id("scv"), account_id=caller.account_id, created_at=clock.moment(), **values)
-    Rows(connection).insert(row)
-    return row
+    grown = _new(
+        caller,
+        set_id=row.set_id,
+        version=newest.version + 1,
+        name=wanted.name or row.name,
+        source=wanted.source or ("both" if row.conversation_ids else row.source),
+        prompt_id=row.prompt_id,
+        size=wanted.count,
+        # The scenarios that it has already are kept.
+        grows_from=row.id,
+    )
+    Rows(connection).insert(grown)
+    return grown
 
 
 def choose(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import orjson
+from typing import TYPE_CHECKING
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.deployments import ProductionCheck, ProductionMetric
@@ -21,10 +19,11 @@ from promptlift.service.store import accounts, aggregates, events, production
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection
 
     from promptlift.schema.events import EventKind
     from promptlift.service.insights.exclusions import Exclusions
+    from promptlift.service.store.production import WatchedConversation
     from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.service.store.tables.runs import DeploymentRow
     from promptlift.stats.production import MetricChange, MetricName
@@ -90,8 +89,8 @@ def _renamed(side: Sequence[JudgedPeriod], names: Mapping[str, str | None]) -> t
     return tuple(one if one.issue is None else one._replace(issue=names[one.issue]) for one in side)
 
 
-def _judged(row: Row[Any], exclusions: Exclusions) -> JudgedPeriod:
-    document = orjson.loads(row.document)
+def _judged(row: WatchedConversation, exclusions: Exclusions) -> JudgedPeriod:
+    document = row.insights
     issues = [] if row.task_completed else document["issues"]
     titles = (one["title"] for one in issues)
     return JudgedPeriod(

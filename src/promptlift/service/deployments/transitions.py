@@ -12,6 +12,8 @@ from promptlift.service.errors import ApiException
 from promptlift.service.store import deployments, optimizations, prompts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy import Connection
 
     from promptlift.service.store.tables.prompts import PromptRow, VersionRow
@@ -55,13 +57,15 @@ CHANGED = DeploymentPlan(
 )
 
 
-def tests_before_deploying(settings: dict[str, Any], *, rehearsal: bool) -> bool:
+def tests_before_deploying(settings: Mapping[str, Any], *, rehearsal: bool) -> bool:
     """Whether the settings ask for a regression test of a winner before it is deployed automatically."""
     automatic = settings.get("autoDeploy") or {}
     return not rehearsal and bool(automatic.get("enabled") and automatic.get("requireRegressionPass", True))
 
 
-def after_completion(settings: dict[str, Any], *, rehearsal: bool, unchanged: bool) -> DeploymentPlan | None:
+def after_completion(
+    settings: Mapping[str, Any], *, rehearsal: bool, unchanged: bool
+) -> DeploymentPlan | None:
     """Decide what happens with a winner right after its optimization; ``None`` for nothing.
 
     A rehearsed winner is never deployed automatically. It may be staged: only a person who accepts that it was a rehearsal
@@ -98,20 +102,9 @@ def on_completed(
     optimization: OptimizationRow,
     *,
     winner: VariantRow | None,
-    settings: dict[str, Any],
     now: int,
 ) -> None:
-    """Begin the deployment that the settings ask for, in the transaction that completes the optimization.
-
-    Parameters
-    ----------
-    optimization
-        Row of the optimization.
-    winner
-        Row of the winning variant; ``None`` without a winner.
-    settings
-        What counts for this optimization: has ``deploymentMode`` and ``autoDeploy``.
-    """
+    """Begin the deployment of a winner that the settings ask for, in the transaction that completes the optimization."""
     if winner is None:
         return
     prompt = prompts.find(connection, optimization.account_id, optimization.prompt_id, lock=True)
@@ -119,7 +112,9 @@ def on_completed(
         return
     original = optimizations.variants(connection, optimization.id)[0]
     plan = after_completion(
-        settings, rehearsal=optimization.rehearsal, unchanged=prompt.content == original.content
+        optimization.settings,
+        rehearsal=optimization.rehearsal,
+        unchanged=prompt.content == original.content,
     )
     if plan is None:
         return

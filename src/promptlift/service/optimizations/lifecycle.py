@@ -135,7 +135,7 @@ def complete(
     _tell(connection, row, "optimization.completed", completed, now=now)
     number = run.verdict().winner
     winner = None if number is None else optimizations.variants(connection, row.id)[number]
-    transitions.on_completed(connection, row, winner=winner, settings=Terms(row).settings, now=now)
+    transitions.on_completed(connection, row, winner=winner, now=now)
     start_next(connection, row.account_id, now=now)
 
 

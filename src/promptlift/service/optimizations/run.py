@@ -6,7 +6,7 @@ import random
 import threading
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptlift.errors import PromptliftError
 from promptlift.service import clock
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.tasks import OptimizationTasks
     from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.store.database import Database
+    from promptlift.service.store.optimizations import JudgedConversation
     from promptlift.service.store.tables.runs import OptimizationRow
     from promptlift.stats.passes import Pass
     from promptlift.stats.verdict import Progress
@@ -180,11 +181,10 @@ class OptimizationRun(SimulationRun):
                 limit=FAILURES_READ,
             )
             logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
-        failures = [one.insights for one in failed]
         weights = {one.id: FAILURE_WEIGHT if one.task_completed is False else 1.0 for one in logged}
         order = weighted_order(list(weights.items()), random.Random(f"{row.seed} pool"))
         pool = [(one, weights[one]) for one in order]
-        if self.terms.wants_search(failed=bool(failures)):
+        if self.terms.wants_search(failed=bool(failed)):
             reason = Searching(self).begin(pool)
             if reason is None:
                 with self.database.read() as connection:
@@ -199,7 +199,7 @@ class OptimizationRun(SimulationRun):
                 prompt=self.prompt,
                 count=row.variant_count,
                 intent=intent,
-                failures=_failures(failures, self.said, read_exclusions(self.exclusions)),
+                failures=_failures(failed, self.said, read_exclusions(self.exclusions)),
                 general=self.general,
                 seed=row.seed,
                 said=self.said,
@@ -331,15 +331,17 @@ class OptimizationRun(SimulationRun):
             lifecycle.keep(connection, self.row, experiment, self.notes)
 
 
-def _failures(found: Sequence[dict[str, Any]], said: LoggedWords, exclusions: Exclusions) -> list[Failure]:
+def _failures(
+    found: Sequence[JudgedConversation], said: LoggedWords, exclusions: Exclusions
+) -> list[Failure]:
     """List the failures of logged conversations without names and numbers: frequent issues, and some summaries.
 
     Insights that are older than the account's setting may name what is excluded now.
     """
-    named = (issue["title"] for one in found for issue in one.get("issues") or [])
+    named = (issue["title"] for one in found for issue in one.insights.get("issues") or [])
     titles = Counter(said.masked(title) for title in named if not exclusions.found_in(title))
     failures = [Failure(title, count, len(found)) for title, count in titles.most_common(ISSUES_SHOWN)]
-    stories = [said.masked(exclusions.clean(one["summary"])) for one in found if one.get("summary")]
+    stories = [said.masked(exclusions.clean(text)) for one in found if (text := one.insights.get("summary"))]
     return failures + [Failure(story) for story in stories[:SUMMARIES_SHOWN]]
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from promptlift.service.search.edits import CandidateEdit
 
-__all__ = ["FAILED_SHOWN", "Seen", "bounded_turns", "choose"]
-
 FAILED_SHOWN: Final = 7
 SUCCEEDED_SHOWN: Final = 2
 # Characters of all conversations of one request, about a quarter as many tokens.

@@ -7,14 +7,12 @@ edit can be left out again, and each sentence keeps the reason it was written fo
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from promptlift.schema.search import assembled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-__all__ = ["CandidateEdit", "Joined", "assemble", "join"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +50,6 @@ class CandidateEdit:
     def to_json(self) -> dict[str, Any]:
         """Return the edit as plain JSON."""
         return asdict(self)
-
-    @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Self:
-        """Read an edit as it was kept."""
-        evidence = tuple((one[0], one[1]) for one in found["evidence"])
-        return cls(**{**found, "evidence": evidence, "issues": tuple(found["issues"])})
 
 
 @dataclass(frozen=True, slots=True)

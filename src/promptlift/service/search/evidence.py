@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Outcomes", "Record", "Worth", "mean_gain", "record_of", "with_and_without", "worth"]
-
 Outcomes: TypeAlias = "Mapping[int, Mapping[int, bool | float | None]]"
 """By cell and candidate whether the task was completed, or how far the goal was met; ``None`` where that is not known."""
 

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["existing_evidence", "new_addresses", "says_what_was_said", "too_long"]
-
 EDIT_CHARS: Final = 800
 QUOTE_CHARS: Final = 300
 # Words of an edit that stand in one message, in runs of this many; and how many of all its words make it a repetition.

@@ -6,18 +6,18 @@ It knows no model and no database: the same seed, the same edits and the same ou
 from __future__ import annotations
 
 import random
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from promptlift.service.search.edits import CandidateEdit
+from pydantic import TypeAdapter
+
+from promptlift.service.search.edits import CandidateEdit  # noqa: TC001 - pydantic reads it
 from promptlift.service.search.evidence import Outcomes, Record, Worth, mean_gain, record_of, worth
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from promptlift.service.search.evidence import Outcomes
-
-__all__ = ["Child", "Member", "Search", "Talk", "Write", "draw_parent", "front"]
 
 
 def front(outcomes: Outcomes, members: Collection[int]) -> dict[int, int]:
@@ -305,40 +305,16 @@ class Search:
 
     def to_json(self) -> dict[str, Any]:
         """Return the search as plain JSON, from which ``from_json`` continues exactly as this one would."""
-        names = (
-            "conversations",
-            "generations_max",
-            "first",
-            "each",
-            "seed",
-            "generation",
-            "looks",
-            "spent",
-            "pruned",
-            "ended",
-        )
-        return {
-            **{name: getattr(self, name) for name in names},
-            "members": [asdict(one) for one in self.members],
-            "edits": [one.to_json() for one in self.edits.values()],
-            "outcomes": _listed(self.outcomes),
-            # Only with a goal, so that the state of a search without one is what it always was.
-            **({"scores": _listed(self.scores)} if self.scores else {}),
-        }
+        state: dict[str, Any] = _STATE.dump_python(self, mode="json")
+        return {**state, "edits": list(state["edits"].values())}
 
     @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Self:
+    def from_json(cls, found: dict[str, Any]) -> Search:
         """Rebuild a search from ``to_json``."""
-        edits = [CandidateEdit.from_json(one) for one in found["edits"]]
-        return cls(
-            **{
-                **found,
-                "members": [Member(**{**one, "edits": tuple(one["edits"])}) for one in found["members"]],
-                "edits": {one.id: one for one in edits},
-                "outcomes": _unlisted(found["outcomes"]),
-                "scores": _unlisted(found.get("scores", ())),
-            }
-        )
+        return _STATE.validate_python({**found, "edits": {one["id"]: one for one in found["edits"]}})
+
+
+_STATE: Final = TypeAdapter(Search)
 
 
 def _best_of(members: Sequence[Member], known: Worth) -> Member:
@@ -347,12 +323,3 @@ def _best_of(members: Sequence[Member], known: Worth) -> Member:
         return mean - CAUTION * sd, member.number
 
     return max(members, key=bound)
-
-
-def _listed(of_cells: Mapping[int, Mapping[int, Any]]) -> list[Any]:
-    """Return what is known by cell and candidate as lists: JSON would turn the numbers into text."""
-    return [[cell, sorted(found.items())] for cell, found in of_cells.items()]
-
-
-def _unlisted(found: Sequence[Any]) -> dict[int, dict[int, Any]]:
-    return {cell: dict(map(tuple, ended)) for cell, ended in found}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Integer, cast, func, select, true
+from sqlalchemy import Integer, cast, func, select, true, type_coerce
 
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables import (
@@ -14,13 +14,14 @@ from promptlift.service.store.tables import (
     insights,
     prompt_versions,
 )
+from promptlift.service.store.tables.mapping import Json
 from promptlift.service.store.tables.prompts import PromptRow
 from promptlift.service.store.tables.runs import DeploymentRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Row, Select
+    from sqlalchemy import ColumnElement, Connection, Select
 
     # Since when and until when; open where it has no bound.
     Span = tuple[int | None, int | None]
@@ -88,15 +89,29 @@ def spans(connection: Connection, deployment: DeploymentRow) -> tuple[Span, Span
     return (since, deployment.applied_at), (deployment.live_since, None)
 
 
-def judged(connection: Connection, deployment: DeploymentRow, span: Span) -> Sequence[Row[Any]]:
+class WatchedConversation(NamedTuple):
+    """A judged conversation with a text that is compared."""
+
+    id: str
+    started_at: int
+    task_completed: bool
+    sentiment_score: float
+    status: str
+    response_seconds: float | None
+    message_count: int
+    insights: dict[str, Any]
+
+
+def judged(connection: Connection, deployment: DeploymentRow, span: Span) -> list[WatchedConversation]:
     """Return the latest judged conversations of a span, oldest first."""
     details = (
         conversations.c.status,
         conversations.c.response_seconds,
         conversations.c.message_count,
-        insights.c.document,
+        type_coerce(insights.c.document, Json),
     )
-    return connection.execute(_latest(deployment, span, *details)).all()[::-1]
+    rows = connection.execute(_latest(deployment, span, *details)).all()
+    return [WatchedConversation._make(row) for row in reversed(rows)]
 
 
 def figures(connection: Connection, deployment: DeploymentRow, span: Span) -> tuple[int, int]:
