@@ -170,7 +170,7 @@ def test_rows_without_a_variant_or_an_item_are_left_out_and_counted():
 
 def test_the_answer_says_its_rule_its_control_and_who_judged():
     facts = analysis.compare(conversations(300), by="llm_model").attrs["promptlift"]
-    assert (facts["analyser"], facts["paired"], facts["unit"]) == ("lexicon", False, "points")
+    assert (facts["analyser"], facts["paired"], facts["unit"]) == (None, False, "points")
     assert facts["rule"].startswith(
         "Winner or worse: p of the score test below 0.05, with at least 10 in each group;"
     )

@@ -203,7 +203,7 @@ def test_the_analyser_is_told():
     insights.attrs["promptlift"] = {"analyser": "lexicon"}
     told = analysis.judge_agreement(labels, insights).attrs["promptlift"]
     corrected = told.pop("corrected")
-    assert told == {"table": "judge_agreement", "analyser": "lexicon", "level": 0.95}
+    assert told == {"table": "judge_agreement", "analyser": "lexicon", "basis": "words", "level": 0.95}
     assert "labels have no chance" in corrected["refused"]["all"]
 
 

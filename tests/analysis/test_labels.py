@@ -269,11 +269,17 @@ def test_pairs_are_corrected_by_pairs_with_both_labelled(world):
     assert "Too few labels of the variant" in row["not_corrected"]
 
 
-def test_segments_are_corrected_and_their_verdicts_stay_the_judges(world):
+def test_segments_are_corrected_and_their_verdicts_are_those_of_the_labels(world):
     table, _, labels = world
     plain = analysis.segments(table, by=["prompt", "channel"])
     found = analysis.segments(table, by=["prompt", "channel"], labels=labels)
-    pd.testing.assert_frame_equal(found[list(plain)], plain)
+    decided = ["verdict", "p", "p_holm"]
+    shown = ["column", "segment"]
+    pd.testing.assert_frame_equal(
+        found[list(plain)].drop(columns=decided).sort_values(shown, ignore_index=True),
+        plain.drop(columns=decided).sort_values(shown, ignore_index=True),
+    )
+    assert plain.set_index("segment").loc["old", "verdict"] == "lower"
     rows = found.set_index("segment")
     rates = analysis.completion(table, by="prompt", labels=labels).set_index("prompt")["rate_corrected"]
     for prompt, other in (("old", "new"), ("new", "old")):
@@ -281,8 +287,10 @@ def test_segments_are_corrected_and_their_verdicts_stay_the_judges(world):
         assert rows.loc[prompt, "difference_points_corrected"] == pytest.approx(
             100 * (rates[prompt] - rates[other])
         )
-    assert rows.loc["old", "verdict"] == "lower"
+    assert rows.loc["old", "verdict"] == "higher"
     assert rows.loc["old", "difference_points_corrected_low"] > 0
+    said = found.attrs["promptlift"]["sentences"][list(found["segment"]).index("old")]
+    assert "clearly higher" in said
 
 
 def test_agreement_has_the_judges_rate_and_both_corrections(world):

@@ -117,7 +117,7 @@ def test_the_analyser_is_carried_from_the_column(analysers, said):
 
 
 def test_the_analyser_is_carried_from_the_attributes_and_the_input_stays_as_it_was():
-    table = conversations(50)
+    table = conversations(50, analyser="lexicon")
     before = table.copy(deep=True)
     for run in (analysis.completion, analysis.completion_trend, analysis.sentiment_distribution):
         assert run(table).attrs["promptlift"]["analyser"] == "lexicon"

@@ -10,7 +10,7 @@ import typer.testing
 
 from promptlift import analysis
 from promptlift.cli import check as module
-from promptlift.cli.check import FAILS, TOO_FEW
+from promptlift.cli.check import CANNOT_TELL, FAILS, TOO_FEW
 from promptlift.cli.commands import app
 from promptlift.local import local, log_samples, wait_for_insights
 from support.command_line import failed_in_one_line, promptlift_command
@@ -112,7 +112,7 @@ def conversations(day, contents):
             {"role": role, "content": text, "timestamp": (start + timedelta(seconds=place)).isoformat()}
             for place, (role, text) in enumerate(zip(("user", "assistant", "user"), turns, strict=True))
         ]
-        yield {"messages": messages}
+        yield {"messages": messages, "metadata": {"solved": turns is GOOD}}
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,11 @@ def versions(tmp_path_factory):
     with local(folder, progress=False) as lift:
         begun = [datetime(2026, 9, day, tzinfo=UTC) for day in (1, 15)]
         prompt = lift.client.prompts.create(
-            name="Bot", content="One.", llm_model="gpt-4o", live_from=begun[0].isoformat()
+            name="Bot",
+            content="One.",
+            llm_model="gpt-4o",
+            live_from=begun[0].isoformat(),
+            outcome="score.solved",
         )
         lift.client.prompts.update(prompt.id, content="Two.", live_from=begun[1].isoformat())
         for day, contents in ((10, [GOOD] * 36 + [BAD] * 4), (20, [GOOD] * 12 + [BAD] * 28)):
@@ -152,6 +156,18 @@ def test_the_live_version_is_checked_against_an_earlier_one_end_to_end(versions)
     code, line = check(versions, "Bot", "--against", 2)
     assert code == TOO_FEW
     assert line.startswith("TOO FEW Bot: v3 and v2 cannot be compared: there are no conversations of v3")
+
+
+def test_a_word_list_passes_and_fails_nothing(versions):
+    with local(versions, progress=False) as lift:
+        lift.update_prompt("Bot", outcome="")
+        code, line = check(versions, "Bot", "--fail-below", 0.9)
+        lift.update_prompt("Bot", outcome="score.solved")
+    assert code == CANNOT_TELL
+    assert line.startswith(
+        "CANNOT TELL Bot: whether tasks were completed cannot be told without outcomes, labels or a model."
+    )
+    assert "lift.update_prompt" in line
 
 
 def test_the_period_of_a_check_holds_for_both_versions(versions):

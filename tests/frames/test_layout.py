@@ -60,6 +60,7 @@ LAYOUT = {
         "issues: object",
         "insights_at: datetime64[us, UTC]",
         "analyser: str",
+        "basis: outcome|label|model|learned|words",
     ],
     "insights": [
         "conversation_id: str",
@@ -73,6 +74,7 @@ LAYOUT = {
         "issues: object",
         "insights_at: datetime64[us, UTC]",
         "analyser: str",
+        "basis: outcome|label|model|learned|words",
     ],
     "messages": [
         "conversation_id: str",

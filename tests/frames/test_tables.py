@@ -41,6 +41,7 @@ DTYPES = {
         "issues": "object",
         "insights_at": UTC_US,
         "analyser": "str",
+        "basis": "category",
     },
     "messages": {
         "conversation_id": "str",

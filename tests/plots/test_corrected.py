@@ -64,14 +64,14 @@ def test_a_trend_has_both_in_every_period_that_could_be_corrected(world):
     assert "nothing could be corrected by labels. Not corrected: 4 of 4. Too few labels (" in words(ax)
 
 
-def test_segments_have_both_and_say_that_the_verdict_is_the_judges(world):
+def test_segments_have_both_and_the_verdict_of_the_labels(world):
     table, labels = world
     result = analysis.segments(table, by="prompt", labels=labels)
     ax = plots.segments(result)
     hollow, filled = points(ax)
     assert [x for x, _ in hollow] == pytest.approx(result["difference_points"].tolist())
     assert [x for x, _ in filled] == pytest.approx(result["difference_points_corrected"].tolist())
-    assert "prompt: old · lower (uncorrected)" in words(ax)
+    assert "prompt: old · higher" in words(ax)
 
 
 def test_without_labels_a_plot_is_what_it_was(world):

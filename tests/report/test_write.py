@@ -171,13 +171,16 @@ def test_few_conversations_are_said_to_be_few(tmp_path, n):
 
 
 def test_the_word_list_analyser_is_said_to_be_rough(tmp_path):
-    page = read_page(write(conversations(60), tmp_path / "r.html"))
+    page = read_page(write(conversations(60).assign(basis="words"), tmp_path / "r.html"))
     assert REPORT["word list"] in page.text
-    judged = conversations(60).assign(analyser="llm:gpt-4o")
+    judged = conversations(60).assign(analyser="llm:gpt-4o", basis="model")
     judged.attrs["promptlift"]["analyser"] = "llm"
     text = read_page(write(judged, tmp_path / "l.html")).text
-    assert "word-list" not in text
-    assert "from a language model, which can be wrong too. Reported by the service: llm:gpt-4o." in text
+    assert "word list" not in text
+    assert (
+        "A language model judged the conversations, which can be wrong too. Reported by the service: llm:gpt-4o."
+        in text
+    )
 
 
 def test_a_part_is_said_to_be_a_part(tmp_path):

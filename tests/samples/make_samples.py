@@ -304,6 +304,8 @@ def record(
         "channel": rng.choices(("web", "mobile", "api"), (58, 37, 5))[0],
         "language": "en",
     }
+    if status != "in_progress":
+        metadata["resolved"] = talk.solved
     line = {
         "key": f"support-{style.version}-{number:04d}",
         "day": day - DAYS + 1,

@@ -83,7 +83,8 @@ def test_the_conversations_are_valid_bodies(all_conversations):
             transcript = parse_content(record["content"])
             assert {m.role for m in transcript.messages} <= {"user", "assistant"}
             assert transcript.messages[0].role == "user"
-            assert set(transcript.metadata) == {"userId", "channel", "language"}
+            ended = {"resolved"} if record["status"] != "in_progress" else set()
+            assert set(transcript.metadata) == {"userId", "channel", "language", *ended}
             times = [message.timestamp for message in transcript.messages]
             assert times == sorted(times)
             for message in transcript.messages:

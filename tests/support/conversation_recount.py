@@ -33,7 +33,7 @@ def state(database):
     with database.read() as connection:
         return connection.execute(
             select(table, insights.c.sentiment, insights.c.sentiment_score, insights.c.task_completed)
-            .add_columns(insights.c.document)
+            .add_columns(insights.c.basis, insights.c.document)
             .select_from(table.outerjoin(insights, insights.c.conversation_id == table.c.id))
             .order_by(table.c.seq)
         ).all()
@@ -50,9 +50,9 @@ def kept(database, counts):
 
 
 def recount(rows):
-    """Blocks, turns and issues counted from the rows, in the form of `kept`; and how many there are in each span."""
+    """Blocks, turns and issues counted from the rows, in the form of `kept`; and of each span how many there are and their verdicts."""
     blocks = defaultdict(lambda: [0] * 6)
-    totals, turns = defaultdict(int), defaultdict(lambda: [0, 0])
+    totals, turns = defaultdict(lambda: [0] * 5), defaultdict(lambda: [0, 0])
     issues = defaultdict(lambda: [0] * 3)
     for row in rows:
         for prompt in (row.prompt_id, ""):
@@ -60,17 +60,19 @@ def recount(rows):
             blocks[key][2 * STATUSES.index(row.status) + row.has_insights] += 1
         for span in conversation_counts.SPANS:
             key = row.account_id, row.prompt_id, span, row.started_at // span * span
-            totals[key] += 1
+            ended = row.status != "in_progress" and row.task_completed is not None
+            basis = [ended and row.basis == one for one in ("outcome", "words")]
+            for at, counts in enumerate((True, ended, ended and row.task_completed, *basis)):
+                totals[key][at] += counts
             if row.document is None:
                 continue
-            if row.status != "in_progress":
+            if ended:
                 turns[*key, row.user_turns][0] += 1
                 turns[*key, row.user_turns][1] += not row.task_completed
             together = {one["title"] for one in json.loads(row.document)["issues"]}
             if together:
                 written = json.dumps(sorted(together), ensure_ascii=False, separators=(",", ":"))
                 values = issues[*key, hashlib.md5(written.encode(), usedforsecurity=False).hexdigest()]
-                ended = row.status != "in_progress"
                 values[0] += 1
                 values[1] += ended
                 values[2] += ended and not row.task_completed
@@ -82,6 +84,8 @@ def assert_counts_are_a_recount(database):
     blocks, totals, turns, issues = recount(state(database))
     assert kept(database, conversation_blocks) == blocks
     sums = kept(database, conversation_sums)
-    assert {key: values[0] for key, values in sums.items()} == totals
+    names = [column.name for column in conversation_sums.c if column.name not in KEYS[conversation_sums]]
+    shown = [names.index(one) for one in ("total", "judged", "task_completed", "by_outcome", "by_words")]
+    assert {key: [values[at] for at in shown] for key, values in sums.items()} == totals
     assert kept(database, conversation_turns) == turns
     assert kept(database, conversation_issue_sets) == issues

@@ -46,5 +46,5 @@ def browsable(n, *, extra=None):
             "content": pd.Series([content(i, extra=(extra or {}).get(i, ())) for i in range(n)], dtype="str"),
         }
     )
-    table.attrs["promptlift"] = {"table": "conversations", "analyser": "lexicon"}
+    table.attrs["promptlift"] = {"table": "conversations", "analyser": None}
     return table

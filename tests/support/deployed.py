@@ -316,6 +316,7 @@ class World:
                             "sentiment": "positive",
                             "sentiment_score": each.sentiment,
                             "task_completed": each.completed,
+                            "basis": "model",
                             "document": json.dumps(_document(each)),
                             "created_at": clock.now(),
                         }

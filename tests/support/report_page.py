@@ -94,13 +94,14 @@ def conversations(
                     {"title": f"Problem {number % 3}", "severity": "high", "evidence": f"No, said {number}"}
                 ],
                 "insights_at": started,
-                "analyser": "lexicon",
+                "analyser": None,
+                "basis": "outcome",
             }
         )
     columns = (
         "conversation_id prompt_id status has_insights created_at started_at llm_model company_name content "
     )
-    columns += "sentiment sentiment_score task_completed topics summary issues insights_at analyser"
+    columns += "sentiment sentiment_score task_completed topics summary issues insights_at analyser basis"
     table = pd.DataFrame(rows, columns=columns.split())
     table["status"] = pd.Categorical(table["status"], ["completed", "abandoned", "in_progress"])
     table["sentiment"] = pd.Categorical(table["sentiment"], ["negative", "neutral", "positive"])
@@ -117,6 +118,7 @@ def conversations(
         "content",
         "summary",
         "analyser",
+        "basis",
     ):
         table[name] = table[name].astype("str")
     table.attrs["promptlift"] = {
@@ -124,7 +126,8 @@ def conversations(
         "rows": n,
         "total": n,
         "complete": True,
-        "analyser": "lexicon" if n else None,
+        "analyser": None,
+        "basis": "outcome" if n else None,
         "fetched_at": "2026-03-10T09:00:00+00:00",
         "deleted_meanwhile": 0,
         "warnings": {},

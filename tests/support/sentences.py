@@ -24,7 +24,7 @@ PLOTS: Final = {
     "observational": "observational",
     "rehearsal": "Rehearsal: produced by a built-in stand-in",
     "version not shown": "1 version not shown: outside this period",
-    "word list": "word-list analyser",
+    "word list": "Judged by a word list",
 }
 
 REPORT: Final = {
@@ -41,5 +41,5 @@ REPORT: Final = {
     "only by id": "look them up by their ids",
     "redacted": "This report contains no words of the conversations",
     "rows changed": "Rows were removed from or added to the table after it was read from the service.",
-    "word list": "built-in word-list analyser, not from a language model. It is a rough guide",
+    "word list": "A word list judged these conversations",
 }

@@ -10,9 +10,7 @@ STATUSES = ["completed", "abandoned", "in_progress"]
 LABELS = ["positive", "neutral", "negative"]
 
 
-def conversations(
-    n, *, seed=0, days=60, start="2026-01-10", prompts=("a", "b"), analyser="lexicon", undated=0.05
-):
+def conversations(n, *, seed=0, days=60, start="2026-01-10", prompts=("a", "b"), analyser=None, undated=0.05):
     """Make ``n`` conversations with insights over ``days`` days, some in progress, some without insights."""
     rng = np.random.default_rng(seed)
     first = np.datetime64(start, "us")

@@ -81,7 +81,7 @@ def test_the_artifact_of_a_trace_of_mlflow_is_read_alone(written, said):
 
 def test_assessments_scores_and_feedback_are_metadata(written):
     for name, key, value in (
-        ("mlflow-3", "assessment.correct", True),
+        ("mlflow-3", "score.correct", True),
         ("helicone", "score.useful", 1),
         ("helicone", "feedback", True),
     ):

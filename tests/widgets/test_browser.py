@@ -204,8 +204,11 @@ def test_blind_sends_no_verdict_of_the_judge():
 
 
 def test_the_lexicon_is_named():
-    assert "word-list analyser" in front().about["note"]
-    assert "word-list analyser" in front().html
+    table = browsable(20)
+    table.attrs["promptlift"]["analyser"] = "lexicon"
+    there = BrowserFrontEnd(ConversationBrowser(table))
+    assert "Judged by a word list" in there.about["note"]
+    assert "Judged by a word list" in there.html
 
 
 def test_the_room_loads_its_widgets_when_asked():

@@ -122,7 +122,7 @@ def test_a_filled_account_shows_prompts_rates_weeks_judge_and_three_calls(filled
     first = re.sub(r" +", " ", next(line for line in text.splitlines() if line.startswith("Support v1")))
     assert first == "Support v1 3 67% (21% to 94%) 3 ·····█▁█"
     assert "none judged yet" in next(line for line in text.splitlines() if line.startswith("Empty"))
-    for said in ("the built-in analyser, which is rough", "Optimizations: none is running."):
+    for said in ("a word list, which counts words", "Optimizations: none is running."):
         assert said in text
         assert said in html
     assert text.rpartition("Next:\n")[2].splitlines() == [

@@ -33,11 +33,11 @@ from promptlift.analysis.comparison_rows import (
 )
 from promptlift.analysis.corrected import Rectifier, comparison_columns, judged_rows
 from promptlift.analysis.labels import LabelledRows, all_columns
-from promptlift.analysis.reading import By, one_group_column, with_provenance
+from promptlift.analysis.reading import JUDGED, By, basis_of, blank, one_group_column, with_provenance
 from promptlift.analysis.sentences import comparison_sentence, corrected_sentence
 from promptlift.analysis.verdicts import judge_facts, mixed_judges, read_outcome
 from promptlift.analysis.wording import score_rule
-from promptlift.schema.insights import Insights
+from promptlift.schema.basis import may_tell
 from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, MIXTURE
 from promptlift.stats.intervals import check_level
 
@@ -53,8 +53,12 @@ __all__ = ["compare"]
 _INTEGERS = ("n", "n_control", "completed", "completed_control", "n_dropped")
 _NULLABLE = ("n_pairs", "n11", "n10", "n01", "n00", "n_better", "n_worse", "n_unmatched")
 _TEXTS = ("test", "warnings", "verdict")
-# Columns that an analyser fills; any other outcome is the caller's own, whichever analyser judged the conversations.
-_JUDGED = frozenset(Insights.model_fields) - {"conversation_id", "analyser", "created_at"}
+# What remains where the basis carries no direction: the rates of each group by itself.
+_TOLD = frozenset(
+    f"{name}{end}"
+    for name in ("variant", "control", "n", "completed", "rate", "rate_low", "rate_high", "mean", "mean_low", "mean_high", "test")
+    for end in ("", "_control")
+) | {"rate_control_low", "rate_control_high", "mean_control_low", "mean_control_high", "n_dropped", "n_unmatched", "n_pairs", "warnings"}  # fmt: skip
 
 
 def compare(
@@ -153,8 +157,12 @@ def compare(
         columns, facts["corrected"] = _corrected_columns(arms, rows, rectifier, level)
         result = pd.concat([result, columns], axis=1)
     facts["options"] = {"pair": [pair] if isinstance(pair, str) else pair and list(pair), "kind": kind}
-    facts |= {} if _JUDGED.intersection((by, outcome)) else {"analyser": None}
+    facts["basis"] = basis_of(data, outcome)
+    # Any other outcome is the caller's own, whichever analyser judged the conversations.
+    facts |= {} if JUDGED.intersection((by, outcome)) else {"analyser": None}
     facts |= judge_facts(data) if outcome == "task_completed" else {}
+    if not may_tell(facts["basis"]):
+        blank(result, [name for name in result if name in COLUMNS[table] and name not in _TOLD])
     if mixed := mixed_judges(facts):
         result["warnings"] = (result["warnings"] + " " + mixed).str.strip()
     return _in_words(with_provenance(result, data, "compare", by=by, outcome=outcome, **facts))

@@ -9,8 +9,9 @@ from promptlift.analysis.corrected import with_rates
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone
-from promptlift.analysis.reading import By, facts_of, one_group_column, require
+from promptlift.analysis.reading import By, basis_of, facts_of, one_group_column, require
 from promptlift.analysis.verdicts import as_outcome, version_marks
+from promptlift.schema.basis import may_tell
 from promptlift.stats import change_point, trend_test
 from promptlift.stats.intervals import check_level
 from promptlift.stats.trend import DAYS_NEEDED, adjust_trends
@@ -102,7 +103,8 @@ def completion_trend(
     found = count(freq=freq)
     # Weeks are for the eye; the days within them say more about a trend.
     days = count(freq="D") if _has_few_weeks(found) else found
-    trends = {"trends": _trends(days)} if days.freq == "D" else {}
+    told = may_tell(basis_of(conversations))
+    trends = {"trends": _trends(days) if told else []} if days.freq == "D" else {}
     rates = rate_columns(found.counts, level)
     result = period_table(found, conversations, "completion_trend", rates, by=by, level=level, **trends)
     _mark_versions(result, conversations, found)

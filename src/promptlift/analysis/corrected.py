@@ -223,10 +223,12 @@ def segment_columns(
         row = _rate(rows, inside, str(place), level, facts)
         refusal = row["not_corrected"] or rows.refusal(outside, "the rest")
         both = None if refusal else corrected_difference(rows.group(inside), rows.group(outside), level=level)
-        found.append(row | _points(both) | {"not_corrected": refusal})
+        found.append(
+            row | _points(both) | {"p_corrected": both.p if both else None, "not_corrected": refusal}
+        )
     # Which segment is refused is said in its row.
     del facts["worth"], facts["refused"]
-    columns = (*CORRECTED_RATE[:5], *CORRECTED_DIFFERENCE, "not_corrected")
+    columns = (*CORRECTED_RATE[:5], *CORRECTED_DIFFERENCE, "p_corrected", "not_corrected")
     return pd.DataFrame({name: _column([row[name] for row in found], name) for name in columns}), facts
 
 

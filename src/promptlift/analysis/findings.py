@@ -30,6 +30,7 @@ from promptlift.analysis.wording import (
     signed_figures,
     size_figures,
 )
+from promptlift.schema.basis import UNTOLD, as_seen_by
 from promptlift.stats.differences import FEWEST, compare_unpaired
 from promptlift.stats.intervals import rate_and_interval
 
@@ -66,9 +67,10 @@ def finding(table: pd.DataFrame, **options: Any) -> str:
             "There is no sentence for this table. Pass the result of an analysis that has a plot, such as "
             "analysis.completion_trend(conversations)."
         )
-    said = say(table, facts, **options)
+    untold = _UNTOLD.get(str(facts["table"])) if facts.get("basis") == "words" else None
+    said = untold or say(table, facts, **options)
     if "corrected" not in facts:
-        return said
+        return said + as_seen_by(facts.get("basis")) if not untold and facts["table"] in _UNTOLD else said
     sentences = facts["corrected"].get("sentences", ())
     if len(sentences) == 1 and table["not_corrected"].eq("").all():
         return str(sentences[0]).removesuffix(".")
@@ -469,6 +471,14 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:] if text.startswith(("the ", "version ", "task ")) else text
 
 
+_COMPLETION: Final = f"Whether tasks were completed {UNTOLD}"
+_SENTIMENT: Final = "Sentiment scores of a word list: they rank conversations, and compare nothing"
+# Titles in the place of findings that a word list cannot carry.
+_UNTOLD: Final = {
+    **dict.fromkeys(("compare", "completion_trend", "prompt_timeline", "segments", "simulated_vs_production"), _COMPLETION),
+    **dict.fromkeys(("sentiment_distribution", "sentiment_trend"), _SENTIMENT),
+    "top_issues": f"What goes with an issue {UNTOLD}",
+}  # fmt: skip
 _FINDINGS: Final[dict[str, Callable[..., str]]] = {
     "compare": _compare,
     "completion_trend": _completion_trend,

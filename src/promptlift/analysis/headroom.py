@@ -10,7 +10,7 @@ import pandas as pd
 
 from promptlift.analysis.engines import is_remote, named, open_table
 from promptlift.analysis.long_mentions import KEPT, LABELS, SIGNS_OF_INSIGHTS, judged_here, judged_there
-from promptlift.analysis.mentions import check_top, find_mentions, issues, judged_rows
+from promptlift.analysis.mentions import check_top, find_mentions, issues, judged_rows, weighs
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes
 from promptlift.analysis.reading import (
     collect,
@@ -58,7 +58,8 @@ def headroom(
     """Estimate how many points of completion could be gained if issues vanished, and whether a test would find them.
 
     If an issue vanished, the conversations with it would complete like those without it. That is an upper guess: an issue
-    need not be the cause of the failures that it comes with, and no prompt may mend it.
+    need not be the cause of the failures that it comes with, and no prompt may mend it. Nothing is estimated where the judge of the
+    outcome found the issues too: then both are one finding, and outcomes of the logs or labels are needed.
 
     Parameters
     ----------
@@ -102,17 +103,19 @@ def headroom(
     found = issues(conversations, mentions=mentions, top=top, level=level)[list(_KEPT)]
     table = pd.concat([_any_issue(conversations, mentions, level), found], ignore_index=True)
     counts = table[["completed", "n_rated", "completed_without", "n_rated_without"]]
-    gained = [points_to_gain(*map(int, row), level=level) for row in counts.itertuples(index=False)]
+    told = weighs(conversations)
+    rows = [tuple(map(int, row)) if told else None for row in counts.itertuples(index=False)]
+    gained = [points_to_gain(*row, level=level) if row else (np.nan,) * 3 for row in rows]
     for at, name in enumerate(("points", "points_low", "points_high")):
         table[name] = np.array([points[at] for points in gained], dtype=float)
     findable = smallest_findable_points(pairs, e_threshold=e_threshold(confidence_mode), theta=theta)
     table["points_findable"] = np.nan if findable is None else findable
     table["enough"] = pd.array(
-        [is_worth_a_test(*map(int, row), findable=findable) for row in counts.itertuples(index=False)],
+        [is_worth_a_test(*row, findable=findable) if row else None for row in rows],
         dtype="boolean",
     )
     return with_provenance(
-        table, conversations, "headroom", level=level, pairs=pairs, e_threshold=e_threshold
+        table, conversations, "headroom", level=level, pairs=pairs, confidence_mode=confidence_mode
     )
 
 

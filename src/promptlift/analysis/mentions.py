@@ -29,6 +29,8 @@ from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import (
     By,
     Groups,
+    basis_of,
+    blank,
     collect,
     count_by_key,
     group_rows,
@@ -37,6 +39,7 @@ from promptlift.analysis.reading import (
     require,
     with_provenance,
 )
+from promptlift.schema.basis import may_weigh
 from promptlift.schema.insights import SEVERITIES
 from promptlift.stats.intervals import check_level, rate_and_interval
 
@@ -193,7 +196,19 @@ def _mentions(
     table = _table(tally, label, level=level, top=top)
     tally.groups.name_rows(table, place=1)
     facts = {"by": by, "level": level, "n_titles": len(tally.titles), "n_judged": int(tally.everyone.sum())}
-    return with_provenance(table, conversations, column, **facts)
+    result = with_provenance(table, conversations, column, **facts)
+    if column == "issues" and not weighs(conversations):
+        blank(result, [name for name in _COLUMNS if name.removesuffix("_without") in _RATED])
+    return result
+
+
+def weighs(conversations: Any) -> bool:
+    """Whether the outcomes of conversations may be counted against their issues: not where one judgement gave both.
+
+    In a table that says nothing of a judge both are the caller's own.
+    """
+    basis = basis_of(conversations)
+    return basis is None or may_weigh(basis)
 
 
 def found_in(frame: pd.DataFrame, mentions: Any, column: str) -> tuple[pd.DataFrame, Found]:

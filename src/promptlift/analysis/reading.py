@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -26,17 +26,25 @@ from promptlift.analysis.engines import (
 from promptlift.errors import FrameError
 from promptlift.frames.columns import dtype_of
 from promptlift.frames.layouts import TABLES
+from promptlift.schema.basis import BASES, UNTOLD, basis_of_analyser, weakest
+from promptlift.schema.insights import Insights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from promptlift.schema.basis import Basis
+
 __all__ = [
-    "ANALYSER_NOTES",
     "GROUP_SEPARATOR",
+    "JUDGED",
     "TIMES",
+    "WORDS_NOTE",
     "By",
     "Counted",
     "Groups",
+    "basis_note",
+    "basis_of",
+    "blank",
     "check_prompts",
     "collect",
     "count_by_key",
@@ -63,9 +71,14 @@ TIMES = ("started_at", "created_at")
 TICK = "_tick"
 _PARTS = ("_score_n", "_score_sum", "_score_squares")
 _MOST_LISTED = 20
-ANALYSER_NOTES = {
-    "lexicon": "Insights are from the built-in word-list analyser, not from a language model: a rough guide.",
-    "mixed": "Some insights are from the built-in word-list analyser: a rough guide.",
+# Columns that an analyser fills.
+JUDGED: Final = frozenset(Insights.model_fields) - {"conversation_id", "analyser", "basis", "created_at"}
+# What is said beside numbers that a word list counted.
+WORDS_NOTE: Final = f"Judged by a word list: whether anything is higher or lower {UNTOLD}."
+_NOTES: Final = {
+    "model": "As the model sees it.",
+    "learned": "As the learned judge sees it.",
+    "words": WORDS_NOTE,
 }
 # How to read each table, for messages about a missing column.
 _CALLS = {
@@ -109,6 +122,11 @@ class Groups:
         if self.names is not None:
             group = np.arange(len(table)) // each % self.count
             table.insert(place, str(self.names.name), self.names.iloc[group].reset_index(drop=True))
+
+
+def basis_note(facts: Mapping[str, Any]) -> str | None:
+    """Return what is to be said of who judged, beside numbers; ``None`` where nothing is."""
+    return _NOTES.get(str(facts.get("basis")))
 
 
 def names_of(table: Any) -> list[str]:
@@ -404,8 +422,42 @@ def with_provenance(result: pd.DataFrame, source: Any, table: str, **facts: Any)
     is there, and true, when some of it comes from the built-in stand-in for a language model.
     """
     rehearsal = {"rehearsal": True} if is_rehearsal(source) else {}
-    result.attrs["promptlift"] = {"table": table, "analyser": _analyser(source), **rehearsal, **facts}
+    analyser = _analyser(source)
+    basis = _basis(source, analyser)
+    result.attrs["promptlift"] = {"table": table, "analyser": analyser, "basis": basis, **rehearsal, **facts}
     return result
+
+
+def basis_of(source: Any, outcome: str = "task_completed") -> Basis | None:
+    """Return what the values of a column rest on.
+
+    ``task_completed`` has a basis of its own, what an analyser fills rests on that analyser, and any other column is an outcome of
+    the caller's.
+    """
+    if outcome == "task_completed":
+        return _basis(source, _analyser(source))
+    return basis_of_analyser(_analyser(source)) if outcome in JUDGED else "outcome"
+
+
+def blank(table: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Take the values out of columns of a result that its basis cannot carry."""
+    for name in columns:
+        if name in table:
+            column = table[name]
+            missing: Any = "" if isinstance(column.dtype, pd.StringDtype) else None
+            table[name] = pd.Series([missing] * len(table), table.index, dtype=_nullable(column.dtype))
+
+
+def _nullable(dtype: Any) -> Any:
+    """Return a dtype that can be missing; the floats and texts of a result can be already."""
+    return {"b": "boolean", "i": "Int64"}.get(dtype.kind, dtype)
+
+
+def _basis(source: Any, analyser: str | None) -> Basis | None:
+    if "basis" in names_of(source) and (found := weakest(map(str, distinct(source, "basis")))):
+        return found
+    known = facts_of(source).get("basis")
+    return known if known in BASES else basis_of_analyser(analyser)
 
 
 def is_rehearsal(source: Any) -> bool:

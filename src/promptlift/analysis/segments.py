@@ -15,7 +15,7 @@ from promptlift.analysis.engines import is_remote
 from promptlift.analysis.labels import all_columns
 from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import check_zone, zone_name
-from promptlift.analysis.reading import collect, names_of, require, with_provenance
+from promptlift.analysis.reading import basis_of, blank, collect, names_of, require, with_provenance
 from promptlift.analysis.segment_columns import HOUR, Segment, Split
 from promptlift.analysis.segment_readers import EngineReader, FrameReader
 from promptlift.analysis.segment_rows import judged_outcomes
@@ -23,6 +23,8 @@ from promptlift.analysis.sentences import name_in_words, segment_sentence
 from promptlift.analysis.verdicts import judge_facts, read_outcome
 from promptlift.analysis.wording import figures
 from promptlift.errors import FrameError
+from promptlift.schema.basis import UNTOLD, as_seen_by, may_say_clearly, may_tell
+from promptlift.schema.metadata import SCORE_PREFIX
 from promptlift.stats import compare_unpaired
 from promptlift.stats.differences import FEWEST
 from promptlift.stats.intervals import check_level, rate_and_interval
@@ -49,7 +51,7 @@ _INTEGERS: Final = ("n", "completed", "n_rest", "n_merged")
 _LEFT_OUT: Final = frozenset(
     (
         "task_completed", "status", "has_insights", "sentiment", "sentiment_score", "quality", "issues", "summary",
-        "content", "title", "insights_error", "analyser", "rehearsal",
+        "content", "title", "insights_error", "analyser", "basis", "rehearsal",
     )
 )  # fmt: skip
 
@@ -110,7 +112,7 @@ def segments(
     -------
     DataFrame
         One row a segment, the surest first: ``column``, ``segment``, ``verdict`` (``lower``, ``higher`` or
-        ``unclear``; the judge's, also with ``labels``), ``difference_points`` of its rate to that of the rest with the
+        ``unclear``; by the corrected difference where labels correct it), ``difference_points`` of its rate to that of the rest with the
         interval of Miettinen and Nurminen (``…_low``, ``…_high``), which inverts the score test of this segment alone, ``n`` conversations, ``completed``, ``rate`` with its ends (fractions, Wilson),
         ``n_rest``, ``rate_rest``, ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of that many points below
         the rest would be found in 80 % of such tables), ``n_merged``, the values merged into it; with ``labels`` also
@@ -140,6 +142,22 @@ def segments(
     if labels is not None:
         columns, facts["corrected"] = _corrected_columns(found, conversations, labels, outcome, level)
         table = pd.concat([table, columns], axis=1)
+        facts["n_tests"] = _decide_by_labels(table, found, level)
+        table = table.drop(columns="p_corrected")
+    facts["basis"] = basis_of(conversations, outcome)
+    if not may_tell(facts["basis"]):
+        # What remains is what labels correct.
+        told = table["not_corrected"].eq("") if labels is not None else np.zeros(len(table), bool)
+        table = table[told].reset_index(drop=True)
+        blank(
+            table,
+            (
+                "difference_points",
+                "difference_points_low",
+                "difference_points_high",
+                "smallest_findable_points",
+            ),
+        )
     # Of two segments that are each other's rest, the one that fails more often comes first.
     table = table.sort_values(["p", "difference_points", "column", "segment"], ignore_index=True)
     return _in_words(with_provenance(table, conversations, "segments", **facts))
@@ -257,7 +275,7 @@ def _hint(outcome: str) -> str:
 
 
 def _is_segment(name: str, outcome: str, present: Sequence[str]) -> bool:
-    if name in _LEFT_OUT or name == outcome or name.endswith("_at"):
+    if name in _LEFT_OUT or name == outcome or name.endswith("_at") or name.startswith(SCORE_PREFIX):
         return False
     if name == "prompt_id":
         return "prompt" not in present
@@ -354,10 +372,7 @@ def _decide(
     A segment and its rest, where the rest is a segment too, are one test: both rows have the same p.
     """
     of_row = same(used)
-    p = np.ones(len(set(of_row)))
-    for row, at in zip(rows, of_row, strict=True):
-        p[at] = row["p"]
-    adjusted = holm(p) if len(p) else p
+    p, adjusted = _adjusted([row["p"] for row in rows], of_row)
     alpha = 1.0 - level
     for row, at in zip(rows, of_row, strict=True):
         row["p_holm"] = float(adjusted[at])
@@ -370,9 +385,39 @@ def _decide(
     return len(p)
 
 
+def _adjusted(
+    values: Sequence[float], of_row: Sequence[int]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the p-values of the different tests, and the same adjusted by Holm."""
+    p = np.ones(len(set(of_row)))
+    for value, at in zip(values, of_row, strict=True):
+        p[at] = value
+    return p, holm(p) if len(p) else p
+
+
+def _decide_by_labels(table: pd.DataFrame, found: Splits, level: float) -> int:
+    """Write the verdicts of the rows that labels correct by the corrected numbers, and return the number of tests.
+
+    They are one family of tests with the rows that labels cannot correct.
+    """
+    corrected = table["not_corrected"].eq("") & table["p_corrected"].notna()
+    of_row = found.same(found.used)
+    table["p"] = table["p_corrected"].where(corrected, table["p"])
+    p, adjusted = _adjusted(list(table["p"]), of_row)
+    table["p_holm"] = adjusted[of_row]
+    difference = table["difference_points_corrected"].where(corrected, table["difference_points"])
+    clear = (table["p_holm"] < 1.0 - level) & (table[["n", "n_rest"]].min(axis=1) >= FEWEST)
+    table["verdict"] = pd.Series(
+        np.where(clear, np.where(difference > 0.0, "higher", "lower"), "unclear"), dtype="str"
+    )
+    return len(p)
+
+
 def _summary(table: pd.DataFrame, facts: dict[str, Any]) -> str:
     """Return in words what was found among how many segments, and what could have been found."""
     if table.empty:
+        if not may_tell(facts["basis"]):
+            return f"Which segments differ {UNTOLD}: a word list judged the conversations."
         return "No column has two segments with enough conversations to compare."
     found = table[table["verdict"] != "unclear"]
     among = f"{len(table):,} segments of {facts['n_judged']:,} conversations"
@@ -382,10 +427,12 @@ def _summary(table: pd.DataFrame, facts: dict[str, Any]) -> str:
     )
     more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
     first = (
-        f"{len(found):,} of {among} clearly differ from the rest: {named}{more}."
+        f"{len(found):,} of {among} clearly differ from the rest{as_seen_by(facts['basis'])}: {named}{more}."
         if len(found)
         else (f"None of {among} clearly differs from the rest.")
     )
+    if not may_say_clearly(facts["basis"]) and "corrected" not in facts:
+        first = first.replace("clearly ", "")
     least = facts["smallest_findable_points"]
     if least is None:
         return f"{first} There are too few conversations to find a difference of any size."

@@ -24,6 +24,7 @@ from promptlift.analysis.wording import (
     signed_figures,
     size_figures,
 )
+from promptlift.schema.basis import UNTOLD, as_seen_by, may_say_clearly, may_tell
 from promptlift.stats.differences import FEWEST
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ __all__ = [
 ]
 
 Strength = Literal[
-    "clearly higher", "clearly lower", "perhaps higher", "perhaps lower", "unclear", "not known"
-]
+    "clearly higher", "clearly lower", "higher", "lower", "perhaps higher", "perhaps lower", "unclear", "not known"
+]  # fmt: skip
 
 _NAME_WIDTH: Final = 48
 # Columns that count a group.
@@ -64,7 +65,7 @@ def name_in_words(name: Any) -> str:
     return name_in_title(name, _NAME_WIDTH)
 
 
-def strength_of(difference: Any, low: Any, high: Any, *, decided: bool) -> Strength:
+def strength_of(difference: Any, low: Any, high: Any, *, decided: bool, basis: str | None = None) -> Strength:
     """Return how strongly a difference may be told.
 
     Parameters
@@ -73,14 +74,17 @@ def strength_of(difference: Any, low: Any, high: Any, *, decided: bool) -> Stren
         The difference and its interval; missing where they are not known.
     decided
         Whether the table's verdict is for the direction of the difference.
+    basis
+        What the numbers rest on: nothing is clear by a judge whose errors are not known.
     """
     if not all(map(known, (difference, low, high))):
         return "not known"
     if low <= 0.0 <= high:
         return "unclear"
+    clear = may_say_clearly(basis)
     if difference > 0.0:
-        return "clearly higher" if decided else "perhaps higher"
-    return "clearly lower" if decided else "perhaps lower"
+        return ("clearly higher" if clear else "higher") if decided else "perhaps higher"
+    return ("clearly lower" if clear else "lower") if decided else "perhaps lower"
 
 
 def completion_sentence(*, rate: Any, low: Any, high: Any, n: int, name: Any = None) -> str:
@@ -113,6 +117,7 @@ def difference_sentence(
     decided: bool,
     outcome: str = "task_completed",
     why_not: str = "",
+    basis: str | None = None,
 ) -> str:
     """Return in words how two completion rates differ.
 
@@ -128,9 +133,13 @@ def difference_sentence(
         Column of true and false that was compared.
     why_not
         Why a difference whose interval does not hold 0 is not decided, such as "p is 0.06".
+    basis
+        What the outcome rests on, as ``schema.basis`` says.
     """
     one, other = name_in_words(name), name_in_words(control)
-    strength = strength_of(difference, low, high, decided=decided)
+    if not may_tell(basis):
+        return f"How {one} differs from {other} {UNTOLD}: a word list judged the conversations."
+    strength, seen = strength_of(difference, low, high, decided=decided, basis=basis), as_seen_by(basis)
     own = outcome == "task_completed"
     if strength == "not known":
         return f"{one} and {other} cannot be compared yet: one of them has no known outcome."
@@ -139,7 +148,7 @@ def difference_sentence(
         what = "" if own else f" in {one_line(outcome, 40)}"
         return (
             f"No clear difference{what} between {one} and {other}: {points(shown)} measured "
-            f"({lower} to {upper}); unclear. {_possible(low, high, own=own)}"
+            f"({lower} to {upper}); unclear{seen}. {_possible(low, high, own=own)}"
         )
     up = difference > 0.0
     shown, lower, upper = size_figures(difference, low, high)
@@ -147,17 +156,20 @@ def difference_sentence(
     deed = f"completes {much}" if own else f"has {one_line(outcome, 40)} {much} often"
     found = f"{one} {deed} than {other} ({lower} to {upper}); {strength}"
     if decided:
-        return f"{found}. {_of_users(shown, up=up, own=own)}"
-    return f"{found}, but not clearly{': ' + why_not if why_not else ''}."
+        return f"{found}{seen}. {_of_users(shown, up=up, own=own)}"
+    return f"{found}{seen}, but not clearly{': ' + why_not if why_not else ''}."
 
 
 def score_sentence(
-    name: Any, control: Any, *, score: str, difference: Any, low: Any, high: Any, decided: bool, p: Any = None
-) -> str:
+    name: Any, control: Any, *, score: str, difference: Any, low: Any, high: Any, decided: bool, p: Any = None,
+    basis: str | None = None,
+) -> str:  # fmt: skip
     """Return in words how the means of a score differ; the arguments are those of `difference_sentence`, in the score's unit."""
     one, other = name_in_words(name), name_in_words(control)
     what = _MEASURES.get(score) or one_line(score, 40).replace("_", " ")
-    strength = strength_of(difference, low, high, decided=decided)
+    if not may_tell(basis):
+        return f"How {one} differs from {other} in {what} {UNTOLD}: a word list judged the conversations."
+    strength, seen = strength_of(difference, low, high, decided=decided, basis=basis), as_seen_by(basis)
     if strength == "not known":
         return f"{one} and {other} cannot be compared in {what} yet: too few known values."
     shown, lower, upper = signed_figures(difference, low, high)
@@ -167,7 +179,7 @@ def score_sentence(
         ending = strength if decided else f"{strength}, but not clearly{_of_p(p)}"
         return (
             f"The mean {what} of {one} is {size} {'higher' if up else 'lower'} than that of {other} "
-            f"({smallest} to {largest}); {ending}."
+            f"({smallest} to {largest}); {ending}{seen}."
         )
     if decided:
         return (
@@ -194,16 +206,17 @@ def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str
     unit = "difference" if kind == "score" else "difference_points"
     difference, low, high = (row[f"{unit}{end}"] for end in ("", "_low", "_high"))
     decided = known(difference) and verdict == ("winner" if difference > 0.0 else "worse")
+    basis = facts.get("basis")
     if kind == "label":
-        return _label_sentence(row, outcome)
+        return _label_sentence(row, outcome, basis)
     if kind == "score":
         return score_sentence(
             row["variant"], row["control"], score=outcome, difference=difference, low=low, high=high,
-            decided=decided, p=row["p_holm"],
+            decided=decided, p=row["p_holm"], basis=basis,
         )  # fmt: skip
     return difference_sentence(
         row["variant"], row["control"], difference=difference, low=low, high=high, decided=decided,
-        outcome=outcome, why_not=why_not(row, facts),
+        outcome=outcome, why_not=why_not(row, facts), basis=basis,
     )  # fmt: skip
 
 
@@ -221,11 +234,13 @@ def why_not(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
 def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     """Return in words what a row of ``analysis.segments`` shows; the arguments are those of `comparison_sentence`."""
     name = f"{one_line(row['column'], 40)} {name_in_words(row['segment'])}"
+    corrected = known(row.get("difference_points_corrected"))
+    unit = "difference_points_corrected" if corrected else "difference_points"
     return difference_sentence(
         name, "the rest",
-        difference=row["difference_points"], low=row["difference_points_low"], high=row["difference_points_high"],
+        difference=row[unit], low=row[f"{unit}_low"], high=row[f"{unit}_high"],
         decided=row["verdict"] != "unclear", outcome=outcome_name(facts),
-        why_not=why_not(row, facts),
+        why_not=why_not(row, facts), basis="label" if corrected else facts.get("basis"),
     )  # fmt: skip
 
 
@@ -255,7 +270,7 @@ def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) 
     return f"{one} has the {what} {points(shown[0])} {often} often than {other} ({shown[1]} to {shown[2]})."
 
 
-def trend_sentence(trend: Mapping[str, Any], name: Any = None) -> str:
+def trend_sentence(trend: Mapping[str, Any], name: Any = None, *, basis: str | None = None) -> str:
     """Return in words whether completion rises or falls.
 
     Parameters
@@ -265,8 +280,11 @@ def trend_sentence(trend: Mapping[str, Any], name: Any = None) -> str:
         ``analysis.completion_trend``.
     name
         Of the group.
+    basis
+        What the verdicts rest on.
     """
     subject = "Completion" if is_missing(name) else f"Completion of {name_in_words(name)}"
+    seen = as_seen_by(basis)
     slope, low, high = (trend[key] for key in ("points_per_day", "points_low", "points_high"))
     strength = strength_of(slope, low, high, decided=bool(trend["is_trend"]))
     if strength == "not known":
@@ -276,7 +294,7 @@ def trend_sentence(trend: Mapping[str, Any], name: Any = None) -> str:
         return f"No clear trend of {subject[0].lower()}{subject[1:]}: {points(shown)} a day ({lower} to {upper})."
     shown, lower, upper = size_figures(slope, low, high)
     verb = "rises" if slope > 0.0 else "falls"
-    return f"{subject} {verb} by {points(shown)} a day ({lower} to {upper})."
+    return f"{subject} {verb} by {points(shown)} a day ({lower} to {upper}){seen}."
 
 
 def corrected_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
@@ -310,16 +328,20 @@ def corrected_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     return f"Corrected by {count:,} labels: {said}{unlike}"
 
 
-def _label_sentence(row: Mapping[Any, Any], outcome: str) -> str:
+def _label_sentence(row: Mapping[Any, Any], outcome: str, basis: str | None) -> str:
     one, other, what = name_in_words(row["variant"]), name_in_words(row["control"]), outcome.replace("_", " ")
+    if not may_tell(basis):
+        return f"How {one} differs from {other} in {what} {UNTOLD}: a word list judged the conversations."
+    seen = as_seen_by(basis)
     verdict, p = row["verdict"], _of_p(row["p_holm"])
     if is_missing(verdict):
         return f"{one} and {other} cannot be compared in {what} yet: one of them has no known outcome."
     if verdict == "no winner":
         return f"No clear difference in {what} between {one} and {other}{p}; unclear."
     if verdict == "different":
-        return f"{what.capitalize()} is distributed differently in {one} and {other}{p}."
-    return f"{what.capitalize()} of {one} is {'better' if verdict == 'winner' else 'worse'} than that of {other}{p}."
+        return f"{what.capitalize()} is distributed differently in {one} and {other}{p}{seen}."
+    better = "better" if verdict == "winner" else "worse"
+    return f"{what.capitalize()} of {one} is {better} than that of {other}{p}{seen}."
 
 
 def _of_p(p: Any) -> str:

@@ -11,6 +11,7 @@ from promptlift.analysis.period_counts import count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone
 from promptlift.analysis.reading import (
     By,
+    basis_of,
     count_by_key,
     count_rows,
     group_rows,
@@ -92,7 +93,14 @@ def sentiment_distribution(conversations: Any, *, by: By = None, level: float = 
         }
     )
     groups.name_rows(result, each=3)
-    return with_provenance(result, conversations, "sentiment_distribution", by=by, level=level)
+    return with_provenance(
+        result,
+        conversations,
+        "sentiment_distribution",
+        by=by,
+        level=level,
+        basis=basis_of(conversations, "sentiment"),
+    )
 
 
 def sentiment_trend(
@@ -159,7 +167,15 @@ def sentiment_trend(
         **_scores(found.scores, len(labels), level),
         "n_missing": found.counts[:, 3],
     }
-    return period_table(found, conversations, "sentiment_trend", values, by=by, level=level)
+    return period_table(
+        found,
+        conversations,
+        "sentiment_trend",
+        values,
+        by=by,
+        level=level,
+        basis=basis_of(conversations, "sentiment"),
+    )
 
 
 def share_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[Any]]:

@@ -10,9 +10,18 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.outcomes import OUTCOMES, rate_columns
-from promptlift.analysis.reading import collect, is_rehearsal, names_of, require, with_provenance
+from promptlift.analysis.reading import (
+    blank,
+    collect,
+    facts_of,
+    is_rehearsal,
+    names_of,
+    require,
+    with_provenance,
+)
 from promptlift.analysis.spans import Span, instant, length
 from promptlift.analysis.versions import (
+    DIFFERENCE,
     EngineOutcomes,
     Outcomes,
     Versions,
@@ -20,6 +29,7 @@ from promptlift.analysis.versions import (
     read_outcomes,
     read_versions,
 )
+from promptlift.schema.basis import may_tell
 from promptlift.stats import analyse_pairs
 from promptlift.stats.intervals import check_level
 
@@ -118,7 +128,10 @@ def simulated_vs_production(
         "cuts_known": versions is not None,
         **({"rehearsal": True} if is_rehearsal(variants) else {}),
     }
-    return with_provenance(table, conversations, "simulated_vs_production", **facts)
+    result = with_provenance(table, conversations, "simulated_vs_production", **facts)
+    if not may_tell(facts_of(result)["basis"]):
+        blank(result, (*DIFFERENCE, "inside"))
+    return result
 
 
 def _production(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -13,6 +13,7 @@ from promptlift.analysis.engines import ROWS, count_by, is_remote, open_table, w
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
 from promptlift.analysis.reading import (
+    blank,
     collect,
     count_by_key,
     distinct,
@@ -24,6 +25,7 @@ from promptlift.analysis.reading import (
     with_provenance,
 )
 from promptlift.analysis.spans import Span
+from promptlift.schema.basis import may_tell
 from promptlift.stats.differences import score_interval
 from promptlift.stats.intervals import check_level, rate
 
@@ -154,7 +156,13 @@ def prompt_timeline(conversations: Any, *, versions: Any, level: float = 0.95) -
         "n_undated": outcomes.n_undated,
         "first_reaches_back": bool(known.spans) and known.spans[0].low == Span().low,
     }
-    return with_provenance(table, conversations, "prompt_timeline", **facts)
+    result = with_provenance(table, conversations, "prompt_timeline", **facts)
+    if not may_tell(facts_of(result)["basis"]):
+        blank(result, DIFFERENCE)
+    return result
+
+
+DIFFERENCE: Final = ("difference", "difference_low", "difference_high")
 
 
 def difference_columns(before: NDArray[np.int64], after: NDArray[np.int64], level: float) -> dict[str, Any]:

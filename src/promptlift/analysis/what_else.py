@@ -16,9 +16,18 @@ from promptlift.analysis.long_mentions import KEPT, TITLE, check_engines, count_
 from promptlift.analysis.measures import MEASURES
 from promptlift.analysis.mentions import found_in
 from promptlift.analysis.periods import check_zone
-from promptlift.analysis.reading import collect, names_of, require, rows_with, with_provenance
+from promptlift.analysis.reading import (
+    JUDGED,
+    basis_of,
+    collect,
+    names_of,
+    require,
+    rows_with,
+    with_provenance,
+)
 from promptlift.analysis.segments import splits_of
 from promptlift.analysis.sentences import other_difference_sentence
+from promptlift.schema.basis import may_tell
 from promptlift.stats import compare_unpaired
 from promptlift.stats.differences import FEWEST
 from promptlift.stats.intervals import check_level
@@ -199,7 +208,9 @@ def _measures(two: _Two) -> list[dict[str, Any]]:
     present = names_of(two.table)
     rows = []
     for name in MEASURES:
-        finite = _finite(two, name) if name in present else None
+        # What a word list judged has no direction.
+        told = name not in JUDGED or may_tell(basis_of(two.table, name))
+        finite = _finite(two, name) if name in present and told else None
         if finite is None:
             continue
         options: Any = {"by": two.by, "control": two.control, "kind": "score", "level": two.level}
@@ -229,6 +240,8 @@ def _finite(two: _Two, name: str) -> Any:
 
 def _segments(two: _Two, topics: Any, zone: tzinfo) -> list[dict[str, Any]]:
     """Compare the difference of the two groups within each segment with that in the rest of its column."""
+    if not may_tell(basis_of(two.table, two.outcome)):
+        return []
     # What makes the groups cannot split them, and neither can what the length of a conversation brings about.
     found = splits_of(
         two.table, outcome=two.outcome, topics=topics, by=None, pairs=False, smallest=2 * _FEWEST_IN_A_CELL,

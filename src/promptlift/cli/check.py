@@ -14,6 +14,7 @@ from promptlift.cli.options import BaseUrl, Data  # noqa: TC001  typer reads the
 from promptlift.cli.reporting import period_of
 from promptlift.cli.target import Target
 from promptlift.errors import ConfigError
+from promptlift.schema.basis import UNTOLD, WAYS, may_tell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 # unspecified: 1 and 2 are taken by failures of the command itself and wrong usage; see ``cli.main``.
 FAILS: Final = 3
 TOO_FEW: Final = 4
+CANNOT_TELL: Final = 5
 
 _VERSION: Final = re.compile(r"v?\d+")
 
@@ -65,8 +67,8 @@ def check(
 ) -> None:
     """Check how a prompt does, for CI and cron: one line, and an exit code.
 
-    The exit code is 0 when it passes, 3 when it fails, 4 when there are too few conversations, 1 and 2 when the command
-    itself fails. It fails only when the whole 95 % interval is below --fail-below, or the difference is clear.
+    The exit code is 0 when it passes, 3 when it fails, 4 when there are too few conversations, 5 when a word list judged, which
+    cannot tell, 1 and 2 when the command itself fails. It fails only when the whole 95 % interval is below --fail-below, or the difference is clear.
     """
     if fail_below is None and against is None:
         raise typer.BadParameter("Give --fail-below, --against or both.")
@@ -87,7 +89,7 @@ class Finding(NamedTuple):
     Attributes
     ----------
     code
-        0 where it holds or nothing surely contradicts it, else ``FAILS`` or ``TOO_FEW``.
+        0 where it holds or nothing surely contradicts it, else ``FAILS``, ``TOO_FEW`` or ``CANNOT_TELL``.
     said
         Why, in a sentence.
     """
@@ -128,14 +130,15 @@ def run_check(
     Returns
     -------
     int
-        0 passed, 3 failed, 4 too few conversations.
+        0 passed, 3 failed, 4 too few conversations, 5 judged by a word list.
 
     Raises
     ------
     ConfigError
         When an option cannot be used.
     """
-    from promptlift.report.period import window_of  # noqa: PLC0415  tables take their time to load
+    from promptlift.analysis.reading import basis_of  # noqa: PLC0415  tables take their time to load
+    from promptlift.report.period import window_of  # noqa: PLC0415
     from promptlift.workspace import NothingMatchesWarning  # noqa: PLC0415
 
     window = window_of(period_of(period), datetime.now(UTC))
@@ -153,8 +156,10 @@ def run_check(
             table = lift.conversations(found, insights=True, since=window.start, until=window.end)
     if fail_below is not None:
         findings.insert(0, _high_enough(table, fail_below, fewest))
+    if not may_tell(basis_of(table)):
+        findings = [Finding(CANNOT_TELL, f"whether tasks were completed {UNTOLD}. {WAYS[0]}")]
     code = FAILS if any(one.code == FAILS for one in findings) else max(one.code for one in findings)
-    word = {0: "PASSED", FAILS: "FAILED", TOO_FEW: "TOO FEW"}[code]
+    word = {0: "PASSED", FAILS: "FAILED", TOO_FEW: "TOO FEW", CANNOT_TELL: "CANNOT TELL"}[code]
     sys.stdout.write(f"{word} {' '.join(prompt.split())}: {' '.join(one.said for one in findings)}\n")
     return code
 

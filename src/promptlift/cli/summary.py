@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from promptlift.schema.basis import UNTOLD
+
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
@@ -12,8 +14,8 @@ if TYPE_CHECKING:
 
 _HEAD = ("prompt", "conversations", "task completion", "mean sentiment", "negative")
 _NOTES = {
-    "lexicon": 'Judged by the built-in analyser, which is rough: see "Honest limits" in the README.',
-    "mixed": "Judged partly by the built-in analyser, which is rough.",
+    "words": f"A word list judged: whether one prompt is better than another {UNTOLD}.",
+    "outcome": "Completed as the logs' own outcomes say.",
 }
 
 
@@ -42,7 +44,7 @@ def summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
         )
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
-    note = _NOTES.get(overview.attrs.get("promptlift", {}).get("analyser"), "")
+    note = _NOTES.get(overview.attrs.get("promptlift", {}).get("basis"), "")
     return "\n".join(
         [*(line.rstrip() for line in table), "In brackets: 95 % intervals.", *([note] if note else [])]
     )

@@ -65,6 +65,7 @@ from promptlift.frames.optimizations import (
 from promptlift.frames.records import records_from
 from promptlift.frames.tables import (
     analyser_of,
+    basis_of,
     fleet_table,
     insights_errors,
     insights_table,
@@ -108,6 +109,7 @@ __all__ = [
     "Parts",
     "actions_table",
     "analyser_of",
+    "basis_of",
     "benchmark_arms_table",
     "benchmark_conversations_table",
     "benchmarks_table",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.errors import FrameError
-from promptlift.schema.metadata import METADATA_PREFIX
+from promptlift.schema.metadata import is_metadata_column, key_of_column
 from promptlift.schema.model import to_wire_time
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ def _rows(frame: pd.DataFrame, names: Sequence[str]) -> list[Record]:
 
 
 def _with_metadata(frame: pd.DataFrame, records: list[Record]) -> list[Record]:
-    """Add the columns ``metadata.…`` to the records of their rows."""
-    names = [name for name in map(str, frame.columns) if name.startswith(METADATA_PREFIX)]
+    """Add the columns ``metadata.…`` and ``score.…`` to the records of their rows."""
+    names = [name for name in map(str, frame.columns) if is_metadata_column(name)]
     if not names:
         return records
-    keys = [name.removeprefix(METADATA_PREFIX) for name in names]
+    keys = [key_of_column(name) for name in names]
     rows = _rows(frame, names)
     for record, row in zip(records, rows, strict=True):
         values = zip(keys, row.values(), strict=True)

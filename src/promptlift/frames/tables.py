@@ -19,10 +19,13 @@ from promptlift.frames.layouts import (
     TOP_ISSUES,
     USAGE,
 )
+from promptlift.schema.basis import basis_of_analyser, weakest
 from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from promptlift.schema.basis import Basis
 
 Row = dict[str, Any]
 
@@ -82,6 +85,13 @@ def analyser_of(frame: pd.DataFrame) -> str | None:
         return None
     kinds = {str(name).split(":", 1)[0] for name in frame["analyser"].unique() if not pd.isna(name)}
     return kinds.pop() if len(kinds) == 1 else "mixed" if kinds else None
+
+
+def basis_of(frame: pd.DataFrame) -> Basis | None:
+    """Return what the verdicts of a table rest on, the weakest of several; None where nothing says."""
+    if "basis" in frame and (found := weakest(frame["basis"].dropna().unique())):
+        return found
+    return basis_of_analyser(analyser_of(frame))
 
 
 def insights_errors(frame: pd.DataFrame) -> dict[str, int]:

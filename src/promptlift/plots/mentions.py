@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from promptlift.analysis.wording import known
 from promptlift.plots import theme
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.legends import legend, legend_headroom, legend_rows, make_room
@@ -179,7 +180,7 @@ def _write_rows(
         spread = 0.0 if not compared else 0.24
         y = len(titles) - 1 - place + spread
         theme.name_row(ax, y, name, right, above=17 if outcomes else 7, boxed=False)
-        if outcomes:
+        if outcomes and known(first["n_rated"]):
             completion = (
                 f"task completed: {first['completed']:,} of {first['n_rated']:,} with it, "
                 f"{first['completed_without']:,} of {first['n_rated_without']:,} without"

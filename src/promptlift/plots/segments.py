@@ -14,6 +14,7 @@ from promptlift.plots.differences import draw_differences, fit_points, mark_zero
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.judge_versions import version_notes
 from promptlift.plots.user_text import distinct_names
+from promptlift.schema.basis import may_say_clearly, may_tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,16 +96,17 @@ def segments(
         ax, f"{words}, difference to the rest in percentage points ({100 * facts['level']:.4g} % interval)"
     )
     if shown.empty:
-        theme.show_empty(ax, "No segments to compare", ticks=False)
+        none = "No segments to compare" if may_tell(facts.get("basis")) else facts["summary"]
+        theme.show_empty(ax, none, ticks=False)
         return lead_to_conversations(theme.finish(ax, table, theme.notes_of(table), title=title), table, data)
-    _draw_rows(ax, shown, uncorrected=has_corrected(table, "difference_points"), **style)
+    _draw_rows(ax, shown, **style)
     notes = [*corrected_notes(shown, "difference_points"), *_notes(table, len(shown)), *version_notes(facts)]
     theme.finish(ax, table, theme.notes_of(table, *notes), title=title)
     return lead_to_conversations(ax, table, data)
 
 
-def _draw_rows(ax: Axes, shown: pd.DataFrame, *, uncorrected: bool, **style: Any) -> None:
-    """Draw a row for each segment; ``uncorrected`` says of verdicts that labels did not make them."""
+def _draw_rows(ax: Axes, shown: pd.DataFrame, **style: Any) -> None:
+    """Draw a row for each segment."""
     rows = np.arange(len(shown), dtype=np.float64)[::-1]
     ax.set_ylim(-0.45, len(shown) - 0.15)
     signed_ticks(ax)
@@ -114,9 +116,8 @@ def _draw_rows(ax: Axes, shown: pd.DataFrame, *, uncorrected: bool, **style: Any
     fit_points(ax, shown[[name for name in ends if name in shown]])
     records = shown.to_dict("records")
     names = distinct_names([f"{row['column']}: {row['segment']}" for row in records], _NAME_WIDTH)
-    of_judge = " (uncorrected)" if uncorrected else ""
     for name, row, y in zip(names, records, rows, strict=True):
-        said = "" if row["verdict"] == "unclear" else f" · {row['verdict']}{of_judge}"
+        said = "" if row["verdict"] == "unclear" else f" · {row['verdict']}"
         theme.name_row(ax, y, f"{name}{said}", _numbers(row), boxed=False)
 
 
@@ -127,10 +128,11 @@ def _numbers(row: Mapping[Any, Any]) -> str:
 def _notes(table: pd.DataFrame, shown: int) -> list[str]:
     facts = table.attrs["promptlift"]
     clear = int(table["verdict"].ne("unclear").sum())
-    judged = "As the judge says, " if has_corrected(table, "difference_points") else ""
+    corrected, basis = has_corrected(table, "difference_points"), facts.get("basis")
+    differ = "clearly differ" if corrected or may_say_clearly(basis) else "differ"
     rule = score_rule(facts["level"], facts["n_tests"])
     notes = [
-        f"{judged}{clear:,} of {len(table):,} segments clearly differ: {rule}. An observation, not a cause.",
+        f"{'By labels, ' if corrected else ''}{clear:,} of {len(table):,} segments {differ}: {rule}. An observation, not a cause.",
     ]
     if shown < len(table):
         notes.append(f"Only the {shown:,} surest are shown.")

@@ -19,7 +19,7 @@ from matplotlib.textpath import text_to_path
 from promptlift import analysis
 from promptlift.analysis.findings import finding
 from promptlift.analysis.one_line import in_a_sentence
-from promptlift.analysis.reading import ANALYSER_NOTES, facts_of
+from promptlift.analysis.reading import basis_note, facts_of
 from promptlift.plots.drill_down import record_marks
 from promptlift.plots.fonts import MISSING, make_readable
 from promptlift.plots.palette import MARKERS, PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS, slots_of
@@ -299,7 +299,7 @@ def notes_of(table: pd.DataFrame, *more: str | None) -> list[str]:
     """Return the notes under a plot: what is omitted, which analyser judged, and whether it was a rehearsal."""
     facts = facts_of(table)
     rehearsal = _REHEARSAL if facts.get("rehearsal") else None
-    return [note for note in (*more, ANALYSER_NOTES.get(str(facts.get("analyser") or "")), rehearsal) if note]
+    return [note for note in (*more, basis_note(facts), rehearsal) if note]
 
 
 def not_counted(kinds: Mapping[str, int]) -> str | None:

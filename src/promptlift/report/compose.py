@@ -108,7 +108,7 @@ def compose(
         material = replace(material, earlier=_with_safe_titles(material.earlier, redacted=redacted))
     overview = analysis.prompt_overview(table, by=material.by, labels=material.labels)
     rows = _row_of_each(overview, material)
-    analyser = overview.attrs["promptlift"].get("analyser")
+    judged = overview.attrs["promptlift"]
     trend = analysis.completion_trend(table, freq="auto", by=material.by)
     answers = _answers(material, window, rows, trend, redacted=redacted)
     parts = [side_by_side(rows) if len(rows) > CARDS else None, *(one.section for one in answers)]
@@ -123,7 +123,7 @@ def compose(
     parts += [
         explanations.how_to_read(compared=material.compared),
         explanations.how_measured(
-            table, analyser, [one.rule for one in answers if one.rule][:1], redacted=redacted
+            table, judged, [one.rule for one in answers if one.rule][:1], redacted=redacted
         ),
         explanations.completeness(material, overview, _left_out(found, material, examples)),
         shown,
@@ -134,7 +134,7 @@ def compose(
         answer=tuple(sentence for one in answers for sentence in one.sentences),
         facts=tuple(_facts(material, window, overview)),
         notices=(
-            *explanations.notices(material, analyser, period=window.words, redacted=redacted),
+            *explanations.notices(material, judged.get("basis"), period=window.words, redacted=redacted),
             *rehearsal_notice(material),
         ),
         headlines=tuple(

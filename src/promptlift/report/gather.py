@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.analysis.distinct import distinct_lines
-from promptlift.analysis.reading import check_prompts, collect, facts_of, names_of
+from promptlift.analysis.reading import basis_of, check_prompts, collect, facts_of, names_of
 from promptlift.errors import FrameError, NotFound
+from promptlift.schema.basis import weakest
 from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
@@ -148,8 +149,9 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
     analysers = {facts_of(frame).get("analyser") for frame in frames if len(frame)}
     analysers.discard(None)
     analyser = analysers.pop() if len(analysers) == 1 else "mixed" if analysers else None
+    basis = weakest(basis_of(frame) for frame in frames if len(frame))
     attrs: dict[Hashable | None, Any] = (
-        {"promptlift": {"table": "conversations", "analyser": analyser}} if analyser else {}
+        {"promptlift": {"table": "conversations", "analyser": analyser, "basis": basis}} if analyser else {}
     )
     prompts = {name: known.get(one or "", {}) for one, name in zip(ids, names, strict=True)}
     tried, variants = _optimizations(source, ids, window)

@@ -1,8 +1,8 @@
 """The bundled sample conversations: an invented shop's help desk, two versions of its prompt, 60 days.
 
-Everything in them is made up, and such that the built-in analyser sees how each conversation ended: they show what the
-numbers count, and say nothing about how right the analyser is. The data file stores days before the last one, so that
-the sample is always recent.
+Everything in them is made up, the outcome too: ``resolved`` in the metadata says whether the request was solved, as a good log
+would, and the prompts make it the verdict. It is what the built-in analyser would say, so the samples say nothing about how right
+that is. The data file stores days before the last one, so that the sample is always recent.
 
 >>> from promptlift import samples
 >>> [prompt["name"] for prompt in samples.prompts()]

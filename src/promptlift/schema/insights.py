@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
+from promptlift.schema.basis import BASES
 from promptlift.schema.columns import Column
 from promptlift.schema.model import ApiModel, LinkedModel, UtcTime
 
@@ -56,6 +57,11 @@ class Insights(ApiModel):
     """Where the conversation first went wrong; ``None`` where the task was completed. Our service gives it."""
     analyser: Annotated[str | None, Column()] = None
     """``lexicon`` or ``llm:`` and a model name. Our service gives it, others may not."""
+    basis: Annotated[str | None, Column(categories=BASES)] = None
+    """What ``task_completed`` rests on: ``outcome``, ``label``, ``model``, ``learned`` or ``words``. Our service gives it, others may
+    not."""
+    judged_completed: bool | None = None
+    """The analyser's own verdict, where an outcome of the log is the one that counts."""
     created_at: Annotated[UtcTime | None, Column(name="insights_at")] = None
     """When the conversation was judged."""
 
@@ -150,7 +156,8 @@ class TopIssue(ApiModel):
     """Conversations that had it."""
     impact: Annotated[str | None, Column(categories=SEVERITIES[::-1])] = None
     """``high``: completion is at least 20 points lower with the issue than without; ``medium``: at least 5; else
-    ``low``. One less where the interval reaches zero. Where nothing can be compared, the severity that most have."""
+    ``low``. One less where the interval reaches zero. Where nothing can be compared, and where one judgement gave both the issue and
+    the failures, the severity that most have."""
     titles: Annotated[list[str], Column()] = Field(default_factory=list)
     """The titles that judges gave it, the most frequent first."""
     share: Annotated[float | None, Column(name="share_pct", unit="percent")] = None

@@ -17,6 +17,8 @@ MetadataValue = str | bool | int | float | None
 
 # What the columns of metadata begin with.
 METADATA_PREFIX: Final = "metadata."
+# What the keys of scores, rewards, feedback and flags begin with; their columns are called like the keys.
+SCORE_PREFIX: Final = "score."
 
 # What the metadata inside of structured content says too, and a column of its own has.
 _OWN_COLUMN: Final = "sourceId"
@@ -60,24 +62,90 @@ Metadata = Annotated[
 ]
 
 
+def column_of_key(key: str) -> str:
+    """Return the column of a key of the metadata: ``metadata.channel``, but ``score.reward``."""
+    return key if key.startswith(SCORE_PREFIX) else f"{METADATA_PREFIX}{key}"
+
+
+def key_of_column(column: str) -> str:
+    """Return the key of a column of metadata."""
+    return column.removeprefix(METADATA_PREFIX)
+
+
+def is_metadata_column(column: str) -> bool:
+    """Whether a column of a table holds a key of the metadata."""
+    return column.startswith((METADATA_PREFIX, SCORE_PREFIX))
+
+
 def flat_metadata(found: Mapping[str, Any]) -> dict[str, MetadataValue]:
     """Return metadata of any shape as the API takes it.
 
     Objects inside are flattened (``{"user": {"plan": "pro"}}`` becomes ``user.plan``), lists of plain values are joined with
     ", ", and texts over the limit are cut. What has no short form (lists of objects, keys that are too long, null, keys
-    beyond the limit) is left out, and so is ``sourceId``, which is a field of its own.
+    beyond the limit) is left out, and so is ``sourceId``, which is a field of its own. What says how a conversation ended (a
+    reward, score, feedback or flag, whatever it is nested in) is called ``score.NAME``, and a text that holds a truth value or a
+    number is one.
 
     >>> flat_metadata({"tags": ["a", "b"], "user": {"plan": "pro"}, "rows": [{}]})
     {'tags': 'a, b', 'user.plan': 'pro'}
+    >>> flat_metadata({"reward": 1.0, "scores": {"polite": {"value": "True"}}})
+    {'score.reward': 1.0, 'score.polite': True}
     """
     flat: dict[str, MetadataValue] = {}
-    for key, value in _leaves(found, ""):
-        short = _short(value)
+    for path, value in _leaves(found, ""):
+        key, short = path, _short(value)
+        if (name := _score_name(path)) is not None:
+            key, short = f"{SCORE_PREFIX}{name}", _typed(short)
         if short is not None and 1 <= len(key) <= limits.METADATA_KEY_CHARS and key != _OWN_COLUMN:
             flat[_clean(key)] = short
             if len(flat) == limits.METADATA_KEYS:
                 break
     return flat
+
+
+# Objects that hold scores, keys that are one, and what a score calls its value.
+_HOLD_SCORES: Final = frozenset(
+    {"score", "scores", "assessment", "assessments", "feedback_scores", "evaluation", "evaluations"}
+)
+_SCORES: Final = frozenset(
+    {
+        "reward",
+        "score",
+        "feedback",
+        "feedback_rating",
+        "rating",
+        "satisfaction",
+        "resolved",
+        "solved",
+        "success",
+    }
+)
+_VALUES: Final = frozenset({"value", "score", "label"})
+
+
+def _score_name(key: str) -> str | None:
+    """Return what a score is called whose key of the metadata this is; ``None`` where it is none."""
+    if key in _SCORES:
+        return key.removesuffix("_rating")
+    first, _, rest = key.partition(".")
+    if first not in _HOLD_SCORES or not rest:
+        return None
+    name, _, last = rest.rpartition(".")
+    return name if name and last in _VALUES else rest
+
+
+def _typed(value: MetadataValue) -> MetadataValue:
+    """Return a score as true or false or a number, where its text is one."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text.casefold() in ("true", "false"):
+        return text.casefold() == "true"
+    try:
+        number = float(text)
+    except ValueError:
+        return value
+    return (int(number) if text.lstrip("+-").isdecimal() else number) if math.isfinite(number) else value
 
 
 def _leaves(found: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:

@@ -22,6 +22,7 @@ from promptlift.schema.model import (
     UtcTime,
     not_null,
 )
+from promptlift.schema.outcomes import parse_rule
 
 PromptStatus = Literal["active", "draft", "archived"]
 
@@ -82,6 +83,9 @@ class Prompt(ApiModel):
     """Limit on the length of an answer, in tokens; ``None`` where none was given (unspecified)."""
     objective: Annotated[str | None, Column()] = None
     """What counts as success."""
+    outcome: str | None = None
+    """The rule by which the metadata of a conversation say that it succeeded, such as ``score.reward >= 1``; without one the
+    analyser's verdict counts. A field of ours, absent where there is none."""
     status: Annotated[str, Column(categories=get_args(PromptStatus))]
     """``active``, ``draft`` or ``archived``."""
     created_at: Annotated[UtcTime | None, Column()] = None
@@ -110,6 +114,12 @@ def _past(time: datetime) -> datetime:
 PastTime = Annotated[UtcTime, AfterValidator(_past)]
 
 
+def _rule(text: str) -> str:
+    return str(parse_rule(text))
+
+
+# An empty text takes the outcome away.
+Outcome = Annotated[LongText, AfterValidator(lambda text: _rule(text) if text.strip() else "")]
 Tags = Annotated[list[Tag], Field(max_length=limits.TAGS)]
 Temperature = Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPERATURE_MAX)]
 MaxTokens = Annotated[int, Field(ge=1, le=limits.MAX_TOKENS_MAX)]
@@ -130,6 +140,8 @@ class PromptCreate(RequestModel):
     temperature: Temperature | None = None
     max_tokens: MaxTokens | None = None
     objective: LongText | None = None
+    outcome: Outcome | None = None
+    """A field of ours, see ``Prompt``."""
 
 
 class PromptUpdate(RequestModel):
@@ -145,6 +157,8 @@ class PromptUpdate(RequestModel):
     temperature: Temperature | None = None
     max_tokens: MaxTokens | None = None
     objective: LongText | None = None
+    outcome: Outcome | None = None
+    """Judge by this rule; ``null`` or an empty text returns to the analyser's verdict. A field of ours."""
     # unspecified: how a prompt changes its status. A field of the update does it.
     status: PromptStatus | None = None
 
@@ -180,6 +194,8 @@ class InsightCounts(ApiModel):
     """Still without insights: to be judged, or to fail."""
     failed: int
     """Could not be judged in any attempt; they can be requested again."""
+    again: int | None = None
+    """Ready, and waiting to be judged again or for another verdict."""
     reasons: list[MissingReason] = Field(default_factory=list)
     """Why conversations wait or failed, where it is known, the most frequent first."""
 

@@ -24,8 +24,8 @@ DELETED: Final = "deleted"
 
 # Measured on agents whose outcome is known: 14 to 48 points by the built-in analyser, none by the truth.
 CIRCULAR: Final = (
-    "The built-in analyser names issues and failures by the same words, so with its verdicts this is usually far too much: "
-    "judge with a language model, or label some conversations, before you trust it."
+    "What mending issues could give cannot be told: the judge that found them also decided which conversations failed, so both are one "
+    "finding. Outcomes from the logs would tell it (lift.outcomes)."
 )
 
 
@@ -119,7 +119,8 @@ class Headroom(ApiModel):
     """Logged conversations that were judged."""
     completed: int | None = None
     points: float | None = None
-    """Percentage points of completion that would be gained if every issue vanished; ``None`` where nothing was counted."""
+    """Percentage points of completion that would be gained if every issue vanished; ``None`` where nothing was counted, or one
+    judgement gave both issues and failures."""
     points_low: float | None = None
     points_high: float | None = None
     level: float | None = None
@@ -129,7 +130,7 @@ class Headroom(ApiModel):
     enough: bool | None = None
     """Whether the gain may be that large: ``False`` where its one-sided upper bound of 90 % is less; ``None`` where too little is known."""
     text: str | None = None
-    """The same in words, with a warning where the built-in analyser judged some of them."""
+    """The same in words, or why nothing can be told."""
     issues: list[HeadroomIssue] = Field(default_factory=list)
     """The most frequent ones."""
 

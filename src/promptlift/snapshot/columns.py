@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from promptlift.schema.metadata import METADATA_PREFIX
+from promptlift.schema.metadata import is_metadata_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -131,7 +131,7 @@ def without_empty_metadata(table: pa.Table) -> pa.Table:
     empty = [
         name
         for name in table.column_names
-        if name.startswith(METADATA_PREFIX) and table[name].null_count == len(table)
+        if is_metadata_column(name) and table[name].null_count == len(table)
     ]
     return table.drop_columns(empty) if empty else table
 
@@ -154,7 +154,7 @@ def frame_of(table: pa.Table, columns: Sequence[TableColumn], *, metadata: bool 
             cells = pa.chunked_array([cells])
         data[column.name] = _to_pandas(cells, column)
     if metadata:
-        for name in sorted(one for one in names if one.startswith(METADATA_PREFIX)):
+        for name in sorted(one for one in names if is_metadata_column(one)):
             cells = table[name]
             if cells.null_count < len(cells):
                 data[name] = _metadata(cells)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from promptlift.errors import SnapshotDamaged
-from promptlift.schema.metadata import METADATA_PREFIX
+from promptlift.schema.metadata import is_metadata_column
 from promptlift.snapshot.location import LocalFolder, damaged
 from promptlift.snapshot.manifest import NO_VALUE, FilePart
 
@@ -102,9 +102,7 @@ class Wanted:
     def of(self, present: Sequence[str]) -> list[str]:
         """Return those of a file."""
         return [
-            name
-            for name in present
-            if name in self.names or (self.metadata and name.startswith(METADATA_PREFIX))
+            name for name in present if name in self.names or (self.metadata and is_metadata_column(name))
         ]
 
 

@@ -210,7 +210,7 @@ def _assessed(assessments: Any) -> dict[str, Any]:
     for one in assessments if isinstance(assessments, list) else ():
         if isinstance(one, dict) and is_something(one.get("assessment_name")):
             said = inside(one, "feedback") or inside(one, "expectation")
-            found[f"assessment.{one['assessment_name']}"] = said.get("value")
+            found[f"score.{one['assessment_name']}"] = said.get("value")
     return found
 
 

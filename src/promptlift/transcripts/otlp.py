@@ -266,6 +266,7 @@ def _of_call(call: ModelCall, span: Span, collector: Collector) -> Call:
     named = call.prompt or next(iter(call.agents), None)
     metadata = {
         **{name: value for name, value in attributes.items() if not name.startswith(_KNOWN)},
+        **call.scores,
         "userId": call.user,
         "sessionId": call.conversation,
         "tags": next((known[name] for name in _TAGS if known.get(name)), None),

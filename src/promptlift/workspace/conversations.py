@@ -137,6 +137,31 @@ class ConversationTables(Pulling):
         details = Wanted(insights=insights, content=content)
         return self._conversations_table(ids, wanted, details, status=status)
 
+    def outcomes(self, prompt_id: str | Sequence[str] | None = None) -> pd.DataFrame:
+        """List what the logs say of how conversations ended: scores, rewards, feedback, flags.
+
+        ``lift.update_prompt(prompt_id, outcome=rule)`` makes one of them the verdict of a prompt's conversations.
+
+        Parameters
+        ----------
+        prompt_id
+            A prompt's name or id, or several; all prompts when it is left out.
+
+        Returns
+        -------
+        DataFrame
+            One row a column of :meth:`conversations`, those that most conversations have first: ``column``, ``kind`` (``true or
+            false``, ``number``, ``text``), ``n`` conversations that have it and their ``share``; the ``rule`` that reads it as an
+            outcome, empty where none is evident, and ``n_true``, those that succeeded by it; the most frequent ``values``.
+
+        Examples
+        --------
+        >>> lift.outcomes("Support assistant")[["column", "rule", "n", "n_true"]]  # doctest: +SKIP
+        """
+        from promptlift.analysis.log_outcomes import log_outcomes  # noqa: PLC0415 - pandas loads when it is used
+
+        return log_outcomes(self.conversations(prompt_id))
+
     def _conversations_table(
         self, prompt_ids: list[str | None], wanted: ConversationFilter, details: Wanted, *, status: str | None
     ) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import ConfigError, FrameError
-from promptlift.schema.metadata import METADATA_PREFIX
+from promptlift.schema.metadata import is_metadata_column, key_of_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ _NEAR: Final = 3
 _OF_INSIGHTS: Final = frozenset(
     {
         *("sentiment", "sentiment_score", "task_completed", "quality", "topics", "summary", "issues"),
-        *("insights_at", "analyser"),
+        *("insights_at", "analyser", "basis"),
     }
 )
 
@@ -168,14 +168,12 @@ def _unknown(frame: pd.DataFrame, name: str) -> FrameError:
         return FrameError([name], present, hint="It comes with insights: pass insights=True.")
     if name == "content":
         return FrameError([name], present, hint="It comes with content=True.")
-    of_metadata = [column for column in present if column.startswith(METADATA_PREFIX)]
+    of_metadata = [column for column in present if is_metadata_column(column)]
     # By the key, with and without the prefix, which would make all of metadata alike.
-    keyed = {column.removeprefix(METADATA_PREFIX): column for column in of_metadata}
-    others = {} if name.startswith(METADATA_PREFIX) else {column: column for column in present}
+    keyed = {key_of_column(column): column for column in of_metadata}
+    others = {} if is_metadata_column(name) else {column: column for column in present}
     named = {**others, **keyed}
-    near = [
-        named[one] for one in difflib.get_close_matches(name.removeprefix(METADATA_PREFIX), named, n=_NEAR)
-    ]
+    near = [named[one] for one in difflib.get_close_matches(key_of_column(name), named, n=_NEAR)]
     if near:
         return FrameError([name], present, hint=f"Did you mean {' or '.join(map(repr, near))}?")
     keys = ", ".join(map(repr, of_metadata)) or "none"

@@ -194,7 +194,7 @@ def _said(glance: Glance) -> Iterator[str]:
 
 def _judge(glance: Glance) -> str:
     if glance.judge == _LEXICON:
-        return "the built-in analyser, which is rough: rules, no language model"
+        return "a word list, which counts words and cannot tell which prompt is better"
     if glance.judge is not None:
         return one_line(glance.judge.removeprefix(_MODEL), _NAME_WIDTH)
     judged = any(one.rate is not None for one in glance.prompts)

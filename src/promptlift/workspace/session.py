@@ -274,6 +274,7 @@ def with_read_record(
         "requests": rows.requests,
         "complete": rows.complete,
         "analyser": frames().analyser_of(frame),
+        "basis": frames().basis_of(frame),
         "deleted_meanwhile": rows.dropped,
         "warnings": warnings,
         **({"insights_errors": frames().insights_errors(frame)} if "insights_error" in frame else {}),

@@ -31,6 +31,7 @@ NOBODY = Organization()
 def totals(judged=100, done=60, **changes):
     values = {
         "total": judged, "completed": judged, "abandoned": 0, "judged": judged, "task_completed": done,
+        "by_outcome": changes.get("judged", judged), "by_words": 0,
         "positive": judged, "neutral": 0, "negative": 0, "sentiment": 0.5, "sentiment_sd": 0.2,
         "response_seconds": 1.0, "message_count": 4.0,
     }  # fmt: skip
@@ -128,11 +129,40 @@ def test_recommendations_name_evidence_and_next_step_the_most_to_gain_first():
         "20 of 100 conversations had it",
         "20% of those that ended completed their task against 70% of the others",
         "-50 points",
-        "up to 10.0 points",
+        "They go together",
         "“three weeks!”",
         "Next: read cnv_2, cnv_1, then start an optimization",
     ):
         assert part in first
+
+
+@pytest.mark.parametrize("by", ["words", "model"])
+def test_who_found_the_issues_and_the_failures_too_weighs_nothing(by):
+    sets = [together(40, 38, "Late delivery"), together(10, 8, "Wrong invoice")]
+    figures = totals(by_outcome=0, by_words=100 if by == "words" else 0)
+    issues = find_issues(sets, {}, NONE)
+    assert costliest(issues, figures) == []
+    example = Example("cnv_1", True, "low", None)
+    view = issue_view(issues[0], figures, [example])
+    assert (view.impact, view.impact_points, view.completion_without) == ("low", None, None)
+    *looks, last = recommendations(figures, issues, {}, NOBODY)
+    assert [said.split(":")[0] for said in looks] == ['Look at "Late delivery"', 'Look at "Wrong invoice"']
+    assert "cannot be told" in last
+    assert "points" not in " ".join([*looks, last])
+    impact = impact_view(figures, [], days=7, business=BusinessSettings(value_per_conversation=2.0))
+    assert (impact.failed_conversations, impact.first_issue) == (40, None)
+    # What a language model counts as failed has a price, what a word list counts has none.
+    assert impact.cost == (None if by == "words" else 80.0)
+
+
+def test_a_word_list_ranks_no_agents_and_knows_no_trend():
+    counts = {"a": (10, 9), "b": (50, 10), "c": (20, 15)}
+    view = fleet_view("a", counts, [], {}, ranked=False)
+    assert (view.rank, view.rank_low, view.rank_high) == (None, None, None)
+    assert [one.id for one in view.ranking] == ["b", "c", "a"]
+    now, before = totals(done=80), totals(done=40, by_outcome=0, by_words=100)
+    assert prompt_insights._task_completion(now, before).trend_points is None
+    assert prompt_insights._task_completion(now, totals(done=40)).trend_points == pytest.approx(40.0)
 
 
 def test_excluded_data_is_not_quoted_in_examples():

@@ -116,6 +116,19 @@ def test_the_calls_say_tokens_cost_time_and_metadata_also_of_a_conversation_that
     assert (row.input_tokens, row.output_tokens, row.cost) == (40, 14, 0.75)
 
 
+def test_scores_of_spans_and_results_of_evaluations_are_scores_of_the_conversation(world):
+    first = chat(1, [HI], "Hello", trace=1, **{"gen_ai.conversation.id": "c-1", "score.reward": 1.0})
+    second = chat(2, [WHO], "A bot.", trace=2, **{"gen_ai.conversation.id": "c-1"})
+    said = {"gen_ai.evaluation.name": "polite", "gen_ai.evaluation.score.label": "true"}
+    attributes = [{"key": key, "value": {"stringValue": value}} for key, value in said.items()]
+    second["events"] = [{"name": "gen_ai.evaluation.result", "attributes": attributes}]
+    send(world, first, second)
+    close(world)
+    ((row, _),) = logged(world)
+    metadata = json.loads(row.metadata)
+    assert (metadata["score.reward"], metadata["score.polite"]) == (1.0, True)
+
+
 def test_a_history_that_is_cut_adds_only_what_is_new(world):
     known = {"gen_ai.conversation.id": "c-1"}
     send(world, chat(1, [HI], "Hello", **known))

@@ -101,12 +101,12 @@ def test_a_long_conversation_is_cut_in_the_middle_and_says_how_much():
 
 
 def test_headroom_by_hand():
-    judged = [JudgedLog(False, ("late",))] * 40 + [JudgedLog(True, ())] * 60
+    judged = [JudgedLog(False, ("late",), "outcome")] * 40 + [JudgedLog(True, (), "outcome")] * 60
     found = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
     assert found.points == pytest.approx(40.0)
     assert found.enough is True
     assert found.issues[0].title == "late"
-    judged = [JudgedLog(False, ("late",))] * 2 + [JudgedLog(True, ())] * 148
+    judged = [JudgedLog(False, ("late",), "outcome")] * 2 + [JudgedLog(True, (), "outcome")] * 148
     found = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
     assert found.enough is False
     assert (
@@ -120,11 +120,15 @@ def test_headroom_by_hand():
     assert (nothing.enough, nothing.text) == (None, None)
 
 
-@pytest.mark.parametrize("failed", [40, 2])
-def test_headroom_by_word_lists_is_said_to_go_round_in_a_circle(failed):
-    judged = [JudgedLog(False, ("late",))] * failed + [JudgedLog(True, ())] * 110
-    options = {"pairs": 120, "mode": "exploratory", "confidence_mode": "moderate"}
-    plain = headroom(judged, **options)
+@pytest.mark.parametrize("basis", ["words", "model"])
+def test_headroom_is_not_told_where_one_judgement_gave_issues_and_failures(basis):
+    judged = [JudgedLog(False, ("late",), "outcome")] * 40 + [JudgedLog(True, (), "outcome")] * 110
     # One of them is enough.
-    mixed = headroom([judged[0]._replace(by_word_lists=True), *judged[1:]], **options)
-    assert mixed == plain.model_copy(update={"text": f"{plain.text} {CIRCULAR}"})
+    mixed = headroom(
+        [judged[0]._replace(basis=basis), *judged[1:]],
+        pairs=120,
+        mode="exploratory",
+        confidence_mode="moderate",
+    )
+    assert (mixed.points, mixed.enough, mixed.text) == (None, None, CIRCULAR)
+    assert [(one.title, one.n, one.points) for one in mixed.issues] == [("late", 40, None)]

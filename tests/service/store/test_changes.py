@@ -44,6 +44,7 @@ def judged(filled, *ids, worker="w"):
             "sentiment": "neutral",
             "sentiment_score": 0.0,
             "task_completed": True,
+            "basis": "model",
             "document": '{"issues": []}',
             "created_at": 1,
         }

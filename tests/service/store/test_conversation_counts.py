@@ -43,7 +43,7 @@ def assert_views_are_plain_queries(database, account, since):
     for prompt in PROMPTS:
         mine = [row for row in rows if row.prompt_id == prompt and (since is None or row.started_at >= since)]
         scored = [row for row in mine if row.document is not None]
-        judged = [row for row in scored if row.status != "in_progress"]
+        judged = [row for row in scored if row.status != "in_progress" and row.task_completed is not None]
         if judged and prompt not in deleted:
             expected_fleet[prompt] = (len(judged), sum(row.task_completed for row in judged))
         with database.read() as connection:
@@ -56,9 +56,11 @@ def assert_views_are_plain_queries(database, account, since):
             sum(row.status == "completed" for row in mine),
             sum(row.status == "abandoned" for row in mine),
         )
-        assert (totals.judged, totals.task_completed) == (
+        assert (totals.judged, totals.task_completed, totals.by_outcome, totals.by_words) == (
             len(judged),
             sum(row.task_completed for row in judged),
+            sum(row.basis == "outcome" for row in judged),
+            sum(row.basis == "words" for row in judged),
         )
         assert (totals.positive, totals.neutral, totals.negative) == tuple(
             sum(row.sentiment == name for row in scored) for name in ("positive", "neutral", "negative")
@@ -73,7 +75,7 @@ def assert_views_are_plain_queries(database, account, since):
             issues = frozenset(one["title"] for one in json.loads(row.document)["issues"])
             if issues:
                 counts = together.setdefault(issues, [0, 0, 0])
-                ended = row.status != "in_progress"
+                ended = row.status != "in_progress" and row.task_completed is not None
                 for place, one in enumerate((1, ended, ended and not row.task_completed)):
                     counts[place] += one
         assert {
@@ -104,7 +106,7 @@ def assert_days_are_plain_queries(database, account, rows, since):
     for prompt in PROMPTS:
         mine = [row for row in rows if row.prompt_id == prompt]
         scored = [row for row in mine if row.document is not None]
-        judged = [row for row in scored if row.status != "in_progress"]
+        judged = [row for row in scored if row.status != "in_progress" and row.task_completed is not None]
         completed = sum(row.task_completed for row in judged)
         counts = found.get(prompt, aggregates.Completion(0, 0, 0, 0, {}))
         assert (counts.total, counts.scored) == (len(mine), len(scored))
@@ -194,7 +196,9 @@ class History:
             "generation": row.generation,
             "sentiment": chance.choice(("positive", "neutral", "negative")),
             "sentiment_score": chance.choice([-1.0, 1.0, 0.1, chance.uniform(-1, 1)]),
-            "task_completed": chance.random() < 0.6,
+            # Conversations whose logs do not say how they ended have no verdict.
+            "task_completed": chance.choice([True, True, False, None]),
+            "basis": chance.choice(["outcome", "model", "words"]),
             "document": json.dumps({"issues": issues, "summary": "s"}),
             "created_at": NOW,
         }

@@ -76,6 +76,7 @@ def test_a_new_content_removes_insights_and_waits_for_new_ones(filled):
         "sentiment": "neutral",
         "sentiment_score": 0.0,
         "task_completed": True,
+        "basis": "model",
         "document": "{}",
         "created_at": NOW,
     }

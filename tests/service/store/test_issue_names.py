@@ -54,6 +54,7 @@ def judge(filled, conversation_id, *titles):
                     sentiment="neutral",
                     sentiment_score=0.25,
                     task_completed=False,
+                    basis="model",
                     document=json.dumps({"issues": issues}),
                     created_at=clock.now(),
                 )

@@ -35,6 +35,7 @@ def row_of(conversation_id, filled, *, generation=1, insights_id=None):
         "sentiment": "neutral",
         "sentiment_score": 0.5,
         "task_completed": True,
+        "basis": "model",
         "document": json.dumps({"summary": f"generation {generation}"}),
         "created_at": NOW,
     }

@@ -17,6 +17,7 @@ INSIGHTS = {
     # Beyond the specification:
     "quality": number,
     "analyser": text,
+    "basis": one_of("outcome", "label", "model", "learned", "words"),
     "steps": listed(text),
     "failedStep": maybe({"step": text, "kind": text, "turn": count, "role": text, "quote": text}),
 }

@@ -63,6 +63,26 @@ Roles = Annotated[
         "several times.",
     ),
 ]
+
+
+def _rule(text: str | None) -> str | None:
+    from promptlift.schema.outcomes import parse_rule  # noqa: PLC0415
+
+    try:
+        return text and str(parse_rule(text))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+OutcomeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--outcome",
+        callback=_rule,
+        metavar="RULE",
+        help='What the logs say of how a conversation ended, such as "score.reward >= 1" or resolved: it becomes the verdict.',
+    ),
+]
 Verbose = Annotated[
     bool, typer.Option("--verbose", help="List the fields that are left out, and what else the files say.")
 ]
@@ -83,6 +103,7 @@ def import_files(
     file_format: FileFormat = None,
     column: Columns = None,
     role: Roles = None,
+    outcome: OutcomeOption = None,
     verbose: Verbose = False,
     wait: Wait = True,
     dry_run: DryRun = False,
@@ -107,6 +128,7 @@ def import_files(
         file_format=file_format,
         columns=_pairs(column, "--column"),
         roles=_pairs(role, "--role"),
+        outcome=outcome,
         dry_run=dry_run,
         verbose=verbose,
         wait=wait,

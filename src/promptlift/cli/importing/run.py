@@ -13,6 +13,7 @@ from promptlift.cli.importing.destination import Destination
 from promptlift.cli.importing.prompt_text import read_text
 from promptlift.cli.summary import summary
 from promptlift.errors import PromptliftError, TranscriptError
+from promptlift.schema.basis import UNTOLD, WAYS
 from promptlift.schema.boundary import printable
 from promptlift.transcripts import Problem, Reading
 
@@ -37,6 +38,7 @@ def run_import(
     target: Target,
     columns: Mapping[str, str] | None = None,
     roles: Mapping[str, str] | None = None,
+    outcome: str | None = None,
     verbose: bool = False,
     wait: bool = True,
 ) -> None:
@@ -63,6 +65,8 @@ def run_import(
         Service to log to.
     columns, roles
         Columns of a table by their meaning, and what the roles of the files mean.
+    outcome
+        The rule of the prompts' outcome, if the user gave one.
     verbose
         Whether to list the fields that are left out, and the notes of the readers.
     wait
@@ -91,7 +95,7 @@ def run_import(
         elif found or not files:
             _print_lines(destination.set_prompt_texts())
         if found and wait and not dry_run:
-            _print_how_they_do(destination)
+            _print_how_they_do(destination, outcome)
     if dry_run:
         _print("Nothing was logged: this was a dry run.")
     elif files and not found:
@@ -193,9 +197,10 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
 
 
-def _print_how_they_do(destination: Destination) -> None:
+def _print_how_they_do(destination: Destination, outcome: str | None) -> None:
     """Wait for the insights, then print a table of the prompts and the next step."""
     from promptlift import analysis  # noqa: PLC0415  reading files needs no tables
+    from promptlift.analysis.log_outcomes import log_outcomes  # noqa: PLC0415
     from promptlift.local import wait_for_insights  # noqa: PLC0415
 
     lift, prompts = destination.service, destination.prompts
@@ -207,18 +212,37 @@ def _print_how_they_do(destination: Destination) -> None:
             _print(str(warning.message))
     except PromptliftError as error:
         _print(f"Not all insights are there yet: {error}")
-    rows = {
-        name: analysis.prompt_overview(lift.conversations(prompt_id, insights=True), by="prompt_id")
-        for name, prompt_id in prompts.items()
-    }
+    if outcome is not None:
+        for prompt_id in prompts.values():
+            lift.update_prompt(prompt_id, outcome=outcome)
+    tables = {name: lift.conversations(prompt_id, insights=True) for name, prompt_id in prompts.items()}
+    rows = {name: analysis.prompt_overview(table, by="prompt_id") for name, table in tables.items()}
     judged = {name: prompts[name] for name, row in rows.items() if len(row)}
     if judged:
         _print("")
         _print(summary(_joined([rows[name] for name in judged]), judged))
     first = next(iter(prompts))
+    if outcome is None and tables[first].attrs["promptlift"]["basis"] == "words":
+        _print_lines(_ways(first, log_outcomes(tables[first])))
     _print(
         f'Next: promptlift report "{first}" --out report.html, or promptlift lab to look into them in notebooks.'
     )
+
+
+def _ways(prompt: str, found: pd.DataFrame) -> list[str]:
+    """Return what a word list cannot tell, and how to have it told: by the logs' own outcomes first."""
+    rules = [str(rule) for rule in found["rule"] if rule]
+    if len(rules) == 1:
+        row = found[found["rule"] == rules[0]].iloc[0]
+        said = f"{row['n']:,} conversations say how they ended in {row['column']}, {row['n_true']:,} of them well."
+        return [
+            f'{said} To judge by that: lift.update_prompt("{prompt}", outcome="{rules[0]}"), or import with --outcome "{rules[0]}".'
+        ]
+    listed = f" The logs have {', '.join(rules)}." if rules else ""
+    return [
+        f"A word list judged, which is near chance: which prompt is better {UNTOLD}.{listed}",
+        *(f"  {way}" for way in WAYS),
+    ]
 
 
 def _joined(overviews: list[pd.DataFrame]) -> pd.DataFrame:

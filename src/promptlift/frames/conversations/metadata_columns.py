@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from promptlift.schema.metadata import METADATA_PREFIX
+from promptlift.schema.metadata import column_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +39,7 @@ class MetadataColumns:
 
     def columns(self) -> dict[str, pd.Series[Any]]:
         """Return the columns by name, sorted."""
-        return {
-            f"{METADATA_PREFIX}{key}": _series(*self._keys[key], self._rows) for key in sorted(self._keys)
-        }
+        return {column_of_key(key): _series(*self._keys[key], self._rows) for key in sorted(self._keys)}
 
 
 def _series(places: list[int], values: list[Any], size: int) -> pd.Series[Any]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift._version import __version__
 from promptlift.frames import insights_errors
 from promptlift.report.document import Column, Notice, Section, Table
 from promptlift.report.formatting import date_time, plural
 from promptlift.report.redaction import REDACTION_NOTE, redact
+from promptlift.schema.basis import UNTOLD
 from promptlift.schema.inert import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     import pandas as pd
@@ -24,17 +25,17 @@ __all__ = ["completeness", "footer", "how_measured", "how_to_read", "notices"]
 _FEW: Final = 30
 _REASONS: Final = 3
 _REASON_CHARS: Final = 300
-_ANALYSERS: Final = {
-    "lexicon": "The insights are from the built-in word-list analyser, not from a language model. It is a rough guide: it "
-    "counts words and closing phrases and does not understand the conversation. Use it to compare prompts rather than "
-    "to trust a single number, and read the examples.",
-    "mixed": "The insights are from several analysers, among them the built-in word-list analyser, which is a rough "
-    "guide. A change over time may be a change of analyser.",
+_BASES: Final = {
+    "outcome": "Whether a task was completed is what the logs themselves say.",
+    "model": "A language model judged the conversations, which can be wrong too.",
+    "learned": "A judge that was learned from labels judged the conversations.",
+    "words": "A word list judged these conversations, or some of them: it counts words and closing phrases and does not understand them. The numbers say "
+    f"what such a list can see. Whether a prompt is better than another, or than before, {UNTOLD}.",
 }
 
 
 def notices(
-    material: Material, analyser: str | None, *, period: str = "", redacted: bool = False
+    material: Material, basis: str | None, *, period: str = "", redacted: bool = False
 ) -> tuple[Notice, ...]:
     """Return the notices that come before the numbers."""
     table, found = material.conversations, []
@@ -55,8 +56,8 @@ def notices(
     elif rated < _FEW:
         words = f"Only {plural(rated, 'conversation')} with insights, so the intervals are wide."
         found.append(Notice("note", words))
-    if analyser in _ANALYSERS:
-        found.append(Notice("note", _ANALYSERS[analyser]))
+    if basis == "words":
+        found.append(Notice("note", _BASES[basis]))
     found += _unjudged(table, redacted=redacted)
     return tuple(found)
 
@@ -98,7 +99,7 @@ def how_to_read(*, compared: bool) -> Section:
 
 
 def how_measured(
-    table: pd.DataFrame, analyser: str | None, rules: Sequence[str], *, redacted: bool
+    table: pd.DataFrame, judged: Mapping[str, Any], rules: Sequence[str], *, redacted: bool
 ) -> Section:
     """Return the section on how the numbers were measured.
 
@@ -106,8 +107,8 @@ def how_measured(
     ----------
     table
         The conversations.
-    analyser
-        What judged them.
+    judged
+        What the verdicts rest on, and what judged them.
     rules
         How it was decided whether something differs.
     redacted
@@ -120,23 +121,22 @@ def how_measured(
         "Issues: the problems that the analyser found in a conversation; the severity is the highest it reported.",
         *rules,
         "Time: the first message of a conversation, or its logging time if that is unknown; days are in UTC.",
-        *([_judged_by(table, analyser)] if len(table) else []),
+        *([_judged_by(table, judged)] if len(table) else []),
     ]
     if redacted:
         points.append(REDACTION_NOTE)
     return Section("method", "How it was measured", points=tuple(points))
 
 
-def _judged_by(table: pd.DataFrame, analyser: str | None) -> str:
+def _judged_by(table: pd.DataFrame, judged: Mapping[str, Any]) -> str:
     names = []
     if "analyser" in table.columns:
         names = sorted({one_line(name, 60) for name in table["analyser"].dropna().unique()})
     analysers = f" Reported by the service: {', '.join(names[:5])}." if names else ""
-    if analyser in _ANALYSERS:
-        return f"Analyser: {_ANALYSERS[analyser]}{analysers}"
-    if analyser:
-        return f"Analyser: the insights are from a language model, which can be wrong too.{analysers}"
-    return "Analyser: the service does not report what judged the conversations."
+    said = _BASES.get(str(judged.get("basis")))
+    if said is None:
+        return "Analyser: the service does not report what judged the conversations."
+    return f"Analyser: {said}{analysers}"
 
 
 def completeness(material: Material, overview: pd.DataFrame, left_out: Sequence[str]) -> Section:

@@ -16,6 +16,8 @@ from promptlift.report.sections.measures import estimates, painter
 from promptlift.schema.inert import shorten, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
     import pandas as pd
 
     from promptlift.report.document import Cell
@@ -64,6 +66,13 @@ def issues(table: pd.DataFrame, material: Material, *, quoted: bool) -> Section 
     return Section("issues", "Issues", figures=(figure,), tables=tuple(tables))
 
 
+# Where the verdicts may be counted against the issues.
+_COMPLETED: Final = (
+    Column("completed_with", "Completed with it", "part"),
+    Column("completed_without", "Completed without", "part"),
+)
+
+
 def _chart(found: pd.DataFrame, material: Material) -> Chart:
     groups = (
         [(name, found[found[GROUP] == name]) for name in dict.fromkeys(found[GROUP])]
@@ -76,14 +85,14 @@ def _chart(found: pd.DataFrame, material: Material) -> Chart:
 
 
 def _issue_table(found: pd.DataFrame, material: Material, quotes: Quotes | None, *, folded: bool) -> Table:
+    weighed = bool(found["n_rated"].notna().any())
     columns = (
         Column("issue", "Issue"),
         *material.naming(Column("prompt", "Prompt")),
         Column("severity", "Severity"),
         Column("share", "Share", "share", 95),
         Column("n", "Conver\u00adsations", "part"),
-        Column("completed_with", "Completed with it", "part"),
-        Column("completed_without", "Completed without", "part"),
+        *(_COMPLETED if weighed else ()),
         *_evidence_column(quotes),
     )
     cells: list[tuple[Cell, ...]] = []
@@ -96,12 +105,16 @@ def _issue_table(found: pd.DataFrame, material: Material, quotes: Quotes | None,
                 _severity(row["severity"], row["n_worst"], row["n"]),
                 Estimate(row["share"], row["share_low"], row["share_high"]),
                 Part(int(row["n"]), int(row["total"])),
-                Part(int(row["completed"]), int(row["n_rated"])),
-                Part(int(row["completed_without"]), int(row["n_rated_without"])),
+                *(_completed(row) if weighed else ()),
                 *_evidence(quotes, prompt, row["issue"]),
             )
         )
     return Table("issues", "Issues", columns, tuple(cells), folded=folded)
+
+
+def _completed(row: Mapping[Hashable, Any]) -> tuple[Part, Part]:
+    with_it = Part(int(row["completed"]), int(row["n_rated"]))
+    return with_it, Part(int(row["completed_without"]), int(row["n_rated_without"]))
 
 
 def _by_prompt(found: pd.DataFrame, quotes: Quotes | None) -> Table:

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
 from promptlift.schema.limits import NAME_CHARS, SOURCE_ID_CHARS
+from promptlift.schema.metadata import SCORE_PREFIX
 from promptlift.schema.spans.messages import SpanTurn, decoded, fold, split_system, text_of, unflatten
 from promptlift.schema.spans.span import EVENT_BODY
 
@@ -35,6 +36,7 @@ _MESSAGE_EVENTS: Final = {
     "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",
 }
+_EVALUATION: Final = "gen_ai.evaluation.result"
 _CHOICE_EVENT: Final = "gen_ai.choice"
 _MODELS: Final = (
     "gen_ai.response.model",
@@ -85,6 +87,8 @@ class ModelCall:
         The instructions of the model, apart from the conversation.
     input, output
         What was said before, and the answer.
+    scores
+        What the span says of how it went: attributes ``score.NAME``, and the results of evaluations.
     """
 
     trace_id: str
@@ -105,6 +109,7 @@ class ModelCall:
     failed: bool
     # Calls that were kept before it was read say nothing of it.
     cost: float | None = None
+    scores: Mapping[str, Any] = field(default_factory=dict)
 
     def dump(self) -> bytes:
         """Write the call as JSON."""
@@ -167,7 +172,17 @@ def read_call(span: Span, now: int) -> ModelCall | None:
         output_tokens=_count(span.attributes, _OUTPUT_TOKENS),
         failed=span.failed,
         cost=_amount(span.attributes, _COSTS),
+        scores=_scores(span),
     )
+
+
+def _scores(span: Span) -> dict[str, Any]:
+    found = {key: value for key, value in span.known.items() if key.startswith(SCORE_PREFIX)}
+    for event in span.events:
+        if event.name == _EVALUATION and (name := event.attributes.get("gen_ai.evaluation.name")):
+            said = (event.attributes.get(f"gen_ai.evaluation.score.{kind}") for kind in ("value", "label"))
+            found[f"{SCORE_PREFIX}{name}"] = next((one for one in said if one is not None), None)
+    return {key: value for key, value in found.items() if isinstance(value, str | bool | int | float)}
 
 
 def _content(span: Span) -> tuple[str, list[SpanTurn], list[SpanTurn]]:

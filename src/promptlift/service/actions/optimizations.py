@@ -15,7 +15,6 @@ from promptlift.service.deployments import transitions
 from promptlift.service.errors import ApiException, invalid, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.judge import LEXICON
 from promptlift.service.optimizations import lifecycle
 from promptlift.service.optimizations.checks import missing_variables
 from promptlift.service.optimizations.goal import criteria_of, goal_of
@@ -237,7 +236,7 @@ def _judged(connection: Connection, account_id: str, prompt_id: str, *, before: 
         JudgedLog(
             one.task_completed,
             tuple(issue["title"] for issue in one.insights.get("issues") or []),
-            one.insights.get("analyser") == LEXICON,
+            one.insights.get("basis"),
         )
         for one in optimizations.judged(connection, account_id, prompt_id, before=before)
     ]

@@ -14,7 +14,7 @@ from promptlift.service.deployments import current_version, transitions
 from promptlift.service.errors import invalid, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
-from promptlift.service.store import accounts, events, prompts, usage
+from promptlift.service.store import accounts, events, judging, prompts, usage
 from promptlift.service.store.rows import wanted
 from promptlift.service.store.tables.prompts import VersionRow
 
@@ -79,6 +79,7 @@ def add(rows: Rows, caller: Caller, body: PromptCreate) -> PromptRow:
         "account_id": caller.account_id,
         "content_known": body.content_known is not False,
         "tags": body.tags or [],
+        "outcome": body.outcome or None,
         "status": "active",
         "created_at": now,
         "updated_at": now,
@@ -99,6 +100,8 @@ def update(call: Call[PromptUpdate]) -> PromptChange:
         changes["content_known"] = True
     if "tags" in changes:
         changes["tags"] = changes["tags"] or []
+    if "outcome" in changes:
+        changes["outcome"] = changes["outcome"] or None
     with call.write() as rows:
         now = clock.now()
         if "status" in changes:
@@ -111,6 +114,8 @@ def update(call: Call[PromptUpdate]) -> PromptChange:
         changed = text is not None and (text != prompt.content or not prompt.content_known)
         if changed and text is not None:
             _keep_text(rows, prompt, text, _instant(body.live_from), now=now)
+        if "outcome" in changes and changes["outcome"] != prompt.outcome:
+            judging.decide_again(rows.core, caller.account_id, prompt_id=prompt.id, now=now)
         if any(name in changes and changes[name] != getattr(prompt, name) for name in _MODEL_FIELDS):
             transitions.model_changed(rows.core, prompt, now)
         prompt.change({**changes, "updated_at": clock.to_datetime(now)})

@@ -14,7 +14,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
+from promptlift.schema.basis import basis_of_analyser
 from promptlift.schema.insights import FailedStep, Insights
+from promptlift.schema.outcomes import parse_rule
 from promptlift.service import clock
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import tokens_used_up
@@ -87,17 +91,7 @@ class _Judged:
         if steps is not None:
             document.steps = list(steps.reached)
             document.failed_step = None if steps.failed is None else FailedStep(**asdict(steps.failed))
-        return {
-            "conversation_id": self.source.id,
-            "account_id": self.source.account_id,
-            "id": self.insights_id,
-            "generation": self.source.generation,
-            "sentiment": judgement.sentiment,
-            "sentiment_score": judgement.sentiment_score,
-            "task_completed": judgement.task_completed,
-            "document": document.model_dump_json(by_alias=True, exclude_unset=True),
-            "created_at": self.at,
-        }
+        return _row_of(self.source, document, self.insights_id, self.at)
 
     def event(self) -> events.NewEvent:
         payload = {
@@ -108,6 +102,30 @@ class _Judged:
             "sentiment": self.judgement.sentiment,
         }
         return events.row("insights.generated", self.source.account_id, self.source.id, payload, now=self.at)
+
+
+def _row_of(source: ToJudge, found: Insights, insights_id: str, at: int) -> dict[str, object]:
+    """Return the row of insights, whose verdict is the log's outcome where the prompt has a rule for it."""
+    if found.judged_completed is None:
+        found.judged_completed = found.task_completed
+    if source.outcome:
+        metadata = orjson.loads(source.metadata) if source.metadata else {}
+        found.task_completed, found.basis = parse_rule(source.outcome).verdict(metadata), "outcome"
+    else:
+        found.task_completed, found.basis = found.judged_completed, basis_of_analyser(found.analyser)
+        found.model_fields_set.discard("judged_completed")
+    return {
+        "conversation_id": source.id,
+        "account_id": source.account_id,
+        "id": insights_id,
+        "generation": source.generation,
+        "sentiment": found.sentiment,
+        "sentiment_score": found.sentiment_score,
+        "task_completed": found.task_completed,
+        "basis": found.basis,
+        "document": found.model_dump_json(by_alias=True, exclude_unset=True),
+        "created_at": at,
+    }
 
 
 class InsightJobs(Kind):
@@ -205,12 +223,26 @@ class InsightJobs(Kind):
                 account_id: accounts.settings(connection, account_id)["general"]
                 for account_id in {row.account_id for row in rows}
             }
+        if known := [row for row in rows if row.known is not None]:
+            self._decide_again(known)
+            rows = [row for row in rows if row.known is None]
         if self._judge.analyser != LEXICON:
             rows = self._with_tokens(rows)
         if self._one_by_one:
             self._keep_as_they_come({self._judges.submit(self._judge_all, [row], general) for row in rows})
             return
         self._keep(self._judge_all(rows, general))
+
+    def _decide_again(self, rows: Sequence[ToJudge]) -> None:
+        """Keep the insights of conversations with the verdict that the rule of their outcome gives now."""
+        now = clock.now()
+        found = [
+            _row_of(row, Insights.model_validate_json(row.known or "{}"), new_id("ins"), now) for row in rows
+        ]
+        with self._database.write() as connection:
+            judging.keep(connection, self._worker, found)
+        for row in rows:
+            self._model.untested(row.id)
 
     def _with_tokens(self, rows: Sequence[ToJudge]) -> Sequence[ToJudge]:
         """Return the conversations of accounts that may use more tokens; the others wait for the next month."""

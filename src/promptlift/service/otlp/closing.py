@@ -190,6 +190,7 @@ def _metadata(row: TracedConversationRow, calls: Sequence[ModelCall]) -> dict[st
         "channel": "otlp",
         **({"sessionId": row.source_id} if row.source_id is not None else {}),
         **({"userId": users[0]} if users else {}),
+        **{key: value for call in calls for key, value in call.scores.items()},
         **({"failedCalls": failed} if (failed := sum(call.failed for call in calls)) else {}),
     }
 

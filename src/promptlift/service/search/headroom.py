@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from promptlift.schema.basis import may_weigh, weakest
 from promptlift.schema.search import CIRCULAR, Headroom, HeadroomIssue
 from promptlift.stats.budget import theta_of
 from promptlift.stats.evidence import e_threshold
@@ -30,13 +31,13 @@ class JudgedLog(NamedTuple):
         Whether the task was completed.
     issues
         What went wrong.
-    by_word_lists
-        Whether the built-in analyser said so.
+    basis
+        What that rests on.
     """
 
     completed: bool
     issues: Sequence[str]
-    by_word_lists: bool = False
+    basis: str | None = None
 
 
 def headroom(
@@ -56,18 +57,18 @@ def headroom(
         pairs, e_threshold=e_threshold(confidence_mode), theta=theta_of(mode, confidence_mode)
     )
     any_issue = [one for one in judged if one.issues]
-    gained = _gain(any_issue, len(judged), completed)
+    told = not judged or may_weigh(weakest(one.basis for one in judged))
+    gained = _gain(any_issue, len(judged), completed) if told else {}
     titles = Counter(title for one in judged for title in dict.fromkeys(one.issues))
     issues = [
         HeadroomIssue(
             title=title,
             n=count,
-            **_gain([one for one in judged if title in one.issues], len(judged), completed),
+            **(_gain([one for one in judged if title in one.issues], len(judged), completed) if told else {}),
         )
         for title, count in titles.most_common(ISSUES_SHOWN)
     ]
-    enough = is_worth_a_test(*_counts(any_issue, len(judged), completed), findable=findable)
-    circular = any(one.by_word_lists for one in judged)
+    enough = is_worth_a_test(*_counts(any_issue, len(judged), completed), findable=findable) if told else None
     return Headroom(
         conversations=len(judged),
         completed=completed,
@@ -75,7 +76,7 @@ def headroom(
         level=LEVEL,
         points_findable=findable,
         enough=enough,
-        text=_words(gained, findable, enough=enough, circular=circular),
+        text=_words(gained, findable, enough=enough) if told else CIRCULAR,
         issues=issues,
     )
 
@@ -93,9 +94,7 @@ def _counts(having: Sequence[JudgedLog], total: int, completed: int) -> tuple[in
     return done, len(having), completed - done, total - len(having)
 
 
-def _words(
-    gained: dict[str, float | None], findable: float | None, *, enough: bool | None, circular: bool
-) -> str | None:
+def _words(gained: dict[str, float | None], findable: float | None, *, enough: bool | None) -> str | None:
     points, low, high = gained.values()
     if enough is None or points is None:
         return None
@@ -112,4 +111,4 @@ def _words(
             f"That is most likely below the {findable:.1f} points that this budget can find, "
             "so a run will hardly name a winner."
         )
-    return " ".join([most, finds, *([CIRCULAR] if circular else [])])
+    return f"{most} {finds}"

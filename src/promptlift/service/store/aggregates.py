@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 from sqlalchemy import and_, bindparam, func, insert, select, union_all
 
+from promptlift.schema.basis import weakest
 from promptlift.service import clock
 from promptlift.service.store.conversation_counts import COUNTED, FRACTION, SPANS, SUMS, Counts
 from promptlift.service.store.tables import (
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Select, Table
 
+    from promptlift.schema.basis import Basis
 
 # Of the sets of issues, the most frequent are read. Only a model that names everything anew comes near to this.
 ISSUE_SETS = 20_000
 
 _COUNTED = (
-    *("total", "completed", "abandoned", "judged", "task_completed"),
+    *("total", "completed", "abandoned", "judged", "task_completed", "by_outcome", "by_words"),
     *("positive", "neutral", "negative"),
 )
 _ENDED = conversations.c.status != "in_progress"
@@ -51,7 +53,9 @@ class Totals:
     Attributes
     ----------
     judged, task_completed
-        Conversations that have ended and have insights, and those of them with a completed task.
+        Conversations that have ended and have a verdict, and those of them with a completed task.
+    by_outcome, by_words
+        Those of the judged whose verdict is the log's outcome, and those whose verdict is that of the built-in rules.
     scored
         Conversations that have insights, ended or not.
     sentiment, sentiment_sd
@@ -63,6 +67,8 @@ class Totals:
     abandoned: int
     judged: int
     task_completed: int
+    by_outcome: int
+    by_words: int
     positive: int
     neutral: int
     negative: int
@@ -75,6 +81,13 @@ class Totals:
     def scored(self) -> int:
         """Conversations that have insights."""
         return self.positive + self.neutral + self.negative
+
+    @property
+    def basis(self) -> Basis | None:
+        """What the verdicts rest on, the weakest of several; ``None`` where there are none."""
+        others = self.judged - self.by_outcome - self.by_words
+        counts = (("outcome", self.by_outcome), ("model", others), ("words", self.by_words))
+        return weakest(basis for basis, count in counts if count)
 
     def less(self, part: Totals) -> Totals:
         """Return the totals without some of the conversations; times and lengths are left out."""
@@ -127,7 +140,7 @@ class JudgedConversation(NamedTuple):
     """A conversation that has ended, with its insights as JSON text."""
 
     id: str
-    task_completed: bool
+    task_completed: bool | None
     document: str
 
 

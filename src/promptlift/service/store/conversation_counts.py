@@ -72,6 +72,7 @@ COUNTED = select(
     insights.c.sentiment,
     insights.c.sentiment_score,
     insights.c.task_completed,
+    insights.c.basis,
     insights.c.document,
 ).select_from(conversations.outerjoin(insights, insights.c.conversation_id == conversations.c.id))
 _STATE = COUNTED.where(conversations.c.id.in_(bindparam("ids", expanding=True)))
@@ -153,7 +154,7 @@ class Counts:
             _add(self.sums, minute, _sums_of(row), sign)
             if row.get("sentiment") is None:
                 continue
-            ended = int(row["status"] != "in_progress")
+            ended = int(row["status"] != "in_progress" and row["task_completed"] is not None)
             failed = int(ended and not row["task_completed"])
             if ended:
                 _add(self.turns, (*minute, row["user_turns"]), (1, failed), sign)
@@ -191,7 +192,7 @@ def _sums_of(row: Mapping[str, Any]) -> tuple[int, ...]:
     whole = 0 if response is None else int(response)
     fraction = 0 if response is None else round((response - whole) * FRACTION)
     sentiment = row.get("sentiment")
-    judged = sentiment is not None and status != "in_progress"
+    judged = row.get("task_completed") is not None and status != "in_progress"
     return (
         1,
         int(status == "completed"),
@@ -202,6 +203,7 @@ def _sums_of(row: Mapping[str, Any]) -> tuple[int, ...]:
         fraction,
         int(judged),
         int(judged and row["task_completed"]),
+        *(int(judged and row["basis"] == basis) for basis in ("outcome", "words")),
         *(int(sentiment == name) for name in _SENTIMENTS),
         *(
             (0, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import case, delete, exists, func, insert, or_, select, update
+from sqlalchemy import and_, case, delete, exists, func, insert, or_, select, update
 
 from promptlift.service import clock
 from promptlift.service.store import changes, conversation_counts
@@ -46,6 +46,10 @@ class ToJudge(NamedTuple):
     judge_attempts: int
     content: bytes
     objective: str | None
+    outcome: str | None
+    metadata: str | None
+    known: str | None
+    """The document of its insights, where only the verdict has to be found again."""
 
 
 class Trouble(NamedTuple):
@@ -64,12 +68,22 @@ def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: st
     """Return the conversations that this job has claimed and not yet judged."""
     found = connection.execute(
         select(
-            *(conversations.c[name] for name in ToJudge._fields[:-2]),
+            *(conversations.c[name] for name in ToJudge._fields[:5]),
             conversation_contents.c.content,
             prompts.c.objective,
+            prompts.c.outcome,
+            conversations.c.metadata,
+            insights.c.document,
         )
         .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
         .join(prompts, prompts.c.id == conversations.c.prompt_id)
+        .outerjoin(
+            insights,
+            and_(
+                insights.c.conversation_id == conversations.c.id,
+                insights.c.generation == conversations.c.generation,
+            ),
+        )
         .where(
             conversations.c.id.in_(conversation_ids),
             conversations.c.judging == "claimed",
@@ -215,6 +229,30 @@ def ask_again(
     ).rowcount
 
 
+def decide_again(
+    connection: Connection,
+    account_id: str,
+    *,
+    prompt_id: str | None = None,
+    conversation_id: str | None = None,
+    now: int,
+) -> None:
+    """Queue judged conversations for another verdict on the insights that they have: the rule of their outcome changed.
+
+    No judge is asked; what is judged already stays as it is.
+    """
+    wanted = equal(conversations, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
+    if prompt_id is None:
+        ruled = select(prompts.c.id).filter_by(account_id=account_id).where(prompts.c.outcome.is_not(None))
+        wanted.append(conversations.c.prompt_id.in_(ruled))
+    connection.execute(
+        update(conversations)
+        .where(*wanted, conversations.c.judging == "done")
+        .values(judging="pending", worker=None, judge_after=now, judge_attempts=0)
+    )
+    announce(connection, conversations)
+
+
 def troubles(connection: Connection, account_id: str, prompt_id: str) -> list[Trouble]:
     """Count the conversations of a prompt without insights that could not be judged so far, by state and reason."""
     of = (conversations.c.judging, conversations.c.judge_problem)
@@ -225,6 +263,15 @@ def troubles(connection: Connection, account_id: str, prompt_id: str) -> list[Tr
         .group_by(*of)
     )
     return [Trouble._make(row) for row in found]
+
+
+def judged_again(connection: Connection, account_id: str, prompt_id: str) -> int:
+    """Count the conversations of a prompt that have insights and wait for others, or for another verdict."""
+    waiting = or_(conversations.c.judging == "pending", conversations.c.judging == "claimed")
+    statement = select(func.count(conversations.c.id)).filter_by(
+        account_id=account_id, prompt_id=prompt_id, has_insights=True
+    )
+    return int(connection.scalar(statement.where(waiting)) or 0)
 
 
 def make_due(connection: Connection, conversation_ids: Sequence[str], *, now: int) -> None:

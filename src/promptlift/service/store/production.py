@@ -124,7 +124,7 @@ def figures(connection: Connection, deployment: DeploymentRow, span: Span) -> tu
 
 
 def _latest(deployment: DeploymentRow, span: Span, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Select the conversations of a span of time that have ended and have insights."""
+    """Select the conversations of a span of time that have ended and have a verdict."""
     since, until = span
     return (
         select(
@@ -140,6 +140,7 @@ def _latest(deployment: DeploymentRow, span: Span, *columns: ColumnElement[Any])
             conversations.c.prompt_id == deployment.prompt_id,
             conversations.c.has_insights.is_(True),
             conversations.c.status != "in_progress",
+            insights.c.task_completed.is_not(None),
             true() if since is None else conversations.c.started_at >= since,
             true() if until is None else conversations.c.started_at < until,
         )

@@ -17,8 +17,9 @@ from promptlift.frames import insights_errors
 from promptlift.frames.conversations.contents import messages_of
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
+from promptlift.schema.metadata import is_metadata_column, key_of_column
 from promptlift.schema.model import from_wire_time
-from promptlift.widgets.browser.facets import METADATA, between, facets_in, orders_in, titles_in
+from promptlift.widgets.browser.facets import between, facets_in, orders_in, titles_in
 from promptlift.widgets.browser.marks import marked, search_words
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Catalogue:
     def __init__(self, conversations: Any, *, blind: bool = False) -> None:
         require(conversations, ["conversation_id"])
         present = names_of(conversations)
-        metadata = [name for name in present if str(name).startswith(METADATA)]
+        metadata = [name for name in present if is_metadata_column(str(name))]
         known = [name for name in _KNOWN if name in present]
         frame = collect(conversations, ["conversation_id", *known, *metadata])
         self.frame = frame.reset_index(drop=True)
@@ -215,9 +216,9 @@ class Catalogue:
                 ("No insights", one_line(_string(values.get("insights_error")), 300)),
             ]
         known += [
-            (one_line(str(name).removeprefix(METADATA), 40), one_line(_metadata(values[name]), 200))
+            (one_line(key_of_column(str(name)), 40), one_line(_metadata(values[name]), 200))
             for name in self.frame.columns
-            if str(name).startswith(METADATA)
+            if is_metadata_column(str(name))
         ]
         return [(name, value) for name, value in known if value]
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from promptlift.analysis.reading import is_missing
 from promptlift.schema.inert import one_line
+from promptlift.schema.metadata import is_metadata_column, key_of_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["METADATA", "Facet", "Order", "between", "facets_in", "orders_in", "titles_in"]
+__all__ = ["Facet", "Order", "between", "facets_in", "orders_in", "titles_in"]
 
-METADATA: Final = "metadata."
 _VALUES_OFFERED: Final = 100
 # A column with more values than this tells conversations apart instead of grouping them: an id, say.
 _MOST_METADATA_VALUES: Final = 50
@@ -78,9 +78,9 @@ def facets_in(frame: pd.DataFrame, *, blind: bool) -> list[Facet]:
     if "topics" in frame and not blind:
         found.append(_facet("topics", "topic", [titles_in(value) for value in frame["topics"]]))
     metadata = [
-        _facet(str(name), str(name).removeprefix(METADATA), _single(frame[name]))
+        _facet(str(name), key_of_column(str(name)), _single(frame[name]))
         for name in frame.columns
-        if str(name).startswith(METADATA)
+        if is_metadata_column(str(name))
     ]
     found += [one for one in metadata if 2 <= len(one.values) <= _MOST_METADATA_VALUES][:_MOST_METADATA]
     return [one for one in found if len(one.values) > 1]

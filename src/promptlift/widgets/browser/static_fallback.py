@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.analysis.reading import ANALYSER_NOTES
+from promptlift.analysis.reading import WORDS_NOTE
 from promptlift.display.static_html import (
     Tone,
     badges,
@@ -44,7 +44,7 @@ def footnote(analyser: str | None, catalogue: Catalogue) -> str:
         return ""
     count, reason = catalogue.unjudged()
     unjudged = f"{count:,} could not be judged and have no insights: {reason}" if count else ""
-    return " ".join(filter(None, (ANALYSER_NOTES.get(str(analyser), ""), unjudged)))
+    return " ".join(filter(None, (WORDS_NOTE if analyser in ("lexicon", "mixed") else "", unjudged)))
 
 
 def render(

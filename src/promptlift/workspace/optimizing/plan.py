@@ -78,7 +78,7 @@ def sentence_of(
     gain: tuple[float, float, float] | None,
     enough: bool | None,
     judged: int,
-    by_word_lists: bool = False,
+    circular: bool = False,
 ) -> str:
     """Return what an optimization would cost and find, in words.
 
@@ -92,8 +92,8 @@ def sentence_of(
         Whether that may be as large as what is found.
     judged
         Logged conversations that this rests on.
-    by_word_lists
-        Whether the built-in analyser judged some of them.
+    circular
+        Whether one judgement gave both their issues and their failures.
     """
     parts = (
         [f"{spending.search:,} for the {'search' if spending.searches else 'screening'}"]
@@ -109,9 +109,9 @@ def sentence_of(
         if findable is None
         else f"A gain of {_points(findable)} or more is found with 80 %"
     )
-    circular = f" {CIRCULAR}" if by_word_lists and gain is not None else ""
     too_little = findable is not None and enough is False
-    return f"{cost}. {finds}. {_headroom(gain, judged, too_little=too_little)}{circular}"
+    could = CIRCULAR if circular and judged else _headroom(gain, judged, too_little=too_little)
+    return f"{cost}. {finds}. {could}"
 
 
 def _headroom(gain: tuple[float, float, float] | None, judged: int, *, too_little: bool) -> str:

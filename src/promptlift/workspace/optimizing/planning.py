@@ -107,7 +107,7 @@ class Planning(ConversationTables):
                 gain=gain,
                 enough=enough,
                 judged=int(whole["total"]),
-                by_word_lists=_by_word_lists(table),
+                circular=not _weighs(conversations),
             ),
             table,
         )
@@ -169,8 +169,7 @@ def _headroom(
         raise ConfigError(str(error)) from None
 
 
-def _by_word_lists(table: pd.DataFrame) -> bool:
-    """Whether the built-in analyser judged some of the conversations of a headroom table."""
-    from promptlift.analysis.reading import ANALYSER_NOTES, facts_of  # noqa: PLC0415 - pandas loads when it is used
+def _weighs(conversations: pd.DataFrame) -> bool:
+    from promptlift.analysis.mentions import weighs  # noqa: PLC0415 - pandas loads when it is used
 
-    return facts_of(table).get("analyser") in ANALYSER_NOTES
+    return weighs(conversations)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import time
+from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import ConfigError
 from promptlift.workspace.session import Session
@@ -11,6 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.prompts import Prompt, PromptChange
+
+
+_LONGEST_WAIT: Final = 60.0
+_PAUSE: Final = 0.05
 
 
 class PromptEditing(Session):
@@ -27,6 +32,7 @@ class PromptEditing(Session):
         temperature: float | None = None,
         max_tokens: int | None = None,
         objective: str | None = None,
+        outcome: str | None = None,
     ) -> Prompt:
         """Create a prompt.
 
@@ -40,6 +46,9 @@ class PromptEditing(Session):
             The model that it is for; the account's setting ``general.preferredLLM`` when it is left out.
         description, tags, temperature, max_tokens, objective
             What else is known about it.
+        outcome
+            The rule by which the logs say that a conversation succeeded, such as ``"score.reward >= 1"`` or
+            ``"resolved"``: see :meth:`outcomes`.
 
         Returns
         -------
@@ -70,6 +79,7 @@ class PromptEditing(Session):
             "temperature": temperature,
             "max_tokens": max_tokens,
             "objective": objective,
+            "outcome": outcome,
         }
         given = {field: value for field, value in fields.items() if value is not None}
         made = self.client.prompts.create(name=name, content=content, **given)
@@ -89,6 +99,7 @@ class PromptEditing(Session):
         temperature: float | None = None,
         max_tokens: int | None = None,
         objective: str | None = None,
+        outcome: str | None = None,
         status: str | None = None,
     ) -> PromptChange:
         """Change a prompt; what is left out stays as it is. A new text becomes a new version.
@@ -103,6 +114,10 @@ class PromptEditing(Session):
             Its new name.
         llm_model, description, tags, temperature, max_tokens, objective
             As for :meth:`create_prompt`.
+        outcome
+            The rule by which the logs say that a conversation succeeded, such as ``"score.reward >= 1"``. From now on it
+            is the verdict of all conversations of the prompt; those whose logs do not say have none. An empty text returns to
+            the analyser's verdict. Returns when the verdicts are there, after a minute at most.
         status
             ``active``, ``draft`` or ``archived``.
 
@@ -127,6 +142,7 @@ class PromptEditing(Session):
             "temperature": temperature,
             "max_tokens": max_tokens,
             "objective": objective,
+            "outcome": outcome,
             "status": status,
         }
         given = {field: value for field, value in fields.items() if value is not None}
@@ -134,4 +150,15 @@ class PromptEditing(Session):
             raise ConfigError(f"Nothing to change: give one of {', '.join(fields)}.")
         changed = self._names.call(prompt_id, lambda found: self.client.prompts.update(found, **given))
         self._names.forget_list()
+        if outcome is not None:
+            self._wait_for_verdicts(changed.id)
         return changed
+
+    def _wait_for_verdicts(self, prompt_id: str) -> None:
+        """Wait until the conversations of a prompt have the verdicts of its new outcome, or for a minute."""
+        deadline = time.monotonic() + _LONGEST_WAIT
+        while time.monotonic() < deadline:
+            counts = self.client.prompts.status(prompt_id).insights
+            if counts is None or not counts.again:
+                return
+            time.sleep(_PAUSE)

@@ -31,6 +31,7 @@ from promptlift.service.store import (
     conversation_updates,
     conversations,
     events,
+    judging,
     prompts,
     usage,
 )
@@ -354,6 +355,9 @@ def _apply(
     if values or raw is not None:
         # unspecified: an event for a changed conversation. None is written; insights.generated follows a new content.
         conversation_updates.change(connection, before, values, raw)
+    if "metadata" in values and raw is None:
+        # They may say now how the conversation ended.
+        judging.decide_again(connection, before.account_id, conversation_id=before.id, now=now)
     after = conversations.find(connection, before.account_id, before.id)
     return not_found("Conversation") if after is None else after
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
+from promptlift.schema.basis import may_tell
 from promptlift.schema.insights import (
     AgentInsightsView,
     AgentIssue,
@@ -53,7 +54,13 @@ def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
     view = insights_view(agent, period)
     return AgentInsightsView(
         **dict(view),
-        fleet_intelligence=fleet_view(agent.id, counts, find_issues(sets, grouped, exclusions), agents),
+        fleet_intelligence=fleet_view(
+            agent.id,
+            counts,
+            find_issues(sets, grouped, exclusions),
+            agents,
+            ranked=may_tell(period.figures.basis),
+        ),
         business_impact=impact_view(
             period.figures,
             costliest(period.issues, period.figures),
@@ -69,6 +76,8 @@ def fleet_view(
     counts: Mapping[str, tuple[int, int]],
     issues: Sequence[IssueGroup],
     names: Mapping[str, str],
+    *,
+    ranked: bool = True,
 ) -> FleetIntelligence:
     """Return rank, share of the whole and shared issues of an agent.
 
@@ -80,18 +89,26 @@ def fleet_view(
         Of all agents, the most frequent first.
     names
         Of the agents, by id.
+    ranked
+        Whether the verdicts may say which agent is better.
     """
     ids = list(counts)
     judged, done = [counts[one][0] for one in ids], [counts[one][1] for one in ids]
     places = ranks(done, judged)
-    order = sorted(range(len(ids)), key=lambda place: (places[place], -judged[place], ids[place]))
+    order = sorted(
+        range(len(ids)), key=lambda place: (places[place] if ranked else 0, -judged[place], ids[place])
+    )
     shown = [place for number, place in enumerate(order) if number < RANKED or ids[place] == agent_id]
     ranking = [
         FleetAgent(
             id=ids[place],
             name=names.get(ids[place]),
-            rank=int(places[place]),
-            **dict(zip(("rank_low", "rank_high"), rank_interval(place, done, judged), strict=True)),
+            rank=int(places[place]) if ranked else None,
+            **(
+                dict(zip(("rank_low", "rank_high"), rank_interval(place, done, judged), strict=True))
+                if ranked
+                else {}
+            ),
             task_completion_rate=percent(done[place], judged[place]),
             **dict(zip(_ENDS, percent_interval(done[place], judged[place]), strict=True)),
             conversations=judged[place],
@@ -144,7 +161,8 @@ def impact_view(
         The settings of this group.
     """
     failed, weeks = figures.judged - figures.task_completed, days / 7
-    value = business.value_per_conversation
+    # What a word list counts as failed has no price.
+    value = business.value_per_conversation if may_tell(figures.basis) else None
     first_issue = None
     if costliest:
         issue, (points, low, high) = costliest[0]
@@ -166,7 +184,7 @@ def impact_view(
         failed_rate=percent(failed, figures.judged),
         abandoned_conversations=figures.abandoned,
         failures_per_week=failed / weeks,
-        value_per_conversation=value,
+        value_per_conversation=business.value_per_conversation,
         currency=business.currency,
         cost_per_week=None if value is None else value * failed / weeks,
         cost=None if value is None else value * failed,

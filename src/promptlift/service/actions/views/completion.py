@@ -98,6 +98,7 @@ def status(call: Call) -> PromptStatusView:
         prompt, connection = call.prompt(rows), rows.core
         figures = aggregates.totals(connection, prompt.account_id, prompt.id)
         troubles = judging.troubles(connection, prompt.account_id, prompt.id)
+        again = judging.judged_again(connection, prompt.account_id, prompt.id)
         open_ones = optimizations.open_of_prompt(connection, prompt.account_id, prompt.id)
         last = optimizations.last_completed(connection, prompt.account_id, prompt.id)
     # unspecified: values of optimizationState beside idle. Those of the optimization that is furthest.
@@ -112,12 +113,14 @@ def status(call: Call) -> PromptStatusView:
             task_completion_rate=percent(figures.task_completed, figures.judged),
             avg_sentiment=figures.sentiment,
         ),
-        insights=_insight_counts(figures, troubles, call.context.jobs.waits_because),
+        insights=_insight_counts(figures, troubles, call.context.jobs.waits_because, again),
         last_optimized=last,
     )
 
 
-def _insight_counts(figures: Totals, troubles: Sequence[Trouble], waits_because: str | None) -> InsightCounts:
+def _insight_counts(
+    figures: Totals, troubles: Sequence[Trouble], waits_because: str | None, again: int
+) -> InsightCounts:
     """Count the conversations that have insights, wait for them or failed, with the reasons."""
     reasons = Counter[str]()
     for row in troubles:
@@ -129,6 +132,7 @@ def _insight_counts(figures: Totals, troubles: Sequence[Trouble], waits_because:
         ready=figures.scored,
         waiting=figures.total - figures.scored - failed,
         failed=failed,
+        again=again,
         reasons=[
             MissingReason(reason=reason, count=count)
             for reason, count in reasons.most_common(REASONS)

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from promptlift.schema.basis import may_weigh
 from promptlift.schema.insights import TopIssue
 from promptlift.service.actions.views.completion import percent, points
 from promptlift.service.insights.issue_groups import group_titles
@@ -107,7 +108,12 @@ class IssueEffect:
 
 
 def effect(issue: IssueGroup, figures: Totals) -> IssueEffect | None:
-    """Compare conversations with and without an issue; ``None`` where there are none of either."""
+    """Compare conversations with and without an issue.
+
+    ``None`` where there are none of either, and where whoever found the issue also said which conversations failed.
+    """
+    if not may_weigh(figures.basis):
+        return None
     judged, failed = figures.judged - issue.judged, figures.judged - figures.task_completed - issue.failed
     if not issue.judged or judged <= 0:
         return None

@@ -7,6 +7,7 @@ from math import isnan, sqrt
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
+from promptlift.schema.basis import may_tell, may_weigh, weakest
 from promptlift.schema.inert import shorten_middle
 from promptlift.schema.insights import (
     ConversationCounts,
@@ -158,7 +159,8 @@ def _task_completion(figures: Totals, before: Totals | None) -> TaskCompletion:
     """Return the completion of tasks, and its change against as many days before in percentage points."""
     # unspecified: what the percent text compares.
     change = low = high = previous = None
-    if before is not None and figures.judged and before.judged:
+    told = before is not None and may_tell(weakest((figures.basis, before.basis)))
+    if before is not None and told and figures.judged and before.judged:
         previous = percent(before.task_completed, before.judged)
         change = points(figures.task_completed / figures.judged - before.task_completed / before.judged)
         ends = score_interval(figures.task_completed, figures.judged, before.task_completed, before.judged)
@@ -235,8 +237,8 @@ def recommendations(
     """
     ordered = what_matters_first(costliest(issues, figures), lambda one: one[0].name, organization)
     said = [
-        _mend(issue, lost, figures, examples.get(issue.name, ())) + _concerning(concern)
-        for (issue, lost), concern in ordered[:RECOMMENDATIONS]
+        _mend(issue, figures, examples.get(issue.name, ())) + _concerning(concern)
+        for (issue, _), concern in ordered[:RECOMMENDATIONS]
     ]
     if not said:
         first = what_matters_first(issues, lambda issue: issue.name, organization)
@@ -250,6 +252,11 @@ def recommendations(
             f"{waiting:,} of {figures.total:,} conversations have no insights yet. Next: read why in the prompt's status, "
             "before anything here is acted on."
         )
+    elif said and figures.judged and not may_weigh(figures.basis):
+        said.append(
+            "Which of them costs anything cannot be told: whoever found them also said which conversations failed. Next: make an "
+            "outcome of the logs the verdict (the prompt's outcome)."
+        )
     elif 0 < figures.judged < FEW and said:
         said.append(
             f"All this rests on {figures.judged} judged conversations. Next: log more, {FEW} at least, and look again."
@@ -261,25 +268,25 @@ def _concerning(concern: str | None) -> str:
     return "" if concern is None else f" It concerns {concern}."
 
 
-def _mend(
-    issue: IssueGroup, lost: tuple[float, float, float], figures: Totals, examples: Sequence[Example]
-) -> str:
+def _mend(issue: IssueGroup, figures: Totals, examples: Sequence[Example]) -> str:
     found = effect(issue, figures)
     assert found is not None  # noqa: S101 - an issue that costs something can be compared
     sure = "" if found.high < 0.0 else ", which may be chance"
     return (
         f'Address "{issue.name}": {issue.frequency:,} of {figures.scored:,} conversations had it, and '
         f"{found.with_it:.0f}% of those that ended completed their task against {found.without:.0f}% of the others "
-        f"({found.change:+.0f} points, {found.low:+.0f} to {found.high:+.0f}{sure}); without it completion could rise by up "
-        f"to {lost[0]:.1f} points.{_evidence(examples)} Next: {_next(issue, examples)}"
+        f"({found.change:+.0f} points, {found.low:+.0f} to {found.high:+.0f}{sure}). They go together; whether one causes the "
+        f"other, only a test tells.{_evidence(examples)} Next: {_next(issue, examples)}"
     )
 
 
 def _look(issue: IssueGroup, figures: Totals, examples: Sequence[Example]) -> str:
+    weighed = ""
+    if may_weigh(figures.basis):
+        weighed = ", but they completed their task no less often than the others as far as can be seen"
     return (
-        f'Look at "{issue.name}": {issue.frequency:,} of {figures.scored:,} conversations had it, but they completed their '
-        f"task no less often than the others as far as can be seen.{_evidence(examples)} Next: {_read(examples)} and decide "
-        "whether it matters."
+        f'Look at "{issue.name}": {issue.frequency:,} of {figures.scored:,} conversations had it{weighed}.'
+        f"{_evidence(examples)} Next: {_read(examples)} and decide whether it matters."
     )
 
 

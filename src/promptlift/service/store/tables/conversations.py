@@ -131,7 +131,9 @@ class InsightsRow(Base):
     generation: Mapped[Small]
     sentiment: Mapped[str]
     sentiment_score: Mapped[float]
-    task_completed: Mapped[bool]
+    task_completed: Mapped[bool | None]
+    # What task_completed rests on.
+    basis: Mapped[str]
     document: Mapped[str]
     created_at: Mapped[int]
 

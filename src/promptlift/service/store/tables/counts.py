@@ -54,8 +54,9 @@ conversation_sums = Table(
     *integers("total", "completed", "abandoned", "messages", "responses"),
     # Whole seconds and the rest in units of FRACTION apart: together they would not fit.
     *integers("response_seconds", "response_fractions"),
-    # Ended and with insights, and those of them with a completed task.
-    *integers("judged", "task_completed"),
+    # Ended and with a verdict, those of them with a completed task, and those whose verdict rests on the log's outcome or on the
+    # words of the built-in rules.
+    *integers("judged", "task_completed", "by_outcome", "by_words"),
     # With insights, ended or not. The sums of the scores and of their squares are in units of FRACTION.
     *integers("positive", "neutral", "negative", "sentiment_fractions"),
     Column("sentiment_squares", BigInteger, nullable=False, server_default=text("0")),
@@ -63,7 +64,7 @@ conversation_sums = Table(
     sqlite_with_rowid=False,
 )
 
-# Ended conversations with insights by their user turns.
+# Ended conversations with a verdict by their user turns.
 conversation_turns = Table(
     "conversation_turns",
     metadata,
@@ -83,7 +84,7 @@ conversation_issue_sets = Table(
     *span_of_prompt(),
     Column("issue_set", Text, nullable=False),
     Column("issues", LargeBinary, nullable=False),
-    # All of them, those that have ended, and those that ended with the task not completed.
+    # All of them, those that have ended with a verdict, and those that ended with the task not completed.
     *integers("scored", "judged", "failed"),
     PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "issue_set"),
     sqlite_with_rowid=False,

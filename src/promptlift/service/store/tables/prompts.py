@@ -29,6 +29,8 @@ class PromptRow(Base):
     temperature: Mapped[float | None]
     max_tokens: Mapped[Small | None]
     objective: Mapped[str | None]
+    # The rule by which metadata say that a conversation succeeded; None where the analyser's verdict counts.
+    outcome: Mapped[str | None]
     status: Mapped[str]
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
