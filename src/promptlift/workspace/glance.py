@@ -214,11 +214,13 @@ def _named(row: Row, labels: dict[str, str]) -> tuple[str, str]:
 
 
 def _judge(answer: Any) -> str | None:
-    """Return who derived the newest insights."""
+    """Return who judged the newest insights: ``outcome`` where the log itself says how the conversation ended."""
     rows = answer.get("data") if isinstance(answer, dict) else None
     newest = rows[0] if isinstance(rows, list) and rows else None
     insights = newest.get("insights") if isinstance(newest, dict) else None
     judge = insights.get("analyser") if isinstance(insights, dict) else None
+    if isinstance(insights, dict) and insights.get("basis") == "outcome":
+        judge = "outcome"
     return judge if isinstance(judge, str) else None
 
 

@@ -193,6 +193,8 @@ def _said(glance: Glance) -> Iterator[str]:
 
 
 def _judge(glance: Glance) -> str:
+    if glance.judge == "outcome":
+        return "the logs themselves, which say how conversations ended"
     if glance.judge == _LEXICON:
         return "a word list, which counts words and cannot tell which prompt is better"
     if glance.judge is not None:
