@@ -30,7 +30,7 @@ from promptlift.analysis.wording import (
     signed_figures,
     size_figures,
 )
-from promptlift.schema.basis import UNTOLD, as_seen_by
+from promptlift.schema.basis import UNTOLD, as_seen_by, may_say_clearly
 from promptlift.stats.differences import FEWEST, compare_unpaired
 from promptlift.stats.intervals import rate_and_interval
 
@@ -347,11 +347,9 @@ def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         )
         said = f"{name}: {outcome} {points(shown)} {way} than the rest ({least} to {most})"
     others = len(found) - 1
-    return (
-        f"{said}; {others:,} more of {len(table):,} segments clearly differ{'s' if others == 1 else ''}"
-        if others
-        else said
-    )
+    clearly = "clearly " if may_say_clearly(facts.get("basis")) or "corrected" in facts else ""
+    differ = f"{clearly}differ{'s' if others == 1 else ''}"
+    return f"{said}; {others:,} more of {len(table):,} segments {differ}" if others else said
 
 
 def _simulated_vs_production(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptlift.analysis.one_line import one_line
-from promptlift.analysis.reading import is_missing
+from promptlift.analysis.reading import JUDGED, is_missing
 from promptlift.analysis.wording import (
     TOO_FEW,
     figures,
@@ -24,7 +24,7 @@ from promptlift.analysis.wording import (
     signed_figures,
     size_figures,
 )
-from promptlift.schema.basis import UNTOLD, as_seen_by, may_say_clearly, may_tell
+from promptlift.schema.basis import UNTOLD, as_seen_by, basis_of_analyser, may_say_clearly, may_tell
 from promptlift.stats.differences import FEWEST
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) 
     if row["kind"] == "measure":
         return score_sentence(
             one, other, score=row["name"], difference=ends[0], low=ends[1], high=ends[2], decided=decided,
-            p=row["p_holm"],
+            p=row["p_holm"], basis=basis_of_analyser(facts.get("analyser")) if row["name"] in JUDGED else None,
         )  # fmt: skip
     what = f"{row['kind']} {name_in_words(row['name'])}"
     if not decided or not strength_of(*ends, decided=True).startswith("clearly"):

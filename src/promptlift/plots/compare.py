@@ -13,6 +13,7 @@ from promptlift.plots.corrected import corrected_notes, has_corrected
 from promptlift.plots.differences import draw_differences, draw_expected, fit_points, mark_zero, signed_ticks
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.judge_versions import version_notes
+from promptlift.schema.basis import may_tell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -113,7 +114,7 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
     if table.empty:
         theme.show_empty(ax, "No variants to compare", ticks=False)
         return theme.notes_of(table)
-    notes = [facts["rule"]]
+    notes = [facts["rule"]] if may_tell(facts.get("basis")) else []
     shown = table
     if len(table) > _MAX:
         shown = table.nlargest(_MAX, "n")
@@ -141,7 +142,7 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
 
 
 def _verdict(row: Mapping[Any, Any]) -> str:
-    judged = str(row["verdict"]) if pd.notna(row["verdict"]) else "not compared"
+    judged = (str(row["verdict"]) or "cannot be told") if pd.notna(row["verdict"]) else "not compared"
     if "verdict_corrected" not in row:
         return judged
     return f"{row['verdict_corrected']} (uncorrected: {judged})"

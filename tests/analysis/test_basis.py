@@ -1,0 +1,126 @@
+"""What may be said on what: nothing on a word list, nothing clearly on a judge whose errors are not known."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from promptlift import analysis, plots
+from promptlift.analysis.findings import finding
+from promptlift.schema.basis import BASES, UNTOLD, as_seen_by, may_say_clearly, may_tell, may_weigh, weakest
+
+DIRECTION = re.compile(
+    r"\b(higher|lower|more often|less often|rises|falls|rose|fell|better|worse|winner|could rise|points (more|less))\b"
+)
+
+
+def judged(basis, n=400):
+    """Two prompts that differ widely, and fall over time, by whatever judged them."""
+    half = n // 2
+    number = np.arange(n)
+    done = np.where(number < half, number % 5 != 0, number % 5 == 0)
+    done &= (number % half) * 2 < half * 1.6
+    return pd.DataFrame(
+        {
+            "conversation_id": [f"c{one}" for one in number],
+            "prompt_id": np.where(number < half, "a", "b"),
+            "status": "completed",
+            "started_at": pd.date_range("2026-03-01", periods=half, freq="4h", tz="UTC").append(
+                pd.date_range("2026-03-01", periods=half, freq="4h", tz="UTC")
+            ),
+            "llm_model": np.where(number % 2, "x", "y"),
+            "task_completed": pd.array(done, dtype="boolean"),
+            "sentiment": np.where(done, "positive", "negative"),
+            "sentiment_score": np.where(done, 0.6, -0.6),
+            "quality": np.where(done, 90.0, 20.0),
+            "n_turns": number % 7,
+            "issues": pd.Series(
+                [[] if one else [{"title": "Late", "severity": "high"}] for one in done], dtype=object
+            ),
+            "topics": pd.Series([["delivery"]] * n, dtype=object),
+            "analyser": {"words": "lexicon", "model": "llm:gpt-4o", "outcome": "lexicon"}[basis],
+            "basis": basis,
+        }
+    )
+
+
+def everything_said(table):
+    """Every sentence and title that an analysis or a plot makes of conversations."""
+    compared = analysis.compare(table, by="prompt_id", control="a")
+    scored = analysis.compare(table, by="prompt_id", control="a", outcome="quality")
+    labelled = analysis.compare(table, by="prompt_id", control="a", outcome="sentiment")
+    cut = analysis.segments(table, by=["prompt_id", "llm_model"])
+    trend = analysis.completion_trend(table, freq="D")
+    said = [finding(one) for one in (compared, scored, cut, trend)]
+    said += [
+        line for one in (compared, scored, labelled, cut) for line in one.attrs["promptlift"]["sentences"]
+    ]
+    said.append(cut.attrs["promptlift"]["summary"])
+    said += analysis.what_else(table, by="prompt_id", variant="b", control="a").attrs["promptlift"][
+        "sentences"
+    ]
+    for draw in (
+        lambda: plots.compare(compared, title="auto"),
+        lambda: plots.segments(cut, title="auto"),
+        lambda: plots.completion_trend(trend, title="auto"),
+        lambda: plots.sentiment_trend(table, title="auto"),
+    ):
+        figure = draw().get_figure()
+        said += [text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))]
+    return [line.replace("\n", " ") for line in said if line]
+
+
+def without_counts(said):
+    """Leave out what is counted, not judged: issues, topics and measures of the transcript."""
+    return [line for line in said if not re.search(r"\b(issue|topic|n_turns|number of turns)\b", line)]
+
+
+def test_a_word_list_names_no_direction_anywhere():
+    for line in without_counts(everything_said(judged("words"))):
+        assert not DIRECTION.search(line.replace(f"whether anything is higher or lower {UNTOLD}", "")), line
+
+
+def test_a_model_names_directions_as_its_own_and_nothing_clearly():
+    said = everything_said(judged("model"))
+    assert any("as the model sees it" in line and DIRECTION.search(line) for line in said)
+    assert not [
+        line for line in without_counts(said) if re.search(r"(?<!No )\bclearly (higher|lower|differ)", line)
+    ]
+
+
+def test_outcomes_of_the_logs_may_say_all_of_it():
+    said = everything_said(judged("outcome"))
+    assert any("clearly lower" in line for line in said)
+    assert not any("as the model sees it" in line or UNTOLD in line for line in said if "completes" in line)
+
+
+@pytest.mark.parametrize("basis", ["words", "model"])
+def test_what_one_judgement_gave_is_not_counted_against_itself(basis):
+    assert analysis.headroom(judged(basis))[["points", "points_low", "points_high"]].isna().all(axis=None)
+    assert analysis.issues(judged(basis))[["rate", "rate_without"]].isna().all(axis=None)
+    outcome = analysis.headroom(judged("outcome"))
+    assert outcome["points"].gt(10).all()
+
+
+def test_fields_of_a_comparison_on_words_name_no_direction():
+    row = analysis.compare(judged("words"), by="prompt_id", control="a").iloc[0]
+    assert row[["difference_points", "difference_points_low", "lift_percent", "p"]].isna().all()
+    assert row["verdict"] == ""
+    assert (row["rate"], row["n"]) == (pytest.approx(0.16, abs=0.05), 200)
+
+
+def test_a_table_of_headroom_can_be_kept(tmp_path):
+    path = tmp_path / "headroom.parquet"
+    analysis.headroom(judged("outcome")).to_parquet(path)
+    assert len(pd.read_parquet(path)) == 2
+
+
+def test_the_weakest_basis_counts():
+    assert weakest(["outcome", "words", "model"]) == "words"
+    assert [may_tell(one) for one in BASES] == [True, True, True, True, False]
+    assert [may_say_clearly(one) for one in BASES] == [True, True, False, False, False]
+    assert [may_weigh(one) for one in BASES] == [True, True, False, False, False]
+    assert as_seen_by("words") == ", of what a word list can see"
