@@ -75,6 +75,7 @@ _MOST_LISTED = 20
 JUDGED: Final = frozenset(Insights.model_fields) - {"conversation_id", "analyser", "basis", "created_at"}
 # What is said beside numbers that a word list counted.
 WORDS_NOTE: Final = f"Judged by a word list: whether anything is higher or lower {UNTOLD}."
+SENTIMENT_NOTE: Final = "Sentiment is that of a word list."
 _NOTES: Final = {
     "model": "As the model sees it.",
     "learned": "As the learned judge sees it.",
@@ -126,7 +127,10 @@ class Groups:
 
 def basis_note(facts: Mapping[str, Any]) -> str | None:
     """Return what is to be said of who judged, beside numbers; ``None`` where nothing is."""
-    return _NOTES.get(str(facts.get("basis")))
+    basis = str(facts.get("basis"))
+    if basis == "words" and str(facts.get("table")).startswith("sentiment"):
+        return SENTIMENT_NOTE
+    return _NOTES.get(basis)
 
 
 def names_of(table: Any) -> list[str]:

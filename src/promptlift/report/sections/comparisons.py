@@ -10,11 +10,13 @@ import pandas as pd
 from promptlift import analysis
 from promptlift.analysis import two_groups
 from promptlift.analysis.findings import finding
+from promptlift.analysis.reading import basis_of
 from promptlift.analysis.what_else import MEASURES
 from promptlift.analysis.wording import score_rule
 from promptlift.report.document import Column, Estimate, Section, Table
 from promptlift.report.gather import GROUP
 from promptlift.report.sections.headlines import CARDS
+from promptlift.schema.basis import may_tell
 from promptlift.workspace.comparing.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -165,8 +167,14 @@ def _compared(table: pd.DataFrame, by: str, control: str, labels: Any) -> dict[s
             kind="score" if kind == "score" else "completion",
             labels=labels if measure == "task_completed" else None,
         ).set_index("variant", drop=False)
-        for measure, _, kind in _MEASURES
+        for measure, _, kind in _measures(table)
     }
+
+
+def _measures(table: pd.DataFrame) -> list[tuple[str, str, Kind]]:
+    """Return the headline measures that can be compared: not the sentiment of a word list."""
+    of_words = not may_tell(basis_of(table, "sentiment"))
+    return [one for one in _MEASURES if one[0] == "task_completed" or not of_words]
 
 
 def _columns(material: Material) -> tuple[Column, ...]:
@@ -181,7 +189,7 @@ def _columns(material: Material) -> tuple[Column, ...]:
             ),
             Column("task_completed_corrected_verdict", "Corrected verdict"),
         ]
-    for measure, label, kind in _MEASURES:
+    for measure, label, kind in _measures(material.conversations):
         columns += [
             Column(f"{measure}_difference", label, kind, 95),
             Column(f"{measure}_verdict", "Verdict"),
@@ -212,7 +220,7 @@ def _verdict(verdict: Any, difference: Estimate) -> str:
     """Return the verdict in a word; a test of ranks may be sure where the interval of the means holds 0."""
     if verdict in ("winner", "worse") and difference.low <= 0.0 <= difference.high:
         return "unclear"
-    return _VERDICTS.get(verdict, "not compared")
+    return _VERDICTS.get(verdict, "cannot be told" if verdict == "" else "not compared")
 
 
 def _section(name: str, table: Table, comparison: Comparison | None) -> Section:
