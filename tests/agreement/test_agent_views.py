@@ -42,12 +42,17 @@ def real(service):
     wire = open_account(service.base_url, database, plan="enterprise", scheme="agent")
     agents = {}
     for name in AGENTS:
-        agents[name] = wire.add_prompt(name=name)
+        agents[name] = wire.add_prompt(name=name, outcome="score.reward >= 1")
         rows = load(name)
         # Some of every model that was recorded.
         for place, row in enumerate(rows[:: len(rows) // EACH][:EACH]):
             started = datetime.now(UTC) - timedelta(days=2 if place % 2 else 40)
-            wire.log(agents[name], structured(row["messages"], started), status=row["status"])
+            wire.log(
+                agents[name],
+                structured(row["messages"], started),
+                status=row["status"],
+                metadata={"score.reward": row["truth"]["reward"]},
+            )
     for agent in agents.values():
         wire.wait_for_insights(agent)
     yield wire, agents
@@ -61,7 +66,8 @@ def test_failing_steps_of_two_real_agents_with_what_was_said(real):
         view = wire.get(f"/agents/{agent}/step-failures")
         assert differences(view, {"agentId": shapes.text, **STEP_FAILURES}) == []
         assert view["conversations"] == view["analysed"] == EACH // 2
-        assert view["totalFailures"] == sum(step["failures"] for step in view["steps"]) > 0
+        # The log says of more conversations that they failed than the judge sees failing at a step.
+        assert view["totalFailures"] >= sum(step["failures"] for step in view["steps"]) > 0
         tools = {step["step"] for step in view["steps"] if step["step"].startswith("tool:")}
         assert (
             "tool:get_reservation_details" if name == "tau2-airline" else "tool:get_order_details"
@@ -121,7 +127,8 @@ def test_the_tables_and_plots_of_a_workspace_show_them(real):
         assert issues["impact_points"].tolist() == [one["impactPoints"] for one in view["topIssues"]]
         assert set(issues["prompt_id"]) == {agent}
         steps = lift.step_failures(agent)
-        assert steps["failed"].sum() == wire.get(f"/agents/{agent}/step-failures")["totalFailures"]
+        view_of_steps = wire.get(f"/agents/{agent}/step-failures")
+        assert steps["failed"].sum() == sum(step["failures"] for step in view_of_steps["steps"])
         fleet = lift.fleet()
         assert fleet["prompt_id"].tolist() == [one["id"] for one in view["fleetIntelligence"]["ranking"]]
         assert fleet.attrs["promptlift"]["complete"] is True
@@ -135,8 +142,9 @@ def test_the_tables_and_plots_of_a_workspace_show_them(real):
 def test_the_owner_says_what_a_conversation_is_worth(new_account, connect):
     wire = new_account(scheme="agent")
     client = connect(wire)
-    agent = wire.add_prompt()
-    wire.log(agent, "User: cancel it\nAssistant: I cannot do that.\nUser: This is useless, forget it.")
+    agent = wire.add_prompt(outcome="solved")
+    said = "User: cancel it\nAssistant: I cannot do that.\nUser: This is useless, forget it."
+    wire.log(agent, said, metadata={"solved": False})
     wire.wait_for_insights(agent)
     assert "business" not in wire.get("/settings")
     assert client.agents.insights(agent).business_impact.cost is None

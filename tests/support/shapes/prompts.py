@@ -16,7 +16,13 @@ PROMPT_CREATED = {
     "updatedAt": time,
 }
 PROMPT_LISTED = {**PROMPT_CREATED, "description": maybe(text), "tags": listed(text)}
-PROMPT = {**PROMPT_LISTED, "temperature": maybe(number), "maxTokens": maybe(count), "objective": maybe(text)}
+PROMPT = {
+    **PROMPT_LISTED,
+    "temperature": maybe(number),
+    "maxTokens": maybe(count),
+    "objective": maybe(text),
+    "outcome": maybe(text),
+}
 COMPLETION = {
     **dict.fromkeys(("conversations", "withInsights", "judged", "completed"), count),
     **dict.fromkeys(("rate", "rateLow", "rateHigh"), maybe(number)),
@@ -38,6 +44,7 @@ STATUS_VIEW = {
     "insights": {
         "ready": count,
         "waiting": count,
+        "again": count,
         "failed": count,
         "reasons": listed({"reason": text, "count": count}),
     },
@@ -97,7 +104,8 @@ AGENT_EXTRAS = {
             {
                 "id": text,
                 "name": text,
-                **dict.fromkeys(("rank", "rankLow", "rankHigh", "conversations", "failed"), count),
+                **dict.fromkeys(("rank", "rankLow", "rankHigh"), maybe(count)),
+                **dict.fromkeys(("conversations", "failed"), count),
                 **dict.fromkeys(("taskCompletionRate", "taskCompletionLow", "taskCompletionHigh"), number),
             }
         ),

@@ -104,17 +104,15 @@ def fleet_view(
             id=ids[place],
             name=names.get(ids[place]),
             rank=int(places[place]) if ranked else None,
-            **(
-                dict(zip(("rank_low", "rank_high"), rank_interval(place, done, judged), strict=True))
-                if ranked
-                else {}
-            ),
+            rank_low=ends[0],
+            rank_high=ends[1],
             task_completion_rate=percent(done[place], judged[place]),
             **dict(zip(_ENDS, percent_interval(done[place], judged[place]), strict=True)),
             conversations=judged[place],
             failed=judged[place] - done[place],
         )
         for place in shown
+        for ends in [rank_interval(place, done, judged) if ranked else (None, None)]
     ]
     own = next((one for one in ranking if one.id == agent_id), None)
     mine_judged, mine_done = counts.get(agent_id, (0, 0))
