@@ -223,7 +223,7 @@ def test_blind_labelling_shows_nothing_that_the_judge_said(lab):
     box = notebook.page.locator(".plw-browser")
     opens(box, "parcel number 0?")
     shown = box.inner_text()
-    for word in ("not completed", "Had to ask twice", "Summary", "Any completion", "word-list"):
+    for word in ("not completed", "Had to ask twice", "Summary", "Any completion", "word list"):
         assert word not in shown
     assert box.locator(".plw-small .plw-badge").count() == 0
     notebook.screenshot("browser-blind")

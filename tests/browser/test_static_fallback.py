@@ -21,7 +21,7 @@ import sys
 sys.path.insert(0, TESTS)
 from support.conversation_tables import browsable
 from promptlift import widgets
-browser = widgets.ConversationBrowser(browsable(60), labels="labels.csv")
+browser = widgets.ConversationBrowser(browsable(60, analyser="lexicon"), labels="labels.csv")
 browser
 """
 TESTS = Path(__file__).parents[1]
@@ -65,7 +65,7 @@ def readable(page, url):
         "On its way.",
         "2026-03-01 10:00:07 · 1,234 tokens · gpt-4o",
         "1 label",
-        "word-list analyser",
+        "Judged by a word list",
     ):
         assert part in words
 
@@ -100,7 +100,7 @@ def test_a_notebook_that_a_person_saved_is_read_without_scripts(lab, without_scr
 
 def test_the_fallback_is_read_where_styles_are_taken_out(lab, without_scripts, tmp_path):
     """GitHub keeps the elements and drops their styles and classes."""
-    html = ConversationBrowser(browsable(60), labels=LABELLED)._repr_html_()
+    html = ConversationBrowser(browsable(60, analyser="lexicon"), labels=LABELLED)._repr_html_()
     bare = tmp_path / "bare.html"
     bare.write_text("<meta charset=utf-8>" + re.sub(r' (style|class)="[^"]*"', "", html))
     readable(without_scripts, bare.as_uri())

@@ -26,7 +26,7 @@ def content(number, *, extra=()):
     return json.dumps({"messages": messages})
 
 
-def browsable(n, *, extra=None):
+def browsable(n, *, extra=None, analyser=None):
     """Conversations c0, c1, …: every third has an issue, every second is completed, sentiments take turns."""
     table = pd.DataFrame(
         {
@@ -46,5 +46,5 @@ def browsable(n, *, extra=None):
             "content": pd.Series([content(i, extra=(extra or {}).get(i, ())) for i in range(n)], dtype="str"),
         }
     )
-    table.attrs["promptlift"] = {"table": "conversations", "analyser": None}
+    table.attrs["promptlift"] = {"table": "conversations", "analyser": analyser}
     return table

@@ -199,7 +199,7 @@ def test_blind_sends_no_verdict_of_the_judge():
     assert there.view["found"] == 30
     there.receive_query({})  # what was asked comes back too
     sent = there.everything() + there.html
-    for word in ("positive", "neutral", "negative", "Asked twice", "not completed", "delivery", "word-list"):
+    for word in ("positive", "neutral", "negative", "Asked twice", "not completed", "delivery", "word list"):
         assert word not in sent
 
 
