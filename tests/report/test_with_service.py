@@ -43,7 +43,7 @@ def test_a_report_of_a_workspace(lift, prompt_ids, tmp_path):
     assert "Support assistant v1" in page.text
     assert "Solve the customer's request in the chat" in page.text
     assert "30 conversations" in page.text
-    assert "what the logs themselves say" in page.text
+    assert "A word list judged these conversations" in page.text
     assert [tag for tag, _ in page.tags].count("article") == 6
     assert lift.client.config.base_url not in page.source
 
