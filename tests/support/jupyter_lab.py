@@ -17,7 +17,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -76,18 +76,22 @@ def reason_to_skip() -> str | None:
     return None
 
 
+# What ends when the tests of the folder end: the event loop of the browser would be in the way of other tests.
+OPENED = ExitStack()
+
+
 @pytest.fixture(scope="package")
-def chromium() -> Iterator[Browser]:
-    """A headless browser. It ends with its folder: its event loop would be in the way of other tests."""
+def chromium() -> Browser:
+    """A headless browser."""
     reason = reason_to_skip()
     if reason is not None:
         pytest.skip(reason)
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
-        yield browser
-        browser.close()
+    playwright = OPENED.enter_context(sync_playwright())
+    browser = playwright.chromium.launch(executable_path=executable(), args=list(FLAGS))
+    OPENED.callback(browser.close)
+    return browser
 
 
 @dataclass
@@ -269,6 +273,12 @@ class Lab:
         page.on("pageerror", lambda error: self.shown and self.shown.errors.append(str(error)))
         return page
 
+    def see_last(self) -> None:
+        """Keep what was seen last, for whoever asks why a test failed."""
+        if self.shown is not None:
+            self.shown.screenshot(f"end-of-{self.shown.path.stem}")
+            self.shown = None
+
     def put_away(self, name: str) -> Page:
         """Close the notebook that is shown, and leave its kernel, as good as new, to one with another name."""
         assert self.shown is not None
@@ -360,9 +370,8 @@ def lab(
 
     try:
         wait_until(ready, what="JupyterLab answers")
+        OPENED.callback(lab.see_last)
         yield lab
-        if lab.shown is not None:
-            lab.shown.screenshot(f"end-of-{lab.shown.path.stem}")
     finally:
         # Its kernels are of its group, and end with it.
         with suppress(ProcessLookupError):
