@@ -426,8 +426,10 @@ def _summary(table: pd.DataFrame, facts: dict[str, Any]) -> str:
         for row in found.head(3).to_dict("records")
     )
     more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
+    # What labels correct is not what the judge sees.
+    seen = "" if "corrected" in facts else as_seen_by(facts["basis"])
     first = (
-        f"{len(found):,} of {among} clearly differ from the rest{as_seen_by(facts['basis'])}: {named}{more}."
+        f"{len(found):,} of {among} clearly differ from the rest{seen}: {named}{more}."
         if len(found)
         else (f"None of {among} clearly differs from the rest.")
     )
