@@ -86,7 +86,7 @@ def written(lift, prompt, folder):
 
 # Each public call that takes a prompt, with what of its answer says which prompt it was.
 CALLS = {
-    "Workspace.outcomes": lambda lift, prompt, _: lift.outcomes(prompt),
+    "Workspace.outcomes": lambda lift, one, _: list(lift.outcomes(one)["column"]),
     "Workspace.prompt_id": lambda lift, one, _: lift.prompt_id(one),
     "Workspace.conversations": lambda lift, one, _: sorted(lift.conversations(one)["conversation_id"]),
     "Workspace.messages": lambda lift, one, _: sorted(lift.messages(one)["content"]),

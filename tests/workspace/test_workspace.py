@@ -54,6 +54,7 @@ def test_every_table_says_how_it_was_read(service, lift):
         "requests": 2,
         "complete": True,
         "analyser": None,
+        "basis": None,
         "deleted_meanwhile": 0,
         "warnings": {},
         "insights_errors": {},

@@ -177,7 +177,7 @@ def read_call(span: Span, now: int) -> ModelCall | None:
 
 
 def _scores(span: Span) -> dict[str, Any]:
-    found = {key: value for key, value in span.known.items() if key.startswith(SCORE_PREFIX)}
+    found = {key: value for key, value in span.attributes.items() if key.startswith(SCORE_PREFIX)}
     for event in span.events:
         if event.name == _EVALUATION and (name := event.attributes.get("gen_ai.evaluation.name")):
             said = (event.attributes.get(f"gen_ai.evaluation.score.{kind}") for kind in ("value", "label"))
