@@ -219,6 +219,7 @@ def main() -> None:
     """Import everything, and fork on request; in a forked process run what was asked for."""
     listener = socket.socket(fileno=int(sys.argv[1]))
     _import_everything()
+    _serve_once()
     install()
     _server.name, _server.environment, _server._owner = sys.argv[2], dict(os.environ), None
     gc.collect()
@@ -245,6 +246,52 @@ def _import_everything() -> None:
     for module in pkgutil.walk_packages(promptlift.__path__, "promptlift."):
         if "__main__" not in module.name and ".migrations." not in module.name:
             importlib.import_module(module.name)
+
+
+def _serve_once() -> None:
+    """Have a service do each kind of work and end: what it makes the first time, such as mapped rows, the forked ones have then."""
+    from promptlift.service.server import serve
+    from promptlift.service.settings import ServiceSettings
+
+    key = secrets.token_hex(20)
+    ends = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with tempfile.TemporaryDirectory() as folder:
+        settings = ServiceSettings(port=0, data=Path(folder), api_key=key)
+        threads = []
+
+        def on_ready(ready) -> None:
+            threads.append(threading.Thread(target=_use, args=(ready.base_url, key)))
+            threads[0].start()
+
+        serve(settings, on_ready=on_ready)
+        threads[0].join()
+    for number, end in zip((signal.SIGINT, signal.SIGTERM), ends, strict=True):
+        signal.signal(number, end)
+    if threading.active_count() > 1:
+        raise AssertionError(f"A process with threads cannot be forked: {threading.enumerate()}")
+
+
+def _use(url: str, key: str) -> None:
+    """Log a conversation and optimize its prompt; then end the service."""
+    import httpx
+
+    def ended(path: str) -> bool:
+        return client.get(path).json().get("status") in ("completed", "failed")
+
+    try:
+        with httpx.Client(
+            base_url=url, headers={"Authorization": f"Bearer {key}"}, trust_env=False
+        ) as client:
+            prompt = {"name": "Help", "content": "You help.", "llmModel": "gpt-4o-mini"}
+            prompt_id = client.post("/prompts", json=prompt).json()["id"]
+            asked = {"promptId": prompt_id, "content": "User: Hi\nAssistant: Hello", "variants": 1}
+            client.post("/conversations", json=asked)
+            path = f"/optimizations/{client.post('/optimizations', json=asked).json()['id']}"
+            while not ended(path):
+                time.sleep(0.02)
+            client.get(f"/prompts/{prompt_id}/insights")
+    finally:
+        signal.raise_signal(signal.SIGTERM)
 
 
 def _order(listener: socket.socket) -> dict[str, Any]:
