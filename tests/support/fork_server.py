@@ -38,8 +38,9 @@ _MESSAGE_BYTES = 1 << 20
 _PYTHON = sys.executable
 # A variable of the environment: seconds by the full names of constants, as JSON, for tests that would wait for minutes.
 SHORTER = "PROMPTLIFT_TESTS_SHORTER"
+_KERNEL = "ipykernel_launcher"
 # The reader of pages (`main_text`) is not among them: it limits its own memory.
-_FORKED = ("promptlift", "promptlift.service.insights.lexicon.process")
+_FORKED = ("promptlift", "promptlift.service.insights.lexicon.process", _KERNEL)
 
 
 class _Process(subprocess.Popen):
@@ -243,6 +244,7 @@ def main() -> None:
 def _import_everything() -> None:
     import promptlift
 
+    importlib.import_module("ipykernel.kernelapp")
     for module in pkgutil.walk_packages(promptlift.__path__, "promptlift."):
         if "__main__" not in module.name and ".migrations." not in module.name:
             importlib.import_module(module.name)
@@ -315,11 +317,22 @@ def _order(listener: socket.socket) -> dict[str, Any]:
                 connection, message, streams = _asked(listener)
                 if not message:
                     continue
+                begun, begins = os.pipe()
                 pid = os.fork()
                 if pid == 0:
                     watched.close()
-                    _take(streams, [listener, connection, *(one for _, one in asked.values())], [*asked])
-                    return json.loads(message)
+                    order = json.loads(message)
+                    if order["session"]:
+                        os.setsid()
+                    _take(
+                        streams,
+                        [listener, connection, *(one for _, one in asked.values())],
+                        [*asked, begun, begins],
+                    )
+                    return order
+                os.close(begins)
+                os.read(begun, 1)  # its end: who asked finds the process in a session of its own
+                os.close(begun)
                 for given in streams:
                     os.close(given)
                 _tell(connection, pid)
@@ -355,8 +368,6 @@ def _tell(connection: socket.socket, number: int) -> None:
 
 
 def _run(order: Mapping[str, Any]) -> None:
-    if order["session"]:
-        os.setsid()
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environment"])
@@ -372,6 +383,17 @@ def _run(order: Mapping[str, Any]) -> None:
         sys.path.insert(0, order["folder"])
         _server.paths.add(order["folder"])
     _, name, *sys.argv[1:] = arguments
-    if name != "promptlift":
+    if name == _KERNEL:
+        _as_in_a_kernel()
+    elif name != "promptlift":
         del sys.modules[name]  # it runs as the program
     runpy.run_module(name, run_name="__main__", alter_sys=True)
+
+
+def _as_in_a_kernel() -> None:
+    """Set what libraries that are imported already would have read of the kernel around them."""
+    import matplotlib as mpl
+    import pandas as pd
+
+    mpl.rcParams["backend"] = "module://matplotlib_inline.backend_inline"
+    pd.set_option("display.max_columns", 20)
