@@ -141,6 +141,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Run three processes on two processors: a third of their time they wait, for services, browsers and leases."""
+    return max(2, (os.cpu_count() or 1) * 3 // 2)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Give the tests in the browser to one process: they share it, JupyterLab and a kernel."""
     from xdist.scheduler import LoadFileScheduling
