@@ -241,12 +241,12 @@ RUNS = {
 }  # fmt: skip
 # SQLite has no quantiles and no lists, and Ibis knows its times to the second.
 NOT_IN_SQLITE = {"measures", "step_failures"}
-# The first case of an analysis runs on every engine, its others on those whose SQL differs most.
+# The first case of an analysis runs on every engine, its others on the two whose SQL differs most.
 CASES = [(engine, name, 0) for name in RUNS for engine in ENGINES] + [
     pytest.param(engine, name, place, marks=pytest.mark.slow)
     for name, runs in RUNS.items()
     for place in range(1, len(runs))
-    for engine in ("duckdb", "ibis on sqlite", "spark")
+    for engine in ("duckdb", "ibis on sqlite")
 ]
 
 
@@ -330,7 +330,6 @@ ANY_SIZE = sorted(
         pytest.param("duckdb", "none", marks=pytest.mark.slow),
         pytest.param("duckdb", "one", marks=pytest.mark.slow),
         ("polars", "one"),
-        ("spark", "none"),
     ],
 )
 @pytest.mark.parametrize("name", ANY_SIZE)

@@ -101,22 +101,6 @@ def test_the_zone_of_the_clock_does_not_matter(tmp_path):
     assert report.write(table, "p1", tmp_path / "c.html", clock=lambda: bare).read_bytes() == first
 
 
-@pytest.mark.slow
-def test_the_bytes_do_not_depend_on_the_process(tmp_path):
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from support import report_page as page\nfrom promptlift import report\n"
-        "report.write(page.conversations(30), 'p1', sys.argv[2], clock=page.clock)"
-    )
-    texts = []
-    for seed in ("1", "2"):
-        path = tmp_path / f"{seed}.html"
-        command = [sys.executable, "-c", code, str(Path(__file__).parents[1]), str(path)]
-        subprocess.run(command, check=True, env={"PYTHONHASHSEED": seed, "HOME": str(tmp_path), "PATH": ""})
-        texts.append(path.read_bytes())
-    assert texts[0] == texts[1]
-
-
 @pytest.mark.usefixtures("draws_anew")
 def test_the_settings_of_matplotlib_neither_change_nor_matter(tmp_path):
     import matplotlib as mpl

@@ -179,9 +179,6 @@ def test_tables_in_an_object_store_are_joined_like_those_of_a_folder(
     kept = [name for name in result if name != "example_id"]
     expected = analysis.issues(source, by="prompt_id")
     pd.testing.assert_frame_equal(result[kept], expected[kept], check_dtype=False, check_categorical=False)
-    segments = analysis.segments(table, by=["llm_model", "hour"])
-    expected = analysis.segments(source, by=["llm_model", "hour"])
-    pd.testing.assert_frame_equal(segments, expected, check_dtype=False)
 
 
 def test_pandas_reads_the_files_of_an_object_store(snapshot, source, object_store):

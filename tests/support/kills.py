@@ -8,4 +8,4 @@ from __future__ import annotations
 import os
 
 KILLS = int(os.environ.get("KILLS", "3"))
-SEEDS = int(os.environ.get("SEEDS", "2"))
+SEEDS = int(os.environ.get("SEEDS", "1"))

@@ -124,12 +124,9 @@ def test_headroom_is_said_before_anything_is_spent(begin):
     ("body", "pairs"),
     [
         ({}, 75),
-        ({"search": "off"}, 120),
-        ({"mode": "validation"}, 165),
         ({"mode": "validation", "search": "off"}, 240),
         # Two personas with three scenarios each in the place of five: 48 pairs without a search, 30 with it.
         ({"personas": 2}, 30),
-        ({"personas": 2, "search": "off"}, 48),
     ],
 )
 def test_what_can_be_found_is_that_of_the_pairs_that_a_search_leaves(begin, body, pairs):
