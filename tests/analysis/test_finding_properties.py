@@ -68,6 +68,7 @@ def test_shares_of_sentiments_are_those_of_the_table(counts):
 
 
 @given(COUNTS.filter(any), COUNTS.filter(any))
+@pytest.mark.slow
 def test_two_groups_differ_in_sentiment_only_where_their_comparison_says_so(first, second):
     table = told({"a": first, "b": second})
     row = analysis.compare(
@@ -200,6 +201,7 @@ def test_what_happened_after_an_apply_is_said_as_the_table_has_it(before, after,
 
 
 @given(st.tuples(*[st.integers(0, 40)] * 4).filter(any))
+@pytest.mark.slow
 def test_pairs_are_said_as_the_table_has_them(cells):
     pairs = [pair for pair, n in zip(((1, 1), (0, 1), (1, 0), (0, 0)), cells, strict=True) for _ in range(n)]
     table = simulations(len(pairs))
@@ -241,6 +243,7 @@ def test_a_trend_is_said_as_its_test_found_it(seed, slopes):
 
 
 @given(st.integers(0, 10_000), st.floats(0.3, 1), st.sampled_from([120, 600]))
+@pytest.mark.slow
 def test_a_segment_is_said_to_differ_only_where_the_table_says_so(seed, low, n):
     data = segmented(np.random.default_rng(seed), n, planted="metadata.returning", low=low)
     table = analysis.segments(data, by=["llm_model", "metadata.returning", "metadata.channel"])

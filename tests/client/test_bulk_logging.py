@@ -97,6 +97,7 @@ def test_a_quota_ends_the_run_and_says_how_many_were_not_sent(start_service, tmp
         assert "conversations per month" in result.stopped
 
 
+@pytest.mark.slow
 def test_a_service_without_groups_gets_them_one_by_one(tmp_path):
     with ForeignService() as foreign:
         result, _ = run(foreign.base_url, KEY, "p1", records(), tmp_path)

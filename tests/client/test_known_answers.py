@@ -9,6 +9,7 @@ from support.pulled import LISTED, workspace
 
 
 @pytest.mark.parametrize("in_use", [False, True])
+@pytest.mark.slow
 def test_pages_that_are_as_before_are_not_sent_again(tmp_path, in_use):
     with ForeignService(honours=LISTED, tags=True) as service:
         service.fill(450)

@@ -103,6 +103,7 @@ def test_a_table_is_cut_to_the_prompt():
     assert f"{expected:,}" in words(plots.prompt_overview(pl.from_pandas(table), "a"))
 
 
+@pytest.mark.slow
 def test_a_trend_without_an_earlier_period_is_none():
     completion = {"rate": 71.4, "trend": "+0.0%"}
     for fields, said in (

@@ -255,6 +255,7 @@ def test_the_band_of_practical_equivalence_is_drawn_when_it_is_asked_for():
     assert not plots.variant_lift(FOREIGN).patches
 
 
+@pytest.mark.slow
 def test_labels_say_lift_interval_expectation_and_pairs():
     text = words(plots.variant_lift(FULL))
     assert "+17.3 % (+5.8 to +30.3) · expected +14.6 · 150 pairs" in text

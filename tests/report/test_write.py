@@ -188,6 +188,7 @@ def test_several_prompts_stand_side_by_side(tmp_path):
     assert "do not meet" not in page.text
 
 
+@pytest.mark.slow
 def test_many_prompts_become_a_table(tmp_path):
     parts = [conversations(8, prompt_id=f"p{number}") for number in range(8)]
     table = pd.concat(parts, ignore_index=True)

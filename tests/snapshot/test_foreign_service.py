@@ -133,6 +133,7 @@ def test_a_pull_that_failed_goes_on_where_it_was(tmp_path, honours):
 
 
 @pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.slow
 def test_details_that_were_fetched_before_a_failure_are_not_fetched_again(tmp_path, changed):
     with ForeignService() as service:
         service.fill(80)
@@ -161,6 +162,7 @@ def test_details_that_were_fetched_before_a_failure_are_not_fetched_again(tmp_pa
         assert not (tmp_path / ".pull").exists()
 
 
+@pytest.mark.slow
 def test_rows_that_come_and_go_while_a_pull_pauses_are_neither_lost_nor_twice(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(700)
@@ -179,6 +181,7 @@ def test_rows_that_come_and_go_while_a_pull_pauses_are_neither_lost_nor_twice(tm
 
 
 @pytest.mark.parametrize("arrived", [0, 3])
+@pytest.mark.slow
 def test_rows_that_are_deleted_while_a_first_pull_pauses_are_not_in_the_snapshot(tmp_path, arrived):
     with ForeignService(honours=LISTED) as service:
         service.fill(700)

@@ -74,6 +74,7 @@ def test_tables_are_those_of_the_service_whatever_happened_there(tmp_path, kind,
         assert Snapshot(tmp_path).verify() == {}
 
 
+@pytest.mark.slow
 def test_a_second_read_asks_only_for_what_differs(tmp_path):
     with ForeignService() as service:
         service.fill(400)
@@ -125,6 +126,7 @@ def test_it_can_be_switched_off(tmp_path):
         assert Snapshot(tmp_path).manifest.totals["conversations"] == 301
 
 
+@pytest.mark.slow
 def test_what_the_snapshot_does_not_have_is_asked_of_the_service(tmp_path):
     with ForeignService() as service:
         service.fill(20)
@@ -150,6 +152,7 @@ def test_while_another_process_writes_it_the_service_is_asked(tmp_path):
         assert "snapshot" not in found.attrs["promptlift"]
 
 
+@pytest.mark.slow
 def test_a_read_that_fails_carries_the_table_as_it_was(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(450)

@@ -13,6 +13,7 @@ from promptlift.stats.regression import ScenarioPairs, regression_test
 FINE = [ScenarioPairs("refund", 30, 3, 2, 5), ScenarioPairs("change of seat", 25, 4, 4, 7)]
 
 
+@pytest.mark.slow
 def test_per_scenario_p_is_the_exact_binomial_with_holm():
     scenarios = [
         ScenarioPairs("a", 10, 1, 9, 2),

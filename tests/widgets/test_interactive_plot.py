@@ -126,6 +126,7 @@ def test_rows_of_another_engine_are_opened_too():
     assert click(plot, 1, 0)["words"].startswith(f"{len(plot.browser._catalogue.ids)} conversations · ")
 
 
+@pytest.mark.slow
 def test_the_front_end_gets_the_picture_and_the_words_but_no_conversations():
     plot = InteractivePlot(plots.issues(DATA))
     state = plot.get_state()

@@ -66,6 +66,7 @@ def test_both_texts_can_be_put_together_from_a_whole_diff():
         assert (sides["-"], sides["+"]) == (visible(one), visible(other))
 
 
+@pytest.mark.slow
 def test_diffs_of_hostile_texts_stay_small():
     for one in PAYLOADS:
         lines = diff_lines(one, one[::-1] + " changed " + one)

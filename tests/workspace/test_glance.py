@@ -251,6 +251,7 @@ def drops(release):
 
 
 @pytest.mark.parametrize("kind", [slow, drops])
+@pytest.mark.slow
 def test_a_service_that_does_not_answer_in_time_is_said_to_be_out_of_reach(kind):
     release = threading.Event()
     with ForeignService(fault=kind(release)) as service, workspace_on(service) as lift:
@@ -264,6 +265,7 @@ def test_a_service_that_does_not_answer_in_time_is_said_to_be_out_of_reach(kind)
     assert "Next:" not in text
 
 
+@pytest.mark.slow
 def test_a_part_that_does_not_come_in_time_does_not_hide_the_rest():
     release = threading.Event()
 

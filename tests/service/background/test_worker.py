@@ -120,6 +120,7 @@ def test_what_waits_behind_as_many_rows_as_were_wanted_is_not_gathered(world, ru
     wait_until(lambda: kind.worked == ids, what="all were worked on")
 
 
+@pytest.mark.slow
 def test_rows_from_a_clock_that_was_ahead_are_worked_on(world, runs, monkeypatch):
     monkeypatch.setattr(worker_module, "CLOCK_SECONDS", 0.0)
     made_at = optimizations_table.c.created_at

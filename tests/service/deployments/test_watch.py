@@ -178,6 +178,7 @@ def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world, quiet):
     assert world.events()[-1][1]["updateType"] == "rollback"
 
 
+@pytest.mark.slow
 def test_a_rare_failure_that_is_not_seen_again_is_verified_once_enough_was_seen(world):
     world.log(100, failed=2, at=world.started)
     optimization_id = world.optimization(AT_ONCE)

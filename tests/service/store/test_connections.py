@@ -21,6 +21,7 @@ def impatient(request, tmp_path, monkeypatch):
         yield opened
 
 
+@pytest.mark.slow
 def test_threads_that_write_take_turns_and_never_find_the_database_locked(impatient):
     with impatient.write() as connection:
         connection.exec_driver_sql("CREATE TABLE numbers (n INTEGER)")

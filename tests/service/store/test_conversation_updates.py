@@ -59,6 +59,7 @@ def test_ids_and_source_ids_are_found_newest_first_in_their_prompt_only(filled):
         assert conversation_updates.lookup(connection, other, "prm_1", ids=["plain"], source_ids=["s1"]) == []
 
 
+@pytest.mark.slow
 def test_of_one_source_id_the_newest_are_found(filled):
     names = [f"c{number}" for number in range(12)]
     filled.add_conversations(*names, source_id="customer")

@@ -84,6 +84,7 @@ def test_a_redirect_to_no_web_address_is_refused(net, website, location):
 
 @pytest.mark.parametrize("behaviour", ["hang", "drip"])
 @pytest.mark.parametrize("path", ["/", "/robots.txt"])
+@pytest.mark.slow
 def test_a_visit_has_one_deadline(net, website, behaviour, path):
     website.pages[path] = getattr(website, behaviour)
     with pytest.raises(UnreadableWebsite, match=r"did not answer within|took too long"):
