@@ -10,8 +10,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from jsonschema import Draft202012Validator
-
 from promptlift.schema.endpoints import ENDPOINTS
 from promptlift.schema.naming import SCHEMES, Scheme, SchemeName
 from promptlift.service.store import accounts
@@ -19,6 +17,8 @@ from support.service_process import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from jsonschema import Draft202012Validator
 
     from promptlift.schema.limits import PlanName
     from promptlift.service.store.database import Database
@@ -183,6 +183,8 @@ def description(base_url: str) -> dict[str, Any]:
 @cache
 def validator(base_url: str, path: str, method: str, status: int) -> Draft202012Validator | None:
     """What a described answer must look like; ``None`` when it is not described."""
+    from jsonschema import Draft202012Validator  # takes a second
+
     document = description(base_url)
     answer = document["paths"].get(path, {}).get(method.lower(), {}).get("responses", {}).get(str(status))
     if answer is None:
