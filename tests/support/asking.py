@@ -32,6 +32,7 @@ def ask(
         SimpleNamespace(
             database=database,
             models=SimpleNamespace(rehearse=True),
+            jobs=SimpleNamespace(waits_because=None),
             settings=SimpleNamespace(rehearsal_seconds=0.0),
         ),
     )

@@ -200,6 +200,9 @@ class InsightCounts(ApiModel):
     """Why conversations wait or failed, where it is known, the most frequent first."""
 
 
+OPTIMIZATION_STATES: Final = ("running", "queued", "testing", "staged", "idle")
+
+
 class PromptStatusView(ApiModel):
     """Answer of ``GET /prompts/:id/status``."""
 
@@ -207,6 +210,8 @@ class PromptStatusView(ApiModel):
     name: str
     status: str
     optimization_state: str
+    """``idle``; ours beside it: ``running`` and ``queued`` of an optimization, ``testing`` while a variant's regression test
+    runs, ``staged`` while one waits for approval."""
     metrics: StatusMetrics
     insights: InsightCounts | None = None
     """Beyond the specification: our service gives it, others may not."""

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.service import clock
 from promptlift.service.actions import prompts, versions
+from promptlift.service.actions.views import completion
 from promptlift.service.errors import ApiException
 from support.asking import place
 from support.deployed import AT_ONCE, MANUAL, ORIGINAL, STAGED, TESTED, TEXTS, World
@@ -150,6 +151,19 @@ def test_applying_a_staged_variant_is_its_approval(world):
     assert (approved.id, approved.state, approved.origin) == (staged.id, "live", "approval")
     assert world.states(optimization_id) == ["live"]
     assert world.versions()[-1] == ("applied", TEXTS[1])
+
+
+def test_the_status_of_a_prompt_says_that_a_variant_is_tested_or_awaits_approval(world):
+    def state():
+        return world.ask(completion.status, world.prompt_id)["optimizationState"]
+
+    assert state() == "idle"
+    optimization_id = world.optimization(STAGED)
+    assert state() == "staged"
+    world.optimization(TESTED)
+    assert state() == "testing"
+    world.apply(optimization_id)
+    assert state() == "idle"
 
 
 def test_applying_another_variant_than_the_staged_one_takes_its_place(world):

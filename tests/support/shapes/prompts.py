@@ -33,7 +33,7 @@ STATUS_VIEW = {
     "id": text,
     "name": text,
     "status": PROMPT_STATUS,
-    "optimizationState": one_of("idle", "queued", "running"),
+    "optimizationState": one_of("idle", "queued", "running", "testing", "staged"),
     "metrics": {
         "conversationCount": count,
         "taskCompletionRate": maybe(number),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
 from promptlift.schema.prompts import (
+    OPTIMIZATION_STATES,
     CompletionOfWeek,
     InsightCounts,
     MissingReason,
@@ -16,7 +17,7 @@ from promptlift.schema.prompts import (
 )
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
-from promptlift.service.store import aggregates, judging, optimizations
+from promptlift.service.store import aggregates, deployments, judging, optimizations
 from promptlift.stats.intervals import wilson
 
 if TYPE_CHECKING:
@@ -100,14 +101,15 @@ def status(call: Call) -> PromptStatusView:
         troubles = judging.troubles(connection, prompt.account_id, prompt.id)
         again = judging.judged_again(connection, prompt.account_id, prompt.id)
         open_ones = optimizations.open_of_prompt(connection, prompt.account_id, prompt.id)
+        waiting = deployments.of_prompt(connection, prompt, *deployments.WAITING)
         last = optimizations.last_completed(connection, prompt.account_id, prompt.id)
-    # unspecified: values of optimizationState beside idle. Those of the optimization that is furthest.
-    states = {row.status for row in open_ones}
+    # unspecified: values of optimizationState beside idle. What is running comes before what waits for a person.
+    states = {row.status for row in open_ones} | {row.state for row in waiting}
     return PromptStatusView(
         id=prompt.id,
         name=prompt.name,
         status=prompt.status,
-        optimization_state="running" if "running" in states else "queued" if states else "idle",
+        optimization_state=next((one for one in OPTIMIZATION_STATES if one in states), "idle"),
         metrics=StatusMetrics(
             conversation_count=figures.total,
             task_completion_rate=percent(figures.task_completed, figures.judged),
