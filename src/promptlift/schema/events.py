@@ -152,6 +152,7 @@ class Deployment(ApiModel):
     verification_status: str | None = None
     reduction_percent: float | None = None
     post_fix_conversation_count: int | None = None
+    """Conversations that the failures after the fix were counted in."""
     pre_fix_conversation_count: int | None = None
     """Conversations before the fix. Ours: without it nobody can tell a lower failure rate from fewer conversations."""
     issues: list[DeploymentIssue] = Field(default_factory=list)

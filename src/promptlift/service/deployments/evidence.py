@@ -168,7 +168,8 @@ def emit(
         agent_id=prompt.id,
         agent_name=prompt.name,
         verification_status=kind.partition(".")[2],
-        post_fix_conversation_count=evidence.count,
+        # Those that the failures were counted in: of a text that regressed, the newest.
+        post_fix_conversation_count=issues[0].after_n,
         pre_fix_conversation_count=issues[0].before_n,
         issues=[
             DeploymentIssue(
