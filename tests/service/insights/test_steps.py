@@ -103,6 +103,23 @@ def test_results_belong_to_their_calls_in_order():
     assert failed.step == "tool:get_order"
 
 
+def test_a_system_message_that_no_tool_wrote_is_no_step_of_its_own():
+    rules = ("system", "You are a helpful agent of the shop.")
+    said = [ASKS, ("assistant", "Which one?"), rules, ("assistant", "And why?"), ("assistant", "Here."), END]
+    plain = steps_of(*(one for one in said if one != rules), completed=True).reached
+    assert (
+        steps_of(rules, *said, completed=True).reached
+        == plain
+        == ("opening", "clarification", "answer", "closing")
+    )
+    # A result without the mark, and an error of nobody knows which tool.
+    assert (
+        steps_of(ASKS, CALL, ("system", "cancelled"), END, completed=True).reached[1] == "tool:cancel_order"
+    )
+    failed = steps_of(ASKS, ("system", "Error: timeout"), ("assistant", "Hm."), END).failed
+    assert (failed.step, failed.kind) == ("tool:unknown", "tool_error")
+
+
 def test_the_quotation_is_the_sentence_that_shows_it():
     text = "Thank you for waiting. I am afraid that I cannot cancel it. Have a seat."
     assert steps_of(ASKS, ("assistant", text), END).failed.quote == "I am afraid that I cannot cancel it."

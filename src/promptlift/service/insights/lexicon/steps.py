@@ -2,7 +2,8 @@
 
 A step is a call of a tool, named by the tool, or a phase: the *opening* until the assistant first answered, a
 *clarification* where it asks before it has called any tool, every other *answer*, and the *closing* from the user's
-last message on. A user's message belongs to the step that it reacts to.
+last message on. A user's message belongs to the step that it reacts to. A system message that no tool wrote, such as the
+instructions of the assistant, belongs to the step that it is met in.
 
 What went wrong is found by the phrases of the built-in analyser, in whatever conversation the judge says did not complete
 its task. A sign counts as the first failure when nothing made it good: a tool that works when it is called again, or an
@@ -103,23 +104,27 @@ def _steps(turns: Sequence[JudgedTurn]) -> list[str]:
     found: list[str] = []
     step, asked, called, answered = OPENING, False, False, False
     for place, turn in enumerate(turns):
-        if turn.speaker == "tool":
+        if place in tools:
             called = True
             step = tools[place]
         elif many and place >= last_user:
             step = CLOSING
         elif turn.speaker == "user":
             asked = True
-        elif answered or called:
-            step = CLARIFICATION if not called and "?" in turn.text else ANSWER
-        else:
-            answered = asked
+        elif turn.speaker == "assistant":
+            if answered or called:
+                step = CLARIFICATION if not called and "?" in turn.text else ANSWER
+            else:
+                answered = asked
         found.append(step)
     return found
 
 
 def _tools(turns: Sequence[JudgedTurn]) -> dict[int, str]:
-    """Return the step of each call and each result; results come in the order of their calls."""
+    """Return the step of each call and each result; results come in the order of their calls.
+
+    A system message without a mark is a result where a call waits for one, or where it is an error.
+    """
     steps: dict[int, str] = {}
     waiting: list[str] = []
     last = f"{TOOL}unknown"
@@ -130,8 +135,10 @@ def _tools(turns: Sequence[JudgedTurn]) -> dict[int, str]:
         if call is not None:
             last = f"{TOOL}{call[1][:TOOL_CHARS]}"
             waiting.append(last)
-        elif turn.text.startswith(_RESULT) and waiting:
-            last = waiting.pop(0)
+        elif turn.text.startswith(_RESULT):
+            last = waiting.pop(0) if waiting else last
+        elif not waiting and not is_error(turn):
+            continue
         steps[place] = last
     return steps
 
@@ -142,6 +149,8 @@ def _signs(turns: Sequence[JudgedTurn]) -> Iterator[_Sign]:
     last_success = _last_success(turns)
     for place, turn in enumerate(turns):
         if turn.speaker == "tool":
+            if place not in tools:
+                continue
             if _HAND_OVER_TOOL.search(tools[place]) and not turn.text.startswith(_RESULT):
                 yield _Sign(place, "hand_over", mended=False)
             elif is_error(turn):
