@@ -8,7 +8,7 @@ import pytest
 
 from promptlift.schema.transcript import parse_content
 from promptlift.service.insights.llm_judge import LlmJudge
-from promptlift.service.insights.organization import Organization, concern_of, what_matters_first
+from promptlift.service.insights.organization import Organization, what_matters_first
 from support.scripted_model import ScriptedModel
 
 TALK = parse_content("User: where is my parcel?\nAssistant: It comes tomorrow.")
@@ -92,7 +92,7 @@ def test_a_finding_concerns_what_the_owner_cares_about(title, concern):
         kpis="Delivery within two days, high answer rate",
         insight_requirements="When do customers ask for refunds",
     )
-    assert concern_of(title, organization) == concern
+    assert what_matters_first([title], str, organization) == [(title, concern)]
 
 
 def test_what_the_owner_asks_about_comes_first():
@@ -100,3 +100,14 @@ def test_what_the_owner_asks_about_comes_first():
     ordered = what_matters_first(["Wrong tone", "Refund refused", "Slow"], str, organization)
     assert [one for one, _ in ordered] == ["Refund refused", "Wrong tone", "Slow"]
     assert what_matters_first(["b", "a"], str, Organization()) == [("b", None), ("a", None)]
+
+
+def test_of_findings_that_share_words_with_a_wish_those_are_meant_that_share_the_most():
+    organization = Organization(insight_requirements="Tool call failures, refunds")
+    issues = ["User was upset", "Assistant reported a failure", "A tool call failed", "Refund refused"]
+    assert what_matters_first(issues, str, organization) == [
+        ("A tool call failed", "what you want to learn"),
+        ("Refund refused", "what you want to learn"),
+        ("User was upset", None),
+        ("Assistant reported a failure", None),
+    ]

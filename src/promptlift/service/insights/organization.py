@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -9,12 +10,13 @@ from promptlift.service.insights.turns import plain_words
 from promptlift.service.llm.hostile_text import storable_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 Finding = TypeVar("Finding")
 
 _CHARS: Final = 1_500
+_CLAUSES: Final = re.compile(r"[,;:.!?\n]|\b(?:and|or)\b", re.IGNORECASE)
 _STEM_CHARS: Final = 6
 _WORD_CHARS: Final = 4
 # Words of wishes and findings alike, which connect nothing.
@@ -59,33 +61,39 @@ class Organization:
         return {name: value for name, value in known.items() if value}
 
 
-def concern_of(text: str, organization: Organization) -> str | None:
-    """Return what of the owner's settings a text is about, the most pressing first; ``None`` where it is nothing.
+def what_matters_first(
+    findings: Iterable[Finding], text_of: Callable[[Finding], str], organization: Organization
+) -> list[tuple[Finding, str | None]]:
+    """Return findings with what they concern: those that the owner asked about first, else in their order.
 
-    A text is about a setting where they share a word, whatever its ending, or where the setting has the text as it stands.
+    A finding is about a setting where they share a word, whatever its ending, or where the setting has the finding's text as
+    it stands. Of several that share words of the same clause only those are meant that share the most: "tool call failures"
+    is about "A tool call failed", and not about "Assistant reported a failure".
     """
-    said, whole = _stems(text), plain_words(text)
+    found = list(findings)
+    texts = [text_of(one) for one in found]
     settings = {
         "what you want to learn": organization.insight_requirements,
         "a KPI of yours": organization.kpis,
         "an objective of yours": organization.objectives,
     }
-    return next(
-        (
-            name
-            for name, wish in settings.items()
-            if said & _stems(wish) or (whole.strip() and whole in plain_words(wish))
-        ),
-        None,
-    )
+    concerns: list[str | None] = [None] * len(found)
+    for name, wish in settings.items():
+        for place in _meant(texts, wish):
+            concerns[place] = concerns[place] or name
+    return sorted(zip(found, concerns, strict=True), key=lambda one: one[1] is None)
 
 
-def what_matters_first(
-    findings: Iterable[Finding], text_of: Callable[[Finding], str], organization: Organization
-) -> list[tuple[Finding, str | None]]:
-    """Return findings with what they concern: those that the owner asked about first, else in their order."""
-    found = [(one, concern_of(text_of(one), organization)) for one in findings]
-    return sorted(found, key=lambda one: one[1] is None)
+def _meant(texts: Sequence[str], wish: str) -> set[int]:
+    """Return the places of the texts that a setting is about."""
+    wished, said = plain_words(wish), [_stems(text) for text in texts]
+    whole = {place for place, text in enumerate(texts) if text.strip() and plain_words(text) in wished}
+    for clause in _CLAUSES.split(wish):
+        words = _stems(clause)
+        shared = [len(words & stems) for stems in said]
+        most = max(shared, default=0)
+        whole |= {place for place, count in enumerate(shared) if count and count == most}
+    return whole
 
 
 def _stems(text: str) -> set[str]:
