@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from promptlift import frames, stats
 from promptlift.frames.columns import dtype_of
+from promptlift.frames.headline import headline_of, headlines_of
 from promptlift.frames.lift_basis import POINTS, RELATIVE, UNKNOWN, GivenLift, bases_of
 
 
@@ -284,3 +285,18 @@ def test_unknown_shapes_become_missing_and_are_counted():
     frame, doubts, _ = frames.variants_table([item])
     assert frame.iloc[1][["lift", "task_completion", "n", "stage"]].isna().all()
     assert doubts == {"lift": 1, "stage": 1, "n": 1}
+
+
+def test_each_lift_has_the_rates_of_its_own_pairs():
+    mix = {"isHeadline": True, "lift": 25.0, "taskCompletion": 75.0, "originalTaskCompletion": 60.0}
+    item = foreign([50.0], [None])
+    item["variants"] += [ours(1, (30, 20, 5, 45), loggedMix=mix), ours(2, (30, 20, 5, 45), stage="screen")]
+    table = frames.variants_table([item])[0]
+    for tail in ("", "_logged"):
+        rates = table[f"task_completion{tail}"], table[f"original_task_completion{tail}"]
+        assert (100 * (rates[0] / rates[1] - 1) - table[f"lift{tail}"]).dropna().abs().max() < 1e-9
+    # Where the lift on the logged mix comes first, its rates do too.
+    names = ["lift", "task_completion", "original_task_completion"]
+    assert headlines_of(table)[names].iloc[1].tolist() == [25.0, 0.75, 0.6]
+    assert [headline_of(table.iloc[1])[name] for name in names] == [25.0, 0.75, 0.6]
+    assert headlines_of(table)[names].iloc[2].tolist() == table[names].iloc[2].tolist()

@@ -50,6 +50,8 @@ _COLUMNS: Final = (
     "n_variants_tested",
     "task_completion",
     "original_task_completion",
+    "task_completion_logged",
+    "original_task_completion_logged",
     "lift_basis",
     "uncertainty_source",
     "low_unbounded",
@@ -111,7 +113,8 @@ def variant_lift(variants: Any, *, equivalence: float | None = None) -> pd.DataF
         ``lift_logged_expected``, ``lift_logged_verified`` with its ends; ``logged_is_headline`` (that is the lift to quote,
         because failed conversations are tested more often than they were logged), ``failed_share_tested`` and
         ``failed_share_logged`` (fractions); ``confidence``, ``n``, ``n_pairs``, ``n_dropped``, ``n_variants_tested``, ``task_completion``,
-        ``original_task_completion`` (fractions), ``lift_basis``, ``uncertainty_source``;
+        ``original_task_completion`` and, on the logged mix, ``task_completion_logged`` and
+        ``original_task_completion_logged`` (fractions, of the pairs that the lift is of), ``lift_basis``, ``uncertainty_source``;
         ``low_unbounded`` and ``high_unbounded`` (an interval of the lift to quote was sent, and has no end there);
         ``equivalence`` (``better``, ``equivalent``, ``worse`` or ``unclear``: where the interval lies beside the
         band; missing without a band or an interval), ``rehearsal``, ``warnings``.

@@ -14,24 +14,27 @@ __all__ = ["TESTED_LIFT", "headline_of", "headlines_of"]
 
 Row = dict[str, Any]
 
-# Columns of a lift, and those of the same on the mix of the logged conversations.
+# Columns of a lift and its rates, and those of the same on the mix of the logged conversations.
 _ON_LOGGED_MIX: Final = {
-    name: name.replace("lift", "lift_logged", 1)
-    for name in (
-        "lift",
-        "lift_low",
-        "lift_high",
-        "lift_expected",
-        "lift_verified",
-        "lift_verified_low",
-        "lift_verified_high",
-    )
+    **{name: f"{name}_logged" for name in ("task_completion", "original_task_completion")},
+    **{
+        name: name.replace("lift", "lift_logged", 1)
+        for name in (
+            "lift",
+            "lift_low",
+            "lift_high",
+            "lift_expected",
+            "lift_verified",
+            "lift_verified_low",
+            "lift_verified_high",
+        )
+    },
 }
 TESTED_LIFT: Final = {name: f"{name}_tested" for name in ("lift", "lift_low", "lift_high")}
 
 
 def headlines_of(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of variants whose lift columns hold what comes first.
+    """Return a table of variants whose columns of the lift and its rates hold what comes first.
 
     Parameters
     ----------

@@ -24,6 +24,10 @@ _FRACTION_MOST: Final = 1.5
 NO_SAMPLE_SIZE: Final = (
     "The service gives no sample size, so no interval can be known: how much of the lift is chance is open."
 )
+LOGGED_RATES: Final = {
+    "task_completion_logged": "loggedMix.taskCompletion",
+    "original_task_completion_logged": "loggedMix.originalTaskCompletion",
+}
 # Columns that are worked out for each row below; the others are taken from it as they are.
 _WORKED_OUT: Final = (
     "optimization_id",
@@ -32,6 +36,7 @@ _WORKED_OUT: Final = (
     "is_winner",
     "task_completion",
     "original_task_completion",
+    *LOGGED_RATES,
     "confidence",
     "n",
     "n_variants_tested",
@@ -140,6 +145,9 @@ def _add(values: dict[str, list[Any]], item: Row, scale: float) -> None:
         values["is_winner"].append(winner)
         values["task_completion"].append(None if rate is None else rate / scale)
         values["original_task_completion"].append(None if other is None else other / scale)
+        for name, path in LOGGED_RATES.items():
+            logged = _number(value_at(row, path))
+            values[name].append(None if logged is None else logged / scale)
         values["confidence"].append(_confidence(row, facts, winner=winner))
         n = value_at(row, "pairs.n") if row.get("n") is None else row["n"]
         said = [basis.warning, NO_SAMPLE_SIZE if lift is not None and n is None else ""]

@@ -138,10 +138,14 @@ class LoggedMix(ApiModel):
     lift_points_high: float | None = None
     lift_points_expected: float | None = None
     standard_error_points: float | None = None
-    task_completion: float | None = None
+    task_completion: Annotated[
+        float | None, Column(name="task_completion_logged", unit="fraction", tables=("variants",))
+    ] = None
     """Percent, of the variant on this mix."""
-    original_task_completion: float | None = None
-    """Percent, of the original on this mix."""
+    original_task_completion: Annotated[
+        float | None, Column(name="original_task_completion_logged", unit="fraction", tables=("variants",))
+    ] = None
+    """Percent, of the original on this mix and the same pairs."""
     n: Annotated[int | None, Column(name="n_logged", tables=("variants",))] = None
     """Pairs whose scenario comes from a logged conversation."""
     n_effective: Annotated[float | None, Column(name="n_logged_effective", tables=("variants",))] = None

@@ -113,6 +113,10 @@ def test_tables_plots_the_review_and_the_report_show_both(begin, tmp_path):
         table = lift.variants(found["id"])
         row = table[~table["is_original"]].iloc[0]
         assert (row["lift"], row["lift_logged"]) == pytest.approx((results["lift"], mix["lift"]))
+        rates = row["task_completion"], row["original_task_completion"]
+        assert 100 * (rates[0] / rates[1] - 1) == pytest.approx(row["lift"])
+        rates = row["task_completion_logged"], row["original_task_completion_logged"]
+        assert 100 * (rates[0] / rates[1] - 1) == pytest.approx(row["lift_logged"])
         assert bool(row["logged_is_headline"])
         optimizations = lift.optimizations(prompt_id=found["promptId"])
         assert optimizations["lift_logged"].iloc[0] == pytest.approx(mix["lift"])

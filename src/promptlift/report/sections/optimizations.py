@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.frames.headline import headline_of
+from promptlift.frames.variants import LOGGED_RATES
 from promptlift.report.document import Column, Estimate, Figure, Notice, Section, Table
 from promptlift.report.formatting import plural
 from promptlift.report.gather import MAX_OPTIMIZATIONS, records
@@ -216,6 +217,7 @@ def _variant_table(
         Column("stage", "Stage"),
         Column("task_completion", "Completed", "share"),
         Column("original", "Original, same pairs", "share"),
+        *_logged_rate_columns(rows),
         *_lift_columns(rows, level),
         Column("lift_verified", "Verified lift", "percent", _LEVEL),
         Column("lift_expected", "Expected lift", "percent"),
@@ -239,6 +241,7 @@ def _variant_table(
                 _text(row["stage"]),
                 row["task_completion"],
                 row["original_task_completion"],
+                *((row[name] for name in LOGGED_RATES) if both else ()),
                 _lift(row["lift"], row["lift_low"], row["lift_high"], bounded=not sent),
                 *((_logged_lift(row),) if both else ()),
                 _lift(
@@ -264,6 +267,13 @@ def _lift_columns(rows: list[dict[str, Any]], level: int) -> tuple[Column, ...]:
         Column("lift", "Lift, tested mix", "percent", level),
         Column("lift_logged", "Lift, logged mix", "percent", level),
     )
+
+
+def _logged_rate_columns(rows: list[dict[str, Any]]) -> tuple[Column, ...]:
+    """Return the columns of the rates that the lift on the logged mix is of."""
+    titles = ("Completed, logged mix", "Original, logged mix")
+    named = zip(LOGGED_RATES, titles, strict=True)
+    return tuple(Column(name, title, "share") for name, title in named) if _has_logged(rows) else ()
 
 
 def _has_logged(rows: list[dict[str, Any]]) -> bool:

@@ -255,9 +255,11 @@ def _badges(review: Review, row: Row) -> list[tuple[str, Tone]]:
 
 
 def _facts(row: Row) -> list[tuple[str, str]]:
-    pairs = [("task completion", _percent(row["task_completion"]))]
+    mix = "" if row[TESTED_LIFT["lift"]] is None else ", logged mix"
+    pairs = [(f"task completion{mix}", _percent(row["task_completion"]))]
     if not row["is_original"] and row["original_task_completion"] is not None:
-        pairs.append(("original, same conversations", _percent(row["original_task_completion"])))
+        words = f"original, same conversations{mix}"
+        pairs.append((words, _percent(row["original_task_completion"])))
     pairs += [
         ("sentiment", "" if row["sentiment"] is None else f"{row['sentiment']:+.2f}"),
         ("quality", "" if row["quality"] is None else f"{row['quality']:.0f} of 100"),

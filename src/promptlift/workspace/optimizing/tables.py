@@ -137,7 +137,8 @@ class OptimizationTables(Session):
             lift_verified, lift_verified_low, lift_verified_high (percent, on pairs after the decision); where scenarios come
             from logs, on their mix: logged_is_headline (that is the lift to quote), lift_logged, lift_logged_low,
             lift_logged_high, lift_logged_expected, lift_logged_verified, lift_logged_verified_low,
-            lift_logged_verified_high (percent), lift_logged_points, n_logged (pairs), n_logged_effective (pairs drawn
+            lift_logged_verified_high (percent), lift_logged_points, task_completion_logged and
+            original_task_completion_logged (fractions, of the same pairs), n_logged (pairs), n_logged_effective (pairs drawn
             evenly that they are worth), failed_share_tested, failed_share_logged (of conversations that had failed);
             goal_points (weighted difference of the goal, where one was given); of a search
             also generation (0 is the original), parent_variant_id, other_parent_variant_id (of a merge), search_pairs,

@@ -144,17 +144,11 @@ def _tools(turns: Sequence[JudgedTurn]) -> dict[int, str]:
 
 
 def _signs(turns: Sequence[JudgedTurn]) -> Iterator[_Sign]:
-    tools = _tools(turns)
+    yield from _tool_signs(turns)
     users: list[JudgedTurn] = []
     last_success = _last_success(turns)
     for place, turn in enumerate(turns):
         if turn.speaker == "tool":
-            if place not in tools:
-                continue
-            if _HAND_OVER_TOOL.search(tools[place]) and not turn.text.startswith(_RESULT):
-                yield _Sign(place, "hand_over", mended=False)
-            elif is_error(turn):
-                yield _Sign(place, "tool_error", mended=_works_later(turns, tools, place))
             continue
         signs = _ASSISTANT_SIGNS
         if turn.speaker == "user":
@@ -169,6 +163,16 @@ def _signs(turns: Sequence[JudgedTurn]) -> Iterator[_Sign]:
     if unanswered(turns) is not None:
         last = max(place for place, turn in enumerate(turns) if turn.speaker == "user")
         yield _Sign(last, "unanswered", mended=False)
+
+
+def _tool_signs(turns: Sequence[JudgedTurn]) -> Iterator[_Sign]:
+    tools = _tools(turns)
+    for place, step in tools.items():
+        turn = turns[place]
+        if _HAND_OVER_TOOL.search(step) and not turn.text.startswith(_RESULT):
+            yield _Sign(place, "hand_over", mended=False)
+        elif is_error(turn):
+            yield _Sign(place, "tool_error", mended=_works_later(turns, tools, place))
 
 
 def _last_success(turns: Sequence[JudgedTurn]) -> int:
