@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import io
+import pickle
 import sys
 from functools import cache
 
@@ -314,6 +317,18 @@ def _in_pandas(name, place, *, is_exact):
     """Return what an analysis gives from pandas; all engines are compared with the same result."""
     source = as_kept_by("pandas" if is_exact else "ibis on sqlite", rich(600))
     return RUNS[name][place](Tables(Engines(), "pandas", source))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_table_can_be_kept(name):
+    """What a table says of itself is plain data: it goes into a file, to another process and into a copy."""
+    for place in range(len(RUNS[name])):
+        made = _in_pandas(name, place, is_exact=True)
+        file = io.BytesIO()
+        made.to_parquet(file)
+        assert pd.read_parquet(file).attrs.keys() == made.attrs.keys()
+        for again in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
+            assert again.attrs.keys() == made.attrs.keys()
 
 
 ANY_SIZE = sorted(
