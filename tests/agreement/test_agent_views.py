@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 import promptlift
-from promptlift import plots
+from promptlift import analysis, plots
 from support import shapes
 from support.drawn import words
 from support.shapes import differences
@@ -92,7 +92,9 @@ def test_insights_of_real_agents_rank_them_and_share_their_issues(real):
         completion = metrics["taskCompletion"]
         assert completion["trend"] == f"{completion['trendPoints']:+.1f}%"
         assert completion["trendPointsLow"] <= completion["trendPoints"] <= completion["trendPointsHigh"]
-        assert metrics["sentiment"]["trendScoreLow"] < metrics["sentiment"]["trendScoreHigh"]
+        # The log says how they ended; sentiment is what a word list scores.
+        assert (view["basis"], view["analyser"]) == ("outcome", "lexicon")
+        assert metrics["sentiment"]["trendScore"] is None
         fleet = view["fleetIntelligence"]
         assert fleet["agents"] == 2
         assert fleet["rankLow"] <= fleet["rank"] <= fleet["rankHigh"]
@@ -137,6 +139,19 @@ def test_the_tables_and_plots_of_a_workspace_show_them(real):
         assert issues["issue"][0] in words(ax)
         plt.close(ax.figure)
         assert "tool:get_reservation_details" in set(steps["step"])
+
+
+def test_the_table_of_issues_says_who_judged(new_account):
+    wire = new_account()
+    prompt = wire.add_prompt(outcome="solved")
+    said = "User: cancel it\nAssistant: I cannot do that.\nUser: This is useless, forget it."
+    wire.log(prompt, said, metadata={"solved": False})
+    wire.wait_for_insights(prompt)
+    with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
+        table = lift.top_issues(prompt)
+        for one in (table, analysis.top_issues(table)):
+            facts = one.attrs["promptlift"]
+            assert (facts["analyser"], facts["basis"]) == ("lexicon", "outcome")
 
 
 def test_the_owner_says_what_a_conversation_is_worth(new_account, connect):

@@ -52,7 +52,7 @@ def kept(database, counts):
 def recount(rows):
     """Blocks, turns and issues counted from the rows, in the form of `kept`; and of each span how many there are and their verdicts."""
     blocks = defaultdict(lambda: [0] * 6)
-    totals, turns = defaultdict(lambda: [0] * 5), defaultdict(lambda: [0, 0])
+    totals, turns = defaultdict(lambda: [0] * 6), defaultdict(lambda: [0, 0])
     issues = defaultdict(lambda: [0] * 3)
     for row in rows:
         for prompt in (row.prompt_id, ""):
@@ -62,7 +62,9 @@ def recount(rows):
             key = row.account_id, row.prompt_id, span, row.started_at // span * span
             ended = row.status != "in_progress" and row.task_completed is not None
             basis = [ended and row.basis == one for one in ("outcome", "words")]
-            for at, counts in enumerate((True, ended, ended and row.task_completed, *basis)):
+            analyser = row.document and json.loads(row.document).get("analyser")
+            by_words = analyser in ("lexicon", "mixed")
+            for at, counts in enumerate((True, ended, ended and row.task_completed, *basis, by_words)):
                 totals[key][at] += counts
             if row.document is None:
                 continue
@@ -85,7 +87,10 @@ def assert_counts_are_a_recount(database):
     assert kept(database, conversation_blocks) == blocks
     sums = kept(database, conversation_sums)
     names = [column.name for column in conversation_sums.c if column.name not in KEYS[conversation_sums]]
-    shown = [names.index(one) for one in ("total", "judged", "task_completed", "by_outcome", "by_words")]
+    shown = [
+        names.index(one)
+        for one in ("total", "judged", "task_completed", "by_outcome", "by_words", "scored_by_words")
+    ]
     assert {key: [values[at] for at in shown] for key, values in sums.items()} == totals
     assert kept(database, conversation_turns) == turns
     assert kept(database, conversation_issue_sets) == issues

@@ -125,7 +125,8 @@ class SentimentSummary(ApiModel):
     distribution: dict[str, Number]
     """Counts of ``positive``, ``neutral`` and ``negative``."""
     trend: str | None = None
-    """The change of the mean score as signed text, such as ``+0.05``; ``+0.00`` where there is nothing to compare with."""
+    """The change of the mean score as signed text, such as ``+0.05``; ``+0.00`` where there is nothing to compare with, and where
+    a word list gave the scores, as all that follows is ``None`` then."""
     previous_average: float | None = None
     """The mean score of as many days before; ``None`` where there is no earlier period."""
     trend_score: float | None = None
@@ -190,6 +191,10 @@ class PromptInsightsView(LinkedModel):
     metrics: InsightMetrics
     top_issues: list[TopIssue] = Field(default_factory=list)
     recommendations: list[str] = Field(default_factory=list)
+    analyser: str | None = None
+    """Who found issues and sentiment: ``lexicon``, ``llm`` or ``mixed``. Ours, as what follows."""
+    basis: str | None = None
+    """What the verdicts of "task completed" rest on, the weakest of several."""
 
 
 class FleetAgent(ApiModel):

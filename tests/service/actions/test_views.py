@@ -32,7 +32,7 @@ def totals(judged=100, done=60, **changes):
     values = {
         "total": judged, "completed": judged, "abandoned": 0, "judged": judged, "task_completed": done,
         "by_outcome": changes.get("judged", judged), "by_words": 0,
-        "positive": judged, "neutral": 0, "negative": 0, "sentiment": 0.5, "sentiment_sd": 0.2,
+        "positive": judged, "neutral": 0, "negative": 0, "scored_by_words": 0, "sentiment": 0.5, "sentiment_sd": 0.2,
         "response_seconds": 1.0, "message_count": 4.0,
     }  # fmt: skip
     return Totals(**(values | changes))
@@ -163,6 +163,16 @@ def test_a_word_list_ranks_no_agents_and_knows_no_trend():
     now, before = totals(done=80), totals(done=40, by_outcome=0, by_words=100)
     assert prompt_insights._task_completion(now, before).trend_points is None
     assert prompt_insights._task_completion(now, totals(done=40)).trend_points == pytest.approx(40.0)
+
+
+def test_the_sentiment_of_a_word_list_has_no_trend():
+    now, words = totals(sentiment=0.6), totals(sentiment=0.2, scored_by_words=1)
+    assert (now.analyser, words.analyser, totals(scored_by_words=100).analyser) == ("llm", "mixed", "lexicon")
+    for one, other in ((now, words), (words, now)):
+        view = prompt_insights._sentiment(one, other)
+        assert (view.trend, view.trend_score, view.previous_average) == ("+0.00", None, None)
+        assert view.average == one.sentiment
+    assert prompt_insights._sentiment(now, totals(sentiment=0.2)).trend == "+0.40"
 
 
 def test_excluded_data_is_not_quoted_in_examples():

@@ -93,6 +93,9 @@ INSIGHTS_VIEW = {
     },
     "topIssues": listed(TOP_ISSUE),
     "recommendations": listed(text),
+    # Beyond the specification:
+    "analyser": maybe(one_of("lexicon", "llm", "mixed")),
+    "basis": maybe(one_of("outcome", "model", "words")),
 }
 # "includes fleet intelligence, business impact, issues"; their shapes are ours.
 AGENT_EXTRAS = {

@@ -41,7 +41,7 @@ ISSUE_SETS = 20_000
 
 _COUNTED = (
     *("total", "completed", "abandoned", "judged", "task_completed", "by_outcome", "by_words"),
-    *("positive", "neutral", "negative"),
+    *("positive", "neutral", "negative", "scored_by_words"),
 )
 _ENDED = conversations.c.status != "in_progress"
 
@@ -56,8 +56,8 @@ class Totals:
         Conversations that have ended and have a verdict, and those of them with a completed task.
     by_outcome, by_words
         Those of the judged whose verdict is the log's outcome, and those whose verdict is that of the built-in rules.
-    scored
-        Conversations that have insights, ended or not.
+    scored, scored_by_words
+        Conversations that have insights, ended or not, and those of them whose insights are of the built-in rules.
     sentiment, sentiment_sd
         Mean and standard deviation of their sentiment scores; the latter needs two of them.
     """
@@ -72,6 +72,7 @@ class Totals:
     positive: int
     neutral: int
     negative: int
+    scored_by_words: int
     sentiment: float | None
     sentiment_sd: float | None
     response_seconds: float | None
@@ -88,6 +89,13 @@ class Totals:
         others = self.judged - self.by_outcome - self.by_words
         counts = (("outcome", self.by_outcome), ("model", others), ("words", self.by_words))
         return weakest(basis for basis, count in counts if count)
+
+    @property
+    def analyser(self) -> str | None:
+        """Who found the issues and the sentiment: ``lexicon``, ``llm`` or ``mixed``; ``None`` without insights."""
+        if not self.scored:
+            return None
+        return {0: "llm", self.scored: "lexicon"}.get(self.scored_by_words, "mixed")
 
     def less(self, part: Totals) -> Totals:
         """Return the totals without some of the conversations; times and lengths are left out."""

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 import orjson
 from sqlalchemy import bindparam, func, select
 
+from promptlift.schema.basis import basis_of_analyser
 from promptlift.service import clock
 from promptlift.service.store import bulk
 from promptlift.service.store.tables import (
@@ -127,9 +128,9 @@ def issues_of(document: str) -> list[KeptIssue]:
     return orjson.loads(document).get("issues") or []
 
 
-def issue_set(document: str) -> bytes:
-    """Write the titles of the issues of an insights document as a set; empty where there are none."""
-    found = {one["title"] for one in issues_of(document)}
+def _issue_set(issues: Iterable[KeptIssue]) -> bytes:
+    """Write the titles of issues as a set; empty where there are none."""
+    found = {one["title"] for one in issues}
     return orjson.dumps(sorted(found)) if found else b""
 
 
@@ -151,14 +152,17 @@ class Counts:
                 counts = self._blocks.setdefault((account_id, prompt, block), [0] * len(BLOCK_COLUMNS))
                 counts[column] += sign
             minute = account_id, prompt_id, row["started_at"] // SPANS[0] * SPANS[0]
-            _add(self.sums, minute, _sums_of(row), sign)
             if row.get("sentiment") is None:
+                _add(self.sums, minute, _sums_of(row), sign)
                 continue
+            found = orjson.loads(row["document"])
+            by_words = basis_of_analyser(found.get("analyser")) == "words"
+            _add(self.sums, minute, _sums_of(row, by_words=by_words), sign)
             ended = int(row["status"] != "in_progress" and row["task_completed"] is not None)
             failed = int(ended and not row["task_completed"])
             if ended:
                 _add(self.turns, (*minute, row["user_turns"]), (1, failed), sign)
-            if issues := issue_set(row["document"]):
+            if issues := _issue_set(found.get("issues") or ()):
                 _add(self.issue_sets, (*minute, set_key(issues), issues), (1, ended, failed), sign)
 
     def write(self, connection: Connection) -> None:
@@ -187,7 +191,7 @@ def _in_all_spans(by_minute: Mapping[tuple[Any, ...], list[int]]) -> dict[tuple[
     return counts
 
 
-def _sums_of(row: Mapping[str, Any]) -> tuple[int, ...]:
+def _sums_of(row: Mapping[str, Any], *, by_words: bool = False) -> tuple[int, ...]:
     status, response = row["status"], row["response_seconds"]
     whole = 0 if response is None else int(response)
     fraction = 0 if response is None else round((response - whole) * FRACTION)
@@ -205,6 +209,7 @@ def _sums_of(row: Mapping[str, Any]) -> tuple[int, ...]:
         int(judged and row["task_completed"]),
         *(int(judged and row["basis"] == basis) for basis in ("outcome", "words")),
         *(int(sentiment == name) for name in _SENTIMENTS),
+        int(by_words),
         *(
             (0, 0)
             if sentiment is None

@@ -68,7 +68,8 @@ class PromptViews(Session):
             return made
 
         filters = {"prompt_id": found, "days": days}
-        return self._table("top_issues", filters, lambda _: _read(view, "top_issues"), make)
+        judged = {"analyser": view.analyser, "basis": view.basis}
+        return self._table("top_issues", filters, lambda _: _read(view, "top_issues", **judged), make)
 
     def step_failures(self, prompt_id: str) -> pd.DataFrame:
         """Return where conversations of the last 30 days first went wrong, one row a step, most failures first.
@@ -121,6 +122,6 @@ class PromptViews(Session):
         return self._table("fleet", {"days": days}, read, frames().fleet_table)
 
 
-def _read(view: PromptInsightsView | StepFailures, name: str) -> RowsRead:
+def _read(view: PromptInsightsView | StepFailures, name: str, **facts: Any) -> RowsRead:
     rows = records_of(view, name)
-    return RowsRead(rows, len(rows), 1, complete=True)
+    return RowsRead(rows, len(rows), 1, complete=True, facts=facts)

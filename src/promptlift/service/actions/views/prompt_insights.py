@@ -7,7 +7,7 @@ from math import isnan, sqrt
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema import endpoints
-from promptlift.schema.basis import may_tell, may_weigh, weakest
+from promptlift.schema.basis import basis_of_analyser, may_tell, may_weigh, weakest
 from promptlift.schema.inert import shorten_middle
 from promptlift.schema.insights import (
     ConversationCounts,
@@ -147,6 +147,8 @@ def insights_view(prompt: PromptRow, period: PeriodFigures) -> PromptInsightsVie
             for issue in period.issues[:TOP_ISSUES]
         ],
         recommendations=recommendations(figures, period.issues, period.examples, period.organization),
+        analyser=figures.analyser,
+        basis=figures.basis,
     )
 
 
@@ -176,9 +178,15 @@ def _task_completion(figures: Totals, before: Totals | None) -> TaskCompletion:
 
 
 def _sentiment(figures: Totals, before: Totals | None) -> SentimentSummary:
-    """Return the sentiment, and the change of its mean against as many days before, with Welch's interval."""
+    """Return the sentiment, and the change of its mean against as many days before, with Welch's interval.
+
+    Scores of a word list rank conversations and compare nothing, so they have no change.
+    """
     change = half = previous = None
-    if before is not None and figures.sentiment is not None and before.sentiment is not None:
+    told = before is not None and may_tell(
+        weakest(map(basis_of_analyser, (figures.analyser, before.analyser)))
+    )
+    if before is not None and told and figures.sentiment is not None and before.sentiment is not None:
         previous = before.sentiment
         change, half = figures.sentiment - previous, _welch_half(figures, before)
     return SentimentSummary(

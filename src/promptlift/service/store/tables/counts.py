@@ -57,8 +57,8 @@ conversation_sums = Table(
     # Ended and with a verdict, those of them with a completed task, and those whose verdict rests on the log's outcome or on the
     # words of the built-in rules.
     *integers("judged", "task_completed", "by_outcome", "by_words"),
-    # With insights, ended or not. The sums of the scores and of their squares are in units of FRACTION.
-    *integers("positive", "neutral", "negative", "sentiment_fractions"),
+    # With insights, ended or not, and those whose insights are of the built-in rules. The sums of the scores and of their squares are in units of FRACTION.
+    *integers("positive", "neutral", "negative", "scored_by_words", "sentiment_fractions"),
     Column("sentiment_squares", BigInteger, nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("account_id", "prompt_id", "span", "start"),
     sqlite_with_rowid=False,
