@@ -158,18 +158,30 @@ def test_the_owner_says_what_a_conversation_is_worth(new_account, connect):
     wire = new_account(scheme="agent")
     client = connect(wire)
     agent = wire.add_prompt(outcome="solved")
-    said = "User: cancel it\nAssistant: I cannot do that.\nUser: This is useless, forget it."
-    wire.log(agent, said, metadata={"solved": False})
-    wire.wait_for_insights(agent)
+    now = datetime.now(UTC)
+
+    def log(days):
+        """Log a failure of some days ago."""
+        messages = [
+            {"role": "user", "content": "cancel it"},
+            {"role": "assistant", "content": "I cannot do that."},
+        ]
+        wire.log(agent, structured(messages, now - timedelta(days=days)), metadata={"solved": False})
+        wire.wait_for_insights(agent)
+
+    log(6.9)
     assert "business" not in wire.get("/settings")
     assert client.agents.insights(agent).business_impact.cost is None
     settings = client.settings.update(business={"valuePerConversation": 4, "currency": "EUR"})
     assert (settings.business.value_per_conversation, settings.business.currency) == (4.0, "EUR")
     impact = client.agents.insights(agent).business_impact
     assert (impact.failed_conversations, impact.cost, impact.currency) == (1, 4.0, "EUR")
-    # One failure within one day.
-    assert impact.failures_per_week == 7.0
-    assert impact.cost_per_week == 28.0
+    # One moment is no week, whatever was imported then.
+    assert impact.failures_per_week is impact.cost_per_week is None
+    assert "within one day" in impact.undated
+    log(1)
+    impact = client.agents.insights(agent).business_impact
+    assert (impact.failures_per_week, impact.cost_per_week, impact.undated) == (2.0, 8.0, None)
     for bad in (
         {"valuePerConversation": -1},
         {"valuePerConversation": "4"},
@@ -191,6 +203,6 @@ def test_an_account_without_conversations_has_an_empty_fleet(new_account):
         assert lift.step_failures(prompt).empty
         view = lift.agent_insights(prompt)
         assert (view.fleet_intelligence.agents, view.fleet_intelligence.rank) == (0, None)
-        assert view.business_impact.failures_per_week == 0.0
+        assert (view.business_impact.failures_per_week, view.business_impact.undated) == (None, None)
         assert view.metrics.task_completion.trend == "+0.0%"
         assert view.recommendations == []

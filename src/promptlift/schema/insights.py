@@ -292,7 +292,9 @@ class BusinessImpact(ApiModel):
     """Percent of judged conversations that have ended."""
     abandoned_conversations: int
     failures_per_week: float | None = None
-    """Failed conversations a week, over the part of the period since the first conversation, a day at least."""
+    """Failed conversations a week, over the part of the period since the first conversation."""
+    undated: str | None = None
+    """Why no figure a week is given: all conversations of the period start within one day, as without dates of their own."""
     value_per_conversation: float | None = None
     """What a completed conversation is worth, from the setting ``business.valuePerConversation``."""
     currency: str | None = None

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from promptlift.schema.settings import BusinessSettings
+from promptlift.service import clock
 from promptlift.service.actions.views import prompt_insights
 from promptlift.service.actions.views.agent_insights import fleet_view, impact_view
 from promptlift.service.actions.views.issues import (
@@ -26,6 +27,7 @@ from promptlift.stats.differences import score_interval
 
 NONE = read_exclusions(None)
 NOBODY = Organization()
+DATED = (0, 10 * clock.DAY)
 
 
 def totals(judged=100, done=60, **changes):
@@ -149,7 +151,9 @@ def test_who_found_the_issues_and_the_failures_too_weighs_nothing(by):
     assert [said.split(":")[0] for said in looks] == ['Look at "Late delivery"', 'Look at "Wrong invoice"']
     assert "cannot be told" in last
     assert "points" not in " ".join([*looks, last])
-    impact = impact_view(figures, [], days=7, business=BusinessSettings(value_per_conversation=2.0))
+    impact = impact_view(
+        figures, [], days=7, dated=DATED, business=BusinessSettings(value_per_conversation=2.0)
+    )
     assert (impact.failed_conversations, impact.first_issue) == (40, None)
     # What a language model counts as failed has a price, what a word list counts has none.
     assert impact.cost == (None if by == "words" else 80.0)
@@ -220,7 +224,11 @@ def test_failures_cost_what_the_owner_says_they_are_worth():
     figures = totals(abandoned=3)
     costs = costliest(find_issues([together(20, 16, "Late delivery")], {}, NONE), figures)
     view = impact_view(
-        figures, costs, days=14, business=BusinessSettings(value_per_conversation=5.0, currency="EUR")
+        figures,
+        costs,
+        days=14,
+        dated=DATED,
+        business=BusinessSettings(value_per_conversation=5.0, currency="EUR"),
     )
     assert (view.failed_conversations, view.failures_per_week, view.abandoned_conversations) == (
         40,
@@ -233,7 +241,14 @@ def test_failures_cost_what_the_owner_says_they_are_worth():
     assert (first.lift_points, first.completion_if_gone) == pytest.approx((10.0, 70.0))
     assert first.lift == pytest.approx(100 * 10 / 60)
     assert (first.failures_avoided_per_week, first.value_per_week) == pytest.approx((5.0, 25.0))
-    unknown = impact_view(figures, [], days=14, business=BusinessSettings())
+    # Imported at one moment without dates: what it costs in all is known, what it costs a week is not.
+    business = BusinessSettings(value_per_conversation=5.0)
+    moment = impact_view(figures, costs, days=1, dated=(0, clock.DAY - 1), business=business)
+    assert (moment.cost, moment.failures_per_week, moment.cost_per_week) == (200.0, None, None)
+    assert moment.first_issue.failures_avoided_per_week is moment.first_issue.value_per_week is None
+    assert "per week" in moment.undated
+    assert view.undated is None
+    unknown = impact_view(figures, [], days=14, dated=DATED, business=BusinessSettings())
     assert unknown.cost is unknown.cost_per_week is unknown.first_issue is None
 
 

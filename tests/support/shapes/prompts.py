@@ -126,7 +126,8 @@ AGENT_EXTRAS = {
         "failedConversations": count,
         "failedRate": maybe(number),
         "abandonedConversations": count,
-        "failuresPerWeek": number,
+        "undated": maybe(text),
+        "failuresPerWeek": maybe(number),
         **dict.fromkeys(("valuePerConversation", "costPerWeek", "cost"), maybe(number)),
         "currency": maybe(text),
         "firstIssue": maybe(
@@ -137,7 +138,7 @@ AGENT_EXTRAS = {
                     ("completionIfGone", "liftPoints", "liftPointsLow", "liftPointsHigh"), number
                 ),
                 "lift": maybe(number),
-                "failuresAvoidedPerWeek": number,
+                "failuresAvoidedPerWeek": maybe(number),
                 "valuePerWeek": maybe(number),
             }
         ),

@@ -179,6 +179,15 @@ def first(connection: Connection, account_id: str, prompt_id: str) -> int | None
     return found
 
 
+def dated(
+    connection: Connection, account_id: str, prompt_id: str, *, since: int | None
+) -> tuple[int, int] | None:
+    """Return when the first and the last conversation of a prompt started, of those that started at a time or later."""
+    wanted = {"account": account_id, "prompt": prompt_id, "since": -(2**62) if since is None else since}
+    first, last = (connection.scalar(one, wanted) for one in _ENDS)
+    return None if first is None or last is None else (first, last)
+
+
 def issue_sets(
     connection: Connection, account_id: str, *, prompt_id: str | None, since: int | None
 ) -> list[IssueSet]:
@@ -448,6 +457,15 @@ _WHOLE = (
     )
     .where(*_OF_PROMPTS, conversation_sums.c.span == SPANS[-1])
     .group_by(conversation_sums.c.prompt_id)
+)
+# Two statements: each is one look into the index.
+_ENDS = tuple(
+    select(end(conversations.c.started_at)).where(
+        conversations.c.account_id == bindparam("account"),
+        _OF_PROMPT,
+        conversations.c.started_at >= bindparam("since"),
+    )
+    for end in (func.min, func.max)
 )
 _FIRST = select(func.min(conversations.c.started_at)).where(
     conversations.c.account_id == bindparam("account"), _OF_PROMPT

@@ -16,6 +16,7 @@ from promptlift.schema.insights import (
     SharedIssue,
 )
 from promptlift.schema.settings import BusinessSettings
+from promptlift.service import clock
 from promptlift.service.actions.account import exclusions_of
 from promptlift.service.actions.views.completion import percent, percent_interval
 from promptlift.service.actions.views.issues import costliest, find_issues
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 RANKED: Final = 100
 SHARED: Final = 10
 NAMED: Final = 10
+UNDATED: Final = (
+    "Nothing can be said per week: all conversations start within one day, as those do that were imported without dates. "
+    "Import them with the times of their messages."
+)
 _ENDS: Final = ("task_completion_low", "task_completion_high")
 
 
@@ -49,6 +54,7 @@ def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
         agents = prompts.names(connection, agent.account_id)
         grouped = aggregates.names_of_issues(connection, agent.account_id)
         first = aggregates.first(connection, agent.account_id, agent.id)
+        dated = aggregates.dated(connection, agent.account_id, agent.id, since=period.since)
         settings = accounts.settings(connection, agent.account_id)
         exclusions = exclusions_of(rows, agent.account_id)
     view = insights_view(agent, period)
@@ -65,6 +71,7 @@ def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
             period.figures,
             costliest(period.issues, period.figures),
             days=days_between(max(period.start, period.start if first is None else first), period.now),
+            dated=dated,
             business=BusinessSettings.from_wire(settings.get("business", {})),
         ),
         issues=[AgentIssue(**dict(one), failed_conversations=one.failed or 0) for one in view.top_issues],
@@ -145,6 +152,7 @@ def impact_view(
     costliest: Sequence[tuple[IssueGroup, tuple[float, float, float]]],
     *,
     days: int,
+    dated: tuple[int, int] | None,
     business: BusinessSettings,
 ) -> BusinessImpact:
     """Return the business impact of the failures of a period.
@@ -155,17 +163,25 @@ def impact_view(
         Issues that go with failures, the most points of completion first.
     days
         Days of the period since the first conversation, the last one counted whole.
+    dated
+        When the first and the last conversation of the period started; within a day there are no figures a week.
     business
         The settings of this group.
     """
     failed, weeks = figures.judged - figures.task_completed, days / 7
+    undated = dated is None or dated[1] - dated[0] < clock.DAY
+
+    def per_week(count: float | None) -> float | None:
+        return None if count is None or undated else count / weeks
+
     # What a word list counts as failed has no price.
     value = business.value_per_conversation if may_tell(figures.basis) else None
+    cost = None if value is None else value * failed
     first_issue = None
     if costliest:
         issue, (points, low, high) = costliest[0]
         rate = 100.0 * figures.task_completed / figures.judged
-        avoided = points / 100.0 * figures.judged / weeks
+        avoided = points / 100.0 * figures.judged
         first_issue = FirstIssue(
             issue=issue.name,
             conversations=issue.frequency,
@@ -174,17 +190,18 @@ def impact_view(
             lift_points_low=low,
             lift_points_high=high,
             lift=100.0 * points / rate if rate else None,
-            failures_avoided_per_week=avoided,
-            value_per_week=None if value is None else value * avoided,
+            failures_avoided_per_week=per_week(avoided),
+            value_per_week=per_week(None if value is None else value * avoided),
         )
     return BusinessImpact(
         failed_conversations=failed,
         failed_rate=percent(failed, figures.judged),
         abandoned_conversations=figures.abandoned,
-        failures_per_week=failed / weeks,
+        failures_per_week=per_week(failed),
+        undated=UNDATED if undated and dated is not None else None,
         value_per_conversation=business.value_per_conversation,
         currency=business.currency,
-        cost_per_week=None if value is None else value * failed / weeks,
-        cost=None if value is None else value * failed,
+        cost_per_week=per_week(cost),
+        cost=cost,
         first_issue=first_issue,
     )
