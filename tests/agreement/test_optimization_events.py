@@ -30,6 +30,11 @@ COMPLETED = {
     "results": {
         "winner": shapes.maybe(shapes.text),
         "improvementPercentage": shapes.maybe(shapes.number),
+        # Beyond the specification, as what follows:
+        **dict.fromkeys(
+            ("expectedPercentage", "expectedPercentageLow", "expectedPercentageHigh"),
+            shapes.maybe(shapes.number),
+        ),
         "winnerSelected": shapes.flag,
         "confidence": shapes.maybe(shapes.number),
         "reason": shapes.text,
@@ -93,11 +98,16 @@ def test_a_winner_is_told_with_its_improvement(won, answering):
     assert completed["results"] == {
         "winner": won.winner["id"],
         "improvementPercentage": results["lift"],
+        # Less than was measured, because the winner was picked for it.
+        "expectedPercentage": results["liftExpected"],
+        "expectedPercentageLow": results["liftExpectedLow"],
+        "expectedPercentageHigh": results["liftExpectedHigh"],
         "winnerSelected": True,
         "confidence": results["confidence"],
         "reason": "threshold",
         "rehearsal": False,
     }
+    assert results["liftExpectedLow"] < results["liftExpected"] < results["liftExpectedHigh"]
 
 
 def test_a_stop_is_told_with_its_reason_and_a_refused_one_is_not(wire, database):

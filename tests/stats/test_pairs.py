@@ -13,7 +13,7 @@ from statsmodels.stats.meta_analysis import combine_effects
 
 from promptlift.stats import analyse_pairs, expected_lift, lift_interval
 from promptlift.stats.effect import CLUSTER_RATIO, CompletedInCluster, clustered_covariance, lift, lift_points
-from promptlift.stats.shrinkage import PRIOR_SD_POINTS, prior_sd_from
+from promptlift.stats.shrinkage import PRIOR_SD_POINTS, expected_points, prior_sd_from
 
 count = st.integers(0, 400)
 
@@ -124,7 +124,7 @@ def test_the_expected_lift_lies_between_nothing_and_the_measured_one(n11, n10, n
     points = lift_points(n11, n10, n01, n00)
     expected = expected_lift(n11, n10, n01, n00)
     if points is None:
-        assert expected == (None, None)
+        assert set(expected) == {None}
     else:
         assert abs(expected.points) <= abs(points)
         assert expected.points * points >= 0
@@ -235,3 +235,28 @@ def test_the_spread_about_zero_is_what_drawing_towards_zero_needs():
         if sd:
             assert prior_sd_from(history) == pytest.approx(sd, abs=0.5)
     assert prior_sd_from([(3.0, 1.0)] * 20, about=3.0) == 0.0
+
+
+@pytest.mark.parametrize("verified_error", [None, 8.0])
+def test_the_interval_of_the_expected_lift_covers_also_what_was_picked_for_being_high(verified_error):
+    """90 % over effects that are spread like the prior: of all, and of those whose measurement won."""
+    rng = np.random.default_rng(4)
+    true = rng.normal(0.0, 10.0, 40_000)
+    measured = rng.normal(true, 6.0)
+    verified = None if verified_error is None else rng.normal(true, verified_error)
+    _, low, high = expected_points(
+        measured, 6.0, prior_sd_points=10.0, verified_points=verified, verified_error_points=verified_error
+    )
+    covered = (low <= true) & (true <= high)
+    for some in (covered, covered[measured > 8.0]):
+        assert some.mean() == pytest.approx(0.90, abs=0.01)
+
+
+def test_without_the_error_of_the_later_pairs_the_interval_is_not_known():
+    expected = expected_lift(84, 31, 14, 21, verified_points=8.0)
+    assert expected.points == pytest.approx(8.455055, abs=1e-6)
+    assert (expected.points_low, expected.high) == (None, None)
+    known = expected_lift(84, 31, 14, 21, verified_points=8.0, verified_error_points=5.0)
+    assert known.points == expected.points
+    assert known.points_low < known.points < known.points_high
+    assert known.low / known.points_low == pytest.approx(known.percent / known.points)

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from promptlift.schema import events as schema
 from promptlift.schema.naming import SCHEMES
-from promptlift.schema.optimizations import ApplyRequest
+from promptlift.schema.optimizations import ApplyRequest, Variant
 from promptlift.schema.results import OptimizationResults
 from promptlift.service import clock
 from promptlift.service.actions.apply import apply
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
 
 PROMPT = SCHEMES["prompt"]
+# Of every variant, in percent, with its interval.
+EXPECTED = (12.0, 4.0, 20.0)
 ORIGINAL = "You help.\n"
 TEXTS = (ORIGINAL, "You help a lot.\r\n  ☎ \u202e{{name}} ", "You hardly help.")
 MANUAL = {"deploymentMode": "manual", "autoDeploy": {"enabled": False, "requireRegressionPass": True}}
@@ -121,6 +123,10 @@ class World:
         won = OptimizationResults(
             winner_selected=winner is not None, winning_variant_id=None if winner is None else ids[winner]
         )
+        expected = dict(
+            zip(("lift_expected", "lift_expected_low", "lift_expected_high"), EXPECTED, strict=True)
+        )
+        measured = [Variant(id=one, number=number, **expected) for number, one in enumerate(ids) if number]
         with self.database.write() as connection:
             optimizations.add(
                 connection,
@@ -135,7 +141,7 @@ class World:
                     prompt=prompt,
                     seed=7,
                     rehearsal=rehearsal,
-                    results=KeptResults(results=won),
+                    results=KeptResults(results=won, variants=measured),
                     created_at=clock.to_datetime(now),
                     completed_at=clock.to_datetime(now),
                 ),

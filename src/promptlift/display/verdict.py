@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from promptlift.schema.optimizations import Optimization
-    from promptlift.schema.results import LoggedMix, OptimizationResults
+    from promptlift.schema.results import OptimizationResults
 
 STAGES: Final = {
     "preparing": "writing variants",
@@ -40,7 +40,7 @@ def _said(optimization: Optimization) -> str:
     status, results = optimization.status, optimization.results
     if status in ("completed", "stopped") and results is not None and results.winner_selected:
         found = _winner(results)
-        expected = None if optimization.rehearsal else _headline(results).lift_expected
+        expected = None if optimization.rehearsal else results.headline.lift_expected
         return found if expected is None else f"{found} Expect {_signed(expected)}% in production."
     said = {
         "queued": "It waits for its turn.",
@@ -80,7 +80,7 @@ def _running(results: OptimizationResults | None) -> str:
 
 
 def _winner(results: OptimizationResults) -> str:
-    shown = _headline(results)
+    shown = results.headline
     low, high = shown.lift_low, shown.lift_high
     if shown.lift is not None and low is not None and low > 0.0:
         ends = f"{_figure(low)}% to {_figure(high)}%" if high is not None else f"{_figure(low)}% or more"
@@ -96,12 +96,6 @@ def _winner(results: OptimizationResults) -> str:
     return f"{found}{sure}."
 
 
-def _headline(results: OptimizationResults) -> OptimizationResults | LoggedMix:
-    """Return whose lift comes first: that on the mix of the logged conversations where scenarios come from them."""
-    mix = results.logged_mix
-    return mix if mix is not None and mix.is_headline and mix.lift is not None else results
-
-
 def _tested_too(results: OptimizationResults) -> str:
     if results.lift is None:
         return ""
@@ -109,7 +103,7 @@ def _tested_too(results: OptimizationResults) -> str:
 
 
 def _lift(results: OptimizationResults) -> str:
-    shown = _headline(results)
+    shown = results.headline
     if shown.lift is None:
         return ""
     said = f"The measured lift is {_signed(shown.lift)}%"

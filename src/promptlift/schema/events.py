@@ -35,8 +35,18 @@ _RATIO_OF_COUNTS: Final = (
 )
 
 
-class PromptUpdated(ApiModel):
-    """Prompt content changed."""
+class Expectation(ApiModel):
+    """What an event about a variant says to expect of it in production. Ours; left out where it is not known."""
+
+    expected_percentage: float | None = None
+    """Lift to expect in percent of the original's task completion: ``liftExpected`` on the mix of conversations to quote."""
+    expected_percentage_low: float | None = None
+    """Lower end of its 90 % interval."""
+    expected_percentage_high: float | None = None
+
+
+class PromptUpdated(Expectation):
+    """Prompt content changed. What to expect is said where a variant was applied."""
 
     prompt_id: str
     prompt_name: str | None = None
@@ -68,6 +78,9 @@ class OptimizationCompleted(ApiModel):
     optimization_id: str
     prompt_id: str
     results: dict[str, Any] | None = None
+    """``winner`` and ``improvementPercentage``, what was measured. Ours: ``winnerSelected``, ``confidence``, ``reason``,
+    ``rehearsal``, and what to expect of a winner: ``expectedPercentage`` with its 90 % interval, ``expectedPercentageLow`` and
+    ``expectedPercentageHigh``."""
     duration: float | None = None
     """Seconds."""
     completed_at: UtcTime | None = None
@@ -98,7 +111,7 @@ class RegressionScenario(ApiModel):
     delta: float | None = None
 
 
-class RegressionTestCompleted(ApiModel):
+class RegressionTestCompleted(Expectation):
     """Regression test finished."""
 
     optimization_id: str
@@ -144,7 +157,7 @@ class AnswerComparison(ApiModel):
     after: str
 
 
-class Deployment(ApiModel):
+class Deployment(Expectation):
     """The verdict on a deployed fix. ``deployment.confounded`` has no reduction."""
 
     agent_id: str

@@ -118,6 +118,9 @@ class LoggedMix(ApiModel):
     """Percent, upper end of its interval; ``None`` when it is not bounded."""
     lift_expected: Annotated[float | None, Column(name="lift_logged_expected", unit="percent")] = None
     """Percent, what to expect in production on this mix."""
+    lift_expected_low: float | None = None
+    """Percent, lower end of its 90 % interval."""
+    lift_expected_high: float | None = None
     lift_verified: Annotated[
         float | None, Column(name="lift_logged_verified", unit="percent", tables=("variants",))
     ] = None
@@ -171,6 +174,9 @@ class Effect(ApiModel):
     """Percent, upper end of the interval; ``None`` when it is not bounded or unknown."""
     lift_expected: Annotated[float | None, Column(unit="percent")] = None
     """Percent, what to expect in production."""
+    lift_expected_low: float | None = None
+    """Percent, lower end of its 90 % interval."""
+    lift_expected_high: float | None = None
     lift_verified: Annotated[float | None, Column(unit="percent")] = None
     """Percent, lift of the winner on pairs that were measured after the decision; ``None`` where there are none."""
     lift_verified_low: Annotated[float | None, Column(unit="percent", tables=("variants",))] = None
@@ -207,6 +213,12 @@ class Effect(ApiModel):
     """What to know before trusting the numbers."""
     rehearsal: Annotated[bool | None, Column(tables=("variants",))] = None
     """Whether the built-in rehearsal model held the conversations: the numbers say nothing about a real prompt."""
+
+    @property
+    def headline(self) -> Effect | LoggedMix:
+        """Whose lift comes first: that on the mix of the logged conversations where scenarios come from them."""
+        mix = self.logged_mix
+        return mix if mix is not None and mix.is_headline and mix.lift is not None else self
 
 
 class OptimizationResults(Effect):

@@ -87,6 +87,7 @@ class WebhookTest(ApiModel):
 
 
 _TIME: Final = "2026-01-31T09:30:00.000Z"
+_EXPECTED: Final = {"expectedPercentage": 9.5, "expectedPercentageLow": 3.0, "expectedPercentageHigh": 16.0}
 _DEPLOYMENT: Final[dict[str, Any]] = {
     "agentId": "prm_example",
     "agentName": "Support assistant",
@@ -98,6 +99,7 @@ _DEPLOYMENT: Final[dict[str, Any]] = {
         {"issueId": "iss_example", "title": "Refund refused", "beforeFailCount": 8, "afterFailCount": 3}
     ],
     "answerComparison": {"before": "I cannot help with that.", "after": "Your refund is on its way."},
+    **_EXPECTED,
 }
 
 
@@ -123,7 +125,7 @@ SAMPLES: Final[dict[EventKind, dict[str, Any]]] = {
     "optimization.completed": {
         "optimizationId": "opt_example",
         "promptId": "prm_example",
-        "results": {"winner": "var_example", "improvementPercentage": 12.5},
+        "results": {"winner": "var_example", "improvementPercentage": 12.5, **_EXPECTED},
         "duration": 61.5,
         "completedAt": _TIME,
     },
@@ -140,6 +142,7 @@ SAMPLES: Final[dict[EventKind, dict[str, Any]]] = {
         "passed": True,
         "summary": {"total": 1, "passed": 1, "regressed": 0},
         "scenarios": [{"name": "Asks for a refund", "passed": True, "delta": 4.5}],
+        **_EXPECTED,
     },
     "insights.generated": {
         "conversationId": "cnv_example",

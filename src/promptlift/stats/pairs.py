@@ -38,6 +38,8 @@ class PairAnalysis:
     lift, lift_low, lift_high, lift_expected
         Relative change in percent: measured, ends of the interval, to expect. ``None`` where unknown or not
         bounded.
+    lift_expected_low, lift_expected_high
+        Ends of the interval of what is to expect, at the same level.
     lift_points, lift_points_low, lift_points_high, lift_points_expected
         The same in percentage points.
     interval_level, look, max_looks, multiplier
@@ -64,6 +66,8 @@ class PairAnalysis:
     lift_low: float | None
     lift_high: float | None
     lift_expected: float | None
+    lift_expected_low: float | None
+    lift_expected_high: float | None
     lift_points: float | None
     lift_points_low: float | None
     lift_points_high: float | None
@@ -98,6 +102,7 @@ def analyse_pairs(
     clusters: Iterable[CompletedInCluster] | None = None,
     theta: float | None = None,
     verified_points: float | None = None,
+    verified_error_points: float | None = None,
 ) -> PairAnalysis:
     """Compute lift, interval, expected lift, e-value and confidence of a pair table.
 
@@ -115,8 +120,8 @@ def analyse_pairs(
         Pairs by persona; see `lift_interval`.
     theta
         As a run fixed it before its first pair, else ``None``; see `mcnemar_e_value`.
-    verified_points
-        Difference in points from pairs after the decision, for the expected lift; see `expected_lift`.
+    verified_points, verified_error_points
+        Difference in points from pairs after the decision and its standard error, for the expected lift; see `expected_lift`.
 
     Raises
     ------
@@ -137,6 +142,8 @@ def analyse_pairs(
         prior_sd_points=prior_sd_points,
         standard_error_points=interval.standard_error_points,
         verified_points=verified_points,
+        verified_error_points=verified_error_points,
+        level=level,
     )
     log_e = mcnemar_log_e_value(n10, n01, theta=theta)
     relative = lift(*counts)
@@ -153,6 +160,8 @@ def analyse_pairs(
         lift_low=interval.low if relative is not None else None,
         lift_high=interval.high if relative is not None else None,
         lift_expected=expected.percent,
+        lift_expected_low=expected.low,
+        lift_expected_high=expected.high,
         lift_points=lift_points(*counts),
         lift_points_low=interval.points_low,
         lift_points_high=interval.points_high,

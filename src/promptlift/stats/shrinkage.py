@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -19,11 +20,23 @@ HISTORY_NEEDED: Final = 20
 VERIFIED_WEIGHT: Final = 0.7
 
 
+class ExpectedPoints(NamedTuple):
+    """Percentage points to expect in production, with their interval; ``None`` where it is unknown."""
+
+    points: float
+    low: float | None
+    high: float | None
+
+
 class ExpectedLift(NamedTuple):
-    """Lift to expect in production, in percentage points and in percent; ``None`` where it is unknown."""
+    """Lift to expect in production, in percentage points and in percent, with intervals; ``None`` where it is unknown."""
 
     points: float | None
     percent: float | None
+    points_low: float | None = None
+    points_high: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 def expected_lift(
@@ -35,6 +48,8 @@ def expected_lift(
     prior_sd_points: float = PRIOR_SD_POINTS,
     standard_error_points: float | None = None,
     verified_points: float | None = None,
+    verified_error_points: float | None = None,
+    level: float = 0.90,
 ) -> ExpectedLift:
     """Estimate the lift to expect in production.
 
@@ -52,6 +67,11 @@ def expected_lift(
         Standard error of the difference where a better one is known; by default that of `lift_interval`.
     verified_points
         The same difference from pairs that were measured after the decision, where there are any.
+    verified_error_points
+        Its standard error; without it the interval is not known where there are such pairs.
+    level
+        Coverage of the interval, on average over effects that are spread like the prior. In percent it takes the original's rate
+        as it was measured.
 
     Raises
     ------
@@ -64,6 +84,8 @@ def expected_lift(
     9.516849
     >>> round(expected_lift(84, 31, 14, 21, verified_points=8.0).points, 6)
     8.455055
+    >>> [round(end, 3) for end in expected_lift(84, 31, 14, 21)[2:4]]
+    [2.877, 16.156]
     """
     n11, n10, n01, n00 = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
     if not prior_sd_points >= 0.0:
@@ -74,21 +96,43 @@ def expected_lift(
     if points is None or standard_error_points is None:
         return ExpectedLift(None, None)
     expected = expected_points(
-        points, standard_error_points, prior_sd_points=prior_sd_points, verified_points=verified_points
+        points,
+        standard_error_points,
+        prior_sd_points=prior_sd_points,
+        verified_points=verified_points,
+        verified_error_points=verified_error_points,
+        level=level,
     )
-    original = n11 + n01
-    n = original + n10 + n00
-    return ExpectedLift(expected, 100.0 * expected / (100.0 * original / n) if original else None)
+    original = (n11 + n01) / (n11 + n10 + n01 + n00)
+    percent, low, high = (None if value is None or not original else value / original for value in expected)
+    return ExpectedLift(expected.points, percent, expected.low, expected.high, low, high)
 
 
 def expected_points(
-    points: float, standard_error_points: float, *, prior_sd_points: float, verified_points: float | None
-) -> float:
-    """Return the points to expect, from a difference with its standard error; see `expected_lift`."""
-    expected = points * prior_sd_points**2 / (prior_sd_points**2 + standard_error_points**2)
-    if verified_points is None:
-        return expected
-    return VERIFIED_WEIGHT * verified_points + (1.0 - VERIFIED_WEIGHT) * expected
+    points: float,
+    standard_error_points: float,
+    *,
+    prior_sd_points: float,
+    verified_points: float | None,
+    verified_error_points: float | None,
+    level: float = 0.90,
+) -> ExpectedPoints:
+    """Return the points to expect, from a difference with its standard error; see `expected_lift`.
+
+    The shrunken difference has the variance of the posterior of a normal effect, ``prior² se² / (prior² + se²)``, whatever it was
+    picked for (A. Gelman and others, 2013, Bayesian Data Analysis, section 2.5). That of the pairs after the decision is
+    independent of it, so the variances add up by the squares of the weights.
+    """
+    kept = prior_sd_points**2 / (prior_sd_points**2 + standard_error_points**2) if prior_sd_points else 0.0
+    expected, variance = kept * points, kept * standard_error_points**2
+    if verified_points is not None:
+        rest = 1.0 - VERIFIED_WEIGHT
+        expected = VERIFIED_WEIGHT * verified_points + rest * expected
+        if verified_error_points is None:
+            return ExpectedPoints(expected, None, None)
+        variance = VERIFIED_WEIGHT**2 * verified_error_points**2 + rest**2 * variance
+    half = NormalDist().inv_cdf(0.5 + level / 2.0) * math.sqrt(variance)
+    return ExpectedPoints(expected, expected - half, expected + half)
 
 
 def prior_sd_from(history: Sequence[tuple[float, float]], *, about: float | None = None) -> float:

@@ -59,6 +59,7 @@ class Confirmation:
             clusters=_clusters(self.tally, estimand),
             theta=theta,
             verified_points=None if verified is None else verified.lift_points,
+            verified_error_points=None if verified is None else verified.standard_error_points,
         )
 
     def verified(self, *, estimand: Estimand) -> PairAnalysis | None:

@@ -72,6 +72,10 @@ def test_an_automatic_deployment_says_so_everywhere(world):
         "updateType": "auto_deployed",
         "variantId": world.variant(optimization_id, 1),
         "appliedAt": found["appliedAt"],
+        # What to expect of it, as events about a variant say.
+        "expectedPercentage": 12.0,
+        "expectedPercentageLow": 4.0,
+        "expectedPercentageHigh": 20.0,
     }
 
 

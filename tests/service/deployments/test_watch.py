@@ -16,7 +16,9 @@ from promptlift.service.deployments import watch
 from promptlift.service.store import events
 from promptlift.service.store.tables import conversations
 from service.deployments.test_transitions import refuse_events
-from support.deployed import AT_ONCE, ORIGINAL, TEXTS, World, later, look, verdicts
+from support.deployed import AT_ONCE, EXPECTED, ORIGINAL, TEXTS, World, later, look, verdicts
+
+EXPECTED_FIELDS = ("expectedPercentage", "expectedPercentageLow", "expectedPercentageHigh")
 
 
 def test_nothing_is_looked_at_before_thirty_conversations(world, live):
@@ -73,7 +75,11 @@ def test_a_fix_that_holds_is_verified_once(world, live):
         "postFixConversationCount": 60,
         "preFixConversationCount": 200,
         "answerComparison": {"before": "answer 79", "after": "better answer 4"},
+        **dict(zip(EXPECTED_FIELDS, EXPECTED, strict=True)),
     }
+    # What was applied said so too.
+    applied = dict(world.events())["prompt.updated"]
+    assert tuple(applied[name] for name in EXPECTED_FIELDS) == EXPECTED
     assert look(world) == 0
     assert verdicts(world) == ["deployment.verified"]
 

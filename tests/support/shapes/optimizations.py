@@ -33,7 +33,7 @@ LOGGED_MIX = {
     "isHeadline": flag,
     **dict.fromkeys(
         (
-            *("lift", "liftLow", "liftHigh", "liftExpected"),
+            *("lift", "liftLow", "liftHigh", "liftExpected", "liftExpectedLow", "liftExpectedHigh"),
             *("liftVerified", "liftVerifiedLow", "liftVerifiedHigh"),
         ),
         maybe(number),
@@ -54,7 +54,7 @@ EFFECT = {
     # Beyond the specification:
     **dict.fromkeys(
         (
-            *("liftLow", "liftHigh", "liftExpected"),
+            *("liftLow", "liftHigh", "liftExpected", "liftExpectedLow", "liftExpectedHigh"),
             *("liftPoints", "liftPointsLow", "liftPointsHigh", "liftPointsExpected", "standardErrorPoints"),
             *("intervalLevel", "logEValue"),
             *("liftVerified", "liftVerifiedLow", "liftVerifiedHigh"),

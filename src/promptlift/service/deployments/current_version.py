@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from promptlift.schema.events import PromptUpdated
@@ -9,6 +10,8 @@ from promptlift.service import clock
 from promptlift.service.store import events, prompts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sqlalchemy import Connection
 
     from promptlift.service.store.tables.prompts import PromptRow
@@ -39,6 +42,7 @@ def replace(
     now: int,
     optimization_id: str | None = None,
     variant_id: str | None = None,
+    expected: Mapping[str, float | None] = MappingProxyType({}),
 ) -> int:
     """Make a text the current version and return its sequence number.
 
@@ -48,6 +52,8 @@ def replace(
     ----------
     origin
         ``applied``, ``auto_deployed``, ``rolled_back``, ``restored``, or ``updated`` for a text from a person.
+    expected
+        What to expect of a variant that is applied.
     """
     known = prompts.is_known(connection, prompt, content)
     prompts.change(
@@ -67,12 +73,18 @@ def replace(
         optimization_id=optimization_id,
         variant_id=variant_id,
     )
-    record_update(connection, prompt, origin, now=now, variant_id=variant_id)
+    record_update(connection, prompt, origin, now=now, variant_id=variant_id, expected=expected)
     return seq
 
 
 def record_update(
-    connection: Connection, prompt: PromptRow, update_type: str, *, now: int, variant_id: str | None = None
+    connection: Connection,
+    prompt: PromptRow,
+    update_type: str,
+    *,
+    now: int,
+    variant_id: str | None = None,
+    expected: Mapping[str, float | None] = MappingProxyType({}),
 ) -> None:
     """Write the event of a changed text."""
     payload = PromptUpdated(
@@ -81,6 +93,7 @@ def record_update(
         # unspecified: values of updateType. How the text came; "manual" is an edit by a person or program over the API.
         update_type=_UPDATE_TYPES.get(update_type, update_type),
         applied_at=clock.to_datetime(now),
+        **expected,
     )
     if variant_id is not None:
         payload.variant_id = variant_id

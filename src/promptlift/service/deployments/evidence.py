@@ -12,9 +12,10 @@ from promptlift.schema.events import AnswerComparison, Deployment, DeploymentIss
 from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
 from promptlift.service.deployments.findings import Finding, JudgedPeriod, count_issues, issue_id
+from promptlift.service.deployments.verified_lift import expected_of
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.issue_groups import group_titles
-from promptlift.service.store import accounts, aggregates, events, production
+from promptlift.service.store import accounts, aggregates, events, optimizations, production
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -188,6 +189,7 @@ def emit(
             issues[0].issue,
             good=kind == "deployment.verified",
         ),
+        **expected_of(optimizations.get(connection, deployment.optimization_id), deployment.variant_id),
     )
     if finding is not None:
         payload.reduction_percent = finding.reduction_percent

@@ -21,7 +21,7 @@ from promptlift.service.deployments.regression_test import (
     plan_cells,
     summarize,
 )
-from promptlift.service.deployments.verified_lift import keep_regression_lift
+from promptlift.service.deployments.verified_lift import expected_of, keep_regression_lift
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.simulations.personas import all_personas
 from promptlift.service.simulations.run import (
@@ -203,7 +203,6 @@ def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, 
     deployment = deployments.get(connection, deployment.id)
     if prompt is None or deployment.state != "testing":
         return
-    _emit(connection, deployment, summary.test, now=now)
     values: dict[str, Any] = {
         "regression": summary.test,
         "worker": None,
@@ -215,6 +214,7 @@ def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, 
     if summary.pooled is not None:
         dropped = summary.test.pairs.dropped if summary.test.pairs else None
         keep_regression_lift(connection, optimization, variant, summary.pooled, dropped=dropped or 0)
+    _emit(connection, deployment, optimization, summary.test, now=now)
     if not summary.test.passed:
         deployments.change(connection, deployment, now=now, state="rejected", reason=summary.reason, **values)
         return
@@ -223,7 +223,14 @@ def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, 
     )
 
 
-def _emit(connection: Connection, deployment: DeploymentRow, test: RegressionTest, *, now: int) -> None:
+def _emit(
+    connection: Connection,
+    deployment: DeploymentRow,
+    optimization: OptimizationRow,
+    test: RegressionTest,
+    *,
+    now: int,
+) -> None:
     payload = RegressionTestCompleted(
         optimization_id=deployment.optimization_id,
         prompt_id=deployment.prompt_id,
@@ -233,6 +240,7 @@ def _emit(connection: Connection, deployment: DeploymentRow, test: RegressionTes
         scenarios=[
             RegressionScenario(name=one.name, passed=one.passed, delta=one.delta) for one in test.scenarios
         ],
+        **expected_of(optimization, deployment.variant_id),
     )
     subject = deployment.account_id, deployment.optimization_id
     row = events.row("regression_test.completed", *subject, payload.to_wire(), now=now)

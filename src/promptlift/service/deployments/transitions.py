@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from promptlift.schema.deployments import ProductionCheck, VariantDeployment
 from promptlift.service import clock
 from promptlift.service.deployments import current_version, evidence
+from promptlift.service.deployments.verified_lift import expected_of
 from promptlift.service.errors import ApiException
 from promptlift.service.store import deployments, optimizations, prompts
 
@@ -228,6 +229,7 @@ def go_live(
             now=now,
             optimization_id=optimization.id,
             variant_id=variant.id,
+            expected=expected_of(optimization, variant.id),
         )
     values |= {
         "version_seq": seq,

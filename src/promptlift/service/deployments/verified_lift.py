@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from promptlift.service.deployments.regression_test import pairs_of
 from promptlift.service.store import optimizations
 from promptlift.stats import expected_lift
+from promptlift.stats.reweighted import ReweightedLift
 from promptlift.stats.shrinkage import expected_points
 
 if TYPE_CHECKING:
@@ -42,19 +43,49 @@ def verified_effect(
 
 
 def expect_on_logged_mix(
-    mix: LoggedMix, verified_points: float | None, *, prior_sd_points: float
+    mix: LoggedMix, verified: ReweightedLift | PairAnalysis | None, *, prior_sd_points: float
 ) -> LoggedMix:
     """Say what to expect on the mix of logged conversations, from the lift on it and pairs after the decision."""
     points = expected_points(
         mix.lift_points or 0.0,
         mix.standard_error_points or 0.0,
         prior_sd_points=prior_sd_points,
-        verified_points=verified_points,
+        **_after_decision(verified),
     )
     original = mix.original_task_completion
-    mix.lift_expected = 100.0 * points / original if original else None
-    mix.lift_points_expected = points
+    mix.lift_expected, mix.lift_expected_low, mix.lift_expected_high = (
+        None if value is None or not original else 100.0 * value / original for value in points
+    )
+    mix.lift_points_expected = points.points
     return mix
+
+
+def _after_decision(verified: ReweightedLift | PairAnalysis | None) -> dict[str, float | None]:
+    """Return what the expected lift takes of pairs after the decision."""
+    if isinstance(verified, ReweightedLift):
+        points = verified.points
+    else:
+        points = None if verified is None else verified.lift_points
+    error = None if verified is None else verified.standard_error_points
+    return {"verified_points": points, "verified_error_points": error}
+
+
+def expected_of(optimization: OptimizationRow, variant_id: str) -> dict[str, float | None]:
+    """Return what events about a variant say to expect of it; nothing where that is not known.
+
+    In percent of the original's task completion, on the mix of conversations whose lift comes first. A rehearsal says nothing about a
+    real prompt, and the original changes nothing.
+    """
+    kept = None if optimization.rehearsal else optimization.results
+    found = None if kept is None else next((one for one in kept.variants if one.id == variant_id), None)
+    if found is None or found.headline.lift_expected is None:
+        return {}
+    first = found.headline
+    return {
+        "expected_percentage": first.lift_expected,
+        "expected_percentage_low": first.lift_expected_low,
+        "expected_percentage_high": first.lift_expected_high,
+    }
 
 
 def keep_regression_lift(
@@ -81,18 +112,20 @@ def keep_regression_lift(
         *(getattr(results.pairs, name) for name in ("n11", "n10", "n01", "n00")),
         prior_sd_points=prior,
         standard_error_points=results.standard_error_points,
-        verified_points=pooled.lift_points,
+        **_after_decision(pooled),
     )
     fields = {
         **verified_effect(pooled, dropped=dropped, by="regression-test"),
         "lift_expected": expected.percent,
+        "lift_expected_low": expected.low,
+        "lift_expected_high": expected.high,
         "lift_points_expected": expected.points,
     }
     if (mix := results.logged_mix) is not None:
         # The scenarios of a regression test are drawn evenly, so its lift is one on this mix already.
         same = {name: fields[name] for name in ("lift_verified", "lift_verified_low", "lift_verified_high")}
         mix = mix.model_copy(update=same)
-        fields["logged_mix"] = expect_on_logged_mix(mix, pooled.lift_points, prior_sd_points=prior)
+        fields["logged_mix"] = expect_on_logged_mix(mix, pooled, prior_sd_points=prior)
     for one in (results, winner):
         for name, value in fields.items():
             setattr(one, name, value)

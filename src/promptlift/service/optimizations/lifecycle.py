@@ -124,6 +124,7 @@ def complete(
         results={
             "winner": results.winning_variant_id,
             "improvementPercentage": results.lift if results.winner_selected else None,
+            **_expected(results if results.winner_selected and not row.rehearsal else None),
             "winnerSelected": results.winner_selected,
             "confidence": results.confidence,
             "reason": results.reason,
@@ -137,6 +138,16 @@ def complete(
     winner = None if number is None else optimizations.variants(connection, row.id)[number]
     transitions.on_completed(connection, row, winner=winner, now=now)
     start_next(connection, row.account_id, now=now)
+
+
+def _expected(results: OptimizationResults | None) -> dict[str, float | None]:
+    """Return what the event says to expect of a winner, ``None`` where there is none."""
+    first = None if results is None else results.headline
+    return {
+        "expectedPercentage": first and first.lift_expected,
+        "expectedPercentageLow": first and first.lift_expected_low,
+        "expectedPercentageHigh": first and first.lift_expected_high,
+    }
 
 
 def fail(connection: Connection, row: OptimizationRow, reason: str, *, now: int) -> None:

@@ -131,7 +131,7 @@ def _progress(progress: Progress, stage: str) -> OptimizationProgress:
 
 # What the API has of an analysis under the same names.
 _EFFECT: Final = (
-    *("lift", "lift_low", "lift_high", "lift_expected"),
+    *("lift", "lift_low", "lift_high", "lift_expected", "lift_expected_low", "lift_expected_high"),
     *("lift_points", "lift_points_low", "lift_points_high", "lift_points_expected"),
     *("standard_error_points", "interval_level", "look", "max_looks"),
 )
@@ -310,5 +310,4 @@ def _mix(
         failed_share_tested=sum(one.stratum == FAILURE_WEIGHT for one in logged) / len(logged),
         failed_share_logged=shares[FAILURE_WEIGHT] / shares.total(),
     )
-    verified_points = None if verified is None else verified.points
-    return expect_on_logged_mix(mix, verified_points, prior_sd_points=prior_sd_points)
+    return expect_on_logged_mix(mix, verified, prior_sd_points=prior_sd_points)
