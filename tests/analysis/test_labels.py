@@ -13,6 +13,10 @@ from promptlift.errors import FrameError
 from promptlift.stats.labels import LabelledGroup, corrected_rate
 from support.labelled import judged, label
 
+UNLIKE = {f"{rate}_difference{end}" for rate in ("tpr", "tnr") for end in ("", "_low", "_high")} | {
+    "p_equal_error",
+    "n_effective",
+}
 CORRECTED = [
     "rate_corrected",
     "rate_corrected_low",
@@ -208,7 +212,17 @@ def test_a_comparison_that_the_judge_turns_round_is_turned_back(world):
     table, _, labels = world
     found = analysis.compare(table, by="prompt", control="old", labels=labels)
     (row,) = found.to_dict("records")
-    assert (row["verdict"], row["verdict_corrected"]) == ("winner", "worse")
+    # One verdict, of the corrected number; what it was without labels is in the details.
+    assert row["verdict"] == "worse"
+    without = found.attrs["promptlift"]["uncorrected"]
+    judged = analysis.compare(table, by="prompt", control="old")
+    assert without["verdict"] == judged["verdict"].tolist() == ["winner"]
+    assert without["p_holm"] == judged["p_holm"].tolist() != [row["p_holm"]]
+    assert without["sentences"] == judged.attrs["promptlift"]["sentences"]
+    assert (
+        set(found) - set(judged)
+        == {name for name in found if "corrected" in name or "_labels" in name} | UNLIKE
+    )
     assert row["difference_points"] > 15
     assert row["difference_points_corrected_low"] < -20 < row["difference_points_corrected_high"] < 0
     assert row["p_equal_error"] < 0.001
@@ -218,7 +232,7 @@ def test_a_comparison_that_the_judge_turns_round_is_turned_back(world):
     assert row["rate_corrected"] == rates["new"]
     assert row["rate_control_corrected"] == rates["old"]
     assert row["difference_points_corrected"] == pytest.approx(100 * (rates["new"] - rates["old"]))
-    (sentence,) = found.attrs["promptlift"]["corrected"]["sentences"]
+    (sentence,) = found.attrs["promptlift"]["sentences"]
     assert sentence.startswith("Corrected by 240 labels: new completes ")
     assert "points less than old" in sentence
     assert sentence.endswith(
@@ -231,9 +245,7 @@ def test_a_pooled_rectifier_is_wrong_where_errors_differ_and_says_so(world):
     found = analysis.compare(table, by="prompt", control="old", labels=labels, rectifier="pooled")
     assert found["difference_points_corrected"].iloc[0] > 20
     assert found["p_equal_error"].iloc[0] < 0.001
-    assert found.attrs["promptlift"]["corrected"]["sentences"][0].endswith(
-        "a pooled correction is wrong then."
-    )
+    assert found.attrs["promptlift"]["sentences"][0].endswith("a pooled correction is wrong then.")
     for options, words in (
         ({"rectifier": "mine"}, "must be 'own' or 'pooled'"),
         ({"rectifier": "pooled", "pair": "channel"}, "independent groups"),
@@ -387,7 +399,10 @@ def test_labels_of_another_question_are_refused(world):
     )
     compared = analysis.compare(table, by="prompt", labels=labels.assign(question="was polite"))
     assert compared["not_corrected"].tolist() == [words]
-    assert compared["verdict_corrected"].tolist() == ["not corrected"]
+    judged = analysis.compare(table, by="prompt")
+    for name in ("verdict", "p_holm"):
+        assert compared[name].tolist() == judged[name].tolist()
+    assert compared.attrs["promptlift"]["sentences"] == judged.attrs["promptlift"]["sentences"]
     own = analysis.completion(table, labels=labels.assign(question="completed"))
     assert own["not_corrected"].tolist() == [""]
 

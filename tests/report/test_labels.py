@@ -123,7 +123,7 @@ def test_every_figure_of_the_corrected_comparison_is_the_same_in_every_format(wo
         "records"
     )
     assert [exact[name] for name in columns] == pytest.approx(ends, rel=1e-12)
-    assert (exact["task_completed_corrected_verdict"], one["verdict_corrected"]) == ("lower", "worse")
+    assert (exact["task_completed_verdict"], one["verdict"]) == ("lower", "worse")
 
     title = next(one for one in sheets(paths["xlsx"]) if one.startswith("How the prompts differ"))
     head, cells = sheets(paths["xlsx"])[title][:2]

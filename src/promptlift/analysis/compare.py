@@ -34,7 +34,7 @@ from promptlift.analysis.comparison_rows import (
 from promptlift.analysis.corrected import Rectifier, comparison_columns, judged_rows
 from promptlift.analysis.labels import LabelledRows, all_columns
 from promptlift.analysis.reading import JUDGED, By, basis_of, blank, one_group_column, with_provenance
-from promptlift.analysis.sentences import comparison_sentence, corrected_sentence
+from promptlift.analysis.sentences import comparison_sentence
 from promptlift.analysis.verdicts import judge_facts, mixed_judges, read_outcome
 from promptlift.analysis.wording import score_rule
 from promptlift.schema.basis import may_tell
@@ -130,10 +130,10 @@ def compare(
         ``confidence_worse``. Of numbers: ``mean`` (t intervals), ``cliffs_delta``, ``n_better``, ``n_worse``. Of labels:
         ``cramers_v``; of sentiments also ``cliffs_delta``, and the share of ``positive`` as ``rate``.
         With ``labels`` also ``difference_points_corrected`` and ``rate_corrected`` with their ends, the same with
-        ``_control``, ``p_corrected`` with ``_holm``, ``verdict_corrected``, ``n_labels``, ``n_effective``, how the judge errs
-        in the two unlike (``tpr_difference``, ``tnr_difference``, ``p_equal_error``), and why nothing was ``not_corrected``.
-        ``attrs["promptlift"]`` says control, unit, rule, ``confidence_method``, and in ``sentences`` what each
-        row shows, and in ``corrected`` the same of the labels.
+        ``_control``, ``n_labels``, ``n_effective``, how the judge errs in the two unlike (``tpr_difference``, ``tnr_difference``,
+        ``p_equal_error``), and why nothing was ``not_corrected``. Where a difference is corrected, ``verdict``, ``p`` and
+        ``p_holm`` are of the corrected one. ``attrs["promptlift"]`` says control, unit, rule, ``confidence_method``, in
+        ``sentences`` what each row shows, and in ``uncorrected`` verdict, p and sentence of each row without the labels.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def compare(
     if labels is not None:
         rows = judged_rows(data[data[by].notna()], labels, outcome)
         columns, facts["corrected"] = _corrected_columns(arms, rows, rectifier, level)
-        result = pd.concat([result, columns], axis=1)
+        facts["rule"] += " Where labels correct a difference, the corrected one decides."
     facts["options"] = {"pair": [pair] if isinstance(pair, str) else pair and list(pair), "kind": kind}
     facts["basis"] = basis_of(data, outcome)
     # Any other outcome is the caller's own, whichever analyser judged the conversations.
@@ -165,7 +165,11 @@ def compare(
         blank(result, [name for name in result if name in COLUMNS[table] and name not in _TOLD])
     if mixed := mixed_judges(facts):
         result["warnings"] = (result["warnings"] + " " + mixed).str.strip()
-    return _in_words(with_provenance(result, data, "compare", by=by, outcome=outcome, **facts))
+    judged = result
+    if labels is not None:
+        result = _decided_by_labels(judged, columns)
+    made = with_provenance(result, data, "compare", by=by, outcome=outcome, **facts)
+    return _in_words(made, judged)
 
 
 def _check_arguments(confidence_mode: str, repeats: str, pair: Any, rectifier: str) -> None:
@@ -218,12 +222,26 @@ def _corrected_columns(
     )
 
 
-def _in_words(result: pd.DataFrame) -> pd.DataFrame:
-    """Write into the attributes what each row shows, and what labels make of it."""
-    about, rows = result.attrs["promptlift"], result.to_dict("records")
-    about["sentences"] = [comparison_sentence(row, about) for row in rows]
+def _decided_by_labels(judged: pd.DataFrame, columns: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with what labels make of them, which decide where they correct a difference."""
+    corrected = columns["difference_points_corrected"].notna()
+    deciding = {"verdict": "verdict_corrected", "p": "p_corrected", "p_holm": "p_corrected_holm"}
+    decided = {
+        name: columns[by_labels].where(corrected, judged[name]) for name, by_labels in deciding.items()
+    }
+    decided = {name: column.astype(judged[name].dtype) for name, column in decided.items()}
+    return pd.concat([judged.assign(**decided), columns.drop(columns=list(deciding.values()))], axis=1)
+
+
+def _in_words(result: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
+    """Write into the attributes what each row shows, and where there are labels, what it was without them."""
+    about = result.attrs["promptlift"]
+    about["sentences"] = [comparison_sentence(row, about) for row in result.to_dict("records")]
     if "corrected" in about:
-        about["corrected"]["sentences"] = [corrected_sentence(row, about) for row in rows]
+        about["uncorrected"] = {
+            **{name: judged[name].tolist() for name in ("verdict", "p", "p_holm")},
+            "sentences": [comparison_sentence(row, about) for row in judged.to_dict("records")],
+        }
     return result
 
 

@@ -352,7 +352,7 @@ def _decide(found: list[dict[str, Any]], level: float) -> None:
     tested = [row for row in found if row["p_corrected"] is not None]
     adjusted = iter(holm([row["p_corrected"] for row in tested])) if tested else iter(())
     for row in found:
-        row["p_corrected_holm"], row["verdict_corrected"] = None, "not corrected"
+        row["p_corrected_holm"] = row["verdict_corrected"] = None
         if row["p_corrected"] is not None:
             row["p_corrected_holm"] = float(next(adjusted))
             clear = row["p_corrected_holm"] < 1.0 - level

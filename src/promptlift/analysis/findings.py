@@ -15,6 +15,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+import pandas as pd
+
 from promptlift.analysis.reading import facts_of, is_missing
 from promptlift.analysis.sentences import why_not
 from promptlift.analysis.view_findings import VIEWS
@@ -36,8 +38,6 @@ from promptlift.stats.intervals import rate_and_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    import pandas as pd
 
 __all__ = ["finding"]
 
@@ -67,14 +67,41 @@ def finding(table: pd.DataFrame, **options: Any) -> str:
             "There is no sentence for this table. Pass the result of an analysis that has a plot, such as "
             "analysis.completion_trend(conversations)."
         )
-    untold = _UNTOLD.get(str(facts["table"])) if facts.get("basis") == "words" else None
-    said = untold or say(table, facts, **options)
+    by_labels = _by_labels(table)
+    untold = (
+        _UNTOLD.get(str(facts["table"])) if facts.get("basis") == "words" and not by_labels.any() else None
+    )
+    if untold:
+        return untold
+    said = say(_shown(table, by_labels), facts, **options)
     if "corrected" not in facts:
-        return said + as_seen_by(facts.get("basis")) if not untold and facts["table"] in _UNTOLD else said
-    sentences = facts["corrected"].get("sentences", ())
-    if len(sentences) == 1 and table["not_corrected"].eq("").all():
-        return str(sentences[0]).removesuffix(".")
-    return f"Uncorrected, as the judge says: {said}"
+        return said + as_seen_by(facts.get("basis")) if facts["table"] in _UNTOLD else said
+    if not by_labels.any():
+        return f"Uncorrected, as the judge says: {said}"
+    if len(table) == 1 and facts["table"] == "compare":
+        return str(facts["sentences"][0]).removesuffix(".")
+    return f"{'Corrected' if by_labels.all() else 'Partly corrected'} by labels: {said}"
+
+
+def _by_labels(table: pd.DataFrame) -> pd.Series[bool]:
+    """Return which differences of a table are corrected by labels, and so have their verdict from them."""
+    if "difference_points_corrected" not in table:
+        return pd.Series(data=False, index=table.index)
+    return table["difference_points_corrected"].notna()
+
+
+def _shown(table: pd.DataFrame, by_labels: pd.Series[bool]) -> pd.DataFrame:
+    """Return a table whose differences are those that its verdicts come from."""
+    if not by_labels.any():
+        return table
+    ends = ("", "_low", "_high")
+    corrected = {
+        f"difference_points{end}": table[f"difference_points_corrected{end}"].where(
+            by_labels, table[f"difference_points{end}"]
+        )
+        for end in ends
+    }
+    return table.assign(**corrected)
 
 
 def _completion_trend(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:

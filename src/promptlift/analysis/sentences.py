@@ -193,7 +193,7 @@ def score_sentence(
 
 
 def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
-    """Return in words what a row of ``analysis.compare`` shows.
+    """Return in words what a row of ``analysis.compare`` shows, by labels where they correct it.
 
     Parameters
     ----------
@@ -202,6 +202,8 @@ def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str
     facts
         Its ``attrs["promptlift"]``.
     """
+    if known(row.get("difference_points_corrected")):
+        return corrected_sentence(row, facts)
     verdict, kind, outcome = row["verdict"], facts["kind"], outcome_name(facts)
     unit = "difference" if kind == "score" else "difference_points"
     difference, low, high = (row[f"{unit}{end}"] for end in ("", "_low", "_high"))
@@ -310,11 +312,11 @@ def corrected_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     difference, low, high = (row[f"difference_points_corrected{end}"] for end in ("", "_low", "_high"))
     if not known(difference):
         return f"Not corrected by labels. {row['not_corrected']}".rstrip()
-    verdict = row["verdict_corrected"]
+    verdict = row["verdict"]
     said = difference_sentence(
         row["variant"], row["control"], difference=difference, low=low, high=high,
         decided=verdict == ("winner" if difference > 0.0 else "worse"), outcome=outcome_name(facts),
-        why_not=why_not({"p_holm": row["p_corrected_holm"]}, facts),
+        why_not=why_not({"p_holm": row["p_holm"]}, facts),
     )  # fmt: skip
     count = row["n_labels"] + row["n_labels_control"]
     unlike = ""

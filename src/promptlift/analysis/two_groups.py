@@ -115,13 +115,12 @@ def answer(
 def _sentences(result: pd.DataFrame) -> list[str]:
     """Return the answer, by labels where they correct it, and then what is to be said of the other number."""
     facts = result.attrs["promptlift"]
-    (judged,) = facts["sentences"]
-    if "corrected" not in facts:
-        return [judged]
-    (corrected,) = facts["corrected"]["sentences"]
+    (said,) = facts["sentences"]
+    if "uncorrected" not in facts:
+        return [said]
     if result["difference_points_corrected"].isna().all():
-        return [judged, corrected]
-    return [corrected, f"Uncorrected, as the judge says: {judged}"]
+        return [said, f"Not corrected by labels. {result['not_corrected'].iloc[0]}".rstrip()]
+    return [said, f"Uncorrected, as the judge says: {facts['uncorrected']['sentences'][0]}"]
 
 
 def _findable(result: pd.DataFrame) -> list[str]:
@@ -129,6 +128,8 @@ def _findable(result: pd.DataFrame) -> list[str]:
     if result.empty or result["verdict"].iloc[0] != "no winner" or "smallest_findable_points" not in result:
         return []
     row = result.iloc[0]
+    if not pd.isna(row.get("difference_points_corrected")):
+        return []
     if pd.isna(row["smallest_findable_points"]):
         return ["Unclear does not mean equal: there are too few conversations to find a rise of any size."]
     sizes = f"with {row['n']:,} and {row['n_control']:,} conversations"

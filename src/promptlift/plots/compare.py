@@ -142,10 +142,7 @@ def _draw(ax: Axes, table: pd.DataFrame, value: str, **style: Any) -> list[str]:
 
 
 def _verdict(row: Mapping[Any, Any]) -> str:
-    judged = (str(row["verdict"]) or "cannot be told") if pd.notna(row["verdict"]) else "not compared"
-    if "verdict_corrected" not in row:
-        return judged
-    return f"{row['verdict_corrected']} (uncorrected: {judged})"
+    return (str(row["verdict"]) or "cannot be told") if pd.notna(row["verdict"]) else "not compared"
 
 
 def _axis(facts: dict[str, Any], value: str, variants: Sequence[Any]) -> str:
@@ -177,11 +174,13 @@ def _numbers(row: Mapping[Any, Any], facts: dict[str, Any]) -> str:
         parts.append(f"{row['n_pairs']:,} pairs")
     else:
         parts.append(f"n = {row['n']:,} and {row['n_control']:,}")
-    if not pd.isna(row.get("confidence", np.nan)):
+    # Of a corrected difference the test of the labels decides.
+    corrected = not pd.isna(row.get("difference_points_corrected", np.nan))
+    if not corrected and not pd.isna(row.get("confidence", np.nan)):
         worse = row["verdict"] == "worse"
         confidence = row["confidence_worse" if worse else "confidence"]
         parts.append(f"confidence {confidence:.2f}{' that it is worse' if worse else ''}")
-    elif "verdict_corrected" not in row and not pd.isna(row["p_holm"]):
+    elif not pd.isna(row["p_holm"]):
         parts.append(f"p {row['p_holm']:.2g}" if row["p_holm"] >= 0.001 else "p < 0.001")
     return " · ".join(parts)
 

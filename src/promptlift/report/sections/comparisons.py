@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -77,8 +78,7 @@ def between_prompts(material: Material, *, redacted: bool) -> Answer:
     else:
         completion = found["task_completed"]
         facts = completion.attrs["promptlift"]
-        sentences_of = facts.get("corrected", facts)["sentences"]
-        said = dict(zip(completion.index, sentences_of, strict=True))
+        said = dict(zip(completion.index, facts["sentences"], strict=True))
         in_order = tuple(said[name] for name in others)
         sentences, more = (in_order if len(others) < CARDS else (f"{finding(completion)}.",)), None
     return Answer(sentences, _section("differences", shown, more), _rule(first, len(others)))
@@ -187,33 +187,34 @@ def _columns(material: Material) -> tuple[Column, ...]:
                 "points",
                 95,
             ),
-            Column("task_completed_corrected_verdict", "Corrected verdict"),
         ]
     for measure, label, kind in _measures(material.conversations):
-        columns += [
-            Column(f"{measure}_difference", label, kind, 95),
-            Column(f"{measure}_verdict", "Verdict"),
-        ]
+        shown = [Column(f"{measure}_difference", label, kind, 95), Column(f"{measure}_verdict", "Verdict")]
+        # The verdict is of the number before it, so the judge's follows where labels correct it.
+        columns += shown[::-1] if columns and measure == "task_completed" else shown
     return tuple(columns)
 
 
 def _cells(found: dict[str, pd.DataFrame], name: str) -> tuple[Cell, ...]:
     cells: list[Cell] = []
     row: Any = found["task_completed"].loc[name]
-    if "verdict_corrected" in row:
-        ends = (row[f"difference_points_corrected{end}"] for end in ("", "_low", "_high"))
-        corrected = Estimate(*map(float, ends))
-        known = row["verdict_corrected"] in _VERDICTS
-        cells += [
-            corrected if known else None,
-            _verdict(row["verdict_corrected"], corrected) if known else "not corrected",
-        ]
-    for compared in found.values():
-        row = compared.loc[name]
-        column = "difference_points" if "difference_points" in row else "difference"
-        difference = Estimate(*(float(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
-        cells += [difference, _verdict(row["verdict"], difference)]
+    if "difference_points_corrected" in row:
+        ends = [float(row[f"difference_points_corrected{end}"]) for end in ("", "_low", "_high")]
+        known = not math.isnan(ends[0])
+        corrected, judged = Estimate(*ends), _difference(row)
+        verdict = _verdict(row["verdict"], corrected if known else judged)
+        cells += [corrected, verdict] if known else [None, f"{verdict}, not corrected"]
+        cells.append(judged)
+    for measure, compared in found.items():
+        if measure != "task_completed" or not cells:
+            row = compared.loc[name]
+            cells += [_difference(row), _verdict(row["verdict"], _difference(row))]
     return tuple(cells)
+
+
+def _difference(row: Any) -> Estimate:
+    column = "difference_points" if "difference_points" in row else "difference"
+    return Estimate(*(float(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
 
 
 def _verdict(verdict: Any, difference: Estimate) -> str:

@@ -110,14 +110,18 @@ class Comparison:
             low, high = (_signed(row[f"difference_points_corrected_{end}"]) for end in ("low", "high"))
             corrected = {
                 "corrected by labels, points": f"{_signed(row['difference_points_corrected'])} ({low} to {high})",
-                "corrected verdict": str(row["verdict_corrected"]),
+                "verdict": str(row["verdict"]),
             }
         cells = {
             "Compared": str(row["variant"]),
             "with": str(row["control"]),
             **corrected,
-            "verdict": str(row["verdict"]),
-            "difference, points" if unit == "difference_points" else "difference": _signed(row[unit]),
+            **({} if corrected else {"verdict": str(row["verdict"])}),
+            "uncorrected, points"
+            if corrected
+            else "difference, points"
+            if unit == "difference_points"
+            else "difference": _signed(row[unit]),
             f"{level:.4g} % interval": f"{_signed(row[f'{unit}_low'])} to {_signed(row[f'{unit}_high'])}",
             **({column: f"{form.format(row[column])} of {row['n']:,}"} if column else {}),
             **(
