@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -313,3 +314,18 @@ def test_the_period_before_is_as_long(period, before):
         return
     assert (window.previous.words, window.previous.start) == before
     assert window.previous.end == window.start
+
+
+@pytest.mark.parametrize(("basis", "seen"), [("model", ", as the model sees it."), ("outcome", ").")])
+def test_a_trend_that_a_model_saw_is_said_as_its_own(tmp_path, basis, seen):
+    table = conversations(400)
+    table = table[table["status"].eq("completed")].copy()
+    days = np.arange(len(table)) * 30 // len(table)
+    began = pd.Timestamp(NOW).tz_convert("UTC") - pd.Timedelta(days=35)
+    table["started_at"] = table["created_at"] = began + pd.to_timedelta(days, unit="D")
+    done = np.random.default_rng(1).random(len(table)) < 0.2 + 0.02 * days
+    table["task_completed"] = pd.array(done, dtype="boolean")
+    table["basis"] = basis
+    page = read_page(write(tmp_path, [table]))
+    (sentence,) = re.findall(r"Completion rises by [^)]*\)[^.]*\.", page.text)
+    assert sentence.endswith(seen)

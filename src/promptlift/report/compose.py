@@ -194,7 +194,9 @@ def _answers(
         words = window.previous.words
         found.append(against_the_period_before(material, words, redacted=redacted))
     elif not material.compared:
-        found.append(Answer(tuple(map(trend_sentence, trend.attrs["promptlift"].get("trends") or ()))))
+        facts = trend.attrs["promptlift"]
+        trends = facts.get("trends") or ()
+        found.append(Answer(tuple(trend_sentence(one, basis=facts["basis"]) for one in trends)))
     return found
 
 
