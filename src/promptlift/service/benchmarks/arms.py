@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptlift.schema.benchmarks import BenchmarkArm, Price
 from promptlift.schema.model import ApiModel
+from promptlift.schema.settings import GeneralSettings
 from promptlift.service.deployments.current_version import version_id, version_seq
 from promptlift.service.errors import invalid
 from promptlift.service.store import optimizations, prompts
@@ -32,7 +33,7 @@ class BenchmarkSettings(ApiModel):
     arms: list[BenchmarkArm]
     max_turns: int
     prices: dict[str, Price]
-    general: dict[str, Any]
+    general: GeneralSettings
     """The account's general settings."""
 
 

@@ -16,6 +16,7 @@ from promptlift.schema.benchmarks import (
     Price,
 )
 from promptlift.schema.pages import Page
+from promptlift.schema.settings import GeneralSettings
 from promptlift.schema.simulations import SimulationPersona, SimulationScenario
 from promptlift.service import clock
 from promptlift.service.background.runs import resume_run, stop_run
@@ -72,7 +73,7 @@ def create(call: Call[BenchmarkCreate]) -> Benchmark:
             arms=compared,
             max_turns=body.max_turns or account["optimization"]["simulation"]["maxTurns"],
             prices={name: Price(**price.model_dump()) for name, price in (body.prices or {}).items()},
-            general=account["general"],
+            general=GeneralSettings.from_wire(account["general"]),
         )
         row = RunRow(
             id=new_id("bmk"),

@@ -142,7 +142,7 @@ def figures(connection: Connection, deployment: DeploymentRow) -> ProductionChec
         conversations_before=before,
         completed_rate_before=100.0 * done_before / before if before else None,
         # As the last look saw them.
-        metrics=deployment.kept.get("metrics", []),
+        metrics=deployment.kept.metrics,
     )
 
 

@@ -11,6 +11,7 @@ from promptlift.service.deployments import current_version, evidence
 from promptlift.service.deployments.verified_lift import expected_of
 from promptlift.service.errors import ApiException
 from promptlift.service.store import deployments, optimizations, prompts
+from promptlift.service.store.tables.runs import KeptProduction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -275,7 +276,7 @@ def supersede(
         values: dict[str, Any] = {
             "state": "superseded",
             "reason": reason,
-            "production": evidence.figures(connection, row).to_wire(),
+            "production": evidence.figures(connection, row),
         }
         if undone_to is not None and undone_to == _text_before(connection, row):
             values |= {
@@ -309,7 +310,7 @@ def live_again(
         state="live",
         version_seq=version_seq,
         checked=0,
-        production={"liveSince": now},
+        production=KeptProduction(live_since=now),
         rolled_back_at=None,
         reason=reason,
         **values,
@@ -367,5 +368,5 @@ def _production(connection: Connection, row: DeploymentRow) -> ProductionCheck |
     """Return the present figures while the version is current; afterwards those of its last moment."""
     if row.state == "live":
         return evidence.figures(connection, row)
-    kept = {name: value for name, value in row.kept.items() if name not in ("verifiedAt", "liveSince")}
-    return ProductionCheck.from_wire(kept) if kept else None
+    shown = row.kept.model_fields_set & ProductionCheck.model_fields.keys()
+    return ProductionCheck(**{name: getattr(row.kept, name) for name in shown}) if shown else None

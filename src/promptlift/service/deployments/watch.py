@@ -78,7 +78,7 @@ def check(database: Database, deployment: DeploymentRow) -> None:
         gathered.after,
         count=gathered.count,
         verification=cast("DeploymentStatus", deployment.verification),
-        verified_at=deployment.kept.get("verifiedAt", 0),
+        verified_at=deployment.kept.verified_at,
         last_count=deployment.checked,
     )
     with database.write() as connection:
@@ -100,10 +100,7 @@ def _keep(
     back = bool(finding.harmed) and deployment.origin == "auto"
     # A text that is taken back has no verdict any more, but one that was verified is told to be regressing.
     news = finding.status != deployment.verification and (not back or finding.status == "regressed")
-    document = {
-        **deployment.kept,
-        "metrics": [one.to_wire() for one in evidence.shown_metrics(finding.metrics)],
-    }
+    kept = deployment.kept.model_copy(update={"metrics": evidence.shown_metrics(finding.metrics)})
     values: dict[str, Any] = {"checked": max(gathered.count, deployment.checked)}
     if finding.reason is not None:
         values["reason"] = finding.reason
@@ -111,11 +108,14 @@ def _keep(
         values["verification"] = finding.status
         if finding.status == "verified":
             # From here on it is asked whether failures are rising again.
-            document["verifiedAt"] = gathered.count
+            kept.verified_at = gathered.count
     if back:
         values |= {"state": "rolled_back", "rolled_back_at": now, "reason": f"Rolled back. {finding.reason}"}
-        document = {**evidence.figures(connection, deployment).to_wire(), **document}
-    values["production"] = document
+        figures = dict(evidence.figures(connection, deployment))
+        kept = kept.model_copy(
+            update={name: figures[name] for name in figures.keys() - kept.model_fields_set}
+        )
+    values["production"] = kept
     # Superseded or judged by another process in the meantime: nothing of this is kept.
     if not deployments.change(connection, deployment, now=now, **values):
         return

@@ -16,6 +16,7 @@ from promptlift.schema.judges import (
     JudgeUsage,
 )
 from promptlift.schema.pages import Page
+from promptlift.schema.settings import GeneralSettings
 from promptlift.service import clock
 from promptlift.service.background.runs import resume_run, stop_run
 from promptlift.service.call import Call, answers
@@ -132,7 +133,7 @@ def _add_run(
     rows: Rows, call: AnyCall, judge: JudgeRow, kind: str, settings: JudgeSettings, seed: int = 0
 ) -> JudgeRun:
     usage.check_tokens(rows.core, call.caller, now=clock.now())
-    settings.general = accounts.settings(rows.core, call.account_id)["general"]
+    settings.general = GeneralSettings.from_wire(accounts.settings(rows.core, call.account_id)["general"])
     row = RunRow(
         id=new_id("jdr"),
         account_id=call.account_id,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic import Field
 
 from promptlift.errors import PromptliftError, TranscriptError
 from promptlift.schema.judges import TokenPrice
 from promptlift.schema.model import ApiModel, UtcTime
+from promptlift.schema.settings import GeneralSettings
 from promptlift.schema.transcript import parse_content
 from promptlift.service import clock
 from promptlift.service.background.runs import Run, Stopped, end_run
@@ -72,7 +73,7 @@ class JudgeSettings(ApiModel):
     left_out: int = 0
     generations: int = 0
     total: int
-    general: dict[str, Any] = Field(default_factory=dict)
+    general: GeneralSettings = Field(default_factory=GeneralSettings)
 
 
 def cost_of(price: TokenPrice | None, input_tokens: int, output_tokens: int) -> float | None:

@@ -9,7 +9,7 @@ from pydantic import Field
 from sqlalchemy import Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.schema.deployments import RegressionTest
+from promptlift.schema.deployments import ProductionCheck, RegressionTest
 from promptlift.schema.model import ApiModel
 from promptlift.schema.optimizations import OptimizationMode, Variant
 from promptlift.schema.results import OptimizationResults
@@ -67,6 +67,15 @@ class KeptResults(ApiModel):
     def variant(self, number: int) -> Variant | None:
         """Return the figures of a variant, ``None`` before there are any."""
         return next((one for one in self.variants if one.number == number), None)
+
+
+class KeptProduction(ProductionCheck):
+    """What looks at a deployment keep: the figures of the last one, and what the next one needs."""
+
+    verified_at: int = 0
+    """Conversations after the change when the fix was verified."""
+    live_since: int | None = None
+    """When the text went live again, where another one was live in between."""
 
 
 class OptimizationRow(Base):
@@ -189,7 +198,7 @@ class DeploymentRow(Base):
     state: Mapped[str]
     origin: Mapped[str]
     regression: Mapped[RegressionTest | None] = mapped_column(Kept(RegressionTest))
-    production: Mapped[dict[str, Any] | None] = mapped_column(Json)
+    production: Mapped[KeptProduction | None] = mapped_column(Kept(KeptProduction))
     verification: Mapped[str | None]
     # How many conversations after the change the last check saw.
     checked: Mapped[Small]
@@ -204,14 +213,14 @@ class DeploymentRow(Base):
     updated_at: Mapped[int]
 
     @property
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> KeptProduction:
         """What earlier looks kept."""
-        return self.production or {}
+        return self.production or KeptProduction()
 
     @property
     def live_since(self) -> int:
         """Since when the text is live; later than its change where another text was live in between."""
-        return int(self.kept.get("liveSince") or self.applied_at or 0)
+        return self.kept.live_since or self.applied_at or 0
 
 
 class ScenarioSetRow(Base):
