@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from promptlift.schema.events import Expectation
 from promptlift.service.deployments.regression_test import pairs_of
 from promptlift.service.store import optimizations
 from promptlift.stats import expected_lift
@@ -13,7 +14,7 @@ from promptlift.stats.shrinkage import expected_points
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from promptlift.schema.results import LoggedMix
+    from promptlift.schema.results import Effect, LoggedMix
     from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
     from promptlift.stats.pairs import PairAnalysis
 
@@ -46,28 +47,38 @@ def expect_on_logged_mix(
     mix: LoggedMix, verified: ReweightedLift | PairAnalysis | None, *, prior_sd_points: float
 ) -> LoggedMix:
     """Say what to expect on the mix of logged conversations, from the lift on it and pairs after the decision."""
-    points = expected_points(
+    verified_points, error = _after_decision(verified)
+    expected = expected_points(
         mix.lift_points or 0.0,
         mix.standard_error_points or 0.0,
         prior_sd_points=prior_sd_points,
-        **_after_decision(verified),
+        verified_points=verified_points,
+        verified_error_points=error,
     )
     original = mix.original_task_completion
     mix.lift_expected, mix.lift_expected_low, mix.lift_expected_high = (
-        None if value is None or not original else 100.0 * value / original for value in points
+        None if value is None or not original else 100.0 * value / original for value in expected
     )
-    mix.lift_points_expected = points.points
+    mix.lift_points_expected = expected.points
     return mix
 
 
-def _after_decision(verified: ReweightedLift | PairAnalysis | None) -> dict[str, float | None]:
-    """Return what the expected lift takes of pairs after the decision."""
-    if isinstance(verified, ReweightedLift):
-        points = verified.points
-    else:
-        points = None if verified is None else verified.lift_points
-    error = None if verified is None else verified.standard_error_points
-    return {"verified_points": points, "verified_error_points": error}
+def _after_decision(
+    verified: ReweightedLift | PairAnalysis | None,
+) -> tuple[float | None, float | None]:
+    """Return the points of pairs after the decision and their standard error."""
+    if verified is None:
+        return None, None
+    points = verified.points if isinstance(verified, ReweightedLift) else verified.lift_points
+    return points, verified.standard_error_points
+
+
+def expectation(effect: Effect | None) -> tuple[float | None, float | None, float | None]:
+    """Return the lift to expect in percent on the mix of conversations to quote, with the ends of its interval."""
+    if effect is None:
+        return None, None, None
+    first = effect.headline
+    return first.lift_expected, first.lift_expected_low, first.lift_expected_high
 
 
 def expected_of(optimization: OptimizationRow, variant_id: str) -> dict[str, float | None]:
@@ -78,14 +89,8 @@ def expected_of(optimization: OptimizationRow, variant_id: str) -> dict[str, flo
     """
     kept = None if optimization.rehearsal else optimization.results
     found = None if kept is None else next((one for one in kept.variants if one.id == variant_id), None)
-    if found is None or found.headline.lift_expected is None:
-        return {}
-    first = found.headline
-    return {
-        "expected_percentage": first.lift_expected,
-        "expected_percentage_low": first.lift_expected_low,
-        "expected_percentage_high": first.lift_expected_high,
-    }
+    expected = expectation(found)
+    return {} if expected[0] is None else dict(zip(Expectation.model_fields, expected, strict=True))
 
 
 def keep_regression_lift(
@@ -107,12 +112,14 @@ def keep_regression_lift(
     results, winner = kept.results, kept.variant(variant.number)
     if results.pairs is None or winner is None:
         return
+    points, error = _after_decision(pooled)
     prior = (optimization.experiment or {})["settings"]["prior_sd_points"]
     expected = expected_lift(
         *(getattr(results.pairs, name) for name in ("n11", "n10", "n01", "n00")),
         prior_sd_points=prior,
         standard_error_points=results.standard_error_points,
-        **_after_decision(pooled),
+        verified_points=points,
+        verified_error_points=error,
     )
     fields = {
         **verified_effect(pooled, dropped=dropped, by="regression-test"),

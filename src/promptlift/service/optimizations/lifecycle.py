@@ -8,6 +8,7 @@ from promptlift.schema import limits
 from promptlift.schema.events import OptimizationCompleted, OptimizationStarted, OptimizationStopped
 from promptlift.service import clock
 from promptlift.service.deployments import transitions
+from promptlift.service.deployments.verified_lift import expectation
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.optimizations.goal import intent_results
 from promptlift.service.optimizations.results import logged_mix_of, results_of, variants_of
@@ -118,13 +119,16 @@ def complete(
     results = keep(
         connection, row, run, notes, ended=True, status="completed", completed_at=completed_at, worker=None
     )
+    expected, low, high = expectation(results if results.winner_selected and not row.rehearsal else None)
     completed = OptimizationCompleted(
         optimization_id=row.id,
         prompt_id=row.prompt_id,
         results={
             "winner": results.winning_variant_id,
             "improvementPercentage": results.lift if results.winner_selected else None,
-            **_expected(results if results.winner_selected and not row.rehearsal else None),
+            "expectedPercentage": expected,
+            "expectedPercentageLow": low,
+            "expectedPercentageHigh": high,
             "winnerSelected": results.winner_selected,
             "confidence": results.confidence,
             "reason": results.reason,
@@ -138,16 +142,6 @@ def complete(
     winner = None if number is None else optimizations.variants(connection, row.id)[number]
     transitions.on_completed(connection, row, winner=winner, now=now)
     start_next(connection, row.account_id, now=now)
-
-
-def _expected(results: OptimizationResults | None) -> dict[str, float | None]:
-    """Return what the event says to expect of a winner, ``None`` where there is none."""
-    first = None if results is None else results.headline
-    return {
-        "expectedPercentage": first and first.lift_expected,
-        "expectedPercentageLow": first and first.lift_expected_low,
-        "expectedPercentageHigh": first and first.lift_expected_high,
-    }
 
 
 def fail(connection: Connection, row: OptimizationRow, reason: str, *, now: int) -> None:
