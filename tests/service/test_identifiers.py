@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -30,3 +33,19 @@ def test_those_of_a_second_differ_and_stand_together(monkeypatch):
 def test_every_time_gives_as_many_digits(monkeypatch, seconds):
     monkeypatch.setattr(identifiers.time, "time", lambda: seconds)
     assert re.fullmatch("cnv_[0-9a-f]{24}", new_id("cnv"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+def test_a_forked_process_makes_other_ids():
+    program = """
+import os
+from promptlift.service.identifiers import new_id
+new_id("cnv")
+child = os.fork()
+print(new_id("cnv")[-16:], flush=True)
+if child:
+    os.wait()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert len(set(done.stdout.split())) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import threading
 import time
@@ -26,6 +27,12 @@ class _Randomness:
     """
 
     def __init__(self) -> None:
+        self._begin()
+        # A forked process would hand out the same ones.
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._begin)
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._left: list[str] = []
 

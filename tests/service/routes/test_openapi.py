@@ -133,8 +133,7 @@ def validator():
 @pytest.mark.slow
 def test_it_has_the_form_of_openapi(document, validator):
     problems = [
-        f"{list(error.absolute_path)}: {error.message}"
-        for error in validator(OPENAPI).iter_errors(document)
+        f"{list(error.absolute_path)}: {error.message}" for error in validator(OPENAPI).iter_errors(document)
     ]
     assert problems == []
 
