@@ -335,13 +335,53 @@ def test_another_engine_gives_the_same_numbers(world):
         pd.testing.assert_frame_equal(call(other, theirs), call(table, labels), check_dtype=False)
 
 
+# A census
+
+
+@pytest.mark.parametrize("chance", [None, 0.3])
+def test_labels_of_all_conversations_are_the_outcome_whoever_chose_them(world, chance):
+    table, truth, _ = world
+    table = table.assign(analyser="lexicon", basis="words")
+    labels = pd.DataFrame(
+        {"conversation_id": truth.index, "task_completed": truth.to_numpy(), "chance": chance}
+    )
+    true = table.assign(task_completed=table["conversation_id"].map(truth).astype("boolean"), basis="outcome")
+    for call in (
+        lambda data, **known: analysis.completion(data, by="prompt", **known),
+        lambda data, **known: analysis.completion_trend(data, freq="MS", **known),
+        lambda data, **known: analysis.prompt_overview(data, by="prompt", **known),
+        lambda data, **known: analysis.compare(data, by="prompt", control="old", **known),
+        lambda data, **known: analysis.segments(data, by=["prompt", "channel"], **known),
+    ):
+        found = call(table, labels=labels)
+        pd.testing.assert_frame_equal(found, call(true))
+        assert found.attrs["promptlift"]["basis"] == "label"
+    compared = analysis.compare(pl.from_pandas(table), by="prompt", control="old", labels=labels)
+    assert "clearly lower" in compared.attrs["promptlift"]["sentences"][0]
+    assert compared["verdict"].tolist() == ["worse"]
+    agreement = analysis.judge_agreement(labels, table).iloc[0]
+    assert agreement["rate_corrected"] == truth.mean()
+    assert agreement["not_corrected"] == ""
+
+
+def test_a_conversation_without_a_label_makes_a_census_a_draw_again(world):
+    table, truth, _ = world
+    labels = pd.DataFrame({"conversation_id": truth.index[1:], "task_completed": truth.to_numpy()[1:]})
+    found = analysis.completion(table, labels=labels).iloc[0]
+    assert np.isnan(found["rate_corrected"])
+    assert "or label the 1 other as well" in found["not_corrected"]
+    # It does not count as long as it has not ended, and neither does its verdict.
+    running = table.assign(status=np.where(np.arange(len(table)) == 0, "in_progress", "completed"))
+    assert analysis.completion(running, labels=labels)["rate"].iloc[0] == truth.iloc[1:].mean()
+
+
 # Refusals
 
 
 AT_RANDOM = "Draw more at random; do not look for them."
 PICKED = (
     "labels that were picked by hand, by low confidence or by search show where the judge errs, not how often. "
-    "Draw at random, with analysis.label_plan."
+    "Draw at random, with analysis.label_plan, or label the 1,900 others as well: labels of all conversations need no draw."
 )
 
 

@@ -75,6 +75,19 @@ def test_a_refusal_is_in_the_report(world, tmp_path):
     assert "picked by hand, by low confidence or by search" in text
 
 
+def test_labels_of_all_conversations_are_the_numbers_of_the_report(world, tmp_path):
+    table, _ = world
+    truth = judged(1_200)[1]
+    known = (
+        truth.rename("value").rename_axis("conversation_id").reset_index().assign(question="task_completed")
+    )
+    text = written((table, known), tmp_path / "report.md").read_text()
+    assert "orrected by" not in text
+    assert "as the judge says" not in text
+    assert "People said of every conversation whether its task was completed." in text
+    assert "clearly lower" in text
+
+
 def test_a_report_without_labels_has_no_word_of_them(world, tmp_path):
     table, _ = world
     text = report.write(table, ["old", "new"], tmp_path / "report.md").read_text()

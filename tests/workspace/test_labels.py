@@ -127,6 +127,10 @@ def test_labels_are_matched_and_compared_with_the_judge(lift, prompt, tmp_path, 
     wait_for_insights(lift, [prompt], progress=False)
     (row,) = analysis.judge_agreement(labels, lift.insights(prompt)).to_dict("records")
     assert row["n"] + row["n_unjudged"] == 2
+    # Both conversations have a label, so the labels are the rate.
+    rate = analysis.completion(lift.conversations(prompt, insights=True), labels=labels)
+    assert rate[["n", "completed", "rate"]].to_dict("records") == [{"n": 2, "completed": 1, "rate": 0.5}]
+    assert rate.attrs["promptlift"]["basis"] == "label"
 
 
 def test_labels_of_nothing_say_what_to_do(lift, prompt, tmp_path):

@@ -31,8 +31,7 @@ from promptlift.analysis.comparison_rows import (
     unpaired_completion_row,
     unpaired_score_row,
 )
-from promptlift.analysis.corrected import Rectifier, comparison_columns, judged_rows
-from promptlift.analysis.labels import LabelledRows, all_columns
+from promptlift.analysis.corrected import Rectifier, as_labelled, comparison_columns, judged_rows
 from promptlift.analysis.reading import JUDGED, By, basis_of, blank, one_group_column, with_provenance
 from promptlift.analysis.sentences import comparison_sentence
 from promptlift.analysis.verdicts import judge_facts, mixed_judges, read_outcome
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from promptlift.analysis.labels import LabelledRows
     from promptlift.stats.evidence import ConfidenceMode
 
 __all__ = ["compare"]
@@ -112,7 +112,8 @@ def compare(
         ``completion``, ``score`` or ``label`` where the column is ambiguous; 0 and 1 are true and false by default.
     labels
         Labels of people, some of whose conversations were drawn at random with a known ``chance`` (`label_plan`). They
-        correct rates of true and false, and their difference, which are then right whatever the judge is.
+        correct rates of true and false, and their difference, which are then right whatever the judge is. Where every conversation
+        has one, they are the outcome, and there are no columns of what is corrected.
     rectifier
         ``own`` corrects each arm by its own labels. ``pooled`` takes the labels of all for how the judge errs in both; that
         is surer, and wrong where it errs in them unlike: ``p_equal_error`` tests that.
@@ -146,8 +147,7 @@ def compare(
     level = check_level(level)
     data, outcome = read_outcome(data, outcome)
     data, by = one_group_column(data, by)
-    if labels is not None:
-        data = all_columns(data)
+    data, labels = as_labelled(data, labels, outcome)
     arms = read_arms(data, by=by, pair=pair, outcome=outcome, control=control, kind=kind)
     table = _kind_of_rows(arms, outcome, pair, repeats, labelled=labels is not None)
     result, rule = _verdicts(arms, table, level=level, mode=confidence_mode, repeats=repeats, by=by)

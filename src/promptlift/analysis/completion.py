@@ -39,7 +39,8 @@ def completion(conversations: Any, *, by: By = None, labels: Any = None, level: 
     labels
         Labels of people, some of whose conversations were drawn at random with a known ``chance`` (`label_plan`): columns
         ``conversation_id``, ``question``, ``value``, ``labeller``, ``labelled_at``, ``chance``. They correct the rates, which
-        are then right whatever the judge is.
+        are then right whatever the judge is. Where every conversation has a label, however it was chosen, the labels are the
+        outcome.
     level
         Coverage of the interval.
 
@@ -50,7 +51,9 @@ def completion(conversations: Any, *, by: By = None, labels: Any = None, level: 
         of them, ``rate``, ``rate_low``, ``rate_high`` as fractions (NaN when ``n`` is 0), ``n_missing`` ended
         ones without insights, ``n_in_progress``. With ``labels`` also ``rate_corrected``
         with its ends, ``n_labels``, ``n_effective`` (labels that would say as much without the judge) and
-        ``not_corrected``, why a row has no corrected rate; ``attrs["promptlift"]["corrected"]`` says it in words.
+        ``not_corrected``, why a row has no corrected rate; ``attrs["promptlift"]["corrected"]`` says it in words. Where every
+        conversation has a label there are no such columns, because nothing is corrected: ``completed`` and ``rate`` are those of
+        the labels, and the ``basis`` of the attributes is ``label``.
 
     Raises
     ------
@@ -71,7 +74,7 @@ def completion(conversations: Any, *, by: By = None, labels: Any = None, level: 
     [{'n': 3, 'completed': 2, 'n_in_progress': 1}]
     """
     level = check_level(level)
-    conversations = verdicts.as_outcome(conversations)
+    conversations, labels = corrected.as_labelled(verdicts.as_outcome(conversations), labels)
     conversations, by = one_group_column(conversations, by)
     columns = require(conversations, ["status", "task_completed"], by=by, taken=RATE_COLUMNS)
     counted = count_rows(conversations, columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from promptlift.analysis.corrected import with_rates
+from promptlift.analysis.corrected import as_labelled, with_rates
 from promptlift.analysis.outcomes import OUTCOMES, RATE_COLUMNS, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import PeriodCounts, count_periods, period_table
 from promptlift.analysis.periods import check_freq, check_zone
@@ -62,7 +62,7 @@ def completion_trend(
     labels
         Labels of people, some of whose conversations were drawn at random with a known ``chance`` (`label_plan`): columns
         ``conversation_id``, ``question``, ``value``, ``labeller``, ``labelled_at``, ``chance``. They correct the rates, which
-        are then right whatever the judge is.
+        are then right whatever the judge is; where every conversation has one, they are the outcome.
         A period needs as many labels as any other group.
     level
         Coverage of each interval.
@@ -92,7 +92,7 @@ def completion_trend(
         When ``freq``, ``tz``, ``by`` or ``level`` cannot be used, or there would be too many periods.
     """
     level, freq, zone = check_level(level), check_freq(freq), check_zone(tz)
-    conversations = as_outcome(conversations)
+    conversations, labels = as_labelled(as_outcome(conversations), labels)
     conversations, by = one_group_column(conversations, by)
     columns = require(
         conversations, ["status", "task_completed"], by=by, taken=("period_start", *RATE_COLUMNS)

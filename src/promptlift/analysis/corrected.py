@@ -12,6 +12,7 @@ from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.period_counts import started, times_of
 from promptlift.analysis.reading import facts_of, is_missing
 from promptlift.analysis.verdicts import OUTCOME, question_of
+from promptlift.stats.intervals import rate_and_interval
 from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen
 from promptlift.stats.labels import (
     CorrectedDifference,
@@ -31,6 +32,7 @@ __all__ = [
     "CORRECTED_DIFFERENCE",
     "CORRECTED_RATE",
     "Rectifier",
+    "as_labelled",
     "comparison_columns",
     "judged_rows",
     "segment_columns",
@@ -58,6 +60,43 @@ def judged_rows(frame: pd.DataFrame, labels: Any, question: str = OUTCOME) -> La
     else:
         judged = frame[question].astype("boolean").to_numpy(dtype=np.float64, na_value=np.nan)
     return label_rows(labels, frame[KEY], judged, question)
+
+
+def as_labelled(conversations: Any, labels: Any, outcome: str = OUTCOME) -> tuple[Any, Any]:
+    """Return conversations and the labels that correct them.
+
+    Where every judged conversation has a label, the labels are the outcome: nothing is left to correct, and the basis is ``label``.
+
+    Parameters
+    ----------
+    conversations
+        Any table, read by `promptlift.analysis.verdicts.read_outcome`.
+    labels
+        Table of labels, or None.
+    outcome
+        Column of true and false.
+    """
+    if labels is None:
+        return conversations, None
+    frame = all_columns(conversations)
+    if outcome not in frame or not _is_yes_or_no(frame[outcome]):
+        return frame, labels
+    rows = judged_rows(frame, labels, outcome)
+    if not rows.is_census:
+        return frame, labels
+    said = pd.Series(rows.said, frame.index).astype("Float64").astype("boolean")
+    named = {name: "label" for name in ("basis",) if outcome == OUTCOME}
+    frame = frame.assign(**{outcome: said}, **named)
+    frame.attrs = {**frame.attrs, "promptlift": {**facts_of(frame), **named}}
+    return frame, None
+
+
+def _is_yes_or_no(column: pd.Series[Any]) -> bool:
+    try:
+        column.astype("boolean")
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def with_rates(
@@ -134,9 +173,13 @@ def _with_rate_columns(
 def _rate(
     rows: LabelledRows, mask: NDArray[np.bool_], name: str, level: float, facts: dict[str, Any]
 ) -> dict[str, Any]:
-    refusal = rows.refusal(mask)
     group = rows.group(mask)
-    if refusal:
+    if rows.is_census:
+        said = rows.said[mask & ~np.isnan(rows.judged)]
+        rate = map(float, rate_and_interval(int(said.sum()), len(said), level=level))
+        counts = {"n_labels": len(said), "n_effective": len(said), "not_corrected": ""}
+        return dict(zip(CORRECTED_RATE[:3], rate, strict=True)) | counts
+    if refusal := rows.refusal(mask):
         facts["refused"][name] = refusal
         return {"n_labels": len(group.labels), "not_corrected": refusal} | dict.fromkeys(
             ("rate_corrected", "rate_corrected_low", "rate_corrected_high", "n_effective")

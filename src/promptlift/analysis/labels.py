@@ -7,7 +7,7 @@ task_completed), ``value`` (yes or no), ``labeller``, ``labelled_at`` and ``chan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -45,13 +45,11 @@ class Answers:
     Attributes
     ----------
     table
-        ``value`` (1 and 0), ``chance`` and ``draw`` (its id, or empty) by conversation_id, only where the chance is known.
+        ``value`` (1 and 0), ``chance`` (NaN where it is not known) and ``draw`` (its id, or empty) by conversation_id.
     question
         The column that is answered.
     n_disputed
         Conversations that as many labellers call one thing as the other, which are left out.
-    without_chance
-        Ids of conversations whose labels have no chance, which are left out.
     others
         Questions that the labels answer instead, where none answers this one.
     """
@@ -59,7 +57,6 @@ class Answers:
     table: pd.DataFrame
     question: str
     n_disputed: int
-    without_chance: frozenset[str]
     others: tuple[str, ...]
 
 
@@ -71,10 +68,10 @@ class LabelledRows:
     ----------
     judged
         What the judge says, 1 and 0; NaN where it says nothing.
-    label, chance
-        What a person says, and the chance of the draw; NaN without a label.
-    unknown_chance
-        Which rows have a label of unknown chance.
+    said
+        What a person says; NaN without a label.
+    chance
+        The chance of the draw; NaN where it is not known.
     draw
         Id of the draw of each label; empty where it is not known.
     answers
@@ -82,11 +79,21 @@ class LabelledRows:
     """
 
     judged: NDArray[np.float64]
-    label: NDArray[np.float64]
+    said: NDArray[np.float64]
     chance: NDArray[np.float64]
-    unknown_chance: NDArray[np.bool_]
     draw: NDArray[np.object_]
     answers: Answers
+
+    @property
+    def label(self) -> NDArray[np.float64]:
+        """The labels that a draw of known chance gave, which alone correct a part of the conversations."""
+        return np.where(np.isnan(self.chance), np.nan, self.said)
+
+    @property
+    def is_census(self) -> bool:
+        """Whether every judged conversation has a label: then labels are no sample, and need no draw."""
+        known = ~np.isnan(self.judged)
+        return bool(known.any()) and not np.isnan(self.said[known]).any()
 
     def group(self, rows: NDArray[np.bool_]) -> LabelledGroup:
         """Return the judged conversations among some rows, as the statistics take them."""
@@ -107,13 +114,15 @@ class LabelledRows:
         if mixed := self._mixed_draws(rows, name):
             return mixed
         short = too_few_labels(self.group(rows), name)
-        picked = int((rows & self.unknown_chance).sum())
+        picked = int((rows & ~np.isnan(self.said) & np.isnan(self.chance)).sum())
         if not short or not picked:
             return short
+        missing = int((~np.isnan(self.judged) & np.isnan(self.said)).sum())
         said = f"{picked:,} label{' has' if picked == 1 else 's have'} no chance with which the conversation was drawn"
         return (
             f"{said}: labels that were picked by hand, by low confidence or by search show where the judge errs, not how "
-            f"often. Draw at random, with analysis.label_plan. {short}"
+            f"often. Draw at random, with analysis.label_plan, or label the {missing:,} other{'' if missing == 1 else 's'} as well: labels of all "
+            f"conversations need no draw. {short}"
         )
 
     def _mixed_draws(self, rows: NDArray[np.bool_], name: str) -> str:
@@ -143,8 +152,8 @@ class LabelledRows:
             "question": self.answers.question,
             "n_labels": int((~np.isnan(self.label) & ~np.isnan(self.judged)).sum()),
             "n_disputed": self.answers.n_disputed,
-            "n_without_chance": len(self.answers.without_chance),
-            "n_unmatched": len(self.answers.table) - int((~np.isnan(self.label)).sum()),
+            "n_without_chance": int(self.answers.table["chance"].isna().sum()),
+            "n_unmatched": int(self.answers.table["chance"].notna().sum() - (~np.isnan(self.label)).sum()),
         }
 
 
@@ -183,9 +192,8 @@ def answers_to(labels: Any, question: str) -> Answers:
     firsts = rows[rows["chance"].notna()].drop_duplicates(KEY).set_index(KEY)[["chance", "draw"]]
     by_id = rows.groupby(KEY, sort=False).agg(value=("value", "mean")).join(firsts)
     settled = by_id[by_id["value"] != 0.5]
-    known = settled["chance"].notna()
-    table = settled[known].assign(value=(settled.loc[known, "value"] > 0.5).astype(np.float64))
-    return Answers(table, question, len(by_id) - len(settled), frozenset(settled.index[~known]), others)
+    table = settled.assign(value=(settled["value"] > 0.5).astype(np.float64))
+    return Answers(table, question, len(by_id) - len(settled), others)
 
 
 def label_rows(labels: Any, ids: pd.Series[Any], judged: NDArray[np.float64], question: str) -> LabelledRows:
@@ -212,15 +220,19 @@ def label_rows(labels: Any, ids: pd.Series[Any], judged: NDArray[np.float64], qu
     answers = answers_to(labels, question)
     names = ids.astype("str")
     found = answers.table.reindex(names)
-    label = found["value"].to_numpy(np.float64)
-    twice = names[names.duplicated(keep=False).to_numpy() & ~np.isnan(label)]
+    said, chance = (found[name].to_numpy(np.float64) for name in ("value", "chance"))
+    twice = names[names.duplicated(keep=False).to_numpy() & ~np.isnan(said)]
     if len(twice):
         raise ValueError(
             f"The labelled conversation {twice.iloc[0]!r:.80} is in the table more than once. Pass one row for each conversation."
         )
-    unknown = names.isin(answers.without_chance).to_numpy(dtype=bool)
-    chance, draw = found["chance"].to_numpy(np.float64), found["draw"].astype("object").fillna("").to_numpy()
-    return LabelledRows(judged, label, chance, unknown, draw, answers)
+    draw = found["draw"].astype("object").fillna("").to_numpy()
+    rows = LabelledRows(judged, said, chance, draw, answers)
+    if rows.is_census:
+        return replace(
+            rows, chance=np.where(np.isnan(said), np.nan, 1.0), draw=np.full(len(said), "", np.object_)
+        )
+    return rows
 
 
 def all_columns(conversations: Any) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.corrected import with_rates
+from promptlift.analysis.corrected import as_labelled, with_rates
 from promptlift.analysis.engines import ROWS, count_by, known_number, named, open_table, with_instant
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes, rate_columns
 from promptlift.analysis.period_counts import NO_TIME, started
@@ -81,7 +81,7 @@ def prompt_overview(
         When ``by`` or ``level`` cannot be used.
     """
     level = check_level(level)
-    conversations = as_outcome(conversations)
+    conversations, labels = as_labelled(as_outcome(conversations), labels)
     facts = judge_facts(conversations)
     if facts:
         conversations = _with_sentiment(conversations)

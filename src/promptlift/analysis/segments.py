@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.corrected import segment_columns
+from promptlift.analysis.corrected import as_labelled, segment_columns
 from promptlift.analysis.engines import is_remote
-from promptlift.analysis.labels import all_columns
 from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import check_zone, zone_name
 from promptlift.analysis.reading import basis_of, blank, collect, names_of, require, with_provenance
@@ -104,7 +103,7 @@ def segments(
     tz
         Zone whose clock says the hour.
     labels
-        Labels of people that correct the rates, as for ``completion``.
+        Labels of people that correct the rates, or are the outcome where every conversation has one, as for ``completion``.
     level
         Coverage of each interval; ``1 - level`` bounds the chance of any false alarm in the table.
 
@@ -130,9 +129,9 @@ def segments(
     level, zone = check_level(level), check_zone(tz)
     smallest, bins = _at_least(smallest, 2, "smallest"), _at_least(bins, 2, "bins")
     if labels is not None:
-        conversations = all_columns(conversations)
         topics = None if topics is None else collect(topics, names_of(topics))
     conversations, outcome = read_outcome(conversations, outcome)
+    conversations, labels = as_labelled(conversations, labels, outcome)
     sizes: dict[str, Any] = {"smallest": smallest, "bins": bins}
     found = splits_of(conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, zone=zone, **sizes)
     table, n_tests = _verdicts(found, level)

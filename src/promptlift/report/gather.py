@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from promptlift.analysis.corrected import as_labelled
 from promptlift.analysis.distinct import distinct_lines
 from promptlift.analysis.reading import basis_of, check_prompts, collect, facts_of, names_of
 from promptlift.errors import FrameError, NotFound
@@ -66,7 +67,9 @@ class Material:
     edits
         The edits of their searches.
     labels
-        Labels of people that correct the judge; ``None`` without any.
+        Labels of people that correct the judge; ``None`` without any, and where they are the outcome of every conversation.
+    labels_of_simulations
+        All of them, which correct the lifts of simulations.
     simulations
         The simulated conversations of the optimizations with labels, by the optimization.
     """
@@ -81,6 +84,7 @@ class Material:
     edits: pd.DataFrame = field(default_factory=pd.DataFrame)
     earlier: pd.DataFrame | None = None
     labels: Any = None
+    labels_of_simulations: Any = None
     simulations: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     def name_of(self, prompt_id: Any) -> str:
@@ -192,7 +196,16 @@ def with_labels(source: Any, material: Material, labels: Any) -> Material:
             if one in mine:
                 with suppress(NotFound):  # a service without simulated conversations
                     found[str(one)] = source.simulations(one)
-    return replace(material, labels=labels, simulations=found)
+    material = replace(material, labels=labels, labels_of_simulations=labels, simulations=found)
+    periods = {
+        name: as_labelled(table, labels)
+        for name in ("conversations", "earlier")
+        if (table := getattr(material, name)) is not None and len(table)
+    }
+    if not periods or any(correcting is not None for _, correcting in periods.values()):
+        return material
+    tables: dict[str, Any] = {name: table for name, (table, _) in periods.items()}
+    return replace(material, labels=None, **tables)
 
 
 def _inside(

@@ -70,7 +70,7 @@ def between_prompts(material: Material, *, redacted: bool) -> Answer:
         return Answer()
     found = _compared(table, GROUP, first, material.labels)
     columns = (Column("prompt", "Prompt"), Column("against", "Compared with"), *_columns(material))
-    rows = [(name, first, *_cells(found, name)) for name in others]
+    rows = [(name, first, *_cells(found, name, material)) for name in others]
     shown = Table("differences", "How the prompts differ", columns, tuple(rows))
     if len(others) == 1:
         comparison = _comparison(table, GROUP, (first, others[0]), material.labels, redacted=redacted)
@@ -113,7 +113,7 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
             rate = Estimate(
                 *(comparison.table[f"rate_control{end}"].iloc[0] for end in ("", "_low", "_high"))
             )
-            cells = _cells(_compared(part, "period", words, material.labels), _NOW)
+            cells = _cells(_compared(part, "period", words, material.labels), _NOW, material)
             rows.append((*material.naming(name), rate, *cells))
     if not rows:
         return Answer(tuple(sentences))
@@ -195,16 +195,17 @@ def _columns(material: Material) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def _cells(found: dict[str, pd.DataFrame], name: str) -> tuple[Cell, ...]:
+def _cells(found: dict[str, pd.DataFrame], name: str, material: Material) -> tuple[Cell, ...]:
     cells: list[Cell] = []
     row: Any = found["task_completed"].loc[name]
-    if "difference_points_corrected" in row:
-        ends = [float(row[f"difference_points_corrected{end}"]) for end in ("", "_low", "_high")]
-        known = not math.isnan(ends[0])
-        corrected, judged = Estimate(*ends), _difference(row)
+    if material.labels is not None:
+        judged = _difference(row)
+        # Where all conversations of a part have labels, its outcome is theirs.
+        column = f"difference_points{'_corrected' if 'difference_points_corrected' in row else ''}"
+        corrected = Estimate(*(float(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
+        known = not math.isnan(corrected.value)
         verdict = _verdict(row["verdict"], corrected if known else judged)
-        cells += [corrected, verdict] if known else [None, f"{verdict}, not corrected"]
-        cells.append(judged)
+        cells += [corrected, verdict, judged] if known else [None, f"{verdict}, not corrected", judged]
     for measure, compared in found.items():
         if measure != "task_completed" or not cells:
             row = compared.loc[name]

@@ -42,7 +42,9 @@ def corrected_lifts(material: Material, variants: Sequence[Row]) -> list[Row]:
         if table is None or row["is_original"]:
             continue
         try:
-            lift = corrected_lift(table, material.labels, variant_id=row["variant_id"], level=_LEVEL)
+            lift = corrected_lift(
+                table, material.labels_of_simulations, variant_id=row["variant_id"], level=_LEVEL
+            )
         except ValueError:  # not tested on new conversations, or they are not there any more
             continue
         one: Row = {str(name): value for name, value in lift.iloc[0].items()}

@@ -27,6 +27,7 @@ _REASONS: Final = 3
 _REASON_CHARS: Final = 300
 _BASES: Final = {
     "outcome": "Whether a task was completed is what the logs themselves say.",
+    "label": "People said of every conversation whether its task was completed.",
     "model": "A language model judged the conversations, which can be wrong too.",
     "learned": "A judge that was learned from labels judged the conversations.",
     "words": "A word list judged these conversations, or some of them: it counts words and closing phrases and does not understand them. The numbers say "

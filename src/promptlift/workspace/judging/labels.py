@@ -48,8 +48,9 @@ class Labelling(Session):
         """Return the labels that are kept, one row an answer; or read those that other tools exported to a file.
 
         The kept ones are what ``labels=`` takes wherever numbers are corrected. Those of a file have no chance with which
-        their conversations were drawn, so they measure a judge (``analysis.judge_agreement``) and correct nothing;
-        :meth:`add_labels` keeps them beside the others.
+        their conversations were drawn: where every conversation has one, they are the outcome that ``labels=`` shows; where
+        only some have, they measure a judge (``analysis.judge_agreement``) and correct nothing. :meth:`add_labels` keeps them
+        beside the others.
 
         Parameters
         ----------
