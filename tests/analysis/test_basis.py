@@ -10,7 +10,16 @@ import pytest
 
 from promptlift import analysis, plots
 from promptlift.analysis.findings import finding
-from promptlift.schema.basis import BASES, UNTOLD, as_seen_by, may_say_clearly, may_tell, may_weigh, weakest
+from promptlift.schema.basis import (
+    BASES,
+    UNTOLD,
+    Agreement,
+    as_seen_by,
+    may_say_clearly,
+    may_tell,
+    may_weigh,
+    weakest,
+)
 
 DIRECTION = re.compile(
     r"\b(higher|lower|more often|less often|rises|falls|rose|fell|better|worse|winner|could rise|points (more|less))\b"
@@ -91,6 +100,21 @@ def test_a_model_names_directions_as_its_own_and_nothing_clearly():
     ]
 
 
+@pytest.mark.parametrize(("wrong", "clearly"), [(0, True), (5, False)])
+def test_a_model_says_clearly_what_labels_prove_it_can_judge(wrong, clearly):
+    """Labels of a few conversations of one prompt, too few to correct the difference, show how often the model is right."""
+    table = judged("model")
+    mine = table[table["prompt_id"] == "b"].head(60)
+    said = mine["task_completed"].to_numpy(bool)
+    value = np.where(np.arange(60) % 10 < wrong, ~said, said)
+    labels = mine[["conversation_id"]].assign(task_completed=value, chance=0.3)
+    found = analysis.compare(table, by="prompt_id", control="a", labels=labels)
+    (sentence,) = found.attrs["promptlift"]["sentences"]
+    assert found["not_corrected"].iloc[0].startswith("No labels of the control")
+    assert ("; clearly lower, as the model sees it." in sentence) == clearly
+    assert "; lower, as the model sees it." in sentence or clearly
+
+
 def test_outcomes_of_the_logs_may_say_all_of_it():
     said = everything_said(judged("outcome"))
     assert any("clearly lower" in line for line in said)
@@ -122,5 +146,8 @@ def test_the_weakest_basis_counts():
     assert weakest(["outcome", "words", "model"]) == "words"
     assert [may_tell(one) for one in BASES] == [True, True, True, True, False]
     assert [may_say_clearly(one) for one in BASES] == [True, True, False, False, False]
+    proven, unproven = Agreement(50, 0.71, 0.7), (Agreement(49, 0.9, 0.5), Agreement(80, 0.6, 0.6))
+    assert [may_say_clearly(one, proven) for one in BASES] == [True, True, True, True, False]
+    assert not any(may_say_clearly("model", one) for one in unproven)
     assert [may_weigh(one) for one in BASES] == [True, True, False, False, False]
     assert as_seen_by("words") == ", of what a word list can see"

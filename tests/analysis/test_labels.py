@@ -7,8 +7,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from promptlift import analysis
+from promptlift import analysis, plots
 from promptlift.analysis import two_groups
+from promptlift.analysis.findings import finding
 from promptlift.errors import FrameError
 from promptlift.stats.labels import LabelledGroup, corrected_rate
 from support.labelled import judged, label
@@ -303,6 +304,26 @@ def test_segments_are_corrected_and_their_verdicts_are_those_of_the_labels(world
     assert rows.loc["old", "difference_points_corrected_low"] > 0
     said = found.attrs["promptlift"]["sentences"][list(found["segment"]).index("old")]
     assert "clearly higher" in said
+
+
+def test_what_labels_correct_on_a_word_list_is_told_and_drawn_as_theirs(world):
+    table, _, labels = world
+    found = analysis.segments(table.assign(analyser="lexicon", basis="words"), by=["prompt"], labels=labels)
+    facts = found.attrs["promptlift"]
+    assert facts["basis"] == "label"
+    assert facts["summary"] == (
+        "2 of 2 segments of 2,000 conversations clearly differ from the rest: prompt new, prompt old."
+    )
+    title = finding(found)
+    assert title.startswith("Corrected by labels: “prompt: new” completes ")
+    assert title.endswith("; 1 more of 2 segments clearly differs")
+    drawn = plots.segments(found, title="auto").get_figure()
+    said = " ".join(text.get_text() for text in drawn.findobj(lambda one: hasattr(one, "get_text")))
+    assert "Uncorrected" not in said
+    assert "Hollow" not in said
+    assert "Corrected by 240 labels." in said
+    for rate in found["rate_corrected"]:
+        assert f"{rate:.0%} of 1,000" in said
 
 
 def test_agreement_has_the_judges_rate_and_both_corrections(world):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from promptlift.analysis.reading import facts_of, is_missing
+from promptlift.analysis.reading import agreement_of, facts_of, is_missing
 from promptlift.analysis.sentences import why_not
 from promptlift.analysis.view_findings import VIEWS
 from promptlift.analysis.wording import (
@@ -374,7 +374,7 @@ def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         )
         said = f"{name}: {outcome} {points(shown)} {way} than the rest ({least} to {most})"
     others = len(found) - 1
-    clearly = "clearly " if may_say_clearly(facts.get("basis")) or "corrected" in facts else ""
+    clearly = "clearly " if may_say_clearly(facts.get("basis"), agreement_of(facts)) else ""
     differ = f"{clearly}differ{'s' if others == 1 else ''}"
     return f"{said}; {others:,} more of {len(table):,} segments {differ}" if others else said
 

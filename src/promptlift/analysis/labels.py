@@ -15,6 +15,8 @@ import pandas as pd
 
 from promptlift.analysis.reading import collect, names_of
 from promptlift.errors import FrameError
+from promptlift.schema.basis import Agreement
+from promptlift.stats.intervals import wilson
 from promptlift.stats.labels import LabelledGroup, too_few_labels
 
 if TYPE_CHECKING:
@@ -146,11 +148,25 @@ class LabelledRows:
             f"one of them, such as lift.labels(draw_id={named!r}), or draw once from all and label that."
         )
 
+    def agreement(self) -> Agreement | None:
+        """Return how far the judge says what the labels of a draw say, each weighed by one over its chance; None without any."""
+        both = ~np.isnan(self.label) & ~np.isnan(self.judged)
+        if not both.any():
+            return None
+        label, weight = self.label[both], 1.0 / self.chance[both]
+        weight /= weight.sum()
+        # Kish's effective number: unequal weights say less than equal ones.
+        n = 1.0 / float((weight**2).sum())
+        agreed, yes = float(weight @ (label == self.judged[both])), float(weight @ label)
+        low = wilson(min(agreed, 1.0) * n, n)[0]
+        return Agreement(int(both.sum()), float(low), max(yes, 1.0 - yes))
+
     def facts(self) -> dict[str, Any]:
         """Return what the attributes of a result say of the labels."""
         return {
             "question": self.answers.question,
             "n_labels": int((~np.isnan(self.label) & ~np.isnan(self.judged)).sum()),
+            "agreement": self.agreement(),
             "n_disputed": self.answers.n_disputed,
             "n_without_chance": int(self.answers.table["chance"].isna().sum()),
             "n_unmatched": int(self.answers.table["chance"].notna().sum() - (~np.isnan(self.label)).sum()),

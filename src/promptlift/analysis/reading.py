@@ -26,7 +26,7 @@ from promptlift.analysis.engines import (
 from promptlift.errors import FrameError
 from promptlift.frames.columns import dtype_of
 from promptlift.frames.layouts import TABLES
-from promptlift.schema.basis import BASES, UNTOLD, basis_of_analyser, weakest
+from promptlift.schema.basis import BASES, UNTOLD, Agreement, basis_of_analyser, weakest
 from promptlift.schema.insights import Insights
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ __all__ = [
     "By",
     "Counted",
     "Groups",
+    "agreement_of",
     "basis_note",
     "basis_of",
     "blank",
@@ -131,6 +132,12 @@ def basis_note(facts: Mapping[str, Any]) -> str | None:
     if basis == "words" and str(facts.get("table")).startswith("sentiment"):
         return SENTIMENT_NOTE
     return _NOTES.get(basis)
+
+
+def agreement_of(facts: Mapping[str, Any]) -> Agreement | None:
+    """Return how far labels agree with who judged, from the attributes of a result; None where there are none."""
+    found = (facts.get("corrected") or {}).get("agreement")
+    return Agreement(*found) if found else None
 
 
 def names_of(table: Any) -> list[str]:

@@ -14,7 +14,15 @@ from promptlift.analysis.corrected import as_labelled, segment_columns
 from promptlift.analysis.engines import is_remote
 from promptlift.analysis.period_counts import times_of
 from promptlift.analysis.periods import check_zone, zone_name
-from promptlift.analysis.reading import basis_of, blank, collect, names_of, require, with_provenance
+from promptlift.analysis.reading import (
+    agreement_of,
+    basis_of,
+    blank,
+    collect,
+    names_of,
+    require,
+    with_provenance,
+)
 from promptlift.analysis.segment_columns import HOUR, Segment, Split
 from promptlift.analysis.segment_readers import EngineReader, FrameReader
 from promptlift.analysis.segment_rows import judged_outcomes
@@ -142,11 +150,11 @@ def segments(
         columns, facts["corrected"] = _corrected_columns(found, conversations, labels, outcome, level)
         table = pd.concat([table, columns], axis=1)
         facts["n_tests"] = _decide_by_labels(table, found, level)
-        table = table.drop(columns="p_corrected")
+        by_labels = table.pop("p_corrected").notna()
     facts["basis"] = basis_of(conversations, outcome)
     if not may_tell(facts["basis"]):
         # What remains is what labels correct.
-        told = table["not_corrected"].eq("") if labels is not None else np.zeros(len(table), bool)
+        told = by_labels if labels is not None else np.zeros(len(table), bool)
         table = table[told].reset_index(drop=True)
         blank(
             table,
@@ -157,6 +165,8 @@ def segments(
                 "smallest_findable_points",
             ),
         )
+    if labels is not None and len(table) and table["difference_points_corrected"].notna().all():
+        facts["basis"] = "label"
     # Of two segments that are each other's rest, the one that fails more often comes first.
     table = table.sort_values(["p", "difference_points", "column", "segment"], ignore_index=True)
     return _in_words(with_provenance(table, conversations, "segments", **facts))
@@ -425,15 +435,15 @@ def _summary(table: pd.DataFrame, facts: dict[str, Any]) -> str:
         for row in found.head(3).to_dict("records")
     )
     more = f" and {len(found) - 3:,} more" if len(found) > 3 else ""
-    # What labels correct is not what the judge sees.
-    seen = "" if "corrected" in facts else as_seen_by(facts["basis"])
     first = (
-        f"{len(found):,} of {among} clearly differ from the rest{seen}: {named}{more}."
+        f"{len(found):,} of {among} clearly differ from the rest{as_seen_by(facts['basis'])}: {named}{more}."
         if len(found)
         else (f"None of {among} clearly differs from the rest.")
     )
-    if not may_say_clearly(facts["basis"]) and "corrected" not in facts:
+    if not may_say_clearly(facts["basis"], agreement_of(facts)):
         first = first.replace("clearly ", "")
+    if "corrected" in facts:  # what could be found says nothing of labels
+        return first
     least = facts["smallest_findable_points"]
     if least is None:
         return f"{first} There are too few conversations to find a difference of any size."

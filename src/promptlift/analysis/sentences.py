@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptlift.analysis.one_line import one_line
-from promptlift.analysis.reading import JUDGED, is_missing
+from promptlift.analysis.reading import JUDGED, agreement_of, is_missing
 from promptlift.analysis.wording import (
     TOO_FEW,
     figures,
@@ -29,6 +29,8 @@ from promptlift.stats.differences import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from promptlift.schema.basis import Agreement
 
 __all__ = [
     "Strength",
@@ -65,7 +67,15 @@ def name_in_words(name: Any) -> str:
     return name_in_title(name, _NAME_WIDTH)
 
 
-def strength_of(difference: Any, low: Any, high: Any, *, decided: bool, basis: str | None = None) -> Strength:
+def strength_of(
+    difference: Any,
+    low: Any,
+    high: Any,
+    *,
+    decided: bool,
+    basis: str | None = None,
+    agreement: Agreement | None = None,
+) -> Strength:
     """Return how strongly a difference may be told.
 
     Parameters
@@ -76,12 +86,14 @@ def strength_of(difference: Any, low: Any, high: Any, *, decided: bool, basis: s
         Whether the table's verdict is for the direction of the difference.
     basis
         What the numbers rest on: nothing is clear by a judge whose errors are not known.
+    agreement
+        How far that judge says what people say.
     """
     if not all(map(known, (difference, low, high))):
         return "not known"
     if low <= 0.0 <= high:
         return "unclear"
-    clear = may_say_clearly(basis)
+    clear = may_say_clearly(basis, agreement)
     if difference > 0.0:
         return ("clearly higher" if clear else "higher") if decided else "perhaps higher"
     return ("clearly lower" if clear else "lower") if decided else "perhaps lower"
@@ -118,6 +130,7 @@ def difference_sentence(
     outcome: str = "task_completed",
     why_not: str = "",
     basis: str | None = None,
+    agreement: Agreement | None = None,
 ) -> str:
     """Return in words how two completion rates differ.
 
@@ -135,12 +148,14 @@ def difference_sentence(
         Why a difference whose interval does not hold 0 is not decided, such as "p is 0.06".
     basis
         What the outcome rests on, as ``schema.basis`` says.
+    agreement
+        How far its judge says what people say.
     """
     one, other = name_in_words(name), name_in_words(control)
     if not may_tell(basis):
         return f"How {one} differs from {other} {UNTOLD}: a word list judged the conversations."
-    strength, seen = strength_of(difference, low, high, decided=decided, basis=basis), as_seen_by(basis)
-    own = outcome == "task_completed"
+    strength = strength_of(difference, low, high, decided=decided, basis=basis, agreement=agreement)
+    seen, own = as_seen_by(basis), outcome == "task_completed"
     if strength == "not known":
         return f"{one} and {other} cannot be compared yet: one of them has no known outcome."
     if strength == "unclear":
@@ -218,7 +233,7 @@ def comparison_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str
         )  # fmt: skip
     return difference_sentence(
         row["variant"], row["control"], difference=difference, low=low, high=high, decided=decided,
-        outcome=outcome, why_not=why_not(row, facts), basis=basis,
+        outcome=outcome, why_not=why_not(row, facts), basis=basis, agreement=agreement_of(facts),
     )  # fmt: skip
 
 
@@ -243,6 +258,7 @@ def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
         difference=row[unit], low=row[f"{unit}_low"], high=row[f"{unit}_high"],
         decided=row["verdict"] != "unclear", outcome=outcome_name(facts),
         why_not=why_not(row, facts), basis="label" if corrected else facts.get("basis"),
+        agreement=agreement_of(facts),
     )  # fmt: skip
 
 
@@ -316,7 +332,7 @@ def corrected_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
     said = difference_sentence(
         row["variant"], row["control"], difference=difference, low=low, high=high,
         decided=verdict == ("winner" if difference > 0.0 else "worse"), outcome=outcome_name(facts),
-        why_not=why_not({"p_holm": row["p_holm"]}, facts),
+        why_not=why_not({"p_holm": row["p_holm"]}, facts), basis="label",
     )  # fmt: skip
     count = row["n_labels"] + row["n_labels_control"]
     unlike = ""

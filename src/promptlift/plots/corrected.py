@@ -73,6 +73,8 @@ def corrected_notes(table: pd.DataFrame, estimate: str) -> list[str]:
     labels = table.attrs["promptlift"]["corrected"]["n_labels"]
     missing = table[f"{estimate}_corrected"].isna() & table[estimate].notna()
     notes = [f"Hollow: as the judge says. Filled: corrected by {labels:,} labels."]
+    if table[estimate].isna().all():
+        return [f"Corrected by {labels:,} labels."]
     if missing.all():
         notes = ["Hollow: as the judge says; nothing could be corrected by labels."]
     if missing.any():

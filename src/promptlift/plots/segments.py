@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from promptlift.analysis.mentions import check_top
-from promptlift.analysis.wording import outcome_name, score_rule
+from promptlift.analysis.reading import agreement_of
+from promptlift.analysis.wording import known, outcome_name, score_rule
 from promptlift.plots import theme
 from promptlift.plots.corrected import corrected_notes, has_corrected
 from promptlift.plots.differences import draw_differences, fit_points, mark_zero, signed_ticks
@@ -122,14 +123,16 @@ def _draw_rows(ax: Axes, shown: pd.DataFrame, **style: Any) -> None:
 
 
 def _numbers(row: Mapping[Any, Any]) -> str:
+    if known(row.get("difference_points_corrected")):
+        return f"{row['rate_corrected']:.0%} of {row['n']:,}"
     return f"{row['rate']:.0%} of {row['n']:,} vs {row['rate_rest']:.0%} of {row['n_rest']:,}"
 
 
 def _notes(table: pd.DataFrame, shown: int) -> list[str]:
     facts = table.attrs["promptlift"]
     clear = int(table["verdict"].ne("unclear").sum())
-    corrected, basis = has_corrected(table, "difference_points"), facts.get("basis")
-    differ = "clearly differ" if corrected or may_say_clearly(basis) else "differ"
+    corrected = has_corrected(table, "difference_points")
+    differ = "clearly differ" if may_say_clearly(facts.get("basis"), agreement_of(facts)) else "differ"
     rule = score_rule(facts["level"], facts["n_tests"])
     notes = [
         f"{'By labels, ' if corrected else ''}{clear:,} of {len(table):,} segments {differ}: {rule}. An observation, not a cause.",

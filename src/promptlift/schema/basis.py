@@ -5,7 +5,7 @@ Every number, sentence and picture of the package asks here before it names a di
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,6 +14,7 @@ __all__ = [
     "BASES",
     "UNTOLD",
     "WAYS",
+    "Agreement",
     "Basis",
     "as_seen_by",
     "basis_of_analyser",
@@ -29,6 +30,9 @@ that was learned from labels; or the built-in rules."""
 
 BASES: Final[tuple[Basis, ...]] = get_args(Basis)
 """The best first."""
+
+LABELS_OF_A_PROOF: Final = 50
+"""Fewest labels, drawn at random, that can prove a judge."""
 
 UNTOLD: Final = "cannot be told without outcomes, labels or a model"
 
@@ -67,13 +71,38 @@ def may_tell(basis: str | None) -> bool:
     return basis != "words"
 
 
-def may_say_clearly(basis: str | None) -> bool:
+class Agreement(NamedTuple):
+    """How far a judge says what people say of conversations drawn at random.
+
+    Attributes
+    ----------
+    n
+        Conversations that both have answered.
+    low
+        Lower end of the 95 % interval of the share on which they agree.
+    majority
+        Share of the answer that people gave more often: what always saying it would agree on.
+    """
+
+    n: int
+    low: float
+    majority: float
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether the judge is known to be better than always saying the same."""
+        return self.n >= LABELS_OF_A_PROOF and self.low > self.majority
+
+
+def may_say_clearly(basis: str | None, agreement: Agreement | None = None) -> bool:
     """Whether a difference may be called clear.
 
-    Not on a judge whose errors nobody knows; numbers that labels correct rest on the labels. Numbers of a table that says nothing of a
-    judge are the caller's own.
+    Not on a judge whose errors nobody knows: a model or a learned judge may where at least 50 labels prove it. Numbers that labels
+    correct rest on the labels, and those of a table that says nothing of a judge are the caller's own.
     """
-    return basis in (None, "outcome", "label")
+    if basis in ("model", "learned"):
+        return agreement is not None and agreement.is_proof
+    return basis != "words"
 
 
 def may_weigh(basis: str | None) -> bool:
