@@ -84,7 +84,7 @@ def test_a_completion_rate_leads_to_the_conversations_that_ended(by):
 
 
 def test_a_segment_leads_to_its_conversations():
-    data = DATA.assign(n_turns=np.arange(len(DATA)) % 17, odd=np.arange(len(DATA)) % 2 == 1)
+    data = DATA.assign(n_turns=np.arange(len(DATA)) % 17, odd=np.arange(len(DATA)) % 5 == 1)
     result = analysis.segments(
         data, pairs=[("llm_model", "metadata.channel")], bins=3, smallest=30, tz="Asia/Tokyo"
     )

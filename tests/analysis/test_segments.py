@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from promptlift import analysis
@@ -135,6 +136,77 @@ def test_what_cannot_be_split_is_named_with_the_reason():
     assert "No column has two segments" in result.attrs["promptlift"]["summary"]
 
 
+def test_columns_that_say_the_same_are_one_and_the_plainest_is_named():
+    rng = np.random.default_rng(8)
+    turns = rng.integers(2, 40, 200)
+    model = rng.choice(["gpt", "llama"], 200)
+    columns = {
+        "metadata.run": np.where(model == "gpt", "a", "b"),
+        "tokens": turns * 80 + rng.integers(0, 200, 200),
+        "metadata.elapsed": turns * 1.5 + rng.random(200),
+        "n_turns": turns,
+        "llm_model": model,
+        "latency_ms": rng.integers(1, 1_000, 200),
+    }
+    table = conversations(**columns)
+    result = analysis.segments(table)
+    assert set(result["column"]) == {"n_turns", "llm_model", "latency_ms"}
+    said = {
+        "tokens": "it says the same as n_turns",
+        "metadata.elapsed": "it says the same as n_turns",
+        "metadata.run": "it says the same as llm_model",
+    }
+    assert result.attrs["promptlift"]["left_out"] == said
+    again = analysis.segments(pl.from_pandas(table).lazy())
+    pd.testing.assert_frame_equal(again, result, check_dtype=False)
+    asked = analysis.segments(table, by=["tokens", "n_turns", "metadata.run", "llm_model"])
+    assert set(asked["column"]) == {"tokens", "n_turns", "metadata.run", "llm_model"}
+
+
+def test_conversations_of_one_task_count_together():
+    """A task that is played ten times shows the difficulty of one task; two models that play the same tasks are pairs."""
+    rng = np.random.default_rng(5)
+    task = np.repeat(np.arange(40), 10)
+    hard = rng.random(40) < 0.5
+    done = rng.random(400) < np.where(hard[task], 0.05, 0.95)
+    # What goes with the tasks only by chance, and a model that does worse on each.
+    kind = np.where(np.argsort(np.argsort(hard + rng.random(40)))[task] < 20, "easy", "hard")
+    model = np.where(np.arange(400) % 2, "x", "y")
+    done &= ~((model == "x") & (rng.random(400) < 0.25))
+    table = conversations(400, topic=kind, llm_model=model).assign(task_completed=pd.array(done, "boolean"))
+    apart = analysis.segments(table)
+    alone = only(apart, "llm_model")
+    tasks = table.assign(**{"metadata.taskId": task})
+    found = analysis.segments(tasks)
+    assert found.attrs["promptlift"]["task"] == "metadata.taskId"
+    assert set(found["column"]) == {"topic", "llm_model"}
+    model = only(found, "llm_model")
+    assert model.loc["x", "difference_points"] == alone.loc["x", "difference_points"]
+    assert model.loc["x", "p"] < alone.loc["x", "p"] / 2
+
+    def width(table):
+        row = only(table, "topic").loc["easy"]
+        return row["difference_points_high"] - row["difference_points_low"]
+
+    assert width(found) > 2 * width(apart)
+    pd.testing.assert_frame_equal(analysis.segments(pl.from_pandas(tasks).lazy()), found, check_dtype=False)
+    few = tasks.assign(**{"metadata.taskId": np.where(kind == "hard", task % 4, task)})
+    assert only(analysis.segments(few), "topic")["verdict"].tolist() == ["unclear", "unclear"]
+
+
+@pytest.mark.parametrize("basis", ["model", "learned", "words"])
+def test_no_segment_is_named_by_a_judge_that_nothing_proves(basis):
+    table = conversations(channel=["a"] * 100 + ["b"] * 100, basis=basis)
+    table["task_completed"] = pd.array([True] * 100 + [False] * 60 + [True] * 40, "boolean")
+    found = analysis.segments(table)
+    assert set(found["verdict"]) <= {"unclear"}
+    if basis != "words":
+        assert found.attrs["promptlift"]["summary"].startswith(
+            "None of 2 segments of 200 conversations is named: nothing shows that the judge is right on them."
+        )
+    assert set(analysis.segments(table.assign(basis="outcome"))["verdict"]) == {"higher", "lower"}
+
+
 def test_a_missing_value_is_a_segment_of_its_own():
     channel = ["web"] * 120 + [None] * 80
     rows = only(analysis.segments(conversations(channel=channel)), "channel")
@@ -146,7 +218,7 @@ def test_numbers_are_cut_at_quantiles_and_ties_stay_together():
     table = conversations(
         n_turns=np.arange(200), tool_errors=errors, cost=np.append([np.inf], np.linspace(0, 1, 199))
     )
-    result = analysis.segments(table)
+    result = analysis.segments(table, by=["n_turns", "tool_errors", "cost"])
     turns = only(result, "n_turns")
     assert sorted(turns["n"]) == [50, 50, 50, 50]
     assert set(turns.index) == {"0 to 49", "50 to 99", "100 to 149", "150 to 199"}

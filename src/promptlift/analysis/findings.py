@@ -74,6 +74,8 @@ def finding(table: pd.DataFrame, **options: Any) -> str:
     if untold:
         return untold
     said = say(_shown(table, by_labels), facts, **options)
+    if facts["table"] == "segments":
+        return said
     if "corrected" not in facts:
         return said + as_seen_by(facts.get("basis")) if facts["table"] in _UNTOLD else said
     if not by_labels.any():
@@ -352,6 +354,9 @@ def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if table.empty:
         return "No segments to compare"
     found = table[table["verdict"].ne("unclear")]
+    basis = facts.get("basis")
+    if found.empty and not may_say_clearly(basis, agreement_of(facts)):
+        return f"None of {_counted(len(table), 'segment')} is named: no labels show that the judge is right on them"
     if found.empty:
         least = facts["smallest_findable_points"]
         missed = "" if least is None else f"; drops of less than {figures(least)[0]} points may be missed"
@@ -362,7 +367,8 @@ def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         )
         return f"{none} from the rest{missed}"
     row = found.iloc[0]
-    value, low, high = _ends(row, "difference_points")
+    by_labels = known(row.get("difference_points_corrected"))
+    value, low, high = _ends(row, f"difference_points{'_corrected' if by_labels else ''}")
     shown, least, most = size_figures(value, low, high)
     name = _quoted(f"{row['column']}: {row['segment']}")
     if outcome_name(facts) == "task_completed":
@@ -373,9 +379,9 @@ def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
             "higher" if value > 0 else "lower",
         )
         said = f"{name}: {outcome} {points(shown)} {way} than the rest ({least} to {most})"
+    said = f"Corrected by labels: {said}" if by_labels else said + as_seen_by(basis)
     others = len(found) - 1
-    clearly = "clearly " if may_say_clearly(facts.get("basis"), agreement_of(facts)) else ""
-    differ = f"{clearly}differ{'s' if others == 1 else ''}"
+    differ = f"clearly differ{'s' if others == 1 else ''}"
     return f"{said}; {others:,} more of {len(table):,} segments {differ}" if others else said
 
 

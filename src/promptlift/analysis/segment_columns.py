@@ -29,6 +29,7 @@ __all__ = [
     "Split",
     "hours",
     "pair_of",
+    "rank_correlation",
     "split_of",
     "split_of_topics",
     "unused",
@@ -56,12 +57,15 @@ class Segment:
         How many they are, by side and outcome.
     merged
         The values that were merged into it because each had too few rows.
+    by_task
+        How many they are by task and outcome; None where the logs have no tasks.
     """
 
     label: str
     members: NDArray[np.bool_]
     counts: NDArray[np.int64]
     merged: tuple[str, ...] = ()
+    by_task: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,10 @@ class Split:
         Whether a row is in at most one of them; a conversation may be about several topics.
     why_not
         Why the column has no segments to compare; empty where it has.
+    ordered
+        Whether its segments are bins of numbers, in their order.
+    by_task
+        How many of ``known`` there are by task and outcome.
     """
 
     column: str
@@ -90,6 +98,8 @@ class Split:
     totals: NDArray[np.int64]
     exclusive: bool = True
     why_not: str = ""
+    ordered: bool = False
+    by_task: NDArray[np.int64] | None = None
 
 
 def split_of(rows: Rows, name: str, *, bins: int, smallest: int) -> Split:
@@ -118,7 +128,7 @@ def split_of(rows: Rows, name: str, *, bins: int, smallest: int) -> Split:
         return unused(name, "it holds times")
     kind = column.dtype
     if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind):
-        return _merged(name, _bins(rows, column, missing, bins), smallest, rows)
+        return replace(_merged(name, _bins(rows, column, missing, bins), smallest, rows), ordered=True)
     return _merged(name, _values(rows, column, missing), smallest, rows)
 
 
@@ -160,9 +170,8 @@ def split_of_topics(rows: EngineRows, name: str, *, smallest: int) -> Split:
     ]
     small = [title for title, one in zip(found.titles, given, strict=True) if one.counts.sum() < smallest]
 
-    def together(_: Sequence[Segment]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        other = rows.mentioned(small)
-        return none, other.counts[0]
+    def together(label: str, merged: tuple[str, ...], _: Sequence[Segment]) -> Segment:
+        return Segment(label, none, rows.mentioned(small).counts[0], merged)
 
     if not int(found.everyone.sum()):
         return unused(name, "no conversation has a value")
@@ -175,7 +184,7 @@ def unused(name: str, why: str) -> Split:
 
 
 def _segment(label: str, members: NDArray[np.bool_], rows: Rows, merged: tuple[str, ...] = ()) -> Segment:
-    return Segment(label, members, rows.count(members), merged)
+    return Segment(label, members, rows.count(members), merged, rows.count_tasks(members))
 
 
 def _holds_lists(column: pd.Series[Any]) -> bool:
@@ -251,11 +260,11 @@ def _merged(
     if known is None:
         known = np.logical_or.reduce([np.zeros(len(rows.frame), bool), *(one.members for one in given)])
 
-    def together(small: Sequence[Segment]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        members = np.logical_or.reduce([one.members for one in small])
-        return members, rows.count(members)
+    def together(label: str, merged: tuple[str, ...], small: Sequence[Segment]) -> Segment:
+        return _segment(label, np.logical_or.reduce([one.members for one in small]), rows, merged)
 
-    return _merge(name, given, smallest, known, rows.count(known), together)
+    split = _merge(name, given, smallest, known, rows.count(known), together)
+    return replace(split, by_task=rows.count_tasks(known))
 
 
 def _merge(
@@ -264,7 +273,7 @@ def _merge(
     smallest: int,
     known: NDArray[np.bool_],
     totals: NDArray[np.int64],
-    together: Callable[[Sequence[Segment]], tuple[NDArray[np.bool_], NDArray[np.int64]]],
+    together: Callable[[str, tuple[str, ...], Sequence[Segment]], Segment],
 ) -> Split:
     if not given:
         return unused(name, "no conversation has a value")
@@ -278,13 +287,35 @@ def _merge(
         large.append(small[0])
     elif small:
         merged = tuple(one.label for one in small)
-        large.append(Segment(f"other ({len(small):,} values)", *together(small), merged))
+        large.append(together(f"other ({len(small):,} values)", merged, small))
     if len(given) == 1 and sizes[0] == int(totals.sum()):
         return replace(nothing, why_not="all conversations have the same value")
     kept = tuple(one for one in large if _can_be_compared(one, totals, smallest))
     if not kept:
         return replace(nothing, why_not=f"no value has {smallest} conversations, with as many in the rest")
     return Split(name, kept, known, totals)
+
+
+def rank_correlation(first: Split, second: Split, rows: Rows) -> float:
+    """Compute Spearman's rank correlation of the bins of two columns of numbers; 0 where too few rows have both."""
+    places = []
+    for split in (first, second):
+        place = np.full(len(rows.frame), np.nan)
+        bins = [one for one in split.segments if one.label != NOT_GIVEN and not one.merged]
+        for at, one in enumerate(bins):
+            place[one.members] = at
+        places.append(place)
+    both = ~np.isnan(places[0]) & ~np.isnan(places[1])
+    weight = np.ones(len(both)) if rows.weight is None else rows.weight.astype(np.float64)
+    weight = weight[both]
+    ranks = []
+    for place in places:
+        size = np.bincount(place[both].astype(np.intp), weights=weight)
+        ranks.append((np.cumsum(size) - size / 2.0)[place[both].astype(np.intp)])
+    if not both.any() or any(np.ptp(one) == 0.0 for one in ranks):
+        return 0.0
+    covariance = np.cov(ranks, aweights=weight, ddof=0)
+    return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
 
 
 def _can_be_compared(segment: Segment, totals: NDArray[np.int64], smallest: int) -> bool:

@@ -19,6 +19,7 @@ from promptlift.analysis.segment_columns import (
     Split,
     hours,
     pair_of,
+    rank_correlation,
     split_of,
     split_of_topics,
     unused,
@@ -49,6 +50,7 @@ class _Reader:
     topics: Any
     present: Sequence[str]
     among: tuple[str, Sequence[Any]] | None = None
+    task: str | None = None
 
     def is_hour(self, name: str) -> bool:
         """Whether the hour of the day is meant, and not a column of that name."""
@@ -74,7 +76,7 @@ class FrameReader(_Reader):
             check_engines(frame, self.topics, "topics")
             frame = frame.assign(topics=_lists(frame, self.topics))
         began = started(frame, self.times) if self.times else None
-        return rows_of(frame, self.outcome, side=self.side, began=began)
+        return rows_of(frame, self.outcome, side=self.side, began=began, task=self.task)
 
     def split(self, name: str) -> Split:
         """Split by a column."""
@@ -83,6 +85,10 @@ class FrameReader(_Reader):
     def pair(self, first: Split, second: Split) -> Split:
         """Split by two columns together."""
         return pair_of(first, second, self.rows, smallest=self.options["smallest"])
+
+    def rank_correlation(self, first: Split, second: Split) -> float:
+        """Return the rank correlation of the bins of two columns of numbers."""
+        return rank_correlation(first, second, self.rows)
 
     def everyone(self) -> NDArray[np.int64]:
         """Count all rows by side and outcome."""
@@ -104,7 +110,15 @@ class EngineReader(_Reader):
             check_engines(self.table, self.topics, "topics")
         bins = self.options["bins"]
         return EngineRows(
-            self.table, self.outcome, self.zone, bins, self.times, self.side, self.topics, self.among
+            self.table,
+            self.outcome,
+            self.zone,
+            bins,
+            self.times,
+            self.side,
+            self.topics,
+            self.among,
+            self.task,
         )
 
     def split(self, name: str) -> Split:
@@ -127,6 +141,11 @@ class EngineReader(_Reader):
         rows = self._read([first.column, second.column])
         again = [self.split_rows(rows, split.column) for split in (first, second)]
         return pair_of(again[0], again[1], rows, smallest=self.options["smallest"])
+
+    def rank_correlation(self, first: Split, second: Split) -> float:
+        """Return the rank correlation of the bins of two columns of numbers, counted together."""
+        rows = self._read([first.column, second.column])
+        return rank_correlation(*(self.split_rows(rows, split.column) for split in (first, second)), rows)
 
     def everyone(self) -> NDArray[np.int64]:
         """Count all conversations by side and outcome."""

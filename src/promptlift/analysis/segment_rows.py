@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -59,6 +59,10 @@ class Rows:
         How many conversations each row stands for.
     began
         When each began, in microseconds since 1970 UTC; None where no time is known or needed.
+    task
+        Number of the task of each row, ``tasks`` for those without one; None where the logs have no tasks.
+    tasks
+        How many tasks there are.
     edges
         Of a column of numbers that an engine has counted in bins: the borders of the bins, and the largest number of each row's bin.
     """
@@ -68,6 +72,8 @@ class Rows:
     sides: int = 1
     weight: NDArray[np.int64] | None = None
     began: NDArray[np.int64] | None = None
+    task: NDArray[np.intp] | None = None
+    tasks: int = 0
     edges: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict)
 
     def count(self, members: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -75,6 +81,15 @@ class Rows:
         weight = None if self.weight is None else self.weight[members]
         counts = np.bincount(self.code[members], weights=weight, minlength=2 * self.sides)
         return counts.astype(np.int64).reshape(self.sides, 2)
+
+    def count_tasks(self, members: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+        """Count rows by task and outcome, those without a task last; None where the logs have no tasks."""
+        if self.task is None:
+            return None
+        weight = None if self.weight is None else self.weight[members]
+        place = 2 * self.task[members] + self.code[members] % 2
+        counts = np.bincount(place, weights=weight, minlength=2 * (self.tasks + 1))
+        return counts.astype(np.int64).reshape(-1, 2)
 
 
 @dataclass(frozen=True)
@@ -108,7 +123,12 @@ def judged_outcomes(frame: pd.DataFrame, outcome: str) -> tuple[NDArray[np.bool_
 
 
 def rows_of(
-    frame: pd.DataFrame, outcome: str, *, side: tuple[str, Any] | None = None, began: Any = None
+    frame: pd.DataFrame,
+    outcome: str,
+    *,
+    side: tuple[str, Any] | None = None,
+    began: Any = None,
+    task: str | None = None,
 ) -> Rows:
     """Select the rows of a pandas table with a known outcome; see `Rows`."""
     judged, done = judged_outcomes(frame, outcome)
@@ -117,7 +137,12 @@ def rows_of(
         code = code + 2 * (frame[side[0]] == side[1]).to_numpy(dtype=bool, na_value=False)[judged]
     weight = frame[ROWS].to_numpy(np.int64)[judged] if ROWS in frame else None
     kept = None if began is None else began[judged]
-    return Rows(frame[judged], code, 1 if side is None else 2, weight, kept)
+    rows = Rows(frame[judged], code, 1 if side is None else 2, weight, kept)
+    if task is None:
+        return rows
+    column = rows.frame[task]
+    codes, names = pd.factorize(column.astype("str").where(column.notna()))
+    return replace(rows, task=np.where(codes < 0, len(names), codes), tasks=len(names))
 
 
 @dataclass(frozen=True)
@@ -142,6 +167,8 @@ class EngineRows:
         Long table of topics; None without one.
     among
         Column and the values that count, where not all do.
+    task
+        Column of the task that several conversations share; None without one.
     """
 
     table: Any
@@ -152,12 +179,17 @@ class EngineRows:
     side: tuple[str, Any] | None = None
     topics: Any = None
     among: tuple[str, Sequence[Any]] | None = None
+    task: str | None = None
 
     @cached_property
     def keys(self) -> list[str]:
         """The columns that say the outcome and the side."""
         status = self.outcome == "task_completed" and "status" in names_of(self.table)
-        return [self.outcome, *(["status"] if status else []), *([self.side[0]] if self.side else [])]
+        return [
+            self.outcome,
+            *(["status"] if status else []),
+            *([self.side[0]] if self.side else []),
+        ]
 
     @cached_property
     def opened(self) -> nw.LazyFrame[Any]:
@@ -190,7 +222,7 @@ class EngineRows:
 
     def read(self, names: Sequence[str], *, hour: str = "") -> Rows:
         """Count the conversations by some columns together; ``hour`` names that of the time, where it is one of them."""
-        frame, keys = self.opened, [*self.keys]
+        frame, keys = self.opened, [*self.keys, *([self.task] if self.task else [])]
         extra: dict[str, nw.Expr] = {}
         edges: dict[str, NDArray[np.float64]] = {}
         binned: dict[str, str] = {}
@@ -215,7 +247,7 @@ class EngineRows:
         for name, value in binned.items():
             counted[name] = counted[f"{value}_low"].astype(np.float64)
         began = counted[BEGAN].to_numpy(np.int64, na_value=NO_TIME) if BEGAN in counted else None
-        rows = rows_of(counted, self.outcome, side=self.side, began=began)
+        rows = rows_of(counted, self.outcome, side=self.side, began=began, task=self.task)
         for name, value in binned.items():
             high = rows.frame[f"{value}{_HIGH}"].to_numpy(np.float64, na_value=np.nan)
             rows.edges[name] = (edges[name], high)

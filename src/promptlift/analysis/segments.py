@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,17 +25,16 @@ from promptlift.analysis.reading import (
     require,
     with_provenance,
 )
-from promptlift.analysis.segment_columns import HOUR, Segment, Split
+from promptlift.analysis.segment_columns import HOUR, Segment, Split, unused
 from promptlift.analysis.segment_readers import EngineReader, FrameReader
 from promptlift.analysis.segment_rows import judged_outcomes
 from promptlift.analysis.sentences import name_in_words, segment_sentence
 from promptlift.analysis.verdicts import judge_facts, read_outcome
 from promptlift.analysis.wording import figures
 from promptlift.errors import FrameError
-from promptlift.schema.basis import UNTOLD, as_seen_by, may_say_clearly, may_tell
-from promptlift.schema.metadata import SCORE_PREFIX
-from promptlift.stats import compare_unpaired
-from promptlift.stats.differences import FEWEST
+from promptlift.schema.basis import LABELS_OF_A_PROOF, UNTOLD, as_seen_by, may_say_clearly, may_tell
+from promptlift.schema.metadata import METADATA_PREFIX, SCORE_PREFIX
+from promptlift.stats.differences import FEWEST, design_effect, score_interval, score_test_p
 from promptlift.stats.intervals import check_level, rate_and_interval
 from promptlift.stats.multiplicity import holm
 from promptlift.stats.planning import findable_points_unpaired
@@ -63,6 +64,18 @@ _LEFT_OUT: Final = frozenset(
 )  # fmt: skip
 
 
+# Of columns that say the same, the first is named.
+_PLAINEST: Final = (
+    "prompt", "llm_model", "topics", "n_turns", "tool_calls", "tool_errors", "duration_s", "tokens", "input_tokens",
+    "output_tokens", "latency_ms", "cost",
+)  # fmt: skip
+# unspecified: from which rank correlation of their quartiles on two columns of numbers say the same. Turns and calls of tools of three
+# agents have 0.75 to 0.84 (0.86 to 0.91 without bins).
+_SAME_RANKS: Final = 0.7
+# unspecified: how much pairs may gain at most; a smaller variance of few tasks is chance.
+_LEAST_EFFECT: Final = 0.5
+_UNPROVEN: Final = f"nothing shows that the judge is right on them. At least {LABELS_OF_A_PROOF} labels (analysis.label_plan, labels=) can."
+_TASK: Final = re.compile(r"task([_-]?id)?", re.IGNORECASE)
 _OF_SNAPSHOTS: Final = ("month", "position")
 _OF_VERDICTS: Final = ("judge", "judge_version", "reason", "problem")
 
@@ -84,8 +97,12 @@ def segments(
 
     Every segment is compared with the rest by the score test, adjusted by Holm over all of them, so that about
     5 % of tables without any true difference name a segment; none is named where it or its rest has fewer than 10. Numbers
-    are cut into quantile bins, times into hours of the day. Values with few conversations are merged into one segment of their column. This is an observation: what
-    goes with failure need not be its cause, and two columns may stand for the same thing.
+    are cut into quantile bins, times into hours of the day. Values with few conversations are merged into one segment of their
+    column. Of columns that say the same (numbers whose quartiles go together, such as turns and tool calls, and values that are the
+    same conversations) only the plainest is split. Where the logs name a task that several conversations share (``task_id``,
+    ``metadata.taskId``), these count together: models that play the same tasks are compared in pairs, and one task that is played
+    ten times is not ten. Nothing is named on a word list, nor on a model or learned judge that no labels prove. This is an
+    observation: what goes with failure need not be its cause.
 
     Parameters
     ----------
@@ -124,7 +141,7 @@ def segments(
         ``n_rest``, ``rate_rest``, ``p`` and ``p_holm``, ``smallest_findable_points`` (a drop of that many points below
         the rest would be found in 80 % of such tables), ``n_merged``, the values merged into it; with ``labels`` also
         ``rate_corrected``, ``difference_points_corrected`` (to the rest), ``n_labels``, ``n_effective``, ``not_corrected``.
-        ``attrs["promptlift"]`` says in ``sentences`` what each row shows, ``n_tests``, ``merged`` (values by column),
+        ``attrs["promptlift"]`` says in ``sentences`` what each row shows, ``task`` (the column of shared tasks), ``n_tests``, ``merged`` (values by column),
         ``left_out`` (columns and why), and the smallest ``smallest_findable_points`` of the table with its ``summary``.
 
     Raises
@@ -133,6 +150,10 @@ def segments(
         When a column is missing.
     ValueError
         When an argument cannot be used, or ``outcome`` does not hold true and false.
+
+    References
+    ----------
+    J. N. K. Rao, A. J. Scott (1992), A simple method for the analysis of clustered binary data. Biometrics 48, 577-585 (tasks).
     """
     level, zone = check_level(level), check_zone(tz)
     smallest, bins = _at_least(smallest, 2, "smallest"), _at_least(bins, 2, "bins")
@@ -141,21 +162,25 @@ def segments(
     conversations, outcome = read_outcome(conversations, outcome)
     conversations, labels = as_labelled(conversations, labels, outcome)
     sizes: dict[str, Any] = {"smallest": smallest, "bins": bins}
-    found = splits_of(conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, zone=zone, **sizes)
+    task = _task_of(conversations)
+    found = splits_of(
+        conversations, outcome=outcome, topics=topics, by=by, pairs=pairs, zone=zone, task=task, **sizes
+    )
     table, n_tests = _verdicts(found, level)
     facts = _facts(found, outcome=outcome, level=level, n_tests=n_tests)
+    facts["task"] = task
     facts["options"] = {**sizes, "tz": zone_name(zone)}
     facts |= judge_facts(conversations) if outcome == "task_completed" else {}
     if labels is not None:
         columns, facts["corrected"] = _corrected_columns(found, conversations, labels, outcome, level)
         table = pd.concat([table, columns], axis=1)
         facts["n_tests"] = _decide_by_labels(table, found, level)
-        by_labels = table.pop("p_corrected").notna()
+        by_labels = table.pop("p_corrected").notna().to_numpy()
     facts["basis"] = basis_of(conversations, outcome)
     if not may_tell(facts["basis"]):
         # What remains is what labels correct.
         told = by_labels if labels is not None else np.zeros(len(table), bool)
-        table = table[told].reset_index(drop=True)
+        table, by_labels = table[told].reset_index(drop=True), told[told]
         blank(
             table,
             (
@@ -165,8 +190,12 @@ def segments(
                 "smallest_findable_points",
             ),
         )
-    if labels is not None and len(table) and table["difference_points_corrected"].notna().all():
+    if labels is not None and len(table) and by_labels.all():
         facts["basis"] = "label"
+    elif not may_say_clearly(facts["basis"], agreement_of(facts)):
+        # By a judge that nothing proves, differences are shown and no segment is named.
+        named = by_labels if labels is not None else np.zeros(len(table), bool)
+        table["verdict"] = table["verdict"].where(named, "unclear")
     # Of two segments that are each other's rest, the one that fails more often comes first.
     table = table.sort_values(["p", "difference_points", "column", "segment"], ignore_index=True)
     return _in_words(with_provenance(table, conversations, "segments", **facts))
@@ -210,6 +239,7 @@ def splits_of(
     side: tuple[str, Any] | None = None,
     among: tuple[str, Sequence[Any]] | None = None,
     without: Sequence[str] = (),
+    task: str | None = None,
 ) -> Splits:
     """Split the conversations with a known outcome.
 
@@ -223,6 +253,8 @@ def splits_of(
         A column and those of its values that count; by default all rows do.
     without
         Columns that cannot split.
+    task
+        Column of the task that several conversations share.
     """
     present = names_of(conversations)
     given = None if by is None else [by] if isinstance(by, str) else list(by)
@@ -238,32 +270,80 @@ def splits_of(
     # What a snapshot's files have beside the table: the month of their folder, and the order of the rows.
     scanned = not isinstance(conversations, pd.DataFrame) and {"prompt_id", "month"} <= set(present)
     judged = {"judge", "judge_version"} <= set(present)
-    left_out = {*without, *(_OF_SNAPSHOTS if scanned else ()), *(_OF_VERDICTS if judged else ())}
+    left_out = {
+        *without,
+        *([task] if task else []),
+        *(_OF_SNAPSHOTS if scanned else ()),
+        *(_OF_VERDICTS if judged else ()),
+    }
     by_default = [name for name in named if name not in left_out and _is_segment(name, outcome, present)]
     single = [*by_default, *([HOUR] if times and HOUR not in present else [])] if given is None else given
     names = list(dict.fromkeys([*single, *asked]))
     options = {"bins": bins, "smallest": smallest}
     reader: EngineReader | FrameReader
     if is_remote(conversations):
-        reader = EngineReader(conversations, outcome, zone, options, times, side, topics, present, among)
+        reader = EngineReader(
+            conversations, outcome, zone, options, times, side, topics, present, among, task
+        )
     else:
         columns = [
             outcome,
             *times,
             *([side[0]] if side else []),
             *([among[0]] if among else []),
+            *([task] if task else []),
             *names,
             "status",
             "conversation_id",
         ]
         frame = collect(conversations, [name for name in dict.fromkeys(columns) if name in present])
-        reader = FrameReader(frame, outcome, zone, options, times, side, topics, present, among)
+        reader = FrameReader(frame, outcome, zone, options, times, side, topics, present, among, task)
     splits = {name: reader.split(name) for name in names}
+    if given is None:
+        splits |= _without_twins([splits[name] for name in dict.fromkeys(single)], reader)
     usable = [name for name, split in splits.items() if split.segments and split.exclusive]
     chosen = given_pairs or (list(combinations(usable, 2)) if pairs is True else [])
     together = [reader.pair(splits[one], splits[other]) for one, other in chosen]
     alone = [splits[name] for name in dict.fromkeys(single)]
     return Splits([*alone, *together], reader.everyone(), reader.same)
+
+
+def _without_twins(splits: Sequence[Split], reader: EngineReader | FrameReader) -> dict[str, Split]:
+    """Return the splits that say something of their own: of columns that say the same the plainest.
+
+    Columns of numbers say the same where the ranks of their bins agree, others where their segments are the same conversations.
+    """
+    # The columns of the service first, what the logs call their own after them.
+    order = {name: at for at, name in enumerate(_PLAINEST)}
+    kept: list[Split] = []
+    changed: dict[str, Split] = {}
+    for split in sorted(
+        splits, key=lambda one: (one.column.startswith(METADATA_PREFIX), order.get(one.column, len(order)))
+    ):
+        twin = next((one.column for one in kept if _say_the_same(one, split, reader)), None)
+        if twin is None and split.segments:
+            owner = dict(
+                zip(reader.same(kept), (one.column for one in kept for _ in one.segments), strict=True)
+            )
+            number = reader.same([*kept, split])[-len(split.segments) :]
+            own = tuple(one for one, at in zip(split.segments, number, strict=True) if at not in owner)
+            twin = None if own else owner[number[0]]
+            changed[split.column] = replace(split, segments=own)
+        if twin is not None:
+            changed[split.column] = unused(split.column, f"it says the same as {twin}")
+        elif split.segments:
+            kept.append(changed[split.column])
+    return changed
+
+
+def _say_the_same(one: Split, other: Split, reader: EngineReader | FrameReader) -> bool:
+    return one.ordered and other.ordered and abs(reader.rank_correlation(one, other)) >= _SAME_RANKS
+
+
+def _task_of(conversations: Any) -> str | None:
+    """Return the column that names the task of a conversation, as benchmarks and replays log it; None without one."""
+    names = names_of(conversations)
+    return next((name for name in names if _TASK.fullmatch(name.removeprefix(METADATA_PREFIX))), None)
 
 
 def _at_least(value: Any, least: int, name: str) -> int:
@@ -349,14 +429,16 @@ def _row(split: Split, segment: Segment, level: float) -> dict[str, Any]:
     inside, whole = segment.counts.sum(axis=0), split.totals.sum(axis=0)
     x1, n1 = int(inside[1]), int(inside.sum())
     x0, n0 = int(whole[1]) - x1, int(whole.sum()) - n1
-    test = compare_unpaired(x1, n1, x0, n0, level=level)
+    effect, tasks = _of_tasks(split, segment)
+    counts = tuple(count / effect for count in (x1, n1, x0, n0))
+    ends = score_interval(*counts, level=level)
     rate, low, high = rate_and_interval(np.array([x1, x0]), np.array([n1, n0]), level=level)
     return {
         "column": split.column,
         "segment": segment.label,
-        "difference_points": test.lift_points,
-        "difference_points_low": test.lift_points_low,
-        "difference_points_high": test.lift_points_high,
+        "difference_points": 100.0 * (x1 / n1 - x0 / n0),
+        "difference_points_low": 100.0 * float(ends[0]),
+        "difference_points_high": 100.0 * float(ends[1]),
         "n": n1,
         "completed": x1,
         "rate": rate[0],
@@ -364,10 +446,21 @@ def _row(split: Split, segment: Segment, level: float) -> dict[str, Any]:
         "rate_high": high[0],
         "n_rest": n0,
         "rate_rest": rate[1],
-        "p": test.p,
+        "p": score_test_p(*counts),
         "n_merged": len(segment.merged),
-        "_test": (n0 - x0, n0),
+        "_test": (n0 - x0, n0, effect, tasks),
     }
+
+
+def _of_tasks(split: Split, segment: Segment) -> tuple[float, float]:
+    """Return the design effect of the tasks that conversations share, and how many tasks the segment, or its rest, has at least."""
+    if segment.by_task is None or split.by_task is None:
+        return 1.0, math.inf
+    inside, outside = segment.by_task, split.by_task - segment.by_task
+    fewest = min(int((side[:-1].sum(axis=1) > 0).sum() + side[-1].sum()) for side in (inside, outside))
+    # Few tasks do not show how much alike their conversations are.
+    effect = design_effect(inside, outside)
+    return max(effect, 1.0) if fewest < FEWEST else max(effect, _LEAST_EFFECT), fewest
 
 
 def _decide(
@@ -385,11 +478,14 @@ def _decide(
     alpha = 1.0 - level
     for row, at in zip(rows, of_row, strict=True):
         row["p_holm"] = float(adjusted[at])
-        clear = adjusted[at] < alpha and min(row["n"], row["n_rest"]) >= FEWEST
+        failed, n, effect, tasks = row["_test"]
+        clear = adjusted[at] < alpha and min(row["n"], row["n_rest"], tasks) >= FEWEST
         row["verdict"] = ("higher" if row["difference_points"] > 0.0 else "lower") if clear else "unclear"
-        failed, n = row["_test"]
         row["smallest_findable_points"] = findable_points_unpaired(
-            row["n"], n, rate_control=(failed + 1) / (n + 2), alpha=alpha / len(p)
+            round(row["n"] / effect),
+            round(n / effect),
+            rate_control=(failed + 1) / (n + 2),
+            alpha=alpha / len(p),
         )
     return len(p)
 
@@ -440,8 +536,8 @@ def _summary(table: pd.DataFrame, facts: dict[str, Any]) -> str:
         if len(found)
         else (f"None of {among} clearly differs from the rest.")
     )
-    if not may_say_clearly(facts["basis"], agreement_of(facts)):
-        first = first.replace("clearly ", "")
+    if not may_say_clearly(facts["basis"], agreement_of(facts)) and found.empty:
+        first = f"None of {among} is named: {_UNPROVEN}"
     if "corrected" in facts:  # what could be found says nothing of labels
         return first
     least = facts["smallest_findable_points"]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BASES",
+    "LABELS_OF_A_PROOF",
     "UNTOLD",
     "WAYS",
     "Agreement",

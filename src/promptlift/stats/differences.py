@@ -127,6 +127,49 @@ def score_test_p(x1: float, n1: float, x0: float, n0: float) -> float:
     return math.erfc(abs(_score((x1, n1, x0, n0), 0.0)) / math.sqrt(2.0)) if n1 and n0 else 1.0
 
 
+def design_effect(inside: ArrayLike, outside: ArrayLike) -> float:
+    """Compute how many times larger the variance of a difference of two rates is because items belong to clusters.
+
+    Counts that are divided by it may be compared as if their items were independent (Rao and Scott). It is the variance of the
+    difference over clusters, by the residuals of one common rate, over that of independent items. Items of a cluster on the same
+    side make it larger than 1, those on both sides, which are pairs, make it smaller.
+
+    Parameters
+    ----------
+    inside, outside
+        Failures and successes of both groups: a row for each cluster, and last one for the items that belong to none.
+
+    Returns
+    -------
+    float
+        1 where no cluster has two items, or there is but one outcome.
+
+    References
+    ----------
+    J. N. K. Rao, A. J. Scott (1992), A simple method for the analysis of clustered binary data. Biometrics 48, 577-585.
+
+    D. D. Boos (1992), On generalized score tests. The American Statistician 46, 327-333.
+
+    Examples
+    --------
+    >>> design_effect([[1, 0], [0, 1], [0, 0]], [[1, 0], [0, 1], [0, 0]]), design_effect([[2, 2]], [[2, 2]])
+    (0.0, 1.0)
+    """
+    one, other = np.asarray(inside, np.float64), np.asarray(outside, np.float64)
+    sizes = one[:-1].sum(axis=1) + other[:-1].sum(axis=1)
+    n1, n0 = one.sum(), other.sum()
+    rate = (one[:, 1].sum() + other[:, 1].sum()) / (n1 + n0) if n1 and n0 else 0.0
+    if not sizes.size or sizes.max() < 2.0 or not 0.0 < rate < 1.0:
+        return 1.0
+    residual = [side[:, 1] * (1.0 - rate) - side[:, 0] * rate for side in (one, other)]
+    squares = float(((residual[0][:-1] / n1 - residual[1][:-1] / n0) ** 2).sum())
+    for side, n in ((one[-1], n1), (other[-1], n0)):
+        squares += float(side[1] * (1.0 - rate) ** 2 + side[0] * rate**2) / n**2
+    clusters = float((sizes > 0.0).sum() + one[-1].sum() + other[-1].sum())
+    independent = rate * (1.0 - rate) * (1.0 / n1 + 1.0 / n0)
+    return squares * clusters / (clusters - 1.0) / float(independent) if clusters > 1.0 else 1.0
+
+
 def _end(counts: tuple[float, ...], z: float, side: float) -> float:
     """Return the lower (``side`` 1) or upper (-1) end: where the score, which falls with the difference, reaches ``z``."""
     from scipy.optimize import brentq  # noqa: PLC0415  (rates never need it)
