@@ -161,8 +161,8 @@ def test_a_gain_below_what_the_budget_finds_is_said():
         spending, mode="exploratory", findable=12.0, gain=(1.5, -0.5, 3.5), enough=False, judged=200
     )
     assert (
-        "would give 1.5 points (−0.5 to 3.5) at most: most likely below what this budget can find, so a run will hardly"
-        in said
+        "those in which nothing went wrong complete 1.5 points (−0.5 to 3.5) more often than all, and more is not to be expected: "
+        "most likely below what this budget can find, so a run will hardly" in said
     )
     enough = sentence_of(
         spending, mode="exploratory", findable=12.0, gain=(21.0, 10.0, 32.0), enough=True, judged=200
@@ -173,7 +173,9 @@ def test_a_gain_below_what_the_budget_finds_is_said():
         spending, mode="exploratory", findable=None, gain=(21.0, 10.0, 32.0), enough=False, judged=200
     )
     assert "Whatever the gain, this is too little to find it" in nothing
-    assert nothing.endswith("would give 21.0 points (10.0 to 32.0) at most.")
+    assert nothing.endswith(
+        "complete 21.0 points (10.0 to 32.0) more often than all, and more is not to be expected."
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,20 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.contrasts import ADJUSTED, ANY_ISSUE, CONTRAST, issue_contrasts
 from promptlift.analysis.engines import is_remote, named, open_table
 from promptlift.analysis.long_mentions import KEPT, LABELS, SIGNS_OF_INSIGHTS, judged_here, judged_there
 from promptlift.analysis.mentions import check_top, find_mentions, issues, judged_rows, weighs
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes
 from promptlift.analysis.reading import (
+    blank,
     collect,
     count_by_key,
     count_rows,
     names_of,
     with_provenance,
 )
+from promptlift.analysis.sentences import issue_sentence
 from promptlift.stats.budget import confirm_passes, theta_of
 from promptlift.stats.evidence import e_threshold
 from promptlift.stats.intervals import check_level, rate_and_interval
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ANY_ISSUE", "headroom"]
 
-ANY_ISSUE: Final = "(any issue)"
 # An optimization with the usual settings: three variants, ten iterations, fifteen pairs a pass.
 VARIANTS: Final = 3
 ITERATIONS: Final = 10
@@ -55,11 +57,12 @@ def headroom(
     top: int | None = 10,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Estimate how many points of completion could be gained if issues vanished, and whether a test would find them.
+    """Compare conversations with issues and without, and say what no optimization can be expected to gain more than.
 
-    If an issue vanished, the conversations with it would complete like those without it. That is an upper guess: an issue
-    need not be the cause of the failures that it comes with, and no prompt may mend it. Nothing is estimated where the judge of the
-    outcome found the issues too: then both are one finding, and outcomes of the logs or labels are needed.
+    Conversations that have an issue may fail more often for another reason: a harder topic, or a weaker model. So beside the raw
+    difference is the one among conversations of the same prompt, model and (first) topic, which are those that the table has. Neither shows a cause: only a test does. How much
+    more often conversations without an issue complete than all is an upper guess of what mending it may give. Nothing is compared
+    where the judge of the outcome found the issues too: then both are one finding, and outcomes of the logs or labels are needed.
 
     Parameters
     ----------
@@ -80,12 +83,15 @@ def headroom(
     Returns
     -------
     DataFrame
-        First the row ``(any issue)``, the most that mending everything could give; then one row an issue, the
+        First the row ``(any issue)``; then one row an issue, the
         most frequent first. Columns: ``issue``, ``n``, ``total``, ``share`` and of ended conversations with it ``n_rated``, ``completed``,
         ``rate``, of those without it the same ending in ``_without``, with intervals as of ``issues``; ``points``,
-        ``points_low``, ``points_high``, what is gained if it vanished; ``points_findable``, the smallest gain that the
+        ``points_low``, ``points_high``, how much more often those without it complete than all; ``points_findable``, the smallest gain that the
         pairs find with 80 % (NaN where they find none); ``enough``, whether the gain may be that large (its one-sided
-        upper bound of 90 %, whatever ``level`` is): missing where nothing was counted.
+        upper bound of 90 %, whatever ``level`` is): missing where nothing was counted; ``difference_points`` of those with it to
+        those without it, by the score interval, and ``adjusted_points`` the same within strata (Mantel and Haenszel, with Sato's
+        variance), of ``n_adjusted`` conversations. ``attrs["promptlift"]`` says what they are ``adjusted_for`` and the
+        ``sentences``.
 
     Raises
     ------
@@ -114,9 +120,18 @@ def headroom(
         [is_worth_a_test(*row, findable=findable) if row else None for row in rows],
         dtype="boolean",
     )
-    return with_provenance(
-        table, conversations, "headroom", level=level, pairs=pairs, confidence_mode=confidence_mode
+    any_mentions = None if mentions is None else _all_alike(mentions)
+    contrasts, adjusted_for = issue_contrasts(
+        conversations, mentions, list(table["issue"]), any_mentions=any_mentions, level=level
     )
+    table = pd.concat([table, contrasts], axis=1)
+    if not told:
+        blank(table, (*CONTRAST, *ADJUSTED))
+    facts = {"level": level, "pairs": pairs, "confidence_mode": confidence_mode, "adjusted_for": adjusted_for}
+    result = with_provenance(table, conversations, "headroom", **facts)
+    about = result.attrs["promptlift"]
+    about["sentences"] = [issue_sentence(row, about) for row in result.to_dict("records")]
+    return result
 
 
 def _any_issue(conversations: Any, mentions: Any, level: float) -> pd.DataFrame:

@@ -38,6 +38,7 @@ __all__ = [
     "completion_sentence",
     "corrected_sentence",
     "difference_sentence",
+    "issue_sentence",
     "name_in_words",
     "other_difference_sentence",
     "score_sentence",
@@ -52,6 +53,8 @@ Strength = Literal[
 ]  # fmt: skip
 
 _NAME_WIDTH: Final = 48
+# What an adjusted difference holds alike.
+_ALIKE: Final = {"prompt_id": "prompt", "llm_model": "model", "topics": "topic"}
 # Columns that count a group.
 _SIZES: Final = ("n", "n_control", "n_rest", "total_before", "total_after")
 # Columns whose names hold a unit.
@@ -260,6 +263,37 @@ def segment_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
         why_not=why_not(row, facts), basis="label" if corrected else facts.get("basis"),
         agreement=agreement_of(facts),
     )  # fmt: skip
+
+
+def issue_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:
+    """Return in words how conversations with an issue end, as a row of ``analysis.headroom`` has it; the arguments are those of `comparison_sentence`.
+
+    It names what goes together, and no cause.
+    """
+    name = f"“{name_in_words(row['issue'])}”" if row["issue"] != "(any issue)" else "any issue"
+    ends = [row[f"difference_points{end}"] for end in ("", "_low", "_high")]
+    if not all(map(known, ends)):
+        why = (
+            f"{UNTOLD}: whoever found it also said which conversations failed" if row["n"] else "is not known"
+        )
+        return f"Whether conversations with {name} fail more often {why}."
+    said = f"Conversations with {name} {_often(*ends)} those without"
+    adjusted = [row[f"adjusted_points{end}"] for end in ("", "_low", "_high")]
+    alike = " and ".join(_ALIKE.get(one, one) for one in facts["adjusted_for"])
+    if not alike:
+        return f"{said}."
+    if not all(map(known, adjusted)):
+        return f"{said}; none of the same {alike} can be compared."
+    return f"{said}; among those of the same {alike} they {_often(*adjusted, than=False)}."
+
+
+def _often(difference: float, low: float, high: float, *, than: bool = True) -> str:
+    if low <= 0.0 <= high:
+        shown, lower, upper = signed_figures(-difference, -high, -low)
+        whom = " than" if than else ""
+        return f"fail neither clearly more nor less often ({points(shown)}, {lower} to {upper}){whom}"
+    shown, lower, upper = size_figures(difference, low, high)
+    return f"fail {points(shown)} {'more' if difference < 0.0 else 'less'} often ({lower} to {upper}){' than' if than else ''}"
 
 
 def other_difference_sentence(row: Mapping[Any, Any], facts: Mapping[str, Any]) -> str:

@@ -28,7 +28,7 @@ def top_issues(table: Any, *, top: int | None = 10) -> pd.DataFrame:
     DataFrame
         ``issue``, ``n``, ``impact``, ``share_pct``, ``completion_with_pct``, ``completion_without_pct``,
         ``impact_points`` with ``impact_points_low`` and ``impact_points_high``, and ``lost_points``: the share times the
-        impact, about what completion would gain without the issue; NaN where the service gave no impact in points.
+        impact: how many points of completion go with the issue, and not because of it; NaN where the service gave no impact in points.
 
     Raises
     ------

@@ -102,7 +102,7 @@ class CandidateSearch(ApiModel):
 
 
 class HeadroomIssue(ApiModel):
-    """One issue of the logged conversations, and what would be gained if it vanished."""
+    """One issue of the logged conversations, and how much more often those without it complete than all."""
 
     title: str
     n: int
@@ -113,13 +113,13 @@ class HeadroomIssue(ApiModel):
 
 
 class Headroom(ApiModel):
-    """The most that mending everything could give, by the logged conversations, before anything is spent."""
+    """How much more often conversations without issues complete than all: no more is to be expected of mending them."""
 
     conversations: int | None = None
     """Logged conversations that were judged."""
     completed: int | None = None
     points: float | None = None
-    """Percentage points of completion that would be gained if every issue vanished; ``None`` where nothing was counted, or one
+    """Percentage points of completion that conversations without any issue are above all; ``None`` where nothing was counted, or one
     judgement gave both issues and failures."""
     points_low: float | None = None
     points_high: float | None = None

@@ -110,7 +110,8 @@ def test_headroom_by_hand():
     found = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
     assert found.enough is False
     assert (
-        "would give 1.3 points (−0.4 to 3.7) at most. That is most likely below the 13.7 points" in found.text
+        "complete 1.3 points (−0.4 to 3.7) more often than all; more is not to be expected. That is most likely below the 13.7 "
+        "points" in found.text
     )
     assert CIRCULAR not in found.text
     too_small = headroom(judged, pairs=1, mode="exploratory", confidence_mode="moderate")

@@ -45,7 +45,7 @@ def headroom(
 ) -> Headroom:
     """Return the headroom.
 
-    If an issue vanished, the conversations with it would complete like those without it.
+    How much more often conversations without an issue complete than all: more than that is not to be expected of mending it.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def _words(gained: dict[str, float | None], findable: float | None, *, enough: b
     if enough is None or points is None:
         return None
     most = (
-        "Mending everything that goes wrong in the logged conversations would give "
-        f"{points:.1f} points ({low:.1f} to {high:.1f}) at most."
+        f"Logged conversations in which nothing went wrong complete {points:.1f} points ({low:.1f} to {high:.1f}) more often than "
+        "all; more is not to be expected."
     ).replace("-", "−")
     if findable is None:
         finds = "This budget is too small to find any gain."

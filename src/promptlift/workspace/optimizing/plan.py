@@ -33,7 +33,7 @@ class OptimizationPlan:
     points_findable
         The smallest gain in points that the confirmation finds with 80 %; ``None`` where it finds none.
     points, points_low, points_high
-        Points of completion that mending everything that goes wrong could give, with their interval; ``None`` without judged
+        How many points more often conversations in which nothing went wrong complete than all, with their interval; ``None`` without judged
         conversations.
     enough
         Whether the gain may be as large as what can be found: whether its one-sided upper bound of 90 % is. ``None`` where too
@@ -41,7 +41,7 @@ class OptimizationPlan:
     sentence
         The same in words.
     headroom
-        The table of ``analysis.headroom``: what each issue would give if it vanished.
+        The table of ``analysis.headroom``: how conversations with each issue end.
     """
 
     mode: str
@@ -87,7 +87,7 @@ def sentence_of(
     findable
         The smallest gain that it finds with 80 %, in points.
     gain
-        Points that mending everything could give, with their interval; ``None`` where nothing was counted.
+        The points of `OptimizationPlan`, with their interval; ``None`` where nothing was counted.
     enough
         Whether that may be as large as what is found.
     judged
@@ -119,9 +119,10 @@ def _headroom(gain: tuple[float, float, float] | None, judged: int, *, too_littl
         return "No logged conversations were judged, so what could be gained is not known."
     points, low, high = gain
     of = f"By {judged:,} judged conversation{'' if judged == 1 else 's'}"
-    most = f"mending everything that goes wrong would give {points:.1f} points ({low:.1f} to {high:.1f}) at most".replace(
-        "-", "−"
-    )
+    most = (
+        f"those in which nothing went wrong complete {points:.1f} points ({low:.1f} to {high:.1f}) more often than all, "
+        "and more is not to be expected"
+    ).replace("-", "−")
     if too_little:
         return (
             f"{of}, {most}: most likely below what this budget can find, so a run will hardly name a winner."

@@ -135,7 +135,7 @@ def _of_candidates(count: int, variants: int | None, search: str | None) -> tupl
 
 
 def _known_gain(headroom: dict[str, Any]) -> tuple[float, float, float] | None:
-    """Return what mending everything could give, in points with its ends; ``None`` where it is not known."""
+    """Return how much more often conversations without issues complete than all, in points with its ends; ``None`` where it is not known."""
     points, low, high = (float(headroom[name]) for name in ("points", "points_low", "points_high"))
     return None if any(map(math.isnan, (points, low, high))) else (points, low, high)
 
