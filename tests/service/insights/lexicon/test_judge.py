@@ -120,6 +120,33 @@ def test_the_most_upset_message_is_quoted_and_a_broken_thing_is_no_anger():
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "My network is terrible and bad, there is no signal, it fails and I lost every call.",
+        "That film is so sad and depressing, it shows how horrible war is.",
+        "Unfortunately I am sick and cannot make the flight, sorry.",
+        "I lost my bag, the damage is terrible and the handle is broken.",
+        "I am not upset, but the bad line failed and the call was lost, terrible.",
+    ],
+)
+def test_what_is_bad_or_sad_is_not_quoted_as_anger(said):
+    assert "User was upset" not in evidence(talk_of("Hello there", "How can I help?", said, "I see."))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This is ridiculous, the worst answer, I am so frustrated.",
+        "I'm really not happy with this awful, useless service.",
+    ],
+)
+def test_anger_is_quoted_where_it_is_said(said):
+    long = "I have waited for the parcel since the first of the month and looked every single day. " * 4
+    found = evidence(talk_of("Hello there", "How can I help?", long + said, "I see."))
+    assert any(word in found["User was upset"] for word in ("frustrated", "not happy"))
+
+
+@pytest.mark.parametrize(
     "thanks",
     [
         "Thank you so much for all of your help",

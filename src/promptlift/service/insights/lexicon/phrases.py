@@ -77,6 +77,14 @@ REPEATS: Final = _phrases("""
     repeating myself, i'll ask again, i will ask again, asking again, for the third time, for the second time,
     how many times
 """)
+# Anger at the assistant, its answers or its company. What is sad or broken, and a film that is terrible, upset nobody here.
+UPSET: Final = _phrases("""
+    frustrating, frustrated, so annoying, really annoying, very annoying, annoyed, i'm angry, i am angry, so angry, furious, upset,
+    ridiculous, unacceptable, not acceptable, disappointed, disappointing, outrageous, fed up, sick of this, tired of this, had enough,
+    waste of my time, wasting my time, not happy, unhappy, bullshit, why the hell, what the hell, that's stupid, this is stupid, this is a joke,
+    this is the worst, this is the most, this is horrible, this is terrible, this is awful, worst service, terrible service,
+    horrible service, awful service, bad service, worst experience, terrible experience, horrible experience
+""")
 
 # The assistant's side.
 CANNOT: Final = _phrases("""

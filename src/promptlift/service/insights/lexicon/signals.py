@@ -71,7 +71,7 @@ class Signals:
     not_solved_early, not_solved
         The user said that the answer did not help: before the end, and at the end.
     gives_up, wants_person, repeats, upset
-        The user, after the request; ``wants_person`` in the request too. ``repeats`` is also a turn much like one of the
+        The user, after the request; ``upset`` only where it is said and the sentiment of that turn is low; ``wants_person`` in the request too. ``repeats`` is also a turn much like one of the
         user's five turns before it, unless it only thanks or says goodbye.
     done, cannot, failed
         The assistant at the end: reported success, inability, an error.
@@ -174,13 +174,17 @@ def _find(turns: Sequence[JudgedTurn], wanted: tuple[str, ...]) -> str | None:
 
 
 def _most_upset(user: Sequence[JudgedTurn], sentiments: Sequence[float]) -> str | None:
-    """Quote the user's turn with the lowest sentiment, if that is low enough.
+    """Quote the user's angriest turn: of those that say so, and whose sentiment is low enough, the lowest.
 
-    As for verdicts, the request does not count when more is said: that something broke is the reason to come.
+    Low sentiment alone is no anger: a bad line, a lost bag and a sad film have it as well. As for verdicts, the request does not count
+    when more is said: that something broke is the reason to come.
     """
     said = list(zip(sentiments, user, strict=True))
-    score, turn = min(said[1:] or said, key=lambda one: one[0], default=(0.0, None))
-    return quotation(turn.text) if turn is not None and score <= UPSET else None
+    angry = [one for one in said[1:] or said if one[0] <= UPSET and holds(one[1], phrases.UPSET)]
+    if not angry:
+        return None
+    turn = min(angry, key=lambda one: one[0])[1]
+    return quotation(turn.text, max(_held(turn, phrases.UPSET), key=len))
 
 
 def holds(turn: JudgedTurn, wanted: tuple[str, ...]) -> bool:
