@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.schema.transcript import Message, Transcript
 from promptlift.service.insights.lexicon.judge import TITLES, LexiconJudge
+from promptlift.service.insights.lexicon.signals import UPSET
+from promptlift.service.insights.lexicon.vader import vader
 
 if TYPE_CHECKING:
     from promptlift.service.insights.judge import Judgement
@@ -149,8 +151,15 @@ def write_dialogue(rng: random.Random, style: Style, topic: str) -> Dialogue:
 def judged_rightly(talk: Dialogue) -> bool:
     """Whether the built-in analyser sees how it ended, and no trouble in what went well."""
     found = judgement_of(talk.turns)
-    wrong = {"Assistant reported a failure", "User was upset", *HIGH} if talk.solved else set()
-    return found.task_completed == talk.solved and not wrong & {issue.title for issue in found.issues}
+    wrong = {"Assistant reported a failure", *HIGH} if talk.solved else set()
+    told = found.task_completed == talk.solved and not wrong & {issue.title for issue in found.issues}
+    return told and not (talk.solved and sounds_unhappy(talk))
+
+
+def sounds_unhappy(talk: Dialogue) -> bool:
+    """Whether the user sounds unhappy after the request, with or without a word of anger."""
+    said = [text for role, text in talk.turns if role == "u"]
+    return min(map(vader().compound, said[1:] or said)) <= UPSET
 
 
 def judgement_of(turns: list[tuple[str, str]]) -> Judgement:

@@ -28,7 +28,7 @@ ANY_ISSUE: Final = "(any issue)"
 CONTRAST: Final = ("difference_points", "difference_points_low", "difference_points_high")
 ADJUSTED: Final = ("adjusted_points", "adjusted_points_low", "adjusted_points_high", "n_adjusted")
 # What else may differ between conversations with an issue and without it: only one name of the prompt.
-_STRATA: Final = ("prompt_id", "llm_model")
+_STRATA: Final[tuple[str, ...]] = ("prompt_id", "llm_model")
 _TOPICS: Final = "topics"
 _NEEDED: Final = (
     "conversation_id",
@@ -135,7 +135,7 @@ def _stratum_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[NDArray
     differ = [name for name in columns if len(frame[name].unique()) > 1]
     if not differ:
         return np.zeros(len(frame), np.intp), []
-    return frame.groupby(differ, dropna=False, sort=False).ngroup().to_numpy(np.intp), differ
+    return np.asarray(frame.groupby(differ, dropna=False, sort=False).ngroup().to_numpy(np.intp)), differ
 
 
 def _row(inside: NDArray[np.int64], outside: NDArray[np.int64], level: float) -> list[float]:

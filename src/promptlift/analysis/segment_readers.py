@@ -145,7 +145,8 @@ class EngineReader(_Reader):
     def rank_correlation(self, first: Split, second: Split) -> float:
         """Return the rank correlation of the bins of two columns of numbers, counted together."""
         rows = self._read([first.column, second.column])
-        return rank_correlation(*(self.split_rows(rows, split.column) for split in (first, second)), rows)
+        one, other = (self.split_rows(rows, split.column) for split in (first, second))
+        return rank_correlation(one, other, rows)
 
     def everyone(self) -> NDArray[np.int64]:
         """Count all conversations by side and outcome."""
