@@ -204,6 +204,10 @@ def test_the_analyser_is_told():
     told = analysis.judge_agreement(labels, insights).attrs["promptlift"]
     corrected = told.pop("corrected")
     assert told == {"table": "judge_agreement", "analyser": "lexicon", "basis": "words", "level": 0.95}
+    # Every judged conversation has a label, so that nobody has to have drawn them.
+    assert corrected["refused"] == {}
+    more = pd.concat([insights, insights.head(1).assign(conversation_id="unlabelled")])
+    corrected = analysis.judge_agreement(labels, more).attrs["promptlift"]["corrected"]
     assert "labels have no chance" in corrected["refused"]["all"]
 
 
