@@ -380,6 +380,13 @@ def test_labels_of_all_conversations_are_the_outcome_whoever_chose_them(world, c
     compared = analysis.compare(pl.from_pandas(table), by="prompt", control="old", labels=labels)
     assert "clearly lower" in compared.attrs["promptlift"]["sentences"][0]
     assert compared["verdict"].tolist() == ["worse"]
+    two = table.assign(**{two_groups.COMPARED: table["prompt"]})
+    parts = two_groups.answer(
+        two, ("old", "new"), outcome="task_completed", level=0.95, tz="UTC", labels=labels
+    )
+    assert "clearly lower" in parts[0]
+    assert "as the judge says" not in str(parts[3])
+    assert "cannot be told" not in str(parts[2].attrs["promptlift"]["sentences"])
     agreement = analysis.judge_agreement(labels, table).iloc[0]
     assert agreement["rate_corrected"] == truth.mean()
     assert agreement["not_corrected"] == ""

@@ -315,24 +315,25 @@ def _without_twins(splits: Sequence[Split], reader: EngineReader | FrameReader) 
     """
     # The columns of the service first, what the logs call their own after them.
     order = {name: at for at, name in enumerate(_PLAINEST)}
-    kept: list[Split] = []
-    changed: dict[str, Split] = {}
-    for split in sorted(
+    ordered = sorted(
         splits, key=lambda one: (one.column.startswith(METADATA_PREFIX), order.get(one.column, len(order)))
-    ):
+    )
+    numbers = iter(reader.same(ordered))
+    kept: list[Split] = []
+    owner: dict[int, str] = {}
+    changed: dict[str, Split] = {}
+    for split in ordered:
+        mine = [next(numbers) for _ in split.segments]
         twin = next((one.column for one in kept if _say_the_same(one, split, reader)), None)
-        if twin is None and split.segments:
-            owner = dict(
-                zip(reader.same(kept), (one.column for one in kept for _ in one.segments), strict=True)
-            )
-            number = reader.same([*kept, split])[-len(split.segments) :]
-            own = tuple(one for one, at in zip(split.segments, number, strict=True) if at not in owner)
-            twin = None if own else owner[number[0]]
-            changed[split.column] = replace(split, segments=own)
+        own = tuple(one for one, number in zip(split.segments, mine, strict=True) if number not in owner)
+        if twin is None and mine and not own:
+            twin = owner[mine[0]]
+        changed[split.column] = replace(split, segments=own)
         if twin is not None:
             changed[split.column] = unused(split.column, f"it says the same as {twin}")
-        elif split.segments:
+        elif own:
             kept.append(changed[split.column])
+            owner = dict.fromkeys(mine, split.column) | owner
     return changed
 
 

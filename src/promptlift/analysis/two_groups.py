@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.compare import compare
+from promptlift.analysis.corrected import as_labelled
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
 from promptlift.analysis.reading import GROUP_SEPARATOR
 from promptlift.analysis.spans import Span, instant
@@ -82,6 +83,7 @@ def answer(
         Labels of people that correct the answer, as for ``compare``.
     """
     control, variant = names
+    table, labels = as_labelled(table, labels, outcome)
     about_labels: list[str] = []
     if control == variant:
         raise ValueError(f"Both are {control!r}: name two different ones to compare.")
