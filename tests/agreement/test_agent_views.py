@@ -100,7 +100,7 @@ def test_insights_of_real_agents_rank_them_and_share_their_issues(real):
         assert fleet["rankLow"] <= fleet["rank"] <= fleet["rankHigh"]
         assert {one["agents"] for one in fleet["sharedIssues"]} == {2}
         lost = view["businessImpact"]["firstIssue"]
-        assert lost["completionIfGone"] == pytest.approx(completion["rate"] + lost["liftPoints"])
+        assert lost["completionWithout"] == pytest.approx(completion["rate"] + lost["points"])
         for line in view["recommendations"]:
             assert "Next: " in line
             assert "%" in line or "judged conversations" in line

@@ -7,7 +7,7 @@ Where nothing was found it says so, with what was measured.
 >>> from promptlift.analysis import compare
 >>> table = pd.DataFrame({"prompt": ["v1"] * 50 + ["v2"] * 50, "task_completed": [i % 4 != 0 for i in range(100)]})
 >>> finding(compare(table, by="prompt", control="v1"))
-'No difference was found: v2 2 points lower than v1 (−19 to 15)'
+'No difference was found: v2 2 points higher than v1 (−15 to 19)'
 """
 
 from __future__ import annotations

@@ -260,28 +260,26 @@ class FleetIntelligence(ApiModel):
 
 
 class FirstIssue(ApiModel):
-    """The issue that the most failures go with, and what would change if it vanished.
+    """The issue that the most failures go with, and how conversations without it end.
 
-    An observation, not a promise: it supposes that conversations with the issue would end like those without it.
+    A contrast, not a cause: what makes a task hard also makes issues.
     """
 
     issue: str
     conversations: int
     """Conversations that had it."""
-    completion_if_gone: float | None = None
-    """Percent of completed tasks without it."""
-    lift_points: float | None = None
-    """The gain in percentage points over all judged conversations."""
-    lift_points_low: float | None = None
+    completion_without: float | None = None
+    """Percent of conversations without it that completed their task."""
+    points: float | None = None
+    """How many percentage points that is above all judged conversations."""
+    points_low: float | None = None
     """Lower end of its 95 % interval."""
-    lift_points_high: float | None = None
+    points_high: float | None = None
     """Upper end of it."""
-    lift: float | None = None
-    """The gain in percent of the present rate."""
-    failures_avoided_per_week: float | None = None
-    """The gain as conversations a week."""
-    value_per_week: float | None = None
-    """The gain in money a week, where a value per conversation is set."""
+    excess_failures_per_week: float | None = None
+    """Failures a week more than if all conversations ended as often as those without it."""
+    excess_cost_per_week: float | None = None
+    """Their cost, where a value per conversation is set."""
 
 
 class BusinessImpact(ApiModel):
@@ -304,7 +302,7 @@ class BusinessImpact(ApiModel):
     cost: float | None = None
     """The same for the failures of the period."""
     first_issue: FirstIssue | None = None
-    """What would change if the issue that costs most vanished; ``None`` where no issue goes with failures."""
+    """The issue that the most failures go with; ``None`` where no issue does, or whoever found them also said what failed."""
 
 
 class AgentIssue(TopIssue):

@@ -167,7 +167,7 @@ def design_effect(inside: ArrayLike, outside: ArrayLike) -> float:
         squares += float(side[1] * (1.0 - rate) ** 2 + side[0] * rate**2) / n**2
     clusters = float((sizes > 0.0).sum() + one[-1].sum() + other[-1].sum())
     independent = rate * (1.0 - rate) * (1.0 / n1 + 1.0 / n0)
-    return squares * clusters / (clusters - 1.0) / float(independent) if clusters > 1.0 else 1.0
+    return float(squares * clusters / (clusters - 1.0) / independent) if clusters > 1.0 else 1.0
 
 
 def _end(counts: tuple[float, ...], z: float, side: float) -> float:

@@ -238,14 +238,13 @@ def test_failures_cost_what_the_owner_says_they_are_worth():
     assert (view.cost_per_week, view.cost, view.currency) == (100.0, 200.0, "EUR")
     first = view.first_issue
     assert first.issue == "Late delivery"
-    assert (first.lift_points, first.completion_if_gone) == pytest.approx((10.0, 70.0))
-    assert first.lift == pytest.approx(100 * 10 / 60)
-    assert (first.failures_avoided_per_week, first.value_per_week) == pytest.approx((5.0, 25.0))
+    assert (first.points, first.completion_without) == pytest.approx((10.0, 70.0))
+    assert (first.excess_failures_per_week, first.excess_cost_per_week) == pytest.approx((5.0, 25.0))
     # Imported at one moment without dates: what it costs in all is known, what it costs a week is not.
     business = BusinessSettings(value_per_conversation=5.0)
     moment = impact_view(figures, costs, days=1, dated=(0, clock.DAY - 1), business=business)
     assert (moment.cost, moment.failures_per_week, moment.cost_per_week) == (200.0, None, None)
-    assert moment.first_issue.failures_avoided_per_week is moment.first_issue.value_per_week is None
+    assert moment.first_issue.excess_failures_per_week is moment.first_issue.excess_cost_per_week is None
     assert "per week" in moment.undated
     assert view.undated is None
     unknown = impact_view(figures, [], days=14, dated=DATED, business=BusinessSettings())

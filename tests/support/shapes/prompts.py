@@ -134,12 +134,9 @@ AGENT_EXTRAS = {
             {
                 "issue": text,
                 "conversations": count,
-                **dict.fromkeys(
-                    ("completionIfGone", "liftPoints", "liftPointsLow", "liftPointsHigh"), number
-                ),
-                "lift": maybe(number),
-                "failuresAvoidedPerWeek": maybe(number),
-                "valuePerWeek": maybe(number),
+                **dict.fromkeys(("completionWithout", "points", "pointsLow", "pointsHigh"), number),
+                "excessFailuresPerWeek": maybe(number),
+                "excessCostPerWeek": maybe(number),
             }
         ),
     },

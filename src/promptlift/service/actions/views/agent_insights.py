@@ -181,17 +181,16 @@ def impact_view(
     if costliest:
         issue, (points, low, high) = costliest[0]
         rate = 100.0 * figures.task_completed / figures.judged
-        avoided = points / 100.0 * figures.judged
+        excess = points / 100.0 * figures.judged
         first_issue = FirstIssue(
             issue=issue.name,
             conversations=issue.frequency,
-            completion_if_gone=rate + points,
-            lift_points=points,
-            lift_points_low=low,
-            lift_points_high=high,
-            lift=100.0 * points / rate if rate else None,
-            failures_avoided_per_week=per_week(avoided),
-            value_per_week=per_week(None if value is None else value * avoided),
+            completion_without=rate + points,
+            points=points,
+            points_low=low,
+            points_high=high,
+            excess_failures_per_week=per_week(excess),
+            excess_cost_per_week=per_week(None if value is None else value * excess),
         )
     return BusinessImpact(
         failed_conversations=failed,

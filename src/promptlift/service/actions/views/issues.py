@@ -126,7 +126,7 @@ def effect(issue: IssueGroup, figures: Totals) -> IssueEffect | None:
 
 
 def gain(issue: IssueGroup, figures: Totals) -> tuple[float, float, float] | None:
-    """Return the points of completion over all conversations, were those with the issue to end like the others.
+    """Return how many points of completion conversations without an issue are above all.
 
     With the ends of the 95 % interval; ``None`` where the issue goes with no failures.
     """
@@ -140,7 +140,7 @@ def gain(issue: IssueGroup, figures: Totals) -> tuple[float, float, float] | Non
 def costliest(
     issues: Iterable[IssueGroup], figures: Totals
 ) -> list[tuple[IssueGroup, tuple[float, float, float]]]:
-    """Return the issues that go with failures and what each costs, the most points over all conversations first."""
+    """Return the issues that go with failures and the points of each, the most first."""
     found = [(issue, lost) for issue in issues if (lost := gain(issue, figures)) is not None]
     return sorted(found, key=lambda pair: (-pair[1][0], pair[0].name))
 
