@@ -322,6 +322,8 @@ def test_what_labels_correct_on_a_word_list_is_told_and_drawn_as_theirs(world):
     assert "Uncorrected" not in said
     assert "Hollow" not in said
     assert "Corrected by 240 labels." in said
+    # The score test is not that of corrected numbers.
+    assert "score test" not in said
     for rate in found["rate_corrected"]:
         assert f"{rate:.0%} of 1,000" in said
 

@@ -134,6 +134,8 @@ def _notes(table: pd.DataFrame, shown: int) -> list[str]:
     corrected = has_corrected(table, "difference_points")
     differ = "clearly differ" if may_say_clearly(facts.get("basis"), agreement_of(facts)) else "differ"
     rule = score_rule(facts["level"], facts["n_tests"])
+    if corrected:
+        rule = f"p below {1.0 - facts['level']:.3g}, adjusted for {facts['n_tests']:,} comparisons"
     notes = [
         f"{'By labels, ' if corrected else ''}{clear:,} of {len(table):,} segments {differ}: {rule}. An observation, not a cause.",
     ]
