@@ -18,6 +18,8 @@ from support.shapes.deployments import DEPLOYMENT, REGRESSION_TEST
 from support.shapes.optimizations import OPTIMIZATION, SIMULATION
 from support.shapes.prompts import STATUS_VIEW
 
+# Beyond the specification, in events about a variant.
+EXPECTED = ("expectedPercentage", "expectedPercentageLow", "expectedPercentageHigh")
 # "settings" and "results" are objects of our own making; the other fields are the specification's, no more and no less.
 STARTED = {
     **dict.fromkeys(("optimizationId", "promptId"), shapes.text),
@@ -31,10 +33,7 @@ COMPLETED = {
         "winner": shapes.maybe(shapes.text),
         "improvementPercentage": shapes.maybe(shapes.number),
         # Beyond the specification, as what follows:
-        **dict.fromkeys(
-            ("expectedPercentage", "expectedPercentageLow", "expectedPercentageHigh"),
-            shapes.maybe(shapes.number),
-        ),
+        **dict.fromkeys(EXPECTED, shapes.maybe(shapes.number)),
         "winnerSelected": shapes.flag,
         "confidence": shapes.maybe(shapes.number),
         "reason": shapes.text,
@@ -55,6 +54,7 @@ TESTED = {
     "scenarios": shapes.listed(
         {"name": shapes.text, "passed": shapes.flag, "delta": shapes.maybe(shapes.number)}
     ),
+    **dict.fromkeys(EXPECTED, shapes.number),
 }
 
 
