@@ -151,6 +151,8 @@ def test_an_applied_text_is_told_as_applied_once(won, answering):
     for _ in range(2):
         assert wire.ask("POST", f"{won.path}/apply").status == 200
     told = [one for one in outbox(answering.database, wire)[before:] if one[0] == "prompt.updated"]
+    results = wire.get(won.path)["results"]
+    expected = (results[f"liftExpected{end}"] for end in ("", "Low", "High"))
     assert told == [
         (
             "prompt.updated",
@@ -161,6 +163,7 @@ def test_an_applied_text_is_told_as_applied_once(won, answering):
                 "updateType": "applied",
                 "variantId": won.winner["id"],
                 "appliedAt": wire.get(path)["updatedAt"],
+                **dict(zip(EXPECTED, expected, strict=True)),
             },
         )
     ]
