@@ -1,0 +1,99 @@
+"""What a learned judge sees of a conversation: numbers with names, from its transcript and its insights.
+
+Only the part of a transcript that the built-in analyser reads is looked at, so that no transcript costs much time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from promptlift.schema.insights import issue_record
+from promptlift.schema.transcript import split_call
+from promptlift.service.insights.lexicon.signals import RESULT, Signals, is_error, notice
+from promptlift.service.insights.turns import read_turns
+from promptlift.stats.learned import TOOL, WORD
+
+if TYPE_CHECKING:
+    from promptlift.schema.insights import Insights
+    from promptlift.schema.transcript import Transcript
+    from promptlift.service.insights.turns import JudgedTurn
+
+TOOLS_MAX: Final = 60
+# Of either side, how many turns count as the last ones.
+_LAST: Final = 2
+_WORD_CHARS: Final = range(3, 21)
+_NAME_CHARS: Final = 60
+_SIGNALS: Final = tuple(
+    name
+    for name in Signals.__dataclass_fields__
+    if name not in ("upset", "last_sentiment", "user_turns", "assistant_turns")
+)
+# How one number of calls or characters differs from twice as many, whatever the number.
+_log = math.log1p
+
+
+def features_of(transcript: Transcript, insights: Insights | None, status: str | None) -> dict[str, float]:
+    """Return what is known of a conversation by name; a name that is missing is 0.
+
+    Counts are logarithms. What the word list found are truths, whoever made the insights; sentiment, quality, severities and the verdict
+    are of the insights.
+    """
+    turns = read_turns(transcript)
+    user, assistant, tools = (
+        [turn for turn in turns if turn.speaker == speaker] for speaker in ("user", "assistant", "tool")
+    )
+    results = [turn for turn in tools if turn.text.startswith(RESULT)]
+    calls = [call for turn in tools if (call := split_call(turn.text)) is not None]
+    counts = Counter(call.name[:_NAME_CHARS] for call in calls)
+    errors = sum(map(is_error, results))
+    signals = notice(turns, [0.0] * len(user))
+    found = {
+        "user turns": _log(len(user)),
+        "assistant turns": _log(len(assistant)),
+        "user characters": _log(_characters(user)),
+        "assistant characters": _log(_characters(assistant)),
+        "characters of the last user turn": _log(_characters(user[-1:])),
+        "characters of the last assistant turn": _log(_characters(assistant[-1:])),
+        "tool calls": _log(len(calls)),
+        "distinct tools": _log(len(counts)),
+        "most calls of a tool": _log(max(counts.values(), default=0)),
+        "repeated calls": _log(len(calls) - len(set(calls))),
+        "tool errors": _log(errors),
+        "share of tool errors": errors / len(results) if results else 0.0,
+        "abandoned": float(status == "abandoned"),
+        "the user ends it": float(bool(turns) and turns[-1].speaker == "user"),
+        "a tool ends it": float(bool(turns) and turns[-1].speaker == "tool"),
+    }
+    found |= {
+        f"says: {name.replace('_', ' ')}": 1.0 for name in _SIGNALS if getattr(signals, name) is not None
+    }
+    found |= {f"{TOOL}{name}": 1.0 for name, _ in counts.most_common(TOOLS_MAX)}
+    if calls:
+        found[f"last {TOOL}{calls[-1].name[:_NAME_CHARS]}"] = 1.0
+    found |= _words(user[-_LAST:], "user") | _words(assistant[-_LAST:], "assistant")
+    return found | ({} if insights is None else _of_insights(insights))
+
+
+def _of_insights(insights: Insights) -> dict[str, float]:
+    judged = insights.task_completed if insights.judged_completed is None else insights.judged_completed
+    severities = Counter(issue_record(issue)["severity"] for issue in insights.issues)
+    return {
+        "sentiment": insights.sentiment_score or 0.0,
+        "quality": (insights.quality or 0.0) / 100,
+        "called completed": float(bool(judged)),
+        **{f"{name} issues": float(severities[name]) for name in ("low", "medium", "high")},
+    }
+
+
+def _words(turns: list[JudgedTurn], who: str) -> dict[str, float]:
+    """Return the words of turns; those of many count less each."""
+    words = {
+        word for turn in turns for word in turn.vocabulary if word.isalpha() and len(word) in _WORD_CHARS
+    }
+    return {f"last {who} {WORD}{word}": 1.0 / math.sqrt(len(words)) for word in words}
+
+
+def _characters(turns: list[JudgedTurn]) -> int:
+    return sum(len(turn.text) for turn in turns)

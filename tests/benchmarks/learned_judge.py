@@ -1,0 +1,199 @@
+"""What a judge that learns from labels is worth on real agents whose outcomes are known, beside the majority and the word list.
+
+``python tests/benchmarks/learned_judge.py [draws] [set …]`` prints the tables in Markdown. Each draw labels conversations of one half of
+the tasks at random and tests on the tasks of the other half, which have no label. The interval is that of the whole set's rate, from as
+many labels drawn from all of it, divided by that of the labels alone. *Permuted* are the same labels dealt out anew.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parent))
+
+import numpy as np
+from judge_bias import markdown
+
+from promptlift.schema.insights import Insights
+from promptlift.schema.transcript import Message, Transcript
+from promptlift.service.insights.learned.features import features_of
+from promptlift.service.insights.lexicon.judge import LexiconJudge
+from promptlift.stats.labels import LabelledGroup, corrected_rate
+from promptlift.stats.learned import auc_of, learn
+from support.shared_data import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+FILES: Final = ("taubench-airline", "tau2-airline", "tau2-retail", "sgd-service", "uss-sgd")
+LABELS: Final = (30, 60, 100)
+TESTED: Final = 20
+# Judged conversations behind an interval.
+JUDGED: Final = 2_000
+
+
+@dataclass(frozen=True)
+class Known:
+    """One conversation with its truth, which no feature has seen."""
+
+    features: dict[str, float]
+    truth: bool
+    words: bool
+    score: float
+    task: str
+    run: str
+
+
+def known(record: dict[str, Any]) -> Known:
+    transcript = Transcript(
+        messages=[Message(role=m["role"], content=m["content"]) for m in record["messages"]]
+    )
+    judged = LexiconJudge().judge(transcript)
+    insights = Insights(
+        sentiment_score=judged.sentiment_score, task_completed=judged.task_completed, quality=judged.quality,
+        issues=[asdict(issue) for issue in judged.issues],
+    )  # fmt: skip
+    metadata = record.get("metadata") or {}
+    return Known(
+        features_of(transcript, insights, record["status"]),
+        bool(record["truth"]["taskCompleted"]),
+        judged.task_completed,
+        judged.quality,
+        str(metadata.get("taskId") or record["sourceId"]),
+        str(metadata.get("run") or ""),
+    )
+
+
+def sets() -> Iterator[tuple[str, list[Known]]]:
+    """Every file, and every agent in it."""
+    for name in FILES:
+        rows = [known(one) for one in load(name) if one["truth"]["taskCompleted"] is not None]
+        yield name, rows
+        runs = defaultdict(list)
+        for row in rows:
+            runs[row.run].append(row)
+        if len(runs) > 1:
+            yield from (
+                (f"{name}: {run}", mine) for run, mine in runs.items() if len(mine) >= LABELS[0] + TESTED
+            )
+
+
+@dataclass(frozen=True)
+class Found:
+    """One draw."""
+
+    majority: float
+    words: float
+    words_auc: float
+    accuracy: float
+    auc: float
+    brier: float
+    judges: bool
+    width: float
+    covered: float
+
+
+class World:
+    """A set as arrays."""
+
+    def __init__(self, rows: Sequence[Known]) -> None:
+        self.features = [row.features for row in rows]
+        self.y = np.array([row.truth for row in rows], np.float64)
+        self.words = np.array([row.words for row in rows])
+        self.score = np.array([row.score for row in rows])
+        self.task = np.unique([row.task for row in rows], return_inverse=True)[1]
+
+    def draw(self, n: int, rng: np.random.Generator, *, permuted: bool = False) -> Found | None:
+        """Label ``n`` conversations, and test; ``None`` where the set is too small, or labels are all alike."""
+        y = rng.permutation(self.y) if permuted else self.y
+        order = rng.permutation(self.task.max() + 1)
+        place = np.argsort(np.argsort(order)[self.task], kind="stable")
+        half = max(n, len(y) // 2)
+        pool, test = place[:half], place[half:]
+        test = test[~np.isin(self.task[test], self.task[pool])]
+        if len(test) < TESTED or len(set(y[test])) < 2:
+            return None
+        labelled = rng.permutation(pool)[:n]
+        if min(y[labelled].sum(), n - y[labelled].sum()) < 2:
+            return None
+        found = learn(self.features, labelled, y[labelled], self.task[labelled])
+        chances = found.judge.chances([self.features[at] for at in test])
+        groups = self.task[test]
+        width, covered = (np.nan, np.nan) if permuted else self._interval(n, rng)
+        return Found(
+            majority=max(y[test].mean(), 1.0 - y[test].mean()),
+            words=float((self.words[test] == y[test]).mean()),
+            words_auc=auc_of(y[test], self.score[test], groups).value,
+            accuracy=float(((chances >= 0.5) == y[test]).mean()),
+            auc=auc_of(y[test], chances, groups).value,
+            brier=1.0 - float(((chances - y[test]) ** 2).mean() / y[test].var()),
+            judges=not found.refusal,
+            width=width,
+            covered=covered,
+        )
+
+    def _interval(self, n: int, rng: np.random.Generator) -> tuple[float, float]:
+        """Return the width of the corrected interval beside that of labels alone, and whether it covers the truth."""
+        order = rng.permutation(len(self.y))
+        labelled, rest = order[:n], order[n:]
+        y = self.y[labelled]
+        if min(y.sum(), n - y.sum()) < 10:
+            return np.nan, np.nan
+        found = learn(self.features, labelled, y, self.task[labelled])
+        judged = rng.choice(found.judge.chances([self.features[at] for at in rest]), JUDGED)
+        one = corrected_rate(LabelledGroup(y, found.chances, judged))
+        alone = corrected_rate(LabelledGroup(y, np.ones(n), np.ones(JUDGED)))
+        if None in (one.low, one.high, alone.low, alone.high):
+            return np.nan, np.nan
+        return (one.high - one.low) / (alone.high - alone.low), float(one.low <= self.y.mean() <= one.high)
+
+
+HEAD: Final = (
+    "set", "labels", "draws", "majority", "word list", "learned", "better than the word list", "AUC: word list", "learned",
+    "variance explained", "judges", "width", "95 % covers", "AUC permuted", "judges permuted",
+)  # fmt: skip
+
+
+def report(draws: int, only: Sequence[str] = ()) -> Iterator[str]:
+    """The table in Markdown."""
+    cells = []
+    for name, rows in sets():
+        if only and name not in only:
+            continue
+        world = World(rows)
+        for n in LABELS:
+            found = _draws(world, n, draws, permuted=False)
+            if not found:
+                continue
+            null = _draws(world, n, draws, permuted=True)
+            mean = {
+                key: np.nanmean([getattr(one, key) for one in found]) for key in Found.__dataclass_fields__
+            }
+            cells.append(
+                [name, f"{n}", f"{len(found)}"]
+                + [f"{mean[key]:.2f}" for key in ("majority", "words", "accuracy")]
+                + [f"{np.mean([one.accuracy > one.words for one in found]):.0%}"]
+                + [f"{mean[key]:.2f}" for key in ("words_auc", "auc")]
+                + [f"{mean['brier']:.2f}", f"{mean['judges']:.0%}"]
+                + [f"{np.nanmedian([one.width for one in found]):.2f}", f"{mean['covered']:.0%}"]
+                + [
+                    f"{np.mean([one.auc for one in null]):.2f}",
+                    f"{np.mean([one.judges for one in null]):.0%}",
+                ]
+            )
+            print(" | ".join(cells[-1]), file=sys.stderr, flush=True)
+    yield from markdown(HEAD, cells)
+
+
+def _draws(world: World, n: int, draws: int, *, permuted: bool) -> list[Found]:
+    found = (world.draw(n, np.random.default_rng(seed), permuted=permuted) for seed in range(draws))
+    return [one for one in found if one is not None]
+
+
+if __name__ == "__main__":
+    print(*report(int(sys.argv[1]) if len(sys.argv) > 1 else 40, sys.argv[2:]), sep="\n")
