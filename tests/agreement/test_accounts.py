@@ -89,6 +89,8 @@ def ids_in_bodies(own, optimization, targets):
     yield (
         "POST", f"/judges/{targets['own judge']}/align", labels, "labels.conversationId", targets["conversations"],
     )  # fmt: skip
+    labels = {"labels": [{"completed": True}]}
+    yield "POST", f"/prompts/{own}/learned-judge", labels, "labels.conversationId", targets["conversations"]
     yield "POST", "/optimizations", {"promptId": own}, "personaIds", [targets["personas"]]
     yield "POST", f"/optimizations/{optimization}/apply", {}, "variantId", targets["variants"]
     yield "POST", f"/optimizations/{optimization}/apply", {}, "ifVersionId", targets["versions"]

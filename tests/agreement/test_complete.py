@@ -9,6 +9,7 @@ from support.wire import BESIDE, KEYLESS, OFFERED, SPECIFIED, description
 
 # The modules with cases: also when this file runs alone, all of them count.
 CASES = (
+    "test_account_endpoints",
     "test_changes",
     "test_benchmarks",
     "test_bulk",
@@ -16,6 +17,7 @@ CASES = (
     "test_endpoints",
     "test_judges",
     "test_labels",
+    "test_learned_judge",
     "test_optimizations",
     "test_personas",
     "test_reviews",

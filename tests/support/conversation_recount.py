@@ -61,7 +61,7 @@ def recount(rows):
         for span in conversation_counts.SPANS:
             key = row.account_id, row.prompt_id, span, row.started_at // span * span
             ended = row.status != "in_progress" and row.task_completed is not None
-            basis = [ended and row.basis == one for one in ("outcome", "words")]
+            basis = [ended and row.basis == one for one in ("outcome", "learned", "words")]
             analyser = row.document and json.loads(row.document).get("analyser")
             by_words = analyser in ("lexicon", "mixed")
             for at, counts in enumerate((True, ended, ended and row.task_completed, *basis, by_words)):
@@ -89,7 +89,7 @@ def assert_counts_are_a_recount(database):
     names = [column.name for column in conversation_sums.c if column.name not in KEYS[conversation_sums]]
     shown = [
         names.index(one)
-        for one in ("total", "judged", "task_completed", "by_outcome", "by_words", "scored_by_words")
+        for one in ("total", "judged", "task_completed", "by_outcome", "by_learned", "by_words", "scored_by_words")
     ]
     assert {key: [values[at] for at in shown] for key, values in sums.items()} == totals
     assert kept(database, conversation_turns) == turns

@@ -56,6 +56,8 @@ def body_for(method: str, path: str) -> dict[str, Any] | None:
         return {"ids": ["cnv_1"]}
     if path.endswith("/align"):
         return {"labels": [{"conversationId": "cnv_1", "value": True}]}
+    if method == "POST" and path.endswith("/learned-judge"):
+        return {"labels": [{"conversationId": "cnv_1", "completed": True}]}
     return {"name": "stolen"} if method == "PATCH" else None
 
 

@@ -57,6 +57,10 @@ def judged_rows(frame: pd.DataFrame, labels: Any, question: str = OUTCOME) -> La
     if question == OUTCOME:
         codes, question = outcome_codes(frame), question_of(frame)
         judged = np.where(codes >= 2, (codes == 3).astype(np.float64), np.nan)
+        if question == OUTCOME and "completion_chance" in frame:
+            # A judge that learned says how likely, which corrects better than yes and no.
+            chance = frame["completion_chance"].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
+            judged = np.where(np.isnan(judged) | np.isnan(chance), judged, chance)
     else:
         judged = frame[question].astype("boolean").to_numpy(dtype=np.float64, na_value=np.nan)
     return label_rows(labels, frame[KEY], judged, question)

@@ -59,7 +59,7 @@ _INTEGERS: Final = ("n", "completed", "n_rest", "n_merged")
 _LEFT_OUT: Final = frozenset(
     (
         "task_completed", "status", "has_insights", "sentiment", "sentiment_score", "quality", "issues", "summary",
-        "content", "title", "insights_error", "analyser", "basis", "rehearsal",
+        "content", "title", "insights_error", "analyser", "basis", "completion_chance", "rehearsal",
     )
 )  # fmt: skip
 

@@ -186,6 +186,29 @@ PROMPTS_RESTORE: Final = Endpoint(
     errors=("INVALID_STATE",),
     specified=(),
 )
+PROMPTS_LEARNED_JUDGE: Final = Endpoint(
+    "prompts.learned_judge",
+    "GET /{segment}/{id}/learned-judge",
+    judges.LearnedJudge,
+    "The judge that learned from labels, beside today's conversations",
+    specified=(),
+)
+PROMPTS_LEARN: Final = Endpoint(
+    "prompts.learn",
+    "POST /{segment}/{id}/learned-judge",
+    judges.LearnedJudge,
+    "Learn from labels whether conversations of {a_noun} completed their task, and judge all where that can be told",
+    body=judges.LearnedJudgeCreate,
+    status=201,
+    specified=(),
+)
+PROMPTS_FORGET: Final = Endpoint(
+    "prompts.forget",
+    "DELETE /{segment}/{id}/learned-judge",
+    Done,
+    "Take the judge away that learned from labels; the verdicts are those of before",
+    specified=(),
+)
 
 # Never sent again: an optimization that was triggered twice costs twice.
 OPTIMIZATIONS_CREATE: Final = Endpoint(

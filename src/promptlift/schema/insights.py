@@ -61,7 +61,11 @@ class Insights(ApiModel):
     """What ``task_completed`` rests on: ``outcome``, ``label``, ``model``, ``learned`` or ``words``. Our service gives it, others may
     not."""
     judged_completed: bool | None = None
-    """The analyser's own verdict, where an outcome of the log is the one that counts."""
+    """The analyser's own verdict, where an outcome of the log or a learned judge is the one that counts."""
+    completion_chance: Annotated[float | None, Column(unit="fraction")] = None
+    """How likely the task was completed, where a judge that learned from labels decided it."""
+    completed_by: str | None = None
+    """``learned:`` with the prompt and ``@`` the version of that judge."""
     created_at: Annotated[UtcTime | None, Column(name="insights_at")] = None
     """When the conversation was judged."""
 

@@ -22,6 +22,7 @@ from promptlift.schema.model import (
     ModelName,
     Name,
     RequestModel,
+    ShortText,
     UtcTime,
 )
 
@@ -312,6 +313,82 @@ class JudgeVerdict(LinkedModel):
     """When the conversation was logged."""
     judged_at: Annotated[UtcTime | None, Column()] = None
     """When the judge answered."""
+
+
+class LearnedLabel(RequestModel):
+    """Whether a conversation's task was completed, as a person or the log says."""
+
+    conversation_id: LinkText
+    completed: bool
+    group: ShortText | None = None
+    """Its task or user: conversations of one stay together, so that none is judged by what was learned of another"""
+
+
+class LearnedJudgeCreate(RequestModel):
+    """Labels to learn a judge of "task completed" from."""
+
+    labels: Annotated[list[LearnedLabel], Field(min_length=1, max_length=LABELS_MAX)]
+    seed: Annotated[int, Field(ge=0, le=2**31)] | None = None
+    """Another number divides the labels in another way."""
+
+
+class LearnedDrift(ApiModel):
+    """How the newest conversations differ from the labelled ones."""
+
+    drifted: bool
+    """Whether they look so unlike that what was learned need not hold for them."""
+    auc: float
+    """How well the two are told apart; 0.5 where they are alike."""
+    auc_low: float
+    auc_high: float
+    differing: list[str]
+    """What differs most."""
+    conversation_ids: list[str]
+    """The newest conversations that look most unlike: label these."""
+
+
+class LearnedJudge(LinkedModel):
+    """A version of the judge that learned from labels whether conversations of a prompt completed their task."""
+
+    version: int
+    """Version, from 1."""
+    judges: bool
+    """Whether conversations are judged by it."""
+    sentence: str
+    """What was learned, in words."""
+    labels: int
+    """Labels that could be used."""
+    labels_left_out: int
+    """Labels of conversations that are not of this prompt, have not ended or have no transcript."""
+    groups: int
+    """Groups that stay together; as many as labels where none were given."""
+    accuracy: float
+    """Share of the labels that it gets right, each by a model that saw nothing of its group."""
+    accuracy_low: float
+    accuracy_high: float
+    auc: float
+    """Chance that a completed conversation gets a higher score than another, likewise."""
+    auc_low: float
+    auc_high: float
+    majority: float
+    """Share that always saying what most labels say gets right."""
+    analyser: str | None = None
+    """What judged before."""
+    analyser_accuracy: float | None = None
+    """Share that it gets right."""
+    half_width: float
+    """Half of the 95 % interval of a rate that these labels and the judge correct."""
+    half_width_more: float
+    """The same with 20 more labels."""
+    drift: LearnedDrift | None = None
+    """The newest conversations beside the labelled ones; missing where there are too few."""
+    created_at: UtcTime | None = None
+    """When it learned."""
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+    __str__ = __repr__
 
 
 class Label(LinkedModel):

@@ -284,7 +284,11 @@ def estimate_of_group(group: LabelledGroup) -> Estimate:
     if tuning == 0.0:
         reach = reach_of((whole(y, each),), len(y))
     elif strata is None:
-        reach = symmetric_reach(y - tuning * f, each, variance, errors=(1.0, -tuning))
+        # The residuals of a wrong label where the judge says no, and yes: of numbers as far as it commits itself.
+        no, yes = (
+            float(f[side].mean()) if side.any() else end for side, end in ((f < 0.5, 0.0), (f >= 0.5, 1.0))
+        )
+        reach = symmetric_reach(y - tuning * f, each, variance, errors=(1.0 - tuning * no, -tuning * yes))
     else:
         # Of equal chances this is the same value.
         value = sum(one.share * one.value for one in strata)

@@ -14,7 +14,8 @@ J. Platt (1999), Probabilistic outputs for support vector machines. Advances in 
 T. Zrnic, E. J. Candès (2024), Cross-prediction-powered inference. PNAS 121 (15).
 
 E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Comparing the areas under two or more correlated ROC curves. Biometrics 44, 837-845;
-N. A. Obuchowski (1997), Nonparametric analysis of clustered ROC curve data. Biometrics 53, 567-578.
+N. A. Obuchowski (1997), Nonparametric analysis of clustered ROC curve data. Biometrics 53, 567-578; R. G. Newcombe (2006), Confidence
+intervals for an effect size measure based on the Mann-Whitney statistic. Statistics in Medicine 25, 559-573.
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ class Learned:
         Of the judge on the labels, as ``chances`` has them.
     majority
         Accuracy of always saying what most labels say.
+    gain_low
+        Lower end of the 80 % interval of what the judge gets right more than the majority.
     """
 
     judge: FittedJudge
@@ -131,11 +134,12 @@ class Learned:
     accuracy: Share
     auc: Share
     majority: float
+    gain_low: float
 
     @property
     def refusal(self) -> str:
         """Why nothing may be judged by it; empty where it judges."""
-        return "" if self.auc.low > 0.5 and self.accuracy.value > self.majority else CANNOT
+        return "" if self.auc.low > 0.5 and self.gain_low > 0.0 else CANNOT
 
     def half_width(self, others: Numbers, *, more: int = 0, level: float = 0.95) -> float:
         """Return half the interval of a rate that is corrected by PPI++ with these labels, and so many more.
@@ -214,6 +218,9 @@ def learn(
     group = np.arange(len(y)) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
     chances, weights, intercepts = _cross_fit(x, y, group, np.random.default_rng(seed))
     right = (chances >= 0.5) == (y == 1.0)
+    usual = y == float(y.mean() >= 0.5)
+    more = np.bincount(group, right.astype(np.float64) - usual)
+    reach = quantile_of(len(more), 0.8) * math.sqrt(float((more**2).sum()))
     return Learned(
         judge=encoding.judge(weights, intercepts),
         chances=chances,
@@ -221,7 +228,8 @@ def learn(
         n_groups=len(np.unique(group)),
         accuracy=accuracy_of(right, group),
         auc=auc_of(y, chances, group),
-        majority=max(float(y.mean()), 1.0 - float(y.mean())),
+        majority=float(usual.mean()),
+        gain_low=(float(more.sum()) - reach) / len(y),
     )
 
 
@@ -256,14 +264,13 @@ def accuracy_of(right: NDArray[np.bool_], groups: NDArray[Any]) -> Share:
 
 
 def auc_of(y: Numbers, scores: Numbers, groups: NDArray[Any]) -> Share:
-    """Return the area under the ROC curve with its interval on the logit scale, groups as clusters.
+    """Return the area under the ROC curve with its interval, groups as clusters.
 
     Raises
     ------
     ValueError
         When labels are all alike.
     """
-    from scipy.special import expit, logit  # noqa: PLC0415  (as above)
     from scipy.stats import rankdata  # noqa: PLC0415  (as above)
 
     yes = y == 1.0
@@ -280,13 +287,12 @@ def auc_of(y: Numbers, scores: Numbers, groups: NDArray[Any]) -> Share:
     part[yes] = (part[yes] - auc) / n_yes
     part[~yes] = (part[~yes] - auc) / n_no
     sums = np.bincount(np.unique(groups, return_inverse=True)[1], part)
-    error = math.sqrt(float((sums**2).sum()) * len(sums) / max(len(sums) - 1, 1))
-    # Where all pairs are in order the variance is 0: half a pair is taken to be in the wrong one.
-    inner = min(max(auc, 0.5 / (n_yes * n_no)), 1.0 - 0.5 / (n_yes * n_no))
-    # Hanley and McNeil's variance of perfect order, the least that so few labels leave to chance.
-    least = math.sqrt(inner * (1.0 - inner) / min(n_yes, n_no))
-    half = quantile_of(len(sums), 0.95) * max(error, least if inner != auc else 0.0) / (inner * (1.0 - inner))
-    return Share(auc, float(expit(logit(inner) - half)), float(expit(logit(inner) + half)))
+    variance = float((sums**2).sum()) * len(sums) / max(len(sums) - 1, 1)
+    # As many independent labels as have this variance (Wilson's interval keeps to 1); of perfect order only the fewest are sure.
+    least = min(n_yes, n_no, len(sums))
+    effective = min(auc * (1.0 - auc) / variance, len(sums)) if variance > 0.0 else least
+    low, high = wilson(auc * effective, effective)
+    return Share(auc, float(low), float(high))
 
 
 class _Encoding(NamedTuple):

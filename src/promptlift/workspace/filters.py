@@ -21,7 +21,7 @@ _NEAR: Final = 3
 _OF_INSIGHTS: Final = frozenset(
     {
         *("sentiment", "sentiment_score", "task_completed", "quality", "topics", "summary", "issues"),
-        *("insights_at", "analyser", "basis"),
+        *("insights_at", "analyser", "basis", "completion_chance"),
     }
 )
 

@@ -33,7 +33,7 @@ DATED = (0, 10 * clock.DAY)
 def totals(judged=100, done=60, **changes):
     values = {
         "total": judged, "completed": judged, "abandoned": 0, "judged": judged, "task_completed": done,
-        "by_outcome": changes.get("judged", judged), "by_words": 0,
+        "by_outcome": changes.get("judged", judged), "by_learned": 0, "by_words": 0,
         "positive": judged, "neutral": 0, "negative": 0, "scored_by_words": 0, "sentiment": 0.5, "sentiment_sd": 0.2,
         "response_seconds": 1.0, "message_count": 4.0,
     }  # fmt: skip

@@ -87,3 +87,27 @@ VERDICT = {
     "createdAt": time,
     "judgedAt": time,
 }
+LEARNED_JUDGE = {
+    "version": count,
+    "judges": flag,
+    "sentence": text,
+    "labels": count,
+    "labelsLeftOut": count,
+    "groups": count,
+    **dict.fromkeys(
+        ("accuracy", "accuracyLow", "accuracyHigh", "auc", "aucLow", "aucHigh", "majority"), number
+    ),
+    "analyser": maybe(text),
+    "analyserAccuracy": maybe(number),
+    "halfWidth": number,
+    "halfWidthMore": number,
+    "drift": maybe(
+        {
+            "drifted": flag,
+            **dict.fromkeys(("auc", "aucLow", "aucHigh"), number),
+            "differing": listed(text),
+            "conversationIds": listed(text),
+        }
+    ),
+    "createdAt": time,
+}

@@ -8,7 +8,7 @@ from promptlift.client.api.group import Group, given
 from promptlift.schema import endpoints
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from promptlift.schema.insights import (
         AgentInsightsView,
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         RegenerateAnswer,
         StepFailures,
     )
+    from promptlift.schema.judges import LearnedJudge
     from promptlift.schema.pages import Done, Page
     from promptlift.schema.prompts import (
         Prompt,
@@ -96,6 +97,23 @@ class Prompts(Group):
         """
         fields = given(version_id=version_id, if_version_id=if_version_id, note=note)
         return self._send(endpoints.PROMPTS_RESTORE, prompt_id, **fields)
+
+    def learn(
+        self, prompt_id: str, *, labels: Sequence[Mapping[str, Any]], seed: int | None = None
+    ) -> LearnedJudge:
+        """Learn from labels whether conversations completed their task, and judge all of them where that can be told.
+
+        Labels are dicts with conversation_id, completed and perhaps group. The embedded service offers it.
+        """
+        return self._send(endpoints.PROMPTS_LEARN, prompt_id, labels=[*labels], **given(seed=seed))
+
+    def learned_judge(self, prompt_id: str) -> LearnedJudge:
+        """Return the judge that learned from labels, beside today's conversations. The embedded service offers it."""
+        return self._send(endpoints.PROMPTS_LEARNED_JUDGE, prompt_id)
+
+    def forget(self, prompt_id: str) -> Done:
+        """Take the judge away that learned from labels. The embedded service offers it."""
+        return self._send(endpoints.PROMPTS_FORGET, prompt_id)
 
 
 class Agents(Prompts):

@@ -31,6 +31,7 @@ from promptlift.service.insights.judge import (
     JudgeUnavailable,
 )
 from promptlift.service.insights.judge_watch import JudgeWatch
+from promptlift.service.insights.learned.verdicts import LearnedJudges
 from promptlift.service.insights.organization import Organization
 from promptlift.service.llm.hostile_text import storable_text
 from promptlift.service.store import accounts, events, judging, usage
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from promptlift.errors import TranscriptError
     from promptlift.service.insights.judge import BatchJudge
     from promptlift.service.insights.judge_watch import Probe
+    from promptlift.service.insights.learned.verdicts import LearnedVerdict
     from promptlift.service.store.database import Database
     from promptlift.service.store.judging import ToJudge
 
@@ -74,7 +76,7 @@ class _Judged:
     insights_id: str
     at: int
 
-    def row_for(self, analyser: str) -> dict[str, object]:
+    def insights_of(self, analyser: str) -> Insights:
         judgement, steps = self.judgement, self.judgement.steps
         document = Insights(
             conversation_id=self.source.id,
@@ -91,7 +93,7 @@ class _Judged:
         if steps is not None:
             document.steps = list(steps.reached)
             document.failed_step = None if steps.failed is None else FailedStep(**asdict(steps.failed))
-        return _row_of(self.source, document, self.insights_id, self.at)
+        return document
 
     def event(self) -> events.NewEvent:
         payload = {
@@ -104,16 +106,28 @@ class _Judged:
         return events.row("insights.generated", self.source.account_id, self.source.id, payload, now=self.at)
 
 
-def _row_of(source: ToJudge, found: Insights, insights_id: str, at: int) -> dict[str, object]:
-    """Return the row of insights, whose verdict is the log's outcome where the prompt has a rule for it."""
+def _row_of(
+    source: ToJudge, found: Insights, learned: LearnedVerdict | None, insights_id: str, at: int
+) -> dict[str, object]:
+    """Return the row of insights.
+
+    Its verdict is the log's outcome where the prompt has a rule for it, else that of its learned judge, else the analyser's own.
+    """
     if found.judged_completed is None:
         found.judged_completed = found.task_completed
     if source.outcome:
         metadata = orjson.loads(source.metadata) if source.metadata else {}
         found.task_completed, found.basis = parse_rule(source.outcome).verdict(metadata), "outcome"
+    elif learned is not None:
+        found.task_completed, found.basis = learned.chance >= 0.5, "learned"
     else:
         found.task_completed, found.basis = found.judged_completed, basis_of_analyser(found.analyser)
         found.model_fields_set.discard("judged_completed")
+    found.completion_chance = found.completed_by = None
+    if found.basis == "learned" and learned is not None:
+        found.completion_chance, found.completed_by = learned
+    else:
+        found.model_fields_set.difference_update(("completion_chance", "completed_by"))
     return {
         "conversation_id": source.id,
         "account_id": source.account_id,
@@ -178,6 +192,7 @@ class InsightJobs(Kind):
         self._judge = judge
         self._trial = trial or judge
         self._worker = worker
+        self._learned = LearnedJudges(database)
         self._model = JudgeWatch(probe, make_trial=self._make_trial, go_on=self._go_on_with)
         self._judges = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="judge")
         self.problem_elsewhere: Callable[[], str | None] = lambda: None
@@ -234,10 +249,13 @@ class InsightJobs(Kind):
         self._keep(self._judge_all(rows, general))
 
     def _decide_again(self, rows: Sequence[ToJudge]) -> None:
-        """Keep the insights of conversations with the verdict that the rule of their outcome gives now."""
+        """Keep the insights of conversations with the verdict that the rule of their outcome, or their learned judge, gives now."""
         now = clock.now()
+        known = [Insights.model_validate_json(row.known or "{}") for row in rows]
+        learned = self._learned.verdicts(rows, known)
         found = [
-            _row_of(row, Insights.model_validate_json(row.known or "{}"), new_id("ins"), now) for row in rows
+            _row_of(row, insights, verdict, new_id("ins"), now)
+            for row, insights, verdict in zip(rows, known, learned, strict=True)
         ]
         with self._database.write() as connection:
             judging.keep(connection, self._worker, found)
@@ -367,7 +385,12 @@ class InsightJobs(Kind):
         """Keep judgements; returns when they are committed."""
         if not judged:
             return
-        rows = [one.row_for(self._judge.analyser) for one in judged]
+        documents = [one.insights_of(self._judge.analyser) for one in judged]
+        learned = self._learned.verdicts([one.source for one in judged], documents)
+        rows = [
+            _row_of(one.source, document, verdict, one.insights_id, one.at)
+            for one, document, verdict in zip(judged, documents, learned, strict=True)
+        ]
         outbox = {one.source.id: one.event() for one in judged}
         tokens = Counter[str]()
         for one in judged:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 ISSUE_SETS = 20_000
 
 _COUNTED = (
-    *("total", "completed", "abandoned", "judged", "task_completed", "by_outcome", "by_words"),
+    *("total", "completed", "abandoned", "judged", "task_completed", "by_outcome", "by_learned", "by_words"),
     *("positive", "neutral", "negative", "scored_by_words"),
 )
 _ENDED = conversations.c.status != "in_progress"
@@ -54,8 +54,8 @@ class Totals:
     ----------
     judged, task_completed
         Conversations that have ended and have a verdict, and those of them with a completed task.
-    by_outcome, by_words
-        Those of the judged whose verdict is the log's outcome, and those whose verdict is that of the built-in rules.
+    by_outcome, by_learned, by_words
+        Those of the judged whose verdict is the log's outcome, that of a judge that learned from labels, or that of the built-in rules.
     scored, scored_by_words
         Conversations that have insights, ended or not, and those of them whose insights are of the built-in rules.
     sentiment, sentiment_sd
@@ -68,6 +68,7 @@ class Totals:
     judged: int
     task_completed: int
     by_outcome: int
+    by_learned: int
     by_words: int
     positive: int
     neutral: int
@@ -86,9 +87,13 @@ class Totals:
     @property
     def basis(self) -> Basis | None:
         """What the verdicts rest on, the weakest of several; ``None`` where there are none."""
-        others = self.judged - self.by_outcome - self.by_words
-        counts = (("outcome", self.by_outcome), ("model", others), ("words", self.by_words))
-        return weakest(basis for basis, count in counts if count)
+        counts: dict[Basis, int] = {
+            "outcome": self.by_outcome,
+            "learned": self.by_learned,
+            "words": self.by_words,
+        }
+        counts["model"] = self.judged - sum(counts.values())
+        return weakest(basis for basis, count in counts.items() if count)
 
     @property
     def analyser(self) -> str | None:

@@ -207,7 +207,7 @@ def _sums_of(row: Mapping[str, Any], *, by_words: bool = False) -> tuple[int, ..
         fraction,
         int(judged),
         int(judged and row["task_completed"]),
-        *(int(judged and row["basis"] == basis) for basis in ("outcome", "words")),
+        *(int(judged and row["basis"] == basis) for basis in ("outcome", "learned", "words")),
         *(int(sentiment == name) for name in _SENTIMENTS),
         int(by_words),
         *(

@@ -10,7 +10,13 @@ from promptlift.service import clock
 from promptlift.service.store import changes, conversation_counts
 from promptlift.service.store.leases import Leases, Wait, announce, in_batches
 from promptlift.service.store.rows import equal
-from promptlift.service.store.tables import conversation_contents, conversations, insights, prompts
+from promptlift.service.store.tables import (
+    conversation_contents,
+    conversations,
+    insights,
+    learned_judges,
+    prompts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,8 +54,11 @@ class ToJudge(NamedTuple):
     objective: str | None
     outcome: str | None
     metadata: str | None
+    status: str
     known: str | None
     """The document of its insights, where only the verdict has to be found again."""
+    learned: str | None
+    """Id of the judge of its prompt that learned from labels and judges."""
 
 
 class Trouble(NamedTuple):
@@ -73,10 +82,13 @@ def to_judge(connection: Connection, conversation_ids: Sequence[str], worker: st
             prompts.c.objective,
             prompts.c.outcome,
             conversations.c.metadata,
+            conversations.c.status,
             insights.c.document,
+            learned_judges.c.id,
         )
         .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
         .join(prompts, prompts.c.id == conversations.c.prompt_id)
+        .outerjoin(learned_judges, and_(learned_judges.c.prompt_id == prompts.c.id, learned_judges.c.judges))
         .outerjoin(
             insights,
             and_(
@@ -237,7 +249,7 @@ def decide_again(
     conversation_id: str | None = None,
     now: int,
 ) -> None:
-    """Queue judged conversations for another verdict on the insights that they have: the rule of their outcome changed.
+    """Queue judged conversations for another verdict on the insights that they have: what decides it changed.
 
     No judge is asked; what is judged already stays as it is.
     """

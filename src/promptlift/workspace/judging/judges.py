@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.schema.judges import Judge, JudgeRun
+    from promptlift.schema.judges import Judge, JudgeRun, LearnedJudge
     from promptlift.schema.pages import Done, Page
     from promptlift.workspace.judging.verdicts import Judging
 
@@ -60,7 +60,7 @@ class Judges:
         self._api = workspace.client.judges
 
     def __repr__(self) -> str:
-        return f"<judges of {self._lift.client.config.base_url}: create, list, plan, backfill, align>"
+        return f"<judges of {self._lift.client.config.base_url}: create, list, plan, backfill, align, learn>"
 
     def create(
         self,
@@ -318,6 +318,106 @@ class Judges:
             self.id_of(judge), labels=found, seed=seed, generations=generations, max_tokens=max_tokens
         )
         return self.wait(begun.id, timeout=timeout) if wait else begun
+
+    def learn(
+        self,
+        question: str = "completion",
+        *,
+        prompt: str,
+        labels: Any = None,
+        group: str | None = None,
+        seed: int = 0,
+    ) -> LearnedJudge:
+        """Learn from labels whether conversations of a prompt completed their task, and judge all of them where that can be told.
+
+        No language model is asked: a penalised logistic regression weighs what is known of a conversation anyway (turns, lengths, tools
+        and their errors, words of the last turns, what the judge so far found). Labelled conversations are judged by models that saw
+        neither their label nor one of their group. Where the labels do not show that it beats the majority, nothing is judged by it. What
+        is logged later is judged too; an outcome of the logs stays stronger; :meth:`forget` takes it away.
+
+        Parameters
+        ----------
+        question
+            ``"completion"``: whether the task was completed. For another question see :meth:`create` and :meth:`align`.
+        prompt
+            Name or id.
+        labels
+            Table of labels of ``task_completed``, by default ``lift.labels(prompt_id=prompt)``: at least 20, with 6 of either answer. They need
+            no ``chance``; drawn at random (``analysis.label_plan``) they also correct rates, with this judge as their helper.
+        group
+            Column of the labels or of the conversations with the task or user of each, such as ``"metadata.taskId"``. Give it where the
+            same task is there more than once: what is learned of one tells too much of the other.
+        seed
+            Another number divides the labels in another way. Divide them once: the best of several is no measurement.
+
+        Returns
+        -------
+        LearnedJudge
+            Printed, it says what was learned: accuracy and AUC beside the majority and the judge so far, whether it judges, what 20 more
+            labels would gain, and whether the newest conversations look unlike the labelled ones.
+
+        Raises
+        ------
+        ValidationError
+            When there are too few labels.
+        ValueError
+            When the question is another, or no column has the name of the group.
+        """
+        if question not in ("completion", "task_completed"):
+            raise ValueError(
+                f'question is {question!r}, and only "completion" is learned without a model. Others need one: lift.judges.create.'
+            )
+        prompt_id = self._lift._names.known_id(prompt)  # noqa: SLF001 - as above
+        table = self._lift.labels(prompt_id=prompt_id) if labels is None else labels
+        given = [
+            {"conversation_id": one["conversation_id"], "completed": one["value"]}
+            for one in _answers("task_completed", table)
+        ]
+        if group is not None:
+            groups = self._groups(table, prompt_id, group)
+            given = [one | {"group": groups.get(one["conversation_id"])} for one in given]
+        prompts = self._lift.client.prompts
+        try:
+            found = prompts.learn(prompt_id, labels=given, seed=seed)
+        except NotFound as error:
+            raise not_offered(error, "judges.learn") from None
+        self._lift._wait_for_verdicts(prompt_id)  # noqa: SLF001 - as above
+        return found
+
+    def _groups(self, labels: Any, prompt_id: str, column: str) -> dict[str, str]:
+        """Return the group of each conversation, by a column of the labels or of the conversations."""
+        from promptlift.analysis.reading import collect, names_of  # noqa: PLC0415 - pandas takes longer to load than all else
+
+        table = labels if column in names_of(labels) else self._lift.conversations(prompt_id)
+        if column not in names_of(table):
+            raise ValueError(
+                f"Neither the labels nor the conversations have a column {column!r} to group by."
+            )
+        frame = collect(table, ["conversation_id", column]).dropna()
+        return dict(zip(frame["conversation_id"].astype("str"), frame[column].astype("str"), strict=True))
+
+    def learned(self, prompt: str) -> LearnedJudge:
+        """Return the judge that :meth:`learn` made, beside today's conversations: ``drift`` says whether they look unlike the labelled ones.
+
+        Parameters
+        ----------
+        prompt
+            Name or id.
+        """
+        return self._lift.client.prompts.learned_judge(self._lift._names.known_id(prompt))  # noqa: SLF001 - as above
+
+    def forget(self, prompt: str) -> Done:
+        """Take the judge away that :meth:`learn` made; conversations get the verdicts of before.
+
+        Parameters
+        ----------
+        prompt
+            Name or id.
+        """
+        prompt_id = self._lift._names.known_id(prompt)  # noqa: SLF001 - as above
+        done = self._lift.client.prompts.forget(prompt_id)
+        self._lift._wait_for_verdicts(prompt_id)  # noqa: SLF001 - as above
+        return done
 
     def runs(self, judge: str | None = None) -> pd.DataFrame:
         """Return backfills and alignments, newest first.

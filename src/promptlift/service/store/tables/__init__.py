@@ -24,6 +24,7 @@ from promptlift.service.store.tables.mapping import Base
 from promptlift.service.store.tables.prompts import (
     ActionRow,
     LabelRow,
+    LearnedJudgeRow,
     PersonaRow,
     PromptRow,
     ReviewRow,
@@ -65,6 +66,7 @@ issue_names = IssueNameRow.__table__
 judge_verdicts = VerdictRow.__table__
 judges = JudgeRow.__table__
 labels = LabelRow.__table__
+learned_judges = LearnedJudgeRow.__table__
 optimization_cells = CellRow.__table__
 optimization_variants = VariantRow.__table__
 optimizations = OptimizationRow.__table__

@@ -54,9 +54,9 @@ conversation_sums = Table(
     *integers("total", "completed", "abandoned", "messages", "responses"),
     # Whole seconds and the rest in units of FRACTION apart: together they would not fit.
     *integers("response_seconds", "response_fractions"),
-    # Ended and with a verdict, those of them with a completed task, and those whose verdict rests on the log's outcome or on the
-    # words of the built-in rules.
-    *integers("judged", "task_completed", "by_outcome", "by_words"),
+    # Ended and with a verdict, those of them with a completed task, and those whose verdict rests on the log's outcome, on labels that a
+    # judge learned from, or on the words of the built-in rules.
+    *integers("judged", "task_completed", "by_outcome", "by_learned", "by_words"),
     # With insights, ended or not, and those whose insights are of the built-in rules. The sums of the scores and of their squares are in units of FRACTION.
     *integers("positive", "neutral", "negative", "scored_by_words", "sentiment_fractions"),
     Column("sentiment_squares", BigInteger, nullable=False, server_default=text("0")),

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Index, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Key, Seq, Small, reference
+from promptlift.schema.judges import LearnedJudge
+from promptlift.service.store.tables.mapping import (
+    Account,
+    Base,
+    Id,
+    Json,
+    Kept,
+    Key,
+    Seq,
+    Small,
+    reference,
+)
 
 
 class PromptRow(Base):
@@ -103,6 +115,26 @@ class ActionRow(Base):
     undoes: Mapped[str | None]
     undone_by: Mapped[str | None]
     undone_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+
+
+class LearnedJudgeRow(Base):
+    """A version of the judge that learned from labels; the newest of a prompt counts."""
+
+    __tablename__ = "learned_judges"
+    __table_args__ = (UniqueConstraint("prompt_id", "version", name="uq_learned_judges_prompt_id_version"),)
+
+    seq: Mapped[Seq]
+    id: Mapped[Id]
+    account_id: Mapped[Account]
+    prompt_id: Mapped[str] = reference("prompts")
+    version: Mapped[int]
+    # Whether it judges: the newest one only, and only where its features tell.
+    judges: Mapped[bool]
+    weights: Mapped[dict[str, Any]] = mapped_column(Json)
+    # Of the labelled conversations, by models that saw nothing of their labels.
+    chances: Mapped[dict[str, float]] = mapped_column(Json)
+    found: Mapped[LearnedJudge] = mapped_column(Kept(LearnedJudge))
     created_at: Mapped[datetime]
 
 
