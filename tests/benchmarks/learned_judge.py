@@ -144,7 +144,8 @@ class World:
         y = self.y[labelled]
         if min(y.sum(), n - y.sum()) < 10:
             return np.nan, np.nan
-        found = learn(self.features, labelled, y, self.task[labelled])
+        # Drawn from all conversations, any fold is a random draw too: tasks need not stay together.
+        found = learn(self.features, labelled, y)
         judged = rng.choice(found.judge.chances([self.features[at] for at in rest]), JUDGED)
         one = corrected_rate(LabelledGroup(y, found.chances, judged))
         alone = corrected_rate(LabelledGroup(y, np.ones(n), np.ones(JUDGED)))

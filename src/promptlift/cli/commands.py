@@ -11,6 +11,7 @@ import typer
 from promptlift._version import __version__
 from promptlift.cli.check import check
 from promptlift.cli.importing.commands import import_files, prompts_app
+from promptlift.cli.learning import learn
 from promptlift.cli.maintenance.commands import migrate, vacuum
 from promptlift.cli.options import Account, BaseUrl, Data, Database  # noqa: TC001  typer reads the annotations
 from promptlift.cli.snapshots.commands import export, pull, verify
@@ -422,3 +423,4 @@ def report(
 app.command()(vacuum)
 app.command()(migrate)
 app.command()(check)
+app.command()(learn)

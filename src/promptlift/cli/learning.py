@@ -1,0 +1,54 @@
+"""``promptlift learn``: a judge of completion that learns from labels."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path  # noqa: TC003  typer reads the annotations
+from typing import Annotated
+
+import typer
+
+from promptlift.cli.options import BaseUrl, Data  # noqa: TC001  typer reads the annotations
+from promptlift.cli.target import Target
+from promptlift.errors import ConfigError
+
+
+def learn(
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="Name or id of the prompt.")],
+    *,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            "--labels",
+            metavar="FILE",
+            help="Labels (.csv or .parquet) with conversation_id and task_completed. [default: those that the service keeps]",
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            metavar="COLUMN",
+            help="Column with the task or user of each conversation, such as metadata.taskId, where the same is there more than once.",
+        ),
+    ] = None,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Take the judge away instead; the verdicts are those of before.")
+    ] = False,
+    base_url: BaseUrl = None,
+    data: Data = None,
+) -> None:
+    """Learn from labels whether conversations completed their task, and judge all by it where that can be told. No model is asked."""
+    from promptlift.widgets.browser.labels import read_labels  # noqa: PLC0415  tables take their time to load
+
+    table = None if labels is None else read_labels(labels)
+    with Target(base_url=base_url, data=data).open() as lift:
+        try:
+            said = (
+                lift.judges.forget(prompt).message
+                if forget
+                else lift.judges.learn(prompt=prompt, labels=table, group=group)
+            )
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+    sys.stdout.write(f"{said}\n")
