@@ -7,11 +7,15 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
+import typer.testing
 
 from promptlift import analysis
+from promptlift.cli.commands import app
 from promptlift.errors import NotFound, ValidationError
 from promptlift.local import wait_for_insights
 from promptlift.stats.learned import CANNOT
+from promptlift.widgets.browser.widget import ConversationBrowser
+from support.front_end import BrowserFrontEnd
 
 N = 240
 LABELLED = 80
@@ -141,3 +145,29 @@ def test_too_few_labels_and_other_questions_say_what_to_do(lift, prompt):
         lift.judges.learn("politeness", prompt=prompt.id, labels=few)
     with pytest.raises(ValueError, match="have a column 'task' to group by"):
         lift.judges.learn(prompt=prompt.id, labels=few, group="task")
+
+
+def test_one_click_after_labelling_and_one_line_of_the_command_learn_too(lift, prompt, monkeypatch):
+    truth = log(lift, prompt, 90)
+    plan = analysis.label_plan(lift.conversations(prompt.id, insights=True, content=True), n=60)
+    there = BrowserFrontEnd(ConversationBrowser(plan, labels=lift, labeller="ann"))
+    assert there.about["learns"] == 20
+    for place, one in enumerate(plan["conversation_id"].head(45)):
+        there.label(place, "task_completed", bool(truth[one]))
+    there.label(0, "learn", None)
+    said = there.state("_label_state")["learned"]
+    assert said.startswith("Learned from 45 labels: ")
+    assert set(lift.conversations(prompt.id, insights=True)["basis"].astype("str")) == {"learned"}
+    assert lift.judges.learned(prompt.id).version == 1
+
+    monkeypatch.setenv("PROMPTLIFT_BASE_URL", lift.client.config.base_url)
+    monkeypatch.setenv("PROMPTLIFT_API_KEY", lift.client.config.key.reveal())
+    run = typer.testing.CliRunner().invoke
+    done = run(app, ["learn", "Learned", "--group", "metadata.taskId"])
+    assert (done.exit_code, done.stdout.count("\n")) == (0, 1)
+    assert done.stdout.startswith("Learned from 45 labels of ")
+    assert "as version 2" in done.stdout
+    assert (
+        run(app, ["learn", "Learned", "--forget"]).stdout
+        == "The judge that learned from labels was removed\n"
+    )

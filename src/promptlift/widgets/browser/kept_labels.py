@@ -63,9 +63,10 @@ class KeptLabels(Labels):
         self._lift = lift
         self._labeller = labeller or lift.labeller()
         self._plan = plan
+        self._ids = set(ids)
         # What could not be kept yet, by conversation and question.
         self._unsaved: dict[tuple[str, str], tuple[str | None, datetime | None]] = {}
-        super().__init__(self._read(set(ids), sets), sets=sets)
+        super().__init__(self._read(self._ids, sets), sets=sets)
 
     def _read(self, ids: set[str], sets: Sequence[str]) -> pd.DataFrame:
         """Return the labels that are there, a column for each question."""
@@ -117,6 +118,27 @@ class KeptLabels(Labels):
         """
         if self._unsaved:
             self._save()
+
+    @property
+    def learns(self) -> bool:
+        """Whether a judge can learn from them: the workspace has judges, and the draw asks whether the task was completed."""
+        asks = self._plan is None or self._plan.question == "task_completed"
+        return asks and callable(getattr(getattr(self._lift, "judges", None), "learn", None))
+
+    def learn(self) -> str:
+        """Learn a judge of completion for each prompt of the conversations, from all labels that are kept, and say what was learned."""
+        self.save()
+        kept = self._lift.labels(question="task_completed")
+        of_prompts = kept.loc[kept["conversation_id"].isin(self._ids), "prompt_id"].dropna()
+        said = []
+        for prompt in dict.fromkeys(of_prompts.astype("str")):
+            try:
+                said.append(str(self._lift.judges.learn(prompt=prompt)))
+            except (PromptliftError, ValueError) as error:
+                said.append(str(error))
+            if len(set(of_prompts)) > 1:
+                said[-1] = f"{prompt}: {said[-1]}"
+        return " ".join(said)
 
     def _save(self) -> None:
         removed = [key for key, (answer, _) in self._unsaved.items() if answer is None]

@@ -146,6 +146,13 @@ class Labels:
             raise changed_by_others
         self._write()
 
+    learns = False
+    """Whether a judge can learn from them."""
+
+    def learn(self) -> str:
+        """Learn a judge of completion from the labels and say what was learned: only labels that a service keeps can do that."""
+        return ""
+
     def save(self) -> None:
         """Try again to write what could not be written.
 
@@ -199,7 +206,7 @@ def checked_sets(given: Mapping[Any, Any]) -> dict[str, tuple[str, ...]]:
     """
     sets = {}
     for name, values in given.items():
-        if not isinstance(name, str) or not name or name in {*COLUMNS, "both", "note"}:
+        if not isinstance(name, str) or not name or name in {*COLUMNS, "both", "learn", "note"}:
             raise ConfigError(f"A label set cannot be named {name!r}; choose another name.")
         if isinstance(values, str) or not values or not all(isinstance(one, str) and one for one in values):
             raise ConfigError(

@@ -100,6 +100,7 @@ class LabelCommand:
             "task_completed": (True, False, None),
             "sentiment": (*SENTIMENTS, None),
             "both": (None,),
+            "learn": (None,),
             **{name: (*values, None) for name, values in sets.items()},
         }
         valid = isinstance(field, str) and any(

@@ -9,9 +9,10 @@ import numpy as np
 import traitlets
 
 from promptlift.analysis.reading import facts_of
-from promptlift.errors import ConfigError, NotFound
+from promptlift.errors import ConfigError, NotFound, PromptliftError
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
+from promptlift.schema.judges import LABELS_MIN
 from promptlift.widgets.browser import static_fallback
 from promptlift.widgets.browser.catalogue import PAGE_ROWS, Catalogue, Filters
 from promptlift.widgets.browser.kept_labels import KeptLabels, answers_by_conversation, keeps_labels
@@ -138,7 +139,7 @@ class ConversationBrowser(WidgetWithHtml):
         self._ranks = self._catalogue.orders[0].ranks
         self._places = self._catalogue.find(Filters())
         self._last_query: Query | None = None
-        self._notice = ""
+        self._notice = self._learned = ""
         super().__init__(
             _about=self._describe(), **self._answer(self._first_query()), _label_state=self._shown_labels()
         )
@@ -281,6 +282,9 @@ class ConversationBrowser(WidgetWithHtml):
             if command is None or command.number <= acknowledged.get(command.client, 0):
                 continue
             acknowledged[command.client] = command.number
+            if command.field == "learn":
+                self._learn()
+                continue
             try:
                 self._labels.record(self._catalogue.ids[command.place], command.field, command.value)
             except ConfigError as error:
@@ -292,6 +296,14 @@ class ConversationBrowser(WidgetWithHtml):
             self._label_state = self._shown_labels()
             self._acknowledged = acknowledged
 
+    def _learn(self) -> None:
+        """Learn a judge from the labels; what was learned, or why nothing was, stands below them."""
+        try:
+            said = self._labels.learn()
+        except PromptliftError as error:
+            said = f"Nothing was learned: {error}"
+        self._learned = one_line(said, 2_000)
+
     def _shown_labels(self) -> dict[str, Any]:
         """Return the labels of the conversations that are shown, and how many there are in all."""
         shown = {}
@@ -301,7 +313,13 @@ class ConversationBrowser(WidgetWithHtml):
                 verdicts = [label.task_completed, label.sentiment]
                 beside = [dict(label.own), label.note] if label.own or label.note else []
                 shown[str(place)] = [*verdicts, *beside]
-        return {"shown": shown, "labelled": self._answered(), "notice": self._notice, "width": self._width()}
+        return {
+            "shown": shown,
+            "labelled": self._answered(),
+            "notice": self._notice,
+            "width": self._width(),
+            "learned": self._learned,
+        }
 
     def _answered(self) -> int:
         if self._plan is None:
@@ -326,6 +344,8 @@ class ConversationBrowser(WidgetWithHtml):
             "judged": self._catalogue.has_judgements,
             "choices": {**self._catalogue.choices(), **self._catalogue.other_choices()},
             "label_sets": [[name, list(values)] for name, values in self._label_sets.items()],
+            # From so many labels on a judge may learn from them.
+            "learns": LABELS_MIN if self._labels.learns else 0,
             "kept": "" if kept is None else one_line(kept.name, 60),
             "plan": None
             if self._plan is None

@@ -87,7 +87,10 @@ function render({ model, el }) {
       "Next unlabelled ", make("kbd", {}, "Enter")),
   );
   const progress = make("span", { class: "plw-soft plw-progress", role: "status" });
-  labelling.append(progress);
+  const learn = make("button", { type: "button", hidden: true, onclick: () => { command(place ?? 0, "learn", null); list.focus(); } },
+    "Learn from these labels");
+  const learned = make("p", { class: "plw-soft plw-foreign", role: "status", hidden: true });
+  labelling.append(progress, learn);
   const note = make("textarea", { rows: 1, maxlength: 10000 });
   let typingNote = 0;
   const saveNote = () => {
@@ -106,7 +109,7 @@ function render({ model, el }) {
   root.append(...[
     make("div", { class: "plw-bar" }, ...(plan ? [] : [text]), ...judged, labelled, clear, found,
       make("button", { type: "button", onclick: () => { help.hidden = !help.hidden; } }, "Keys ", make("kbd", {}, "?"))),
-    more.children.length > 0 && more, help, notice, make("div", { class: "plw-panes" }, make("div", { class: "plw-left" }, list, pages), shown), labelling, noting,
+    more.children.length > 0 && more, help, notice, make("div", { class: "plw-panes" }, make("div", { class: "plw-left" }, list, pages), shown), labelling, learned, noting,
   ].filter(Boolean));
   if (about.note) root.append(make("div", { class: "plw-foot plw-soft" }, about.note));
 
@@ -259,7 +262,11 @@ function render({ model, el }) {
     // Do not overwrite what somebody is typing.
     if (!("at" in note.dataset) && note.value !== own.note) note.value = own.note;
     const { labelled: done, notice: problem } = model.get("_label_state");
-    const { width } = model.get("_label_state");
+    const { width, learned: taught } = model.get("_label_state");
+    learn.hidden = !about.learns || done < about.learns;
+    learn.disabled = pending().some((one) => one.field === "learn");
+    learned.textContent = taught || "";
+    learned.hidden = !taught;
     progress.textContent = `${counted(done)}${plan ? ` of ${counted(plan.total)}` : ""} labelled`
       + (about.kept ? `, saved in ${about.kept}` : "") + (width ? `: ${width}` : "");
     if (!pending().length) notify(problem);
