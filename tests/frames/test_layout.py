@@ -61,6 +61,7 @@ LAYOUT = {
         "insights_at: datetime64[us, UTC]",
         "analyser: str",
         "basis: outcome|label|model|learned|words",
+        "completion_chance: float64",
     ],
     "insights": [
         "conversation_id: str",
@@ -75,6 +76,7 @@ LAYOUT = {
         "insights_at: datetime64[us, UTC]",
         "analyser: str",
         "basis: outcome|label|model|learned|words",
+        "completion_chance: float64",
     ],
     "messages": [
         "conversation_id: str",

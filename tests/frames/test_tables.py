@@ -42,6 +42,7 @@ DTYPES = {
         "insights_at": UTC_US,
         "analyser": "str",
         "basis": "category",
+        "completion_chance": "float64",
     },
     "messages": {
         "conversation_id": "str",

@@ -39,7 +39,7 @@ UNTOLD: Final = "cannot be told without outcomes, labels or a model"
 
 WAYS: Final = (
     'Outcomes: lift.outcomes(PROMPT) lists what the logs say, lift.update_prompt(PROMPT, outcome="resolved") makes it the verdict.',
-    "Labels: analysis.label_plan(conversations) draws some to label by hand, and labels= corrects the numbers; 60 take 20 minutes.",
+    "Labels: analysis.label_plan(conversations) draws some to label; labels= corrects by them, lift.judges.learn learns from them; 60 take 20 minutes.",
     "A model: PROMPTLIFT_LLM_BASE_URL and PROMPTLIFT_LLM_MODEL name the one that judges.",
 )
 """How to get a better basis, one line for each way."""
@@ -54,7 +54,7 @@ def basis_of_analyser(analyser: str | None) -> Basis | None:
     if not analyser:
         return None
     kind = analyser.partition(":")[0]
-    return "words" if kind in ("lexicon", "mixed") else "learned" if kind == "learned" else "model"
+    return "words" if kind in ("lexicon", "mixed") else "model"
 
 
 def weakest(found: Iterable[str | None]) -> Basis | None:

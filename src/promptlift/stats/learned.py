@@ -124,7 +124,7 @@ class Learned:
     majority
         Accuracy of always saying what most labels say.
     gain_low
-        Lower end of the 80 % interval of what the judge gets right more than the majority.
+        Lower end of the 90 % interval of what the judge gets right more than the majority.
     """
 
     judge: FittedJudge
@@ -220,7 +220,7 @@ def learn(
     right = (chances >= 0.5) == (y == 1.0)
     usual = y == float(y.mean() >= 0.5)
     more = np.bincount(group, right.astype(np.float64) - usual)
-    reach = quantile_of(len(more), 0.8) * math.sqrt(float((more**2).sum()))
+    reach = quantile_of(len(more), 0.9) * math.sqrt(float((more**2).sum()))
     return Learned(
         judge=encoding.judge(weights, intercepts),
         chances=chances,

@@ -60,7 +60,7 @@ def _seen(rows: Iterable[ToLearn]) -> dict[str, _Seen]:
                 insights.task_completed if insights.judged_completed is None else insights.judged_completed
             )
         features = features_of_content(row.content, insights, row.status)
-        found[row.id] = _Seen(features, insights and insights.analyser, judged)
+        found[row.id] = _Seen(features, None if insights is None else insights.analyser, judged)
     return found
 
 

@@ -146,8 +146,10 @@ class Labels:
             raise changed_by_others
         self._write()
 
-    learns = False
-    """Whether a judge can learn from them."""
+    @property
+    def learns(self) -> bool:
+        """Whether a judge can learn from them."""
+        return False
 
     def learn(self) -> str:
         """Learn a judge of completion from the labels and say what was learned: only labels that a service keeps can do that."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from promptlift.schema.judges import Judge, JudgeRun, LearnedJudge
     from promptlift.schema.pages import Done, Page
-    from promptlift.workspace.judging.verdicts import Judging
+    from promptlift.workspace.workspace import Workspace
 
     Row = dict[str, Any]
 
@@ -55,7 +55,7 @@ class Judges:
     ``lift.judges.create("refund promised", "Did the assistant promise a refund?")``
     """
 
-    def __init__(self, workspace: Judging) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self._lift = workspace
         self._api = workspace.client.judges
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from promptlift.client.transport import Task
 from promptlift.schema import endpoints
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from promptlift.client.reads.read_list import RowsRead
+    from promptlift.workspace.workspace import Workspace
 
 
 class Judging(Session):
@@ -22,7 +23,7 @@ class Judging(Session):
     @cached_property
     def judges(self) -> Judges:
         """Judges of one's own: create, plan, backfill, align. Offered by the embedded service."""
-        return Judges(self)
+        return Judges(cast("Workspace", self))
 
     def verdicts(
         self,
