@@ -52,7 +52,7 @@ def kept(database, counts):
 def recount(rows):
     """Blocks, turns and issues counted from the rows, in the form of `kept`; and of each span how many there are and their verdicts."""
     blocks = defaultdict(lambda: [0] * 6)
-    totals, turns = defaultdict(lambda: [0] * 6), defaultdict(lambda: [0, 0])
+    totals, turns = defaultdict(lambda: [0] * 7), defaultdict(lambda: [0, 0])
     issues = defaultdict(lambda: [0] * 3)
     for row in rows:
         for prompt in (row.prompt_id, ""):

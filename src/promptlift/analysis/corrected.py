@@ -54,16 +54,16 @@ _WHOLE: Final = "all"
 
 def judged_rows(frame: pd.DataFrame, labels: Any, question: str = OUTCOME) -> LabelledRows:
     """Put labels to a table of conversations, whose outcome is the judge's answer."""
+    likely = None
     if question == OUTCOME:
         codes, question = outcome_codes(frame), question_of(frame)
         judged = np.where(codes >= 2, (codes == 3).astype(np.float64), np.nan)
         if question == OUTCOME and "completion_chance" in frame:
-            # A judge that learned says how likely, which corrects better than yes and no.
             chance = frame["completion_chance"].astype("Float64").to_numpy(dtype=np.float64, na_value=np.nan)
-            judged = np.where(np.isnan(judged) | np.isnan(chance), judged, chance)
+            likely = np.where(np.isnan(judged) | np.isnan(chance), judged, chance)
     else:
         judged = frame[question].astype("boolean").to_numpy(dtype=np.float64, na_value=np.nan)
-    return label_rows(labels, frame[KEY], judged, question)
+    return label_rows(labels, frame[KEY], judged, question, likely)
 
 
 def as_labelled(conversations: Any, labels: Any, outcome: str = OUTCOME) -> tuple[Any, Any]:
@@ -218,7 +218,7 @@ def with_agreement(result: pd.DataFrame, insights: Any, labels: Any, *, level: f
     frame = all_columns(insights)
     rows = judged_rows(frame, labels)
     everything = np.ones(len(frame), bool)
-    group = rows.group(everything)
+    group = rows.verdicts(everything)
     facts: dict[str, Any] = {"worth": {}, "refused": {}}
     found = _rate(rows, everything, _WHOLE, level, facts)
     other = rogan_gladen(group, level=level) if not found["not_corrected"] else None
@@ -325,18 +325,19 @@ def comparison_columns(
         said = dict.fromkeys((rows.refusal(variant, arms[0]), rows.refusal(reference, arms[1])))
         refusal = " ".join(filter(None, said))
         one, other = rows.group(variant), rows.group(reference)
+        verdicts = rows.verdicts(variant), rows.verdicts(reference)
         row = _arm(one, "rate", level) | _arm(other, "rate_control", level)
         row |= {"n_labels": len(one.labels), "n_labels_control": len(other.labels)}
         both: CorrectedDifference | None = None
         if rectifier == "pooled" and not _unusable(rows, variant | reference):
-            both, _ = pooled_difference(one, other, level=level)
+            both, _ = pooled_difference(*verdicts, level=level)
             refusal = both.refusal
         elif not refusal and item is not None:
             both = corrected_paired_difference(*_pairs(rows, item, variant, reference), level=level)
             refusal = both.refusal and f"Of pairs with both labelled: {both.refusal}"
         elif not refusal:
             both = corrected_difference(one, other, level=level)
-        test = equal_error_test(one, other, level=level)
+        test = equal_error_test(*verdicts, level=level)
         row |= _points(both) | {
             "p_corrected": both.p if both else None,
             "n_effective": both.n_effective if both else None,

@@ -78,6 +78,8 @@ class LabelledRows:
         Id of the draw of each label; empty where it is not known.
     answers
         Where the labels come from.
+    likely
+        How likely the judge takes yes to be, where it says so: this corrects better than its yes and no.
     """
 
     judged: NDArray[np.float64]
@@ -85,6 +87,7 @@ class LabelledRows:
     chance: NDArray[np.float64]
     draw: NDArray[np.object_]
     answers: Answers
+    likely: NDArray[np.float64] | None = None
 
     @property
     def label(self) -> NDArray[np.float64]:
@@ -98,13 +101,20 @@ class LabelledRows:
         return bool(known.any()) and not np.isnan(self.said[known]).any()
 
     def group(self, rows: NDArray[np.bool_]) -> LabelledGroup:
-        """Return the judged conversations among some rows, as the statistics take them."""
+        """Return the judged conversations among some rows, as rates are corrected by them."""
+        return self._group(rows, self.judged if self.likely is None else self.likely)
+
+    def verdicts(self, rows: NDArray[np.bool_]) -> LabelledGroup:
+        """Return the same with nothing but yes and no, as errors are counted."""
+        return self._group(rows, self.judged)
+
+    def _group(self, rows: NDArray[np.bool_], judged: NDArray[np.float64]) -> LabelledGroup:
         mine = rows & ~np.isnan(self.judged)
         labelled = mine & ~np.isnan(self.label)
         return LabelledGroup(
             self.label[labelled],
-            self.judged[labelled],
-            self.judged[mine & np.isnan(self.label)],
+            judged[labelled],
+            judged[mine & np.isnan(self.label)],
             chances=self.chance[labelled],
         )
 
@@ -212,7 +222,13 @@ def answers_to(labels: Any, question: str) -> Answers:
     return Answers(table, question, len(by_id) - len(settled), others)
 
 
-def label_rows(labels: Any, ids: pd.Series[Any], judged: NDArray[np.float64], question: str) -> LabelledRows:
+def label_rows(
+    labels: Any,
+    ids: pd.Series[Any],
+    judged: NDArray[np.float64],
+    question: str,
+    likely: NDArray[np.float64] | None = None,
+) -> LabelledRows:
     """Put the labels of a question to the conversations that have been judged.
 
     Parameters
@@ -225,6 +241,8 @@ def label_rows(labels: Any, ids: pd.Series[Any], judged: NDArray[np.float64], qu
         The judge's answer of each row, NaN where it has none.
     question
         The column that was judged.
+    likely
+        How likely the judge takes yes to be, where it says so.
 
     Raises
     ------
@@ -243,7 +261,7 @@ def label_rows(labels: Any, ids: pd.Series[Any], judged: NDArray[np.float64], qu
             f"The labelled conversation {twice.iloc[0]!r:.80} is in the table more than once. Pass one row for each conversation."
         )
     draw = found["draw"].astype("object").fillna("").to_numpy()
-    rows = LabelledRows(judged, said, chance, draw, answers)
+    rows = LabelledRows(judged, said, chance, draw, answers, likely)
     if rows.is_census:
         return replace(
             rows, chance=np.where(np.isnan(said), np.nan, 1.0), draw=np.full(len(said), "", np.object_)
