@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 CANNOT: Final = "cannot be judged from these features; a model or more labels are needed"
 FOLDS: Final = 10
 _CALIBRATION_FOLDS: Final = 5
-# unspecified: how strongly weights are drawn to 0. Chosen on half of the agents of the learned table, where 10 to 100 do alike.
+# unspecified: how strongly weights are drawn to 0. Chosen on the sets of the study of this judge, where 10 to 100 do alike.
 PENALTY: Final = 30.0
 # How far a calibration may move from none for little: standard deviation of its intercept and of its slope around 1.
 _CALIBRATION_SPREAD: Final = 1.0
