@@ -89,7 +89,15 @@ def assert_counts_are_a_recount(database):
     names = [column.name for column in conversation_sums.c if column.name not in KEYS[conversation_sums]]
     shown = [
         names.index(one)
-        for one in ("total", "judged", "task_completed", "by_outcome", "by_learned", "by_words", "scored_by_words")
+        for one in (
+            "total",
+            "judged",
+            "task_completed",
+            "by_outcome",
+            "by_learned",
+            "by_words",
+            "scored_by_words",
+        )
     ]
     assert {key: [values[at] for at in shown] for key, values in sums.items()} == totals
     assert kept(database, conversation_turns) == turns
