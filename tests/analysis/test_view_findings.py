@@ -163,6 +163,17 @@ def test_the_first_of_the_fleet_that_may_be_second_does_not_complete_the_most():
     assert finding(analysis.fleet(fleet_table(rows)[0])) == "“Ada” is measured highest, not clearly: 89%"
 
 
+def test_a_fleet_without_ranks_has_no_best_prompt():
+    rows = [
+        {"id": name, "name": name, "rank": None, "rankLow": None, "rankHigh": None, "taskCompletionRate": rate,
+         "conversations": 90, "failed": 9}
+        for name, rate in (("Ada", 90.0), ("Bea", 40.0))
+    ]  # fmt: skip
+    assert finding(analysis.fleet(fleet_table(rows)[0])) == (
+        "Which of 2 prompts completes the most cannot be told without outcomes, labels or a model"
+    )
+
+
 @given(st.tuples(*[st.none() | st.integers(1, 5_000)] * 4))
 def test_usage(limits):
     table = analysis.usage(usage(300, limits), now="2026-04-16")

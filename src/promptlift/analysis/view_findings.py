@@ -17,6 +17,7 @@ from promptlift.analysis.wording import (
     size_figures,
 )
 from promptlift.frames.headline import TESTED_LIFT, headlines_of
+from promptlift.schema.basis import UNTOLD
 from promptlift.stats.differences import FEWEST
 
 if TYPE_CHECKING:
@@ -223,6 +224,8 @@ def _fleet(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     judged = table[table["completion_pct"].notna()]
     if judged.empty:
         return "No prompt has conversations with insights"
+    if judged["rank"].isna().all():
+        return f"Which of {len(judged):,} prompts completes the most {UNTOLD}"
     row = judged.iloc[0]
     name = _quoted(names_in_title(list(judged["name"].fillna(judged["prompt_id"])), _NAME)[0])
     ends = [row[f"completion_pct{end}"] / 100.0 for end in ("", "_low", "_high")]
