@@ -16,7 +16,7 @@ from promptlift.cli.commands import app
 from promptlift.cli.importing.run import run_import
 from promptlift.cli.target import Target
 from promptlift.errors import ConfigError, InvalidState, NotFound
-from support.command_line import promptlift_command
+from support.command_line import failed_in_one_line, promptlift_command
 from support.service_process import wait_until
 from support.shared_data import SHARED, needs_shared
 
@@ -446,11 +446,18 @@ def test_what_cannot_be_read_gives_no_text(imported, lift, name):
 
 def test_every_command_that_takes_a_prompt_has_its_tests_for_names_and_typos():
     """``import``: here and in test_import; ``check``: test_check; ``report``: tests/report/test_command.py; ``pull`` and
-    ``export``: test_snapshots.
+    ``export``: test_snapshots; ``learn``: below.
     """
     taken = {
         command.callback.__name__
         for command in app.registered_commands
         if {"prompt", "prompts", "prompt_id"} & set(inspect.signature(command.callback).parameters)
     }
-    assert taken == {"check", "export", "import_files", "pull", "report"}
+    assert taken == {"check", "export", "import_files", "learn", "pull", "report"}
+
+
+def test_learning_names_the_prompt_that_was_meant(service, lift, name):
+    lift.create_prompt(f"{name} assistant", "c", llm_model="gpt-4o-mini")
+    env = {"PROMPTLIFT_BASE_URL": service.base_url, "PROMPTLIFT_API_KEY": service.key}
+    said = failed_in_one_line(promptlift_command("learn", f"{name} asistant", env=env))
+    assert f"Did you mean '{name} assistant'" in said

@@ -42,10 +42,9 @@ def test_a_forked_process_makes_other_ids():
 import os
 from promptlift.service.identifiers import new_id
 new_id("cnv")
-child = os.fork()
-print(new_id("cnv")[-16:], flush=True)
-if child:
+if os.fork():
     os.wait()
+print(new_id("cnv")[-16:])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert len(set(done.stdout.split())) == 2

@@ -151,10 +151,10 @@ def test_labels_kept_by_hand_correct_rates(labelled):
     _, _, folder = labelled
     opened = promptlift.open_snapshot(folder)
     table = opened.conversations().assign(task_completed=pd.array([True, False] * 3, dtype="boolean"))
-    plan = analysis.label_plan(table, n=6)
+    plan = analysis.label_plan(table, n=5)
     opened.keep_labels(plan.assign(value="yes"), labeller="ben")
     row = analysis.completion(table, labels=opened.labels(labeller="ben")).iloc[0]
-    assert row["n_labels"] == 6
+    assert row["n_labels"] == 5
 
 
 @pytest.mark.parametrize("kept", ["labels", "judges"])

@@ -23,7 +23,7 @@ LABELLED = 80
 
 def conversation(done, rng):
     """A conversation that ends with thanks; where the task was not done a tool fails, more often than not."""
-    failing = rng.random() < (0.1 if done else 0.85)
+    failing = rng.random() < (0.05 if done else 0.95)
     turns = [
         {"role": "user", "content": f"Please change order {rng.randrange(1000)}."},
         {"role": "assistant", "content": '[tool call] change_order({"id": 1})'},
@@ -152,11 +152,11 @@ def test_one_click_after_labelling_and_one_line_of_the_command_learn_too(lift, p
     plan = analysis.label_plan(lift.conversations(prompt.id, insights=True, content=True), n=60)
     there = BrowserFrontEnd(ConversationBrowser(plan, labels=lift, labeller="ann"))
     assert there.about["learns"] == 20
-    for place, one in enumerate(plan["conversation_id"].head(45)):
+    for place, one in enumerate(plan["conversation_id"]):
         there.label(place, "task_completed", bool(truth[one]))
     there.label(0, "learn", None)
     said = there.state("_label_state")["learned"]
-    assert said.startswith("Learned from 45 labels: ")
+    assert said.startswith("Learned from 60 labels: ")
     assert set(lift.conversations(prompt.id, insights=True)["basis"].astype("str")) == {"learned"}
     assert lift.judges.learned(prompt.id).version == 1
 
@@ -165,7 +165,7 @@ def test_one_click_after_labelling_and_one_line_of_the_command_learn_too(lift, p
     run = typer.testing.CliRunner().invoke
     done = run(app, ["learn", "Learned", "--group", "metadata.taskId"])
     assert (done.exit_code, done.stdout.count("\n")) == (0, 1)
-    assert done.stdout.startswith("Learned from 45 labels of ")
+    assert done.stdout.startswith("Learned from 60 labels of ")
     assert "as version 2" in done.stdout
     assert (
         run(app, ["learn", "Learned", "--forget"]).stdout

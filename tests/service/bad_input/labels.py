@@ -40,5 +40,14 @@ LABELS = [
         {"labels": [{"conversationId": "cnv_1", "value": True}]},
         "Judge",
     ),
+    *(
+        absent(
+            "labels to learn from for a prompt that is not there",
+            f"POST /{name}/none/learned-judge",
+            {"labels": [{"conversationId": "cnv_1", "completed": True}] * 20},
+            what,
+        )
+        for name, what in (("prompts", "Prompt"), ("agents", "Agent"))
+    ),
     absent("the end of a run that is not there", "POST /judge-runs/none/stop", {}, "Judge run"),
 ]
