@@ -92,6 +92,7 @@ def test_a_word_list_names_no_direction_anywhere():
         assert not DIRECTION.search(line.replace(f"whether anything is higher or lower {UNTOLD}", "")), line
 
 
+@pytest.mark.slow
 def test_a_model_names_directions_as_its_own_and_nothing_clearly():
     said = everything_said(judged("model"))
     assert any("as the model sees it" in line and DIRECTION.search(line) for line in said)

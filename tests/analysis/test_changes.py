@@ -45,6 +45,7 @@ def test_only_what_chance_does_not_explain_is_called_a_change(counts, said):
     assert analysis.issue_changes(before_and_after(*counts), at="2026-01-10")["change"].tolist() == [said]
 
 
+@pytest.mark.slow
 def test_many_issues_that_did_not_change_rarely_seem_to():
     rng = np.random.default_rng(5)
     alarms = 0

@@ -203,6 +203,7 @@ def test_times_without_a_zone_are_utc():
     st.sampled_from(ZONES),
     st.sampled_from(["D", "W", "MS"]),
 )
+@pytest.mark.slow
 def test_every_conversation_lies_in_its_period(times, tz, freq):
     table = small(started_at=pd.to_datetime(times, utc=True), task_completed=[True] * len(times))
     result = analysis.completion_trend(table, freq=freq, tz=tz)

@@ -35,6 +35,7 @@ CASES = [(engine, *change) for change in ODDEST for engine in ENGINES] + [
 
 
 @pytest.mark.parametrize(("engine", "zone", "day"), CASES)
+@pytest.mark.slow
 def test_periods_are_those_of_the_zone_where_its_clock_changes(engines, engine, zone, day):
     at = pd.date_range(f"{day} 00:00", periods=4 * 24 * 5, freq="15min", tz=zone).tz_convert("UTC")
     # One second before and at each quarter of an hour: the border of a bucket is where a wrong cut shows.

@@ -306,6 +306,7 @@ def _plain(table):
 
 
 @pytest.mark.parametrize(("engine", "name", "place"), CASES)
+@pytest.mark.slow
 def test_every_analysis_gives_what_pandas_gives(engines, engine, name, place):
     source = _as_known_to(engine, name, rich(600))
     result = RUNS[name][place](Tables(engines, engine, source))

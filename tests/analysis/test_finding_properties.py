@@ -182,6 +182,7 @@ def test_a_version_is_compared_with_the_one_before_as_the_table_does(counts):
 
 
 @given(OUTCOMES, OUTCOMES, st.floats(-40, 40))
+@pytest.mark.slow
 def test_what_happened_after_an_apply_is_said_as_the_table_has_it(before, after, lift):
     applied = variants([{"optimization_id": "o", "variant_id": "v", "name": "Short", "lift_points": lift, "n_pairs": 90,
                          "lift_low": lift - 5, "lift_high": lift + 5, "interval_level": 0.9}])  # fmt: skip
@@ -214,6 +215,7 @@ def test_pairs_are_said_as_the_table_has_them(cells):
 
 
 @given(st.integers(0, 10_000), st.lists(st.floats(-0.03, 0.03), min_size=1, max_size=3))
+@pytest.mark.slow
 def test_a_trend_is_said_as_its_test_found_it(seed, slopes):
     rng = np.random.default_rng(seed)
     day = np.repeat(np.arange(20), 10)

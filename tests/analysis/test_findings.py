@@ -38,6 +38,7 @@ def outcomes(**counts):
     st.tuples(st.integers(0, 40), st.integers(1, 40)),
     st.tuples(st.integers(0, 400), st.integers(1, 400)),
 )
+@pytest.mark.slow
 def test_a_comparison_agrees_with_its_row(one, other):
     control, variant = ((min(part), max(part)) for part in (one, other))
     table = analysis.compare(outcomes(v1=control, v2=variant), by="prompt_id", control="v1")

@@ -151,6 +151,7 @@ def world(rng, *, n=1_200, causes, confounded):
     return table.assign(topics=[["refund"] if one else ["hours"] for one in hard], basis="outcome")
 
 
+@pytest.mark.slow
 def test_an_issue_that_causes_failures_is_told_as_a_contrast_of_its_size():
     held = {"difference_points": 0, "adjusted_points": 0}
     for seed in range(20):
@@ -168,6 +169,7 @@ def test_an_issue_that_causes_failures_is_told_as_a_contrast_of_its_size():
     )
 
 
+@pytest.mark.slow
 def test_an_issue_that_only_comes_with_a_hard_topic_has_no_adjusted_contrast():
     held = 0
     for seed in range(20):

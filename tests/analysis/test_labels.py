@@ -345,6 +345,7 @@ def test_agreement_has_the_judges_rate_and_both_corrections(world):
     assert labels["question"].eq("task_completed").all()
 
 
+@pytest.mark.slow
 def test_another_engine_gives_the_same_numbers(world):
     table, _, labels = world
     other, theirs = pl.from_pandas(table), pl.from_pandas(labels)
@@ -362,6 +363,7 @@ def test_another_engine_gives_the_same_numbers(world):
 
 
 @pytest.mark.parametrize("chance", [None, 0.3])
+@pytest.mark.slow
 def test_labels_of_all_conversations_are_the_outcome_whoever_chose_them(world, chance):
     table, truth, _ = world
     table = table.assign(analyser="lexicon", basis="words")

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -33,6 +34,7 @@ def table_of(**counts):
 
 
 @given(st.lists(COUNTS, min_size=2, max_size=4), st.sampled_from([0.8, 0.95, 0.99]))
+@pytest.mark.slow
 def test_a_sentence_on_groups_agrees_with_its_table(groups, level):
     if sum(map(bool, map(sum, groups))) < 2:
         return
@@ -46,6 +48,7 @@ def test_a_sentence_on_groups_agrees_with_its_table(groups, level):
 @example((139, 14), (112, 23))
 @example((308, 141), (48, 28))
 @given(COUNTS.filter(any), COUNTS.filter(any))
+@pytest.mark.slow
 def test_the_title_of_a_plot_and_the_sentence_have_the_same_numbers(first, second):
     result = analysis.compare(table_of(v1=first, v2=second), by="run", control="v1")
     (sentence,), said = result.attrs["promptlift"]["sentences"], finding(result)
@@ -67,6 +70,7 @@ def test_one_point_is_one_point():
     st.sampled_from([0.8, 0.95]),
     st.sampled_from(["low", "moderate", "high"]),
 )
+@pytest.mark.slow
 def test_a_sentence_on_pairs_agrees_with_its_table(cells, level, mode):
     outcomes = [(1, 1), (1, 0), (0, 1), (0, 0)]
     items = [pair for pair, n in zip(outcomes, cells, strict=True) for _ in range(n)]
@@ -84,6 +88,7 @@ def test_a_sentence_on_pairs_agrees_with_its_table(cells, level, mode):
     st.lists(st.floats(-1e4, 1e4, width=32), min_size=1, max_size=40),
     st.lists(st.floats(-1e4, 1e4, width=32), min_size=1, max_size=40),
 )
+@pytest.mark.slow
 def test_a_sentence_on_scores_agrees_with_its_table(first, second):
     table = pd.DataFrame({"run": ["a"] * len(first) + ["b"] * len(second), "quality": [*first, *second]})
     result = analysis.compare(table, by="run", outcome="quality", control="a", kind="score")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -194,6 +195,7 @@ def test_usage(limits):
 
 
 @given(ESTIMATES, st.booleans())
+@pytest.mark.slow
 def test_a_benchmark(drawn, cheap):
     arms = [
         {"number": place, "name": name, "llmModel": "m", "n": 90, "dropped": 0, "taskCompletion": 50.0,
@@ -242,6 +244,7 @@ def test_a_benchmark(drawn, cheap):
 
 
 @given(ESTIMATES, st.sampled_from([None, 0, 1]), st.floats(0.5, 1))
+@pytest.mark.slow
 def test_the_lift_of_variants(drawn, winner, confidence):
     table = variants(
         [
@@ -268,6 +271,7 @@ def test_the_lift_of_variants(drawn, winner, confidence):
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=5), st.floats(0.5, 0.999))
+@pytest.mark.slow
 def test_the_confidence_in_a_winner(trace, threshold):
     table = variants([{"optimization_id": "o", "variant_id": "v", "name": "Ada"}])
     table.attrs["promptlift"] = {"optimization_id": "o", "trace": trace, "threshold": threshold}

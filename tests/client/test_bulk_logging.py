@@ -113,6 +113,7 @@ def test_a_service_without_groups_gets_them_one_by_one(tmp_path):
         assert rows.data[1].error.code == "VALIDATION_ERROR"
 
 
+@pytest.mark.slow
 def test_where_a_proxy_takes_no_large_bodies_they_go_one_by_one(tmp_path):
     """The service says that it takes groups, and something before it refuses them."""
     with ForeignService() as foreign:

@@ -258,6 +258,7 @@ def test_texts_with_any_character_survive():
     assert conversations([{**ROW, "content": text}])[0]["content"][0] == text
 
 
+@pytest.mark.slow
 def test_a_table_made_in_parts_is_the_same(monkeypatch):
     rows = [
         {**ROW, "id": f"c{number}", "status": "?" if number % 7 == 0 else "completed"}

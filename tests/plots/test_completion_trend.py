@@ -199,6 +199,7 @@ def test_the_input_stays_as_it_was():
     pd.testing.assert_frame_equal(table, before)
 
 
+@pytest.mark.slow
 def test_three_groups_share_the_axes_whatever_their_length():
     table = conversations(6_000, prompts=[*"abc"], days=90)
     ax = plots.completion_trend(table, by="prompt_id", freq="D")

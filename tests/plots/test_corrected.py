@@ -88,6 +88,7 @@ def test_without_labels_a_plot_is_what_it_was(world):
     assert "labels" not in words(ax)
 
 
+@pytest.mark.slow
 def test_titles_say_what_labels_say_or_that_it_is_uncorrected(world):
     table, labels = world
     compared = analysis.compare(table, by="prompt", control="old", labels=labels)
@@ -124,6 +125,7 @@ def test_labels_may_be_passed_to_the_plots_themselves(world):
     assert points(plots.segments(table, by="prompt", labels=labels))[1]
 
 
+@pytest.mark.slow
 def test_an_overview_has_the_corrected_rate_beside_the_judges(world):
     table, labels = world
     table = table.assign(prompt_id=table["prompt"], issues=[[] for _ in range(len(table))])

@@ -114,6 +114,7 @@ def test_a_font_of_ones_own_stays_the_first(japanese_font):
         assert both.get_fontfamily() == [japanese_font]
 
 
+@pytest.mark.slow
 def test_the_overview_finds_fonts_for_the_name_of_a_prompt(japanese_font):
     figure = plots.prompt_overview(conversations(60, prompts=[JAPANESE]), JAPANESE)
     assert japanese_font in figure.texts[0].get_fontfamily()

@@ -79,6 +79,7 @@ def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
     assert boxes(plots.persona_scenario_heatmap(answer, cells=True))
 
 
+@pytest.mark.slow
 def test_cells_of_few_pairs_become_two_lists_of_dots_with_intervals():
     table = simulations(60, personas=8, scenarios=14)
     ax = plots.persona_scenario_heatmap(table)

@@ -96,6 +96,7 @@ def test_a_workspace_is_read_once_and_the_prompt_has_its_name():
     assert figure.texts[0].get_text() == r"Support for \$ACME\$"
 
 
+@pytest.mark.slow
 def test_a_table_is_cut_to_the_prompt():
     table = conversations(200)
     expected = (table["prompt_id"] == "a").sum()
@@ -166,6 +167,7 @@ def test_errors_come_before_any_figure():
     assert plt.get_fignums() == []
 
 
+@pytest.mark.slow
 def test_each_panel_has_its_finding_unless_there_is_to_be_none():
     table = conversations(60)
     texts = words(plots.prompt_overview(table))

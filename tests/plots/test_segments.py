@@ -23,6 +23,7 @@ def table():
     return segmented(np.random.default_rng(0), planted="metadata.returning")
 
 
+@pytest.mark.slow
 def test_points_and_whiskers_are_those_of_the_analysis_the_surest_on_top(table):
     expected = analysis.segments(table).head(6)
     ax = plots.segments(table, top=6)
@@ -63,6 +64,7 @@ def test_any_size_is_drawn(n):
     assert ("No segments to compare" in words(ax)) == (n < 300)
 
 
+@pytest.mark.slow
 def test_hostile_and_long_values_stay_apart_and_on_the_page():
     texts = [*ENCODABLE[:30], "x" * 400 + "a", "x" * 400 + "b"]
     table = pd.DataFrame(

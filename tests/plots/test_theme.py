@@ -112,6 +112,7 @@ def test_the_package_loads_matplotlib_only_when_a_plot_is_asked_for():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_nothing_is_shown(monkeypatch):
     monkeypatch.setattr(plt, "show", lambda: pytest.fail("a plot showed itself"))
     table = conversations(30)

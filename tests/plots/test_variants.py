@@ -121,6 +121,7 @@ def words(ax):
 VERIFIED = {"lift_verified": 11.8, "lift_verified_low": -2.0, "lift_verified_high": 26.5}
 
 
+@pytest.mark.slow
 def test_the_lift_on_pairs_after_the_decision_has_a_line_of_its_own():
     full = table([{"stage": "confirm"}, {**WINNER, **VERIFIED}, sent(4.0, -14.0, 26.0, 2.0, 30, **SCREEN)])
     answer = analysis.variant_lift(full)
@@ -201,6 +202,7 @@ def test_a_size_without_an_interval_is_told():
     assert PLOTS["no interval reported"] in words(ax).replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_confirmed_and_screened_stand_in_panels_of_their_own_on_one_scale():
     ax = plots.variant_lift(FULL)
     confirm, screen = ax.child_axes
@@ -290,6 +292,7 @@ def test_nothing_to_draw_says_so():
     assert PLOTS["nothing measured"] not in words(plots.variant_lift(table([{}, {}])))
 
 
+@pytest.mark.slow
 def test_a_rehearsal_is_marked_on_both_pictures():
     frame = FULL.copy()
     frame.attrs = {"promptlift": {**FULL.attrs["promptlift"], "rehearsal": True}}
@@ -393,6 +396,7 @@ def test_traces_of_several_optimizations_have_a_legend():
     assert ax.get_xlim()[1] >= 3
 
 
+@pytest.mark.slow
 def test_a_minus_is_written_alike_on_the_axis_and_in_the_numbers():
     ax = plots.variant_lift(FULL)
     ax.figure.canvas.draw()

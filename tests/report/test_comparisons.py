@@ -43,6 +43,7 @@ def write(tmp_path, parts, *, ending="html", ids=None):
     return report.write(pd.concat(parts, ignore_index=True), ids, tmp_path / f"r.{ending}", clock=clock)
 
 
+@pytest.mark.slow
 def test_prompts_whose_intervals_overlap_may_differ_all_the_same(tmp_path):
     """130 of 200 vs 151 of 200: 58 to 71 and 69 to 81 %, yet the difference is 1.5 to 19.2 points."""
     page = read_page(write(tmp_path, [counted("v1", 130, 200), counted("v2", 151, 200)]))
@@ -244,6 +245,7 @@ def test_a_period_is_compared_with_as_many_days_before_it():
     assert any("not an experiment" in text for text in section.paragraphs)
 
 
+@pytest.mark.slow
 def test_two_prompts_in_a_period_are_compared_with_each_other_and_with_themselves():
     parts = [
         dated(done, 40, days_ago=ago, prompt_id=name)
@@ -272,6 +274,7 @@ def test_what_else_differs_is_said_below_the_differences():
     assert any("mean latency in milliseconds of v2 is 500 higher" in point for point in section.points)
 
 
+@pytest.mark.slow
 def test_a_redacted_report_names_no_value_of_a_column_that_may_name_a_person():
     said = {"metadata.customer": "Quentin", "title": "Zephyr", "agent": "Marlowe", "company_name": "Acme"}
     parts = []

@@ -109,6 +109,7 @@ def test_every_sheet_has_a_frozen_header_and_widths(tmp_path):
 
 
 @pytest.mark.parametrize("prompts", [("p1",), ("p1", "p2", "p3"), tuple(f"p{n}" for n in range(8))])
+@pytest.mark.slow
 def test_a_workbook_draws_two_charts_of_the_exact_numbers(tmp_path, prompts):
     table = pd.concat([conversations(60, prompt_id=name) for name in prompts], ignore_index=True)
     path = report.write(table, [*prompts], tmp_path / "r.xlsx", clock=clock)

@@ -103,6 +103,7 @@ def rendered(payloads, ending):
 
 
 @groups
+@pytest.mark.slow
 def test_payloads_become_text_and_nothing_else(group, tmp_path):
     path = write(GROUPS[group], tmp_path / "r.html")
     page = read_page(path)
@@ -292,6 +293,7 @@ def test_a_spreadsheet_program_shows_payloads_as_they_are_and_computes_nothing(t
     assert texts == [text or "" for text in written]
 
 
+@pytest.mark.slow
 def test_templates_in_texts_are_not_run(tmp_path):
     page = read_page(write([TEMPLATE], tmp_path / "r.html"))
     assert "1337" not in page.text

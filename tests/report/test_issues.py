@@ -77,6 +77,7 @@ def test_long_titles_in_a_figure_are_cut_and_stay_apart(width):
     assert len(shown) == len(set(shown)) == 2
 
 
+@pytest.mark.slow
 def test_each_prompt_has_a_column_and_its_own_quotation_below(tmp_path):
     parts = [conversations(40, prompt_id=name) for name in ("p1", "p2")]
     table = pd.concat(parts, ignore_index=True)

@@ -56,6 +56,7 @@ def test_the_corrected_rates_are_the_same_in_every_format(world, tmp_path):
         assert np.isclose(rates, value).any()
 
 
+@pytest.mark.slow
 def test_the_answer_is_corrected_and_repeats_the_judge(world, tmp_path):
     text = written(world, tmp_path / "report.md").read_text()
     assert "Corrected by 240 labels: new completes " in text

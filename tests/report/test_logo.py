@@ -77,6 +77,7 @@ def test_what_a_file_says_besides_its_pixels_stays_behind():
         assert b"script" not in logo.data
 
 
+@pytest.mark.slow
 def test_a_large_picture_is_made_smaller():
     logo = read_logo(picture(size=(4000, 3000)))
     assert (logo.width, logo.height) == (320, 240)

@@ -26,6 +26,7 @@ def write(source, path, prompt_id="p1", **options):
     return report.write(source, prompt_id, path, clock=clock, **options)
 
 
+@pytest.mark.slow
 def test_the_headline_numbers_are_those_of_analysis(tmp_path):
     table = conversations(60)
     page = read_page(write(table, tmp_path / "r.html"))
@@ -57,6 +58,7 @@ def test_the_pictures_are_there_as_text(tmp_path):
 
 
 @pytest.mark.usefixtures("draws_anew")
+@pytest.mark.slow
 def test_the_colours_of_figures_follow_the_page(tmp_path):
     page = read_page(write(conversations(60), tmp_path / "r.html"))
     (style,) = (data for tag, data in page.pieces if tag == "style")
@@ -84,6 +86,7 @@ def test_every_id_is_there_once_and_every_reference_is_found(tmp_path):
 
 
 @pytest.mark.usefixtures("draws_anew")
+@pytest.mark.slow
 def test_the_same_data_and_clock_give_the_same_bytes(tmp_path):
     table = conversations(60)
     first = write(table, tmp_path / "a.html").read_bytes()
@@ -102,6 +105,7 @@ def test_the_zone_of_the_clock_does_not_matter(tmp_path):
 
 
 @pytest.mark.usefixtures("draws_anew")
+@pytest.mark.slow
 def test_the_settings_of_matplotlib_neither_change_nor_matter(tmp_path):
     import matplotlib as mpl
 
@@ -134,6 +138,7 @@ def test_without_insights_the_report_says_so(tmp_path):
     assert "Left out, because there is nothing to show: task completion" in page.text
 
 
+@pytest.mark.slow
 def test_sections_that_would_be_empty_are_left_out_and_named(tmp_path):
     table = conversations(40, content=False)
     table["issues"] = [[] for _ in range(len(table))]
@@ -149,11 +154,13 @@ def test_sections_that_would_be_empty_are_left_out_and_named(tmp_path):
 
 
 @pytest.mark.parametrize("n", slow_except([29], [1, 2, 5, 20, 29]))
+@pytest.mark.slow
 def test_few_conversations_are_said_to_be_few(tmp_path, n):
     page = read_page(write(conversations(n), tmp_path / "r.html"))
     assert f"Only {n} conversation{'' if n == 1 else 's'} with insights" in page.text
 
 
+@pytest.mark.slow
 def test_the_word_list_analyser_is_said_to_be_rough(tmp_path):
     page = read_page(write(conversations(60).assign(basis="words"), tmp_path / "r.html"))
     assert REPORT["word list"] in page.text
@@ -176,6 +183,7 @@ def test_a_part_is_said_to_be_a_part(tmp_path):
     assert "Unusable values: sentiment 4" in text
 
 
+@pytest.mark.slow
 def test_several_prompts_stand_side_by_side(tmp_path):
     table = pd.concat([conversations(40), conversations(50, prompt_id="p2", rate=0.9)], ignore_index=True)
     page = read_page(write(table, tmp_path / "r.html", ["p1", "p2"]))
@@ -197,11 +205,13 @@ def test_many_prompts_become_a_table(tmp_path):
     assert all(f"p{number}" in page.text for number in range(8))
 
 
+@pytest.mark.slow
 def test_a_prompt_without_conversations_is_shown_beside_the_others(tmp_path):
     page = read_page(write(conversations(40), tmp_path / "r.html", ["p1", "p2"]))
     assert "none to report" in page.text
 
 
+@pytest.mark.slow
 def test_a_period_leaves_the_rest_out(tmp_path):
     table = conversations(60)
     page = read_page(write(table, tmp_path / "r.html", period=("2026-03-01", "2026-03-05")))
@@ -218,6 +228,7 @@ def test_a_title_can_be_given(tmp_path):
     assert ("title", "January") in page.pieces
 
 
+@pytest.mark.slow
 def test_the_report_is_where_it_was_wanted(tmp_path):
     assert write(conversations(5), str(tmp_path / "r.HTML")) == tmp_path / "r.HTML"
     assert [path.name for path in tmp_path.iterdir()] == ["r.HTML"]

@@ -99,6 +99,7 @@ def test_of_duplicate_fields_the_last_one_counts():
         "opening",
     ],
 )
+@pytest.mark.slow
 def test_looking_for_the_depth_of_a_hostile_text_comes_to_an_end(text):
     assert 0 <= json_depth(text) <= JSON_DEPTH + 1
 

@@ -292,6 +292,7 @@ def check(change, place, whole, opened_outside, tables, readers):
 
 
 @pytest.mark.parametrize("change", [*FILES, *LISTS])
+@pytest.mark.slow
 def test_every_change_is_named_and_nothing_wrong_is_read(change, place, whole, opened_outside):
     check(change, place, whole, opened_outside, ("issues", "labels"), READERS)
 
@@ -453,6 +454,7 @@ def test_what_is_read_again_is_not_compared_again(place, monkeypatch):
         lift.scan("topics")
 
 
+@pytest.mark.slow
 def test_the_signature_tells_what_no_sum_can(tmp_path, monkeypatch, capsys):
     """Only the holder of the key writes one; the key itself is nowhere."""
     monkeypatch.delenv("PROMPTLIFT_API_KEY", raising=False)

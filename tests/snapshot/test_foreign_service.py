@@ -15,6 +15,7 @@ from support.pulled import LISTED, answer, assert_same, workspace
 @pytest.mark.parametrize(
     ("count", "honours"), [(1000, LISTED), (1000, ()), (250, ("includeInsights",)), (0, LISTED)]
 )
+@pytest.mark.slow
 def test_a_first_pull_brings_everything_and_fetches_only_what_the_list_leaves_out(tmp_path, count, honours):
     with ForeignService(honours=honours) as service:
         service.fill(count // 2)
@@ -48,6 +49,7 @@ def test_a_second_pull_of_ten_thousand_takes_ten_requests_and_with_a_hundred_new
         assert list(opened["conversation_id"]) == [row["id"] for row in service.rows]
 
 
+@pytest.mark.slow
 def test_insights_that_arrived_and_statuses_that_changed_are_seen(tmp_path):
     with ForeignService() as service:
         service.fill(300)
@@ -69,6 +71,7 @@ def test_insights_that_arrived_and_statuses_that_changed_are_seen(tmp_path):
         assert Snapshot(tmp_path).verify() == {}
 
 
+@pytest.mark.slow
 def test_deleted_conversations_leave_the_tables_and_are_named(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(450)
@@ -84,6 +87,7 @@ def test_deleted_conversations_leave_the_tables_and_are_named(tmp_path):
         assert not set(opened.messages()["conversation_id"]) & gone
 
 
+@pytest.mark.slow
 def test_every_row_is_looked_at_again_in_the_end(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(450)
@@ -247,6 +251,7 @@ def test_a_service_of_this_computer_may_come_back_on_another_port(tmp_path):
     assert len(promptlift.open_snapshot(tmp_path).conversations()) == 4
 
 
+@pytest.mark.slow
 def test_a_service_that_refuses_what_it_does_not_know_is_pulled_from(tmp_path):
     def picky(_method, path, _count):
         params = service.seen[-1][2]
@@ -288,6 +293,7 @@ class KnowingService(ForeignService):
         return super().answer(method, path, params, body)
 
 
+@pytest.mark.slow
 def test_a_service_that_learns_to_say_what_changed_is_read_once_and_then_asked(tmp_path):
     with KnowingService(honours=LISTED) as service:
         service.fill(450)

@@ -96,6 +96,7 @@ def test_a_second_read_asks_only_for_what_differs(tmp_path):
         assert len(service.seen) <= 400 / 100 + 1
 
 
+@pytest.mark.slow
 def test_where_the_service_says_what_changed_a_read_of_nothing_new_takes_three_requests(tmp_path):
     with StampingService(honours=LISTED) as service:
         service.fill(1000)
@@ -110,6 +111,7 @@ def test_where_the_service_says_what_changed_a_read_of_nothing_new_takes_three_r
             assert {path for path, at in now.items() if files.get(path) != at} <= {tmp_path / ".lock"}
 
 
+@pytest.mark.slow
 def test_it_can_be_switched_off(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(300)

@@ -15,6 +15,7 @@ from support.foreign_service import ForeignService
 from support.pulled import LISTED, workspace
 
 
+@pytest.mark.slow
 def test_labels_are_kept_over_pulls_and_go_with_their_conversation(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(120)

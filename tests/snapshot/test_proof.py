@@ -71,6 +71,7 @@ def swapped(path, other):
 
 
 @pytest.mark.parametrize("harm", [deleted, cut, changed, swapped])
+@pytest.mark.slow
 def test_every_file_that_is_harmed_is_named_and_cannot_be_read(snapshot, harm):
     folder = snapshot.folder
     names = [one.path for one in snapshot.manifest.files]
@@ -165,6 +166,7 @@ def test_a_second_writer_is_told_who_writes_and_readers_go_on(tmp_path):
         assert not is_held(tmp_path / ".lock")
 
 
+@pytest.mark.slow
 def test_readers_see_whole_states_while_a_writer_goes_on(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(120)

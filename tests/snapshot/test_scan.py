@@ -106,6 +106,7 @@ def test_exactly_the_listed_files_are_read(engines, engine, snapshot, source):
 
 
 @pytest.mark.parametrize("engine", SCANNED)
+@pytest.mark.slow
 def test_analyses_of_a_scan_are_those_of_the_table(engines, engine, snapshot, source):
     table, issues, topics = (
         scanned(engines, engine, *snapshot, name) for name in ("conversations", "issues", "topics")
@@ -121,6 +122,7 @@ def test_analyses_of_a_scan_are_those_of_the_table(engines, engine, snapshot, so
         )
 
 
+@pytest.mark.slow
 def test_a_mention_whose_conversation_is_elsewhere_is_not_lost(engines, snapshot, source):
     """Partitions are joined one by one only where each holds the conversations of its mentions."""
     root, files = snapshot
@@ -233,6 +235,7 @@ def test_a_missing_extra_says_how_to_get_it(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.slow
 def test_what_the_files_have_beside_the_table_is_no_segment(engines, engine, snapshot):
     root, files = snapshot
     topics = scanned(engines, engine, root, files, "topics")

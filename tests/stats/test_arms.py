@@ -56,6 +56,7 @@ def test_scores_and_pairs_are_those_of_the_pair_table():
     assert one.sentiment.difference == pytest.approx(8 / 80)
 
 
+@pytest.mark.slow
 def test_the_verdict_of_one_arm_is_that_of_its_interval():
     """Also where the pairs of a persona move together, which widens the interval."""
     rng = np.random.default_rng(3)

@@ -46,6 +46,7 @@ def through_json(run):
     estimand=st.sampled_from(["population", "panel"]),
     finalists=st.integers(1, 3),
 )
+@pytest.mark.slow
 def test_a_run_that_is_restored_before_every_pass_is_the_uninterrupted_run(
     variants, mode, confidence_mode, seed, estimand, finalists
 ):

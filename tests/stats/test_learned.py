@@ -41,6 +41,7 @@ def test_a_judge_learns_what_features_tell_and_judges_others():
     assert then < now < 1.96 * np.sqrt(done[:100].mean() * (1 - done[:100].mean()) / 100)
 
 
+@pytest.mark.slow
 def test_permuted_labels_teach_nothing_and_nothing_is_judged():
     aucs, refused = [], 0
     for seed in range(30):

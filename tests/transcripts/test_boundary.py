@@ -36,6 +36,7 @@ def check(data, name, path):
 
 @TWENTY
 @given(st.data(), st.sampled_from(sorted(RECORDS)))
+@pytest.mark.slow
 def test_a_hostile_record_costs_no_neighbour(tmp_path, data, name):
     check(data, name, tmp_path)
 

@@ -64,6 +64,7 @@ def test_every_export_has_the_conversations_of_the_manifest(name, said):
 
 
 @pytest.mark.parametrize("name", ["messages.csv", "messages.parquet"])
+@pytest.mark.slow
 def test_rows_are_the_originals_with_times_models_and_tokens(name):
     reading = transcripts.read(EXPORTS / name)
     for conversation in reading.conversations:

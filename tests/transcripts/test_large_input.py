@@ -65,6 +65,7 @@ def test_an_endless_line_of_json_lines_costs_that_line_alone(tmp_path, first):
     assert message.startswith(f"the line {LONG}")
 
 
+@pytest.mark.slow
 def test_an_endless_line_without_an_end_is_one_problem(tmp_path):
     path = holes(
         tmp_path / "a.jsonl", f'{GOOD}\n{GOOD}\n{{"messages": "{"a" * 1_000}'.encode(), 100 * MB, b"x"

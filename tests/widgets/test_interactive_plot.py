@@ -31,6 +31,7 @@ def click(plot, number, mark):
     return plot._opened
 
 
+@pytest.mark.slow
 def test_a_click_opens_a_browser_on_the_rows_of_the_mark():
     ax = plots.issues(DATA, by="prompt_id")
     plot = InteractivePlot(ax)
@@ -87,6 +88,7 @@ def test_marks_lie_on_the_points_of_the_picture():
         assert tuple(pixel) == pytest.approx(mpl.colors.to_rgb(line.get_color()), abs=0.02)
 
 
+@pytest.mark.slow
 def test_labels_stay_when_another_mark_is_opened(tmp_path):
     path = tmp_path / "labels.csv"
     for options in ({}, {"labels": path}, {"labels": str(path)}):
@@ -100,6 +102,7 @@ def test_labels_stay_when_another_mark_is_opened(tmp_path):
         assert "reason" in plot.labels
 
 
+@pytest.mark.slow
 def test_what_cannot_be_opened_says_why():
     plot = InteractivePlot(plots.sentiment_distribution(DATA.drop(columns="conversation_id")))
     assert "conversation_id" in click(plot, 1, 0)["problem"]

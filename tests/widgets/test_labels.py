@@ -60,6 +60,7 @@ def test_a_file_gives_the_same_labels_again(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.slow
 def test_any_id_survives_a_file_and_is_no_formula(tmp_path, suffix):
     path = tmp_path / f"labels{suffix}"
     labels = Labels(path, clock=ticking())

@@ -94,6 +94,7 @@ def test_other_verdicts_of_the_judge_change_nothing_that_is_sent():
     assert one.html == two.html
 
 
+@pytest.mark.slow
 def test_after_each_label_it_says_how_wide_the_interval_is():
     table, truth, plan = drawn(by=None)
     there = front(plan)
@@ -118,6 +119,7 @@ def test_after_each_label_it_says_how_wide_the_interval_is():
     assert there.state("_label_state")["labelled"] == 120
 
 
+@pytest.mark.slow
 def test_of_several_groups_the_widest_counts_and_none_is_named():
     table, truth, plan = drawn(200)
     there = front(plan)

@@ -282,6 +282,7 @@ def test_a_part_that_does_not_come_in_time_does_not_hide_the_rest():
     assert "prompt_id='n')" in text
 
 
+@pytest.mark.slow
 def test_a_service_that_is_not_there_and_a_wrong_key_are_said():
     with promptlift.connect("http://127.0.0.1:1", "some-secret-key") as lift:
         for said in in_time(lambda: (*shown(lift), repr(lift))):

@@ -57,6 +57,7 @@ def test_labels_come_back_as_a_table_wherever_they_are_kept(kept):
     assert lift.labels(prompt_id=prompt, question="other").dtypes.equals(table.dtypes)
 
 
+@pytest.mark.slow
 def test_the_same_labels_twice_are_one_and_an_answer_can_be_changed_and_taken_back(kept):
     lift, ids, prompt = kept
     labels = long(ids[:2], chance=0.5)

@@ -259,6 +259,7 @@ def opened(service, **options):
     return promptlift.connect(service.base_url, KEY, progress=False, **options)
 
 
+@pytest.mark.slow
 def test_an_id_costs_one_request_in_a_workspace_on_any_service():
     with ForeignService() as service, opened(service) as lift:
         service.fill(3)

@@ -88,6 +88,7 @@ def count(database):
         return connection.scalar(select(func.count()).select_from(insights))
 
 
+@pytest.mark.slow
 def test_an_idle_service_executes_less_than_one_statement_a_second(
     world, background, looks, statements, monkeypatch
 ):
@@ -107,6 +108,7 @@ def test_an_idle_service_executes_less_than_one_statement_a_second(
 
 
 @pytest.mark.parametrize("world", ["sqlite", "postgresql"], indirect=True)
+@pytest.mark.slow
 def test_insights_begin_without_another_look_at_all_work(world, background, looks, monkeypatch):
     monkeypatch.setattr(worker, "LOOK_SECONDS", 3600.0)
     database = background()

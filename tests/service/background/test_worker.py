@@ -170,6 +170,7 @@ def test_a_row_that_cannot_be_begun_is_ended(world, runs):
     assert kind.worked == []
 
 
+@pytest.mark.slow
 def test_a_database_that_is_away_ends_nothing(world, runs, monkeypatch):
     monkeypatch.setattr(worker_module, "RETRY_SECONDS", 0.5)
 

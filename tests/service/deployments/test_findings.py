@@ -42,6 +42,7 @@ def test_a_text_that_harms_nothing_is_rarely_taken_back():
     assert alarms / runs <= 0.04 + 2 * (0.04 * 0.96 / runs) ** 0.5
 
 
+@pytest.mark.slow
 def test_a_real_harm_is_found():
     random = np.random.default_rng(7)
     found = 0

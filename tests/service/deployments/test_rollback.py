@@ -27,6 +27,7 @@ def test_harm_of_thirty_points_is_rolled_back_in_every_phase(world, phase):
     )
 
 
+@pytest.mark.slow
 def test_a_deployment_that_changes_nothing_stays_live(world):
     production = Production(world.database, np.random.default_rng(4))
     life = production.live(0.6, days=10)

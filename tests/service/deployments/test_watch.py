@@ -336,6 +336,7 @@ def test_the_original_is_not_watched(world, live):
     assert look(world) == 0
 
 
+@pytest.mark.slow
 def test_two_watchers_say_it_once(world, auto):
     verified(world)
     world.log(60, failed=45, at=later(20))
@@ -357,6 +358,7 @@ def test_an_edit_between_looking_and_deciding_wins(world, auto):
     assert verdicts(world) == ["deployment.confounded"]
 
 
+@pytest.mark.slow
 def test_a_deployed_text_that_is_live_again_is_watched_again(world, auto):
     world.log(120, failed=48, at=later())
     look(world)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from promptlift.service.actions import versions
 from promptlift.service.store import accounts, aggregates
 from service.deployments.test_transitions import edit
@@ -33,6 +35,7 @@ def counted(world):
     return [(one["title"], one["beforeFailCount"], one["afterFailCount"]) for one in issues]
 
 
+@pytest.mark.slow
 def test_words_that_were_excluded_after_the_conversations_are_not_in_the_event(world):
     world.log(120, failed=40, at=world.started, issue="Swordfish was late")
     world.log(80, failed=40, at=world.started + 1_000)

@@ -143,6 +143,7 @@ def test_a_conversation_without_text_has_no_steps():
 
 @needs_shared
 @pytest.mark.parametrize("agent", ["tau2-airline", "tau2-retail", "taubench-airline"])
+@pytest.mark.slow
 def test_failures_of_real_agents_are_quoted_literally_and_mostly_explained(agent):
     """Conversations that the benchmark says failed: tools, refusals and hand-overs by the names of the agent."""
     kinds, steps = Counter(), Counter()

@@ -290,6 +290,7 @@ def test_nobody_waits_on_for_an_endpoint_that_is_gone(endpoint):
     assert "it answered 503" in str(hung[0].exception())
 
 
+@pytest.mark.slow
 def test_requests_that_a_silent_endpoint_lost_are_made_again_when_it_is_back(endpoint, monkeypatch):
     monkeypatch.setattr(endpoint_module, "SILENCE_SECONDS", 0.0)
     monkeypatch.setattr(endpoint_module, "PROBE_SECONDS", 0.05)

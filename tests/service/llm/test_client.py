@@ -324,6 +324,7 @@ def test_a_cut_answer_is_asked_for_again(talk):
     assert len(stub.asked) == 2
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_hangs_is_given_up(talk):
     released = threading.Event()
     say = completion("late")

@@ -119,6 +119,7 @@ def drip(line, _number):
 
 
 @pytest.mark.parametrize("serve", [hang, drip])
+@pytest.mark.slow
 def test_the_list_is_asked_for_once_and_within_its_time(serve, monkeypatch):
     from promptlift.service.llm import client as module
 

@@ -202,6 +202,7 @@ def test_a_refusal_that_comes_before_the_request_is_read_is_seen(serve):
         client.chat([{"role": "user", "content": "x" * 8_000_000}], purpose="agent")
 
 
+@pytest.mark.slow
 def test_one_deadline_holds_for_the_whole_request(serve):
     """A byte now and then, in head or body, does not stretch it."""
     stop = threading.Event()

@@ -56,6 +56,7 @@ def test_a_certificate_that_changes_to_one_that_is_not_trusted_is_refused(guarde
         client.send(post(receiver.url))
 
 
+@pytest.mark.slow
 def test_plain_http_at_the_port_is_no_answer(guarded):
     from support.tls_receiver import receiving
 

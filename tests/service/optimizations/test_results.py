@@ -301,6 +301,7 @@ def test_screening_judges_nobody():
 # What JSON cannot say, and what is counted beside
 
 
+@pytest.mark.slow
 def test_an_e_value_that_no_number_holds_is_told_by_its_logarithm():
     run = Experiment(1, "validation", "high", persona_count=50, scenarios_per_simulation=50, seed=1)
     verdict = play(run, only_variants)

@@ -194,6 +194,7 @@ def test_one_demand_in_ten_may_be_missed_but_no_prohibition():
     assert problems(original.replace("Never mention umbrella violets.", "Smile."), original=original) != ()
 
 
+@pytest.mark.slow
 def test_no_prompt_costs_much_time():
     rules = " ".join(f"Never say word{n} or {{slot{n}}} to customers of group{n * 7}." for n in range(6_000))
     original = rules[:400_000]

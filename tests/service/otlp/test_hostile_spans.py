@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select
@@ -44,6 +45,7 @@ def neighbours_kept(world, read, raw):
 
 @TWENTY
 @given(st.data())
+@pytest.mark.slow
 def test_a_hostile_span_in_json_costs_no_neighbour(world, data):
     bad = data.draw(hostile(numbered_span(3)))
     raw = json.dumps(request(numbered_span(1), "@bad@", numbered_span(2))).replace('"@bad@"', written(bad))

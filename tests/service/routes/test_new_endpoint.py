@@ -129,6 +129,7 @@ def test_it_is_served_and_the_client_calls_it(client):
     assert refused.value.details == {"loud": "must be true or false"}
 
 
+@pytest.mark.slow
 def test_it_is_described(base_url):
     with urlopen(base_url.removesuffix(API_PATH) + "/openapi.json") as answer:
         document = json.load(answer)

@@ -146,6 +146,7 @@ def test_hostile_texts_are_bounded_and_storable():
 
 
 @needs_shared
+@pytest.mark.slow
 def test_real_conversations_give_scenarios():
     import gzip
 

@@ -61,6 +61,7 @@ def test_every_batch_takes_the_same_statements(filled):
 
 
 @pytest.mark.parametrize("table", ["idempotency_keys", "conversations"])
+@pytest.mark.slow
 def test_what_a_batch_looks_up_is_found_in_an_index(filled, table):
     """Whether a key is known, and the newest number and time: never by reading all of a large table."""
     for start in range(0, 4 * BULK_ROWS, BULK_ROWS):

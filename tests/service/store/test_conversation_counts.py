@@ -286,6 +286,7 @@ def small_blocks(monkeypatch):
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_counts_equal_a_recount_after_any_history(filled, seed):
     chance = random.Random(seed)
     history = History(filled, chance)
@@ -331,6 +332,7 @@ def test_an_empty_prompt_is_no_way_to_the_whole_account(filled):
 
 
 @pytest.mark.usefixtures("small_blocks")
+@pytest.mark.slow
 def test_writers_at_once_count_everything_and_never_wait_in_a_circle(filled):
     """Each writer of many logs, judges and changes conversations of all prompts in an order of its own."""
     failures = []

@@ -57,6 +57,7 @@ def test_a_dead_receiver_is_asked_at_the_seconds_of_the_retry_policy(world):
     assert (webhook.status, webhook.worker) == ("failing", None)
 
 
+@pytest.mark.slow
 def test_no_second_between_is_used(world):
     world.subscribe()
     world.net.answer = lambda _request: 500
