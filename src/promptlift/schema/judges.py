@@ -332,6 +332,15 @@ class LearnedJudgeCreate(RequestModel):
     """Another number divides the labels in another way."""
 
 
+class LearnedWeights(ApiModel):
+    """What a learned judge weighs: one linear model for each fold, over the same features."""
+
+    names: list[str]
+    weights: list[list[float]]
+    """Of each feature, one row for each fold."""
+    intercepts: list[float]
+
+
 class LearnedDrift(ApiModel):
     """How the newest conversations differ from the labelled ones."""
 

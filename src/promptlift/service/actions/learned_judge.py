@@ -12,7 +12,13 @@ import numpy as np
 from promptlift.schema import endpoints
 from promptlift.schema.basis import basis_of_analyser
 from promptlift.schema.insights import Insights
-from promptlift.schema.judges import LABELS_MIN, OUTCOME_LABELS_MIN, LearnedDrift, LearnedJudge
+from promptlift.schema.judges import (
+    LABELS_MIN,
+    OUTCOME_LABELS_MIN,
+    LearnedDrift,
+    LearnedJudge,
+    LearnedWeights,
+)
 from promptlift.schema.pages import Done
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
@@ -113,7 +119,7 @@ def create(call: Call[LearnedJudgeCreate]) -> LearnedJudge:
                 prompt_id=prompt.id,
                 version=said.version,
                 judges=said.judges,
-                weights=found.judge.to_dict(),
+                weights=LearnedWeights(**found.judge.to_dict()),
                 chances=dict(zip(usable, found.chances.tolist(), strict=True)),
                 found=said,
                 created_at=said.created_at,

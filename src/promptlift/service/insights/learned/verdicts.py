@@ -53,7 +53,7 @@ class LearnedJudges:
             if row is None:
                 return None
             name = f"learned:{row.prompt_id}@{row.version}"
-            return _Judge(name, FittedJudge.from_dict(row.weights), row.chances)
+            return _Judge(name, FittedJudge.from_dict(row.weights.model_dump()), row.chances)
 
     def verdicts(self, rows: Sequence[ToJudge], found: Sequence[Insights]) -> list[LearnedVerdict | None]:
         """Judge conversations with their insights; ``None`` where their prompt has no learned judge."""

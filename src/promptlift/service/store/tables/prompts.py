@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Index, UniqueConstraint, true
 from sqlalchemy.orm import Mapped, mapped_column
 
-from promptlift.schema.judges import LearnedJudge
+from promptlift.schema.judges import LearnedJudge, LearnedWeights
 from promptlift.service.store.tables.mapping import (
     Account,
     Base,
@@ -131,7 +130,7 @@ class LearnedJudgeRow(Base):
     version: Mapped[int]
     # Whether it judges: the newest one only, and only where its features tell.
     judges: Mapped[bool]
-    weights: Mapped[dict[str, Any]] = mapped_column(Json)
+    weights: Mapped[LearnedWeights] = mapped_column(Kept(LearnedWeights))
     # Of the labelled conversations, by models that saw nothing of their labels.
     chances: Mapped[dict[str, float]] = mapped_column(Json)
     found: Mapped[LearnedJudge] = mapped_column(Kept(LearnedJudge))
