@@ -139,6 +139,8 @@ def test_where_labels_teach_nothing_nothing_is_judged_and_an_outcome_stays_stron
 def test_too_few_labels_and_other_questions_say_what_to_do(lift, prompt):
     truth = log(lift, prompt, 30)
     few = pd.DataFrame({"conversation_id": truth.index[:10], "task_completed": truth[:10].to_numpy()})
+    with pytest.raises(ValueError, match=r"There are no labels of task_completed for 'Learned' .*label_plan"):
+        lift.judges.learn(prompt="Learned")
     with pytest.raises(ValidationError, match="at least 20 of ended conversations"):
         lift.judges.learn(prompt=prompt.id, labels=few)
     with pytest.raises(ValueError, match=r"lift\.judges\.create"):

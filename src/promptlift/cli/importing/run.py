@@ -13,7 +13,7 @@ from promptlift.cli.importing.destination import Destination
 from promptlift.cli.importing.prompt_text import read_text
 from promptlift.cli.summary import summary
 from promptlift.errors import PromptliftError, TranscriptError
-from promptlift.schema.basis import UNTOLD, WAYS
+from promptlift.schema.basis import WAYS
 from promptlift.schema.boundary import printable
 from promptlift.transcripts import Problem, Reading
 
@@ -240,7 +240,7 @@ def _ways(prompt: str, found: pd.DataFrame) -> list[str]:
         ]
     listed = f" The logs have {', '.join(rules)}." if rules else ""
     return [
-        f"A word list judged, which is near chance: which prompt is better {UNTOLD}.{listed}",
+        f"A word list is right about as often as chance. Three ways to know more:{listed}",
         *(f"  {way}" for way in WAYS),
     ]
 

@@ -373,6 +373,11 @@ class Judges:
             {"conversation_id": one["conversation_id"], "completed": one["value"]}
             for one in _answers("task_completed", table)
         ]
+        if not given:
+            raise ValueError(
+                f"There are no labels of task_completed for {prompt!r} to learn from. Label at least 20 conversations: "
+                "analysis.label_plan(conversations) draws them, and widgets.ConversationBrowser or lift.add_labels keeps the answers."
+            )
         if group is not None:
             groups = self._groups(table, prompt_id, group)
             given = [one | {"group": groups.get(one["conversation_id"])} for one in given]
