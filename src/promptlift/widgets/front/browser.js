@@ -89,7 +89,7 @@ function render({ model, el }) {
   const progress = make("span", { class: "plw-soft plw-progress", role: "status" });
   const learn = make("button", { type: "button", hidden: true, onclick: () => { command(place ?? 0, "learn", null); list.focus(); } },
     "Learn from these labels");
-  const learned = make("p", { class: "plw-soft plw-foreign", role: "status", hidden: true });
+  const learned = make("p", { class: "plw-learned plw-soft plw-foreign", role: "status", hidden: true });
   labelling.append(progress, learn);
   const note = make("textarea", { rows: 1, maxlength: 10000 });
   let typingNote = 0;
