@@ -89,7 +89,7 @@ def as_labelled(conversations: Any, labels: Any, outcome: str = OUTCOME) -> tupl
     if not rows.is_census:
         return frame, labels
     said = pd.Series(rows.said, frame.index).astype("Float64").astype("boolean")
-    named = {name: "label" for name in ("basis",) if outcome == OUTCOME}
+    named = {"basis": "label"} if outcome == OUTCOME else {}
     frame = frame.assign(**{outcome: said}, **named)
     frame.attrs = {**frame.attrs, "promptlift": {**facts_of(frame), **named}}
     return frame, None

@@ -69,6 +69,11 @@ class Insights(ApiModel):
     created_at: Annotated[UtcTime | None, Column(name="insights_at")] = None
     """When the conversation was judged."""
 
+    @property
+    def first_verdict(self) -> bool | None:
+        """The analyser's own verdict, also where another one counts."""
+        return self.task_completed if self.judged_completed is None else self.judged_completed
+
 
 class RegenerateAnswer(ApiModel):
     """Answer of the two regenerate endpoints."""

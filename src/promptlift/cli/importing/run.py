@@ -240,7 +240,7 @@ def _ways(prompt: str, found: pd.DataFrame) -> list[str]:
         ]
     listed = f" The logs have {', '.join(rules)}." if rules else ""
     return [
-        f"A word list is right about as often as chance. Three ways to know more:{listed}",
+        f"A word list is right about as often as chance.{listed} Three ways to know more:",
         *(f"  {way}" for way in WAYS),
     ]
 

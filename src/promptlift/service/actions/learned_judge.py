@@ -60,13 +60,12 @@ def _seen(rows: Iterable[ToLearn]) -> dict[str, _Seen]:
     found = {}
     for row in rows:
         insights = None if row.document is None else Insights.model_validate_json(row.document)
-        judged = None
-        if insights is not None:
-            judged = (
-                insights.task_completed if insights.judged_completed is None else insights.judged_completed
-            )
         features = features_of_content(row.content, insights, row.status)
-        found[row.id] = _Seen(features, None if insights is None else insights.analyser, judged)
+        found[row.id] = (
+            _Seen(features, None, None)
+            if insights is None
+            else _Seen(features, insights.analyser, insights.first_verdict)
+        )
     return found
 
 

@@ -113,8 +113,7 @@ def _row_of(
 
     Its verdict is the log's outcome where the prompt has a rule for it, else that of its learned judge, else the analyser's own.
     """
-    if found.judged_completed is None:
-        found.judged_completed = found.task_completed
+    found.judged_completed = found.first_verdict
     if source.outcome:
         metadata = orjson.loads(source.metadata) if source.metadata else {}
         found.task_completed, found.basis = parse_rule(source.outcome).verdict(metadata), "outcome"

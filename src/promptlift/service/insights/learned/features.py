@@ -77,12 +77,11 @@ def features_of(transcript: Transcript, insights: Insights | None, status: str |
 
 
 def _of_insights(insights: Insights) -> dict[str, float]:
-    judged = insights.task_completed if insights.judged_completed is None else insights.judged_completed
     severities = Counter(issue_record(issue)["severity"] for issue in insights.issues)
     return {
         "sentiment": insights.sentiment_score or 0.0,
         "quality": (insights.quality or 0.0) / 100,
-        "called completed": float(bool(judged)),
+        "called completed": float(bool(insights.first_verdict)),
         **{f"{name} issues": float(severities[name]) for name in ("low", "medium", "high")},
     }
 
