@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import binom, binomtest, norm
+from scipy.stats import binomtest, norm
 
 from promptlift.stats.deployment import (
     CHECKPOINTS,
@@ -92,63 +89,6 @@ def test_worse_is_adjusted_over_the_issues():
     many = deployment_verdict([worse, *others], previously_verified=True)
     assert many.issues[0].p_worse_holm == pytest.approx(6 * p)
     assert many.status == "verified"
-
-
-def verified_share(rate_before, rate_after, before_n, checks):
-    """Chance to be verified at any of the checks, by all outcomes."""
-    total = 0.0
-    for before in range(before_n + 1):
-        weight = binom.pmf(before, before_n, rate_before)
-        if weight < 1e-9:
-            continue
-        alive = {0: 1.0}
-        last = 0
-        for after_n in checks:
-            step = after_n - last
-            last = after_n
-            following = {}
-            for fails, chance in alive.items():
-                for more in range(step + 1):
-                    following[fails + more] = following.get(fails + more, 0.0) + chance * binom.pmf(
-                        more, step, rate_after
-                    )
-            alive = {}
-            for fails, chance in following.items():
-                if chance < 1e-12:
-                    continue
-                if fix(before, before_n, fails, after_n).status == "verified":
-                    total += weight * chance
-                else:
-                    alive[fails] = chance
-    return total
-
-
-@pytest.mark.slow
-def test_a_useless_fix_is_rarely_verified():
-    assert verified_share(0.15, 0.15, 40, CHECKPOINTS[:2]) < 0.03
-    # The point rule alone, 40 before and 10 after:
-    before, after = np.arange(41), np.arange(11)
-    joint = np.outer(binom.pmf(before, 40, 0.3), binom.pmf(after, 10, 0.3))
-    fooled = joint[(after[None, :] / 10 < 0.5 * before[:, None] / 40)].sum()
-    assert fooled > 0.15
-
-
-def test_a_real_fix_is_verified_in_most_cases():
-    found = sum(
-        binom.pmf(b, 100, 0.3) * binom.pmf(a, 100, 0.075)
-        for b in range(12, 50)
-        for a in range(25)
-        if fix(b, 100, a, 100).status == "verified"
-    )
-    assert found > 0.90
-
-
-@given(st.integers(1, 60), st.integers(0, 60), st.integers(60, 200), st.integers(60, 200), st.integers(1, 3))
-def test_the_interval_encloses_the_estimate(before_fail, after_fail, before_n, after_n, check):
-    ours = failure_reduction(before_fail, before_n, after_fail, after_n, check=check)
-    assert ours.low <= ours.estimate + 1e-12
-    assert ours.estimate <= ours.high + 1e-12 <= 1 + 1e-12
-    assert 0 <= ours.p_worse <= 1
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,6 @@ from support.experiments import chance, only_variants, outcomes, play, same
 # How it ends
 
 
-def test_a_clear_winner_is_found_at_the_threshold():
-    verdict = play(Experiment(1, confidence_mode="moderate"), only_variants)
-    assert (verdict.status, verdict.reason, verdict.winner) == ("winner", "threshold", 1)
-    assert verdict.winner_selected
-    assert verdict.confidence >= 0.90
-    assert verdict.variants[0].is_winner
-    assert verdict.why_no_winner is None
-
-
 @pytest.mark.parametrize(("mode", "needed"), [("low", 0.80), ("moderate", 0.90), ("high", 0.95)])
 def test_a_winner_is_named_at_the_first_pass_that_reaches_the_threshold(mode, needed):
     verdict = play(Experiment(1, "validation", mode), chance([0.6, 0.8], 3))
@@ -78,12 +69,6 @@ def test_a_winner_that_harms_quality_is_withheld():
     assert verdict.variants[0].original_quality == pytest.approx(80)
 
 
-def test_an_unknown_guardrail_does_not_block():
-    verdict = play(Experiment(1), only_variants)
-    assert {rail.verdict for rail in verdict.guardrails} == {"unknown"}
-    assert verdict.winner == 1
-
-
 def test_a_stop_keeps_what_was_measured():
     run = Experiment(1)
     play(run, chance([0.7, 0.7], 5), most=1)
@@ -132,11 +117,6 @@ def test_a_second_finalist_is_confirmed_on_doubled_odds_within_the_same_budget()
     assert [stats.stage for stats in verdict.variants] == ["confirm", "confirm"]
     assert [stats.is_finalist for stats in verdict.variants] == [False, True]
     assert verdict.progress.passes_done <= verdict.progress.passes_max
-
-
-def test_one_finalist_is_the_rule():
-    verdict = play(Experiment(2, "exploratory"), lambda cell, arm: arm > 0 if cell.number < 15 else arm == 0)
-    assert (verdict.attempt, verdict.reason) == (1, "futility")
 
 
 # What it says
@@ -190,12 +170,6 @@ def test_why_no_winner_says_what_could_have_been_found():
     assert why.pairs_needed > 90
     assert f"{why.pairs_needed} pairs" in why.text
     assert f"{why.smallest_findable_points:.1f} points" in why.text
-
-
-def test_a_losing_finalist_has_no_number_of_pairs_needed():
-    why = play(Experiment(1), lambda _cell, arm: arm == 0).why_no_winner
-    assert why.pairs_needed is None
-    assert "-100.0 points" in why.text
 
 
 # Infrastructure errors

@@ -129,19 +129,6 @@ def test_the_budget_of_the_confirmation(variants, mode, iterations, passes):
     assert run.verdict().analysis.max_looks == passes
 
 
-@pytest.mark.parametrize(("mode", "passes"), [("exploratory", 1), ("validation", 2)])
-@pytest.mark.parametrize("variants", [1, 3, 5])
-@pytest.mark.parametrize("iterations", [1, 2, 5, 12])
-def test_an_iteration_never_takes_more_passes_than_its_mode_has(mode, passes, variants, iterations):
-    run = Experiment(variants, mode, max_iterations=iterations, verification_passes=0)
-    assert run.verdict().progress.passes_max <= passes * iterations
-    # A coin that always falls for the variant a little: the budget is used up or a winner found, never more.
-    play(run, lambda cell, arm: (cell.number + arm) % 2 == 0)
-    progress = run.verdict().progress
-    assert 1 <= progress.passes_done <= passes * iterations
-    assert run.verdict().analysis is not None
-
-
 def test_a_budget_of_one_pass_tests_one_variant_and_says_so():
     tested = set()
     for seed in range(40):
@@ -157,12 +144,6 @@ def test_a_budget_of_one_pass_tests_one_variant_and_says_so():
 # How it screens
 
 
-def test_the_variant_with_the_best_paired_difference_is_the_finalist():
-    run = Experiment(4, "exploratory")
-    verdict = play(run, lambda cell, arm: arm == 3 or cell.number % 2 == 0, most=2)
-    assert verdict.finalist == 3
-
-
 def test_screening_counts_all_its_passes_and_never_the_confirmation():
     # Variant 1 is best in pass 2, but 2 is far better in passes 1 to 4 together.
     run = Experiment(2, "validation")
@@ -173,12 +154,6 @@ def test_screening_counts_all_its_passes_and_never_the_confirmation():
     assert finished.analysis.confidence == 0.5
     assert finished.variants[1].stage == "confirm"
     assert finished.variants[1].analysis.n == finished.analysis.n
-
-
-@pytest.mark.slow
-def test_ties_favour_no_position():
-    finalists = Counter(play(Experiment(3, seed=seed), same, most=2).finalist for seed in range(1500))
-    assert chisquare([finalists[arm] for arm in (1, 2, 3)]).pvalue > 1e-4
 
 
 def test_a_variant_whose_pairs_are_all_lost_is_no_finalist():

@@ -99,12 +99,6 @@ def test_a_state_is_a_copy():
     assert json.dumps(state) == before
 
 
-def test_a_stopped_run_stays_stopped():
-    run = Experiment(2)
-    run.stop()
-    assert through_json(run).verdict().reason == "stopped"
-
-
 @pytest.mark.parametrize(
     ("state", "message"),
     [

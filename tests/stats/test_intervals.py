@@ -35,24 +35,11 @@ def test_wilson_by_hand():
     assert float(high) == pytest.approx((9.920729 + math.sqrt(3.841459 * 2.560365)) / 13.841459, abs=1e-6)
 
 
-@pytest.mark.parametrize(("n", "width"), [(5, 59), (15, 41), (50, 23), (100, 17), (500, 7.6)])
-def test_wilson_widths_at_three_quarters_are_the_known_ones(n, width):
-    low, high = wilson(round(0.75 * n), n)
-    assert 100 * float(high - low) == pytest.approx(width, abs=0.6)
-
-
 def test_wilson_of_nothing_is_unknown_and_not_a_warning():
     low, high = wilson([0, 3], [0, 4])
     assert np.isnan([low[0], high[0]]).all()
     assert not np.isnan([low[1], high[1]]).any()
     assert low.dtype == high.dtype == np.float64
-
-
-def test_wilson_ends_are_exact_when_none_or_all_succeeded():
-    low, high = wilson([0, 7], [7, 7])
-    assert low[0] == 0.0
-    assert high[1] == 1.0
-    assert 0 < high[0] < 0.5 < low[1] < 1
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, 95, float("nan"), "high", None])
@@ -82,24 +69,12 @@ def test_wilson_encloses_the_estimate_and_mirrors(counts, level):
     assert float(high) == pytest.approx(1 - float(mirrored_low), abs=1e-9)
 
 
-def test_wilson_covers_the_truth_about_as_often_as_it_says():
-    x = np.random.default_rng(5).binomial(40, 0.7, 20_000)
-    low, high = wilson(x, 40)
-    assert 0.93 < np.mean((low <= 0.7) & (high >= 0.7)) < 0.97
-
-
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_mean_interval_is_the_one_of_statsmodels(level):
     values = np.random.default_rng(1).normal(0.1, 0.4, 23)
     low, high = mean_interval(values.mean(), values.std(ddof=1), 23, level=level)
     expected = DescrStatsW(values).tconfint_mean(alpha=1 - level)
     assert (float(low), float(high)) == pytest.approx(expected, abs=1e-12)
-
-
-def test_mean_interval_by_hand():
-    # Two values, 0 and 1: t(0.975; 1) = 12.7062, sd / sqrt(2) = 0.5
-    low, high = mean_interval(0.5, math.sqrt(0.5), 2)
-    assert (float(low), float(high)) == pytest.approx((0.5 - 6.3531, 0.5 + 6.3531), abs=1e-4)
 
 
 def test_mean_interval_of_fewer_than_two_values_is_unknown():

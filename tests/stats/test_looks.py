@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
@@ -35,23 +33,6 @@ def test_each_look_spends_what_it_may(looks):
         np.array(multipliers), lower_limit=-np.array(multipliers)
     )
     assert 1 - inside == pytest.approx(0.10, abs=2e-4)
-
-
-def test_a_walk_leaves_the_interval_at_some_look_as_often_as_it_says():
-    steps = np.random.default_rng(3).normal(size=(40_000, 16)).cumsum(axis=1)
-    z = steps / np.sqrt(np.arange(1, 17))
-    left = (np.abs(z) > np.array(look_multipliers(16))).any(axis=1).mean()
-    assert left == pytest.approx(0.10, abs=0.006)
-
-
-def test_multipliers_fall_and_grow_with_level_and_number_of_looks():
-    for looks in (6, 30, 196):
-        multipliers = look_multipliers(looks)
-        assert all(a > b for a, b in itertools.pairwise(multipliers))
-    assert look_multipliers(30)[-1] > look_multipliers(16)[-1] > look_multipliers(6)[-1]
-    assert all(
-        a < b for a, b in zip(look_multipliers(6, level=0.9), look_multipliers(6, level=0.95), strict=True)
-    )
 
 
 @pytest.mark.parametrize(("look", "looks"), [(0, 3), (4, 3), (1, 0)])

@@ -141,11 +141,3 @@ def test_harm_of_thirty_points_is_found_soon_whenever_it_begins(start, most):
         first_harm(random, conversations=start + most, harm=0.3, begins=start, before=300) for _ in range(20)
     ]
     assert sum(one is not None and one > start for one in found) >= 19
-
-
-@pytest.mark.slow
-def test_a_quiet_deployment_is_rarely_called_harmful():
-    """60 deployments over 200 days; 5 % are allowed."""
-    random = np.random.default_rng(20261)
-    alarms = [first_harm(random, conversations=200 * 10, harm=0.0, begins=0, before=150) for _ in range(60)]
-    assert sum(one is not None for one in alarms) <= 3

@@ -27,23 +27,6 @@ def test_small_tables_are_compared_by_random_tables():
     assert label_test(table) == label_test(table)
 
 
-def test_three_labels_by_random_tables_agree_with_all_tables():
-    # All 2 x 3 tables with rows 6, 4 and columns 3, 3, 4, weighted by the multivariate hypergeometric law.
-    from math import comb
-
-    seen = (3, 2, 1)
-    weight = {
-        (a, b, c): comb(3, a) * comb(3, b) * comb(4, c)
-        for a in range(4)
-        for b in range(4)
-        for c in range(5)
-        if a + b + c == 6
-    }
-    exact = sum(w for w in weight.values() if w <= weight[seen]) / sum(weight.values())
-    ours = label_test([list(seen), [0, 1, 3]], permutations=40_000)
-    assert ours.p == pytest.approx(exact, abs=0.01)
-
-
 @pytest.mark.parametrize("table", [[[5, 3]], [[5], [3]], [[5, 0], [3, 0]], [[0, 0], [0, 0]]])
 def test_one_group_or_one_label_is_nothing_to_compare(table):
     ours = label_test(table)
@@ -84,13 +67,6 @@ def test_nan_is_left_out_and_nothing_gives_nothing():
     assert score_test([1, np.nan, 3], [2]) == score_test([1, 3], [2])
     assert score_test([], [1.0]).p == 1.0
     assert score_test([], [1.0]).difference is None
-
-
-def test_equal_scores_do_not_differ():
-    ours = score_test([0.5] * 4, [0.5] * 5)
-    assert (ours.p, ours.cliffs_delta, ours.difference) == (1.0, 0.0, 0.0)
-    apart = score_test([1.0, 1.0], [0.0, 0.0])
-    assert (apart.difference, apart.low) == (1.0, None)
 
 
 @given(

@@ -91,18 +91,6 @@ def test_where_nothing_can_be_tested_there_is_no_trend(series):
     assert (ours.p, ours.is_trend, ours.points_per_day) == (1.0, False, None)
 
 
-def test_a_history_that_flips_from_none_to_all_has_an_answer():
-    ours = trend_test([0] * 10 + [10] * 10, [10] * 20)
-    assert ours.is_trend
-    assert ours.p < 1e-6
-
-
-@pytest.mark.slow
-def test_false_trends_are_five_in_a_hundred():
-    found = [trend_test(*days(seed)).p < 0.05 for seed in range(3000)]
-    assert 0.03 < np.mean(found) < 0.06
-
-
 def test_holm_over_prompts_takes_only_those_with_enough_data():
     strong, weak = trend_test(*days(5, slope=0.006)), trend_test([2, 5, 8], [10, 10, 10])
     calm = [trend_test(*days(seed)) for seed in range(10, 14)]
@@ -151,16 +139,6 @@ def test_empty_days_do_not_count_and_positions_are_those_given():
 @pytest.mark.parametrize("series", [([3] * 5, [5] * 5), ([5] * 9, [5] * 9), ([0] * 9, [5] * 9), ([], [])])
 def test_where_no_jump_can_be_there_is_none(series):
     assert change_point(*series) is None
-
-
-@pytest.mark.slow
-def test_false_jumps_are_five_in_a_hundred():
-    found = [change_point(*days(seed), permutations=199).p <= 0.05 for seed in range(600)]
-    assert 0.025 < np.mean(found) < 0.08
-
-
-def test_the_same_seed_gives_the_same_p():
-    assert change_point(*days(4)) == change_point(*days(4))
 
 
 @pytest.mark.parametrize("call", [trend_test, change_point])

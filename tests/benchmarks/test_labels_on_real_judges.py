@@ -9,11 +9,11 @@ import pytest
 
 from support.shared_data import needs_shared
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parent))
 
 import labels_on_real_judges as real
 
-pytestmark = [needs_shared, pytest.mark.slow]
+pytestmark = [needs_shared, pytest.mark.benchmark]
 
 
 @pytest.fixture(scope="module")
