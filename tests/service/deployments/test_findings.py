@@ -22,43 +22,6 @@ def conversations(n, failed, *, issue="No answer", sentiment=0.2):
     ]
 
 
-@pytest.mark.slow
-def test_a_text_that_harms_nothing_is_rarely_taken_back():
-    """Over the first looks; 4 % over all are allowed, with the tolerance of 2,000 runs."""
-    random = np.random.default_rng(20261)
-    runs, alarms = 2_000, 0
-
-    def some(n):
-        done = random.random(n) < 0.75
-        scores = np.clip(random.normal(0.2 + 0.3 * done, 0.4), -1.0, 1.0)
-        return [
-            JudgedPeriod("", at, bool(ok), float(score), None if ok else "No answer")
-            for at, (ok, score) in enumerate(zip(done, scores, strict=True))
-        ]
-
-    for _ in range(runs):
-        before, after = some(150), some(120)
-        alarms += any(judge(before, after[:n]).harmed for n in (30, 60, 120))
-    assert alarms / runs <= 0.04 + 2 * (0.04 * 0.96 / runs) ** 0.5
-
-
-@pytest.mark.slow
-def test_a_real_harm_is_found():
-    random = np.random.default_rng(7)
-    found = 0
-    for _ in range(200):
-        sides = [random.random(n) < rate for n, rate in ((200, 0.8), (180, 0.55))]
-        before, after = (
-            [
-                JudgedPeriod("", at, bool(ok), 0.2 + random.normal(0, 0.1), None if ok else "x")
-                for at, ok in enumerate(side)
-            ]
-            for side in sides
-        )
-        found += any(judge(before, after[:n]).harmed for n in (30, 60, 120, 180))
-    assert found >= 190
-
-
 def test_a_tiny_drop_of_sentiment_is_no_harm():
     before, after = conversations(1000, 0, sentiment=0.50), conversations(1000, 0, sentiment=0.44)
     assert not judge(before, after).harmed
@@ -104,6 +67,7 @@ def test_before_the_first_check_nothing_is_said():
     ("after", "failed", "status"),
     [
         (30, 1, "verified"),
+        (60, 0, "verified"),
         (30, 9, "pending"),
         (60, 24, "not_fixed"),
         (120, 30, "not_fixed"),
@@ -115,6 +79,32 @@ def test_failures_decide_the_verdict(after, failed, status):
     assert (finding.reason is None) == (status == "pending")
     assert not finding.harmed
     assert finding.reduction_percent == pytest.approx(100 * (1 - failed / after / 0.4))
+
+
+def test_a_rare_failure_that_is_not_seen_again_is_verified_once_enough_was_seen():
+    before = conversations(100, 2)
+    assert judge(before, conversations(120, 0)).status == "pending"
+    assert judge(before, conversations(1_920, 0)).status == "verified"
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        ({"sentiment": -0.4}, "sentiment fell from +0.52 to -0.40"),
+        ({"quality": 60.0}, "quality fell from 80.0 to 60.0"),
+        ({"abandoned": True}, "abandonment rose from 0.0 % to 100.0 %"),
+        ({"response_seconds": 4.0}, "response time rose from 2.0 s to 4.0 s"),
+        ({"messages": 12}, "length rose from 6.0 messages to 12.0 messages"),
+    ],
+)
+def test_any_metric_that_regresses_is_harm(harm, said):
+    good = {"quality": 80.0, "response_seconds": 2.0, "messages": 6}
+    before = [one._replace(**good) for one in conversations(200, 80, sentiment=0.5)]
+    after = [one._replace(**{**good, **harm}) for one in conversations(40, 10, sentiment=0.5)]
+    finding = judge(before, after)
+    assert len(finding.metrics) == 6
+    assert len(finding.harmed) == 1
+    assert said in finding.reason
 
 
 def test_what_two_judges_say_is_not_compared():
@@ -164,7 +154,7 @@ def test_a_verified_fix_that_keeps_working_is_rarely_called_regressing():
     """Over 100 days after fixes that halve failures and a little more, so that verification itself was lucky."""
     random = np.random.default_rng(41)
     verified = regressed = 0
-    for _ in range(150):
+    for _ in range(80):
         before = some_with(random, 200, 0.4)
         after, status, verified_at, last = [], "pending", 0, 0
         for count in range(30, 1_501, 30):
@@ -178,7 +168,7 @@ def test_a_verified_fix_that_keeps_working_is_rarely_called_regressing():
             status, last = finding.status, count
             if status in ("regressed", "not_fixed"):
                 break
-    assert verified >= 100
+    assert verified >= 50
     assert regressed / verified <= 0.05
 
 
@@ -187,11 +177,6 @@ def some_with(random, count, rate):
         JudgedPeriod("", at, bool(ok), 0.2 + random.normal(0, 0.1), None if ok else "x")
         for at, ok in enumerate(random.random(count) >= rate)
     ]
-
-
-def test_no_failures_after_a_fix_are_a_reduction_of_one_hundred_percent():
-    finding = judge(conversations(100, 30), conversations(60, 0))
-    assert (finding.status, finding.reduction_percent) == ("verified", 100.0)
 
 
 def test_an_issue_has_one_id_whatever_its_case():

@@ -18,6 +18,8 @@ from promptlift.service.store.tables import conversations
 from service.deployments.test_transitions import refuse_events
 from support.deployed import AT_ONCE, EXPECTED, ORIGINAL, TEXTS, World, later, look, verdicts
 
+both = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
 EXPECTED_FIELDS = ("expectedPercentage", "expectedPercentageLow", "expectedPercentageHigh")
 
 
@@ -29,6 +31,7 @@ def test_nothing_is_looked_at_before_thirty_conversations(world, live):
     assert look(world) == 0
 
 
+@both
 def test_only_prompts_with_new_insights_are_looked_at(world, live):
     other = world.add_prompt()
     world.log(1, at=later(), prompt_id=other)
@@ -52,6 +55,7 @@ def test_only_prompts_with_new_insights_are_looked_at(world, live):
     assert len(watch.due(world.database, prompt_ids=asked)) == 1
 
 
+@both
 def test_a_fix_that_holds_is_verified_once(world, live):
     world.log(60, failed=4, at=later(), answer="better answer")
     assert look(world) == 1
@@ -113,8 +117,10 @@ def test_a_verified_fix_that_fails_again_is_told_and_stays_live_while_the_text_b
     assert payload["reductionPercent"] == pytest.approx(100 * (1 - 0.3 / 0.4))
     assert [(one["beforeFailCount"], one["afterFailCount"]) for one in payload["issues"]] == [(80, 18)]
     assert look(world) == 0
-    world.log(60, failed=18, at=later(30))
+    world.log(60, failed=50, at=later(30))
     assert look(world) == 1
+    # Once it does harm, it is taken back.
+    assert world.deployment(auto)["state"] == "rolled_back"
     assert verdicts(world) == ["deployment.verified", "deployment.regressed"]
 
 
@@ -135,16 +141,6 @@ def test_a_verified_fix_that_becomes_worse_than_the_text_before_is_told_and_roll
     assert look(world) == 0
 
 
-def test_a_fix_that_regressed_and_stayed_live_is_rolled_back_once_it_does_harm(world, auto):
-    verified(world)
-    world.log(60, failed=18, at=later(20))
-    look(world)
-    world.log(60, failed=50, at=later(30))
-    look(world)
-    assert world.deployment(auto)["state"] == "rolled_back"
-    assert verdicts(world) == ["deployment.verified", "deployment.regressed"]
-
-
 def test_a_fix_that_changes_nothing_is_not_fixed_at_the_last_check(world, live):
     for number in range(4):
         world.log(30, failed=11, at=later(number))
@@ -157,13 +153,12 @@ def test_a_fix_that_changes_nothing_is_not_fixed_at_the_last_check(world, live):
     assert verdicts(world) == ["deployment.not_fixed"]
 
 
-@pytest.mark.parametrize("quiet", [120, 1_200])
 @pytest.mark.slow
-def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world, quiet):
+def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world):
     """Half of the conversations completed their task before and for a long time after; then 22 % do."""
     world.log(200, failed=100, at=world.started)
     optimization_id = world.optimization(AT_ONCE)
-    for number in range(quiet // 60):
+    for number in range(2):
         # Failed ones come first in a log: one short log after another keeps the rate even.
         for part in range(10):
             world.log(6, failed=3, at=later(10 * number) + 10 * part)
@@ -184,20 +179,6 @@ def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world, quiet):
     assert world.events()[-1][1]["updateType"] == "rollback"
 
 
-@pytest.mark.slow
-def test_a_rare_failure_that_is_not_seen_again_is_verified_once_enough_was_seen(world):
-    world.log(100, failed=2, at=world.started)
-    optimization_id = world.optimization(AT_ONCE)
-    world.log(120, at=later())
-    look(world)
-    assert world.deployment(optimization_id)["verification"] == "pending"
-    for number in range(1, 16):
-        world.log(120, at=later(10 * number))
-        look(world)
-    assert world.deployment(optimization_id)["verification"] == "verified"
-    assert verdicts(world) == ["deployment.verified"]
-
-
 def test_without_failures_before_there_is_nothing_to_verify(world):
     world.log(100, at=world.started)
     optimization_id = world.optimization()
@@ -205,15 +186,6 @@ def test_without_failures_before_there_is_nothing_to_verify(world):
     world.log(130, failed=1, at=later())
     look(world)
     assert world.deployment(optimization_id)["verification"] == "pending"
-    assert verdicts(world) == []
-
-
-def test_without_conversations_before_nothing_is_said(world):
-    optimization_id = world.optimization(AT_ONCE)
-    world.log(130, failed=100, at=later())
-    assert look(world) == 1
-    assert look(world) == 0
-    assert world.deployment(optimization_id)["state"] == "live"
     assert verdicts(world) == []
 
 
@@ -239,32 +211,27 @@ def test_an_automatic_deployment_that_harms_completion_is_rolled_back(world, aut
     assert look(world) == 0
 
 
-GOOD = {"quality": 80.0, "response_seconds": 2.0, "messages": 6}
-
-
-@pytest.mark.parametrize(
-    ("harm", "said"),
-    [
-        ({"sentiment": -0.4}, "sentiment fell from +0.50 to -0.40"),
-        ({"quality": 60.0}, "quality fell from 80.0 to 60.0"),
-        ({"status": "abandoned"}, "abandonment rose from 0.0 % to 100.0 %"),
-        ({"response_seconds": 4.0}, "response time rose from 2.0 s to 4.0 s"),
-        ({"messages": 12}, "length rose from 6.0 messages to 12.0 messages"),
-    ],
-)
-def test_any_production_metric_that_regresses_takes_an_automatic_deployment_back(world, harm, said):
-    world.log(200, failed=80, at=world.started, **GOOD)
+def test_production_metrics_that_regress_take_an_automatic_deployment_back(world):
+    good = {"quality": 80.0, "response_seconds": 2.0, "messages": 6}
+    harm = {
+        "quality": 60.0,
+        "response_seconds": 4.0,
+        "messages": 12,
+        "sentiment": -0.4,
+        "status": "abandoned",
+    }
+    world.log(200, failed=80, at=world.started, **good)
     optimization_id = world.optimization(AT_ONCE)
-    world.log(40, failed=10, at=later(), **{**GOOD, **harm})
+    world.log(40, failed=10, at=later(), **harm)
     look(world)
     found = world.deployment(optimization_id)
     assert found["state"] == "rolled_back"
-    assert said in found["reason"]
+    assert "response time rose from 2.0 s to 4.0 s" in found["reason"]
     assert world.text == ORIGINAL
     metrics = {one["metric"]: one for one in found["production"]["metrics"]}
-    assert len(metrics) == 6
-    assert sum(one["regressed"] for one in metrics.values()) == 1
+    assert {name for name, one in metrics.items() if not one["regressed"]} == {"task_completion"}
     assert metrics["task_completion"]["before"] == pytest.approx(60.0)
+    assert (metrics["abandonment"]["before"], metrics["abandonment"]["after"]) == (0.0, 100.0)
     assert verdicts(world) == []
 
 
@@ -337,6 +304,7 @@ def test_the_original_is_not_watched(world, live):
 
 
 @pytest.mark.slow
+@both
 def test_two_watchers_say_it_once(world, auto):
     verified(world)
     world.log(60, failed=45, at=later(20))
@@ -359,6 +327,7 @@ def test_an_edit_between_looking_and_deciding_wins(world, auto):
 
 
 @pytest.mark.slow
+@both
 def test_a_deployed_text_that_is_live_again_is_watched_again(world, auto):
     world.log(120, failed=48, at=later())
     look(world)
@@ -392,8 +361,11 @@ def test_a_deployed_text_that_is_live_again_is_watched_again(world, auto):
     assert world.text == ORIGINAL
 
 
-@pytest.mark.parametrize("change", [{"llmModel": "gpt-4.1"}, {"temperature": 1.5}, {"maxTokens": 90}])
+@pytest.mark.parametrize("change", [{"llmModel": "gpt-4.1"}, {"temperature": 1.5, "maxTokens": 90}])
 def test_another_model_confounds_a_fix_and_its_harm_is_still_watched(world, auto, change):
+    same = {"name": "Other", "tags": ["x"], "llmModel": "gpt-4o", "temperature": None}
+    world.ask(prompts.update, world.prompt_id, PromptUpdate.model_validate(same))
+    assert world.deployment(auto)["verification"] == "pending"
     body = PromptUpdate.model_validate(change)
     world.ask(prompts.update, world.prompt_id, body)
     world.ask(prompts.update, world.prompt_id, body)
@@ -411,15 +383,6 @@ def test_another_model_confounds_a_fix_and_its_harm_is_still_watched(world, auto
     found = world.deployment(auto)
     assert (found["state"], found["verification"]) == ("rolled_back", "confounded")
     assert verdicts(world) == ["deployment.confounded"]
-
-
-def test_an_edit_of_other_fields_confounds_nothing(world, auto):
-    body = PromptUpdate.model_validate(
-        {"name": "Other", "tags": ["x"], "llmModel": "gpt-4o", "temperature": None}
-    )
-    world.ask(prompts.update, world.prompt_id, body)
-    assert world.deployment(auto)["verification"] == "pending"
-    assert verdicts(world) == []
 
 
 @pytest.mark.parametrize("kind", ["deployment.regressed", "prompt.updated"])

@@ -75,6 +75,7 @@ def restore(world, number):
     return world.ask(versions.restore, world.prompt_id, to_version(listed[-number]["id"]))
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_a_deployed_text_that_a_person_restores_is_watched_again(world, auto):
     edit(world, "By hand.")
     assert world.deployment(auto)["state"] == "superseded"

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import re
 import threading
 from collections import Counter
 from contextlib import ExitStack
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
 
 from promptlift.schema.prompts import PromptUpdate
+from promptlift.schema.queries import SimulationsQuery
 from promptlift.service import clock
 from promptlift.service.actions import prompts
+from promptlift.service.actions.optimizations import conversations
 from promptlift.service.background.worker import Worker
+from promptlift.service.deployments import regression_test
 from promptlift.service.deployments.regression_run import RegressionTests
 from promptlift.service.deployments.watch import ProductionWatch
 from promptlift.service.llm.client import ChatClient
@@ -27,24 +27,22 @@ from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables import optimizations, usage_counters
 from promptlift.service.store.tables import simulations as simulation_rows
 from promptlift.service.store.tables.runs import CellRow
-from support.databases import migrated
-from support.deployed import AT_ONCE, ORIGINAL, TESTED, TEXTS, World
+from support.answering_model import AnsweringModel, share
+from support.deployed import AT_ONCE, ORIGINAL, TESTED, TEXTS
 from support.service_process import wait_until
-from support.stub_endpoint import Asked, Say, StubEndpoint, completion
+from support.stub_endpoint import Asked, Say, StubEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# 12 scenarios with 15 personas, on both sides.
-CONVERSATIONS = 360
+pytestmark = pytest.mark.slow
+
+PAIRS = 60
+CONVERSATIONS = 2 * PAIRS
 
 
-def chance(*about: str) -> float:
-    return int.from_bytes(blake2b("|".join(about).encode(), digest_size=4).digest(), "big") / 2**32
-
-
-class Talkers:
-    """A model that solves tasks with a rate that its text sets, and judges them rightly.
+class Talkers(AnsweringModel):
+    """A model that solves tasks with a rate that the text of the prompt sets, and judges them rightly.
 
     Attributes
     ----------
@@ -55,67 +53,32 @@ class Talkers:
     """
 
     def __init__(self) -> None:
+        super().__init__(fault=self._without_an_answer)
         self.rates = {ORIGINAL: 0.7, TEXTS[1]: 0.75}
         self.flaky = 0.0
         self.hold: threading.Event | None = None
-        self._asked = 0
         self._talks: Counter[tuple[str, str]] = Counter()
-        self.endpoint = StubEndpoint(self._answer)
+        self.endpoint = StubEndpoint(self)
 
-    def _answer(self, asked: Asked) -> Say:
-        self._asked += 1
-        if chance("flaky", str(self._asked)) < self.flaky:
-            return Say({"error": {"message": "try later"}}, status=503)
-        purpose = asked.headers["x-promptlift-purpose"]
-        said = getattr(self, f"_{purpose}")(asked.body["messages"])
-        answer = completion(said)
+    def __call__(self, asked: Asked) -> Say:
+        answer = super().__call__(asked)
         answer.hang = self.hold
         return answer
+
+    def _without_an_answer(self, _asked: Asked) -> Say | None:
+        failed = share("flaky", self.asked.total()) < self.flaky
+        return Say({"error": {"message": "try later"}}, status=503) if failed else None
 
     def _agent(self, messages: list[dict[str, str]]) -> str:
         text, opening = messages[0]["content"], messages[1]["content"]
         # Both texts have the same luck in a matter, in whatever order the conversations come: the difference between
         # them is that of their rates, and none of it is chance.
         self._talks[text, opening] += 1
-        luck = chance(opening, str(self._talks[text, opening]))
+        luck = share(opening, self._talks[text, opening])
         return "It is solved." if luck < self.rates[text] else "It stays broken."
 
-    @staticmethod
-    def _persona(_messages: list[dict[str, str]]) -> str:
+    def _persona(self, _messages: list[dict[str, str]]) -> str:
         return "Bye. [END]"
-
-    @staticmethod
-    def _judge(messages: list[dict[str, str]]) -> str:
-        done = "It is solved." in messages[-1]["content"]
-        return json.dumps(
-            {
-                "sentiment": "positive" if done else "negative",
-                "sentimentScore": 0.5 if done else -0.5,
-                "taskCompleted": done,
-                "quality": 80 if done else 20,
-                "topics": ["t"],
-                "summary": "Somebody asked.",
-                "issues": [],
-            }
-        )
-
-    def _scenarios(self, messages: list[dict[str, str]]) -> str:
-        count = int(re.search(r"a list of exactly (\d+)", messages[0]["content"])[1])
-        return json.dumps(
-            {
-                "scenarios": [
-                    {
-                        "title": f"Matter {n}",
-                        "opening": f"Matter {self._asked} {n} is open",
-                        "goal": "Close it.",
-                    }
-                    for n in range(count)
-                ]
-            }
-        )
-
-    def of(self, purpose: str) -> int:
-        return sum(one.headers["x-promptlift-purpose"] == purpose for one in self.endpoint.asked)
 
 
 @pytest.fixture
@@ -127,13 +90,10 @@ def talkers() -> Iterator[Talkers]:
     made.endpoint.close()
 
 
-@pytest.fixture(params=["sqlite"])
-def world(request, tmp_path):
-    with migrated(request.param, request, tmp_path) as database:
-        yield World(database)
-
-
-both = pytest.mark.parametrize("world", ["sqlite", "postgresql"], indirect=True)
+@pytest.fixture(autouse=True)
+def _few_pairs(monkeypatch):
+    """Five pairs for each of the twelve scenarios, in the place of fifteen."""
+    monkeypatch.setattr(regression_test, "PAIRS", PAIRS)
 
 
 @pytest.fixture
@@ -181,8 +141,6 @@ def held(world):
     return {(row.cell, row.arm): row.id for row in rows}
 
 
-@pytest.mark.slow
-@both
 def test_a_winner_that_is_no_worse_goes_live_by_itself(world, talkers, start):
     optimization_id = world.optimization(TESTED)
     assert world.deployment(optimization_id)["state"] == "testing"
@@ -193,8 +151,8 @@ def test_a_winner_that_is_no_worse_goes_live_by_itself(world, talkers, start):
     test = found["regressionTest"]
     assert (test["passed"], test["verdict"]) == (True, "passed")
     assert test["summary"] == {"total": 12, "passed": 12, "regressed": 0}
-    assert test["pairs"]["n"] == 180
-    assert {one["n"] for one in test["scenarios"]} == {15}
+    assert test["pairs"]["n"] == PAIRS
+    assert {one["n"] for one in test["scenarios"]} == {5}
     assert test["liftPointsLow"] > -10
     assert world.kinds() == ["regression_test.completed", "prompt.updated"]
     (_, told), (_, updated) = world.events()
@@ -211,7 +169,7 @@ def test_a_winner_that_is_no_worse_goes_live_by_itself(world, talkers, start):
     }
     assert updated["updateType"] == "auto_deployed"
     assert world.versions()[-1] == ("auto_deployed", TEXTS[1])
-    assert len(held(world)) == CONVERSATIONS == talkers.of("agent") == talkers.of("judge")
+    assert len(held(world)) == CONVERSATIONS == talkers.asked["agent"] == talkers.asked["judge"]
     with world.database.read() as connection:
         row = connection.execute(select(optimizations)).one()
         used = connection.execute(
@@ -219,22 +177,10 @@ def test_a_winner_that_is_no_worse_goes_live_by_itself(world, talkers, start):
         ).scalar()
     assert row.model_calls == len(talkers.endpoint.asked)
     assert row.tokens == used == 15 * row.model_calls
-    stages = {one["stage"] for one in conversations_of(world, optimization_id)}
-    assert stages == {"regression"}
+    query = SimulationsQuery.model_validate({"stage": "regression"})
+    assert world.ask(conversations, optimization_id, query=query)["pagination"]["total"] == CONVERSATIONS
 
 
-def conversations_of(world, optimization_id):
-    from promptlift.schema.queries import SimulationsQuery
-    from promptlift.service.actions.optimizations import conversations
-
-    query = SimulationsQuery.model_validate({"stage": "regression", "limit": "100"})
-    page = world.ask(conversations, optimization_id, query=query)
-    assert page["pagination"]["total"] == CONVERSATIONS
-    return page["data"]
-
-
-@pytest.mark.slow
-@both
 def test_a_winner_that_is_worse_is_rejected(world, talkers, start):
     talkers.rates[TEXTS[1]] = 0.3
     optimization_id = world.optimization(TESTED)
@@ -242,7 +188,7 @@ def test_a_winner_that_is_worse_is_rejected(world, talkers, start):
     found = ended(world, optimization_id)
     assert found["state"] == "rejected"
     assert found["regressionTest"]["verdict"] == "regressed"
-    assert "found the new version worse: over 180 pairs" in found["reason"]
+    assert f"found the new version worse: over {PAIRS} pairs" in found["reason"]
     assert world.text == ORIGINAL
     assert world.kinds() == ["regression_test.completed"]
     assert world.events()[0][1]["passed"] is False
@@ -251,7 +197,6 @@ def test_a_winner_that_is_worse_is_rejected(world, talkers, start):
     assert world.states(optimization_id) == ["live", "rejected"]
 
 
-@pytest.mark.slow
 def test_real_conversations_come_first_and_none_of_the_choice_comes_again(world, talkers, start):
     world.log(8, at=world.started)
     optimization_id = world.optimization(TESTED)
@@ -269,7 +214,7 @@ def test_real_conversations_come_first_and_none_of_the_choice_comes_again(world,
         )
         Rows(connection).insert(cell)
     start()
-    ended(world, optimization_id)
+    wait_until(lambda: held(world), what="the scenarios are chosen")
     with world.database.read() as connection:
         cells = simulations.cells(connection, optimization_id, stage="regression")
     scenarios = {row.scenario["number"]: row.scenario for row in cells}
@@ -280,14 +225,12 @@ def test_real_conversations_come_first_and_none_of_the_choice_comes_again(world,
     assert "question 3" not in openings
 
 
-@pytest.mark.slow
-@both
 def test_a_test_that_was_interrupted_goes_on_where_it_was(world, talkers, start):
     optimization_id = world.optimization(TESTED)
     for _ in range(3):
         before = held(world)
         stop = start()
-        enough = len(before) + 40
+        enough = len(before) + 12
         wait_until(lambda enough=enough: len(held(world)) >= enough, what="more conversations")
         stop()
         assert world.row(optimization_id).state == "testing"
@@ -300,7 +243,7 @@ def test_a_test_that_was_interrupted_goes_on_where_it_was(world, talkers, start)
     assert world.kinds() == ["regression_test.completed", "prompt.updated"]
 
 
-@pytest.mark.parametrize("world", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_two_processes_share_the_work_and_end_it_once(world, start):
     ids = [world.optimization(TESTED)]
     start()
@@ -310,23 +253,21 @@ def test_two_processes_share_the_work_and_end_it_once(world, start):
     assert len(held(world)) == CONVERSATIONS
 
 
-@pytest.mark.slow
 def test_a_flaky_endpoint_loses_no_more_than_some_pairs(world, talkers, start):
     talkers.flaky = 0.15
     optimization_id = world.optimization(TESTED)
     start()
     found = ended(world, optimization_id)
     pairs = found["regressionTest"]["pairs"]
-    assert pairs["n"] + pairs["dropped"] == 180
-    assert pairs["dropped"] <= 18
+    assert pairs["n"] + pairs["dropped"] == PAIRS
+    assert pairs["dropped"] <= 6
     assert found["state"] == "live"
 
 
-@pytest.mark.slow
 def test_a_dead_endpoint_rejects_with_its_reason(world, talkers, start):
     optimization_id = world.optimization(TESTED)
     start(patience=0.5)
-    wait_until(lambda: len(held(world)) > 100, what="the test is under way")
+    wait_until(lambda: len(held(world)) > 30, what="the test is under way")
     talkers.flaky = 1.1
     found = ended(world, optimization_id)
     assert found["state"] == "rejected"
@@ -346,7 +287,6 @@ def test_without_an_endpoint_nothing_is_tested(world, start):
     assert world.text == ORIGINAL
 
 
-@pytest.mark.slow
 def test_an_edit_ends_the_test_and_its_calls(world, talkers, start):
     optimization_id = world.optimization(TESTED)
     start()
@@ -367,8 +307,6 @@ def test_an_edit_ends_the_test_and_its_calls(world, talkers, start):
     assert len(held(world)) == count
 
 
-@pytest.mark.slow
-@both
 def test_the_watcher_takes_a_harmful_text_back(world, start):
     world.log(200, failed=40, at=world.started)
     optimization_id = world.optimization(AT_ONCE)
