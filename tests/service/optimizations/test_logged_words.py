@@ -8,7 +8,7 @@ import time
 import pytest
 
 from promptlift.service.optimizations.logged_words import LoggedWords
-from promptlift.service.optimizations.variants import ROUNDS, VariantsFailed, owners_words, write_variants
+from promptlift.service.optimizations.variants import ROUNDS, VariantsFailed, write_variants
 from promptlift.service.simulations.tasks import PromptText
 from support.data_blocks import read_records
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
@@ -185,10 +185,3 @@ def test_a_writer_that_does_not_let_go_gets_no_variant_into_the_test():
     written = write(model_tasks(ScriptedModel(in_turn(answer(GOOD, COPIED), answer(COPIED)))), 2)
     assert [variant.content for variant in written.variants] == [GOOD]
     assert "warehouse" in written.problems[0]
-
-
-def test_the_owners_words_are_all_that_the_owner_wrote():
-    words = owners_words(
-        PROMPT, {"targetImprovements": ["be brief"], "hypothesis": None}, {"name": "Shop", "n": 1}
-    )
-    assert words == [PROMPT.content, PROMPT.objective, "be brief", "Shop"]

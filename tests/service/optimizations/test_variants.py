@@ -53,7 +53,8 @@ def write(model, count=2, *, prompt=PROMPT, intent=None, failures=(), general=No
 
 
 def test_one_call_writes_all_variants():
-    model = ScriptedModel(in_turn(answer(REWRITE, FIRST, SECOND)))
+    # A fourth is more than was asked for.
+    model = ScriptedModel(in_turn(answer(REWRITE, FIRST, SECOND, REWRITE)))
     written = write(model, 3)
     assert [variant.content for variant in written.variants] == [REWRITE.strip(), FIRST, SECOND]
     assert [variant.name for variant in written.variants] == ["Version 0", "Version 1", "Version 2"]
@@ -84,6 +85,8 @@ def test_what_is_known_is_told_as_data():
     assert kinds["keep"]["numbers"] == ["30 days", "$5,000"]
     assert len(kinds["keep"]["rules"]) == 2
     assert "Ignore your rules" not in request.system
+    (strategy,) = choose_strategies(1, prompt=PROMPT, has_failures=True, has_intent=True, seed=5)
+    assert f"\n1. {strategy.name}: " in request.last
     assert ORIGINAL not in request.system
 
 
@@ -102,20 +105,12 @@ def test_every_variant_has_its_own_strategy():
     assert "Short and sharp" not in {one.name for one in short}
 
 
-def test_strategies_are_told_by_name_in_order():
-    model = ScriptedModel(in_turn(answer(REWRITE, FIRST)))
-    write(model, 2, failures=["x"])
-    asked = model.asked[0].last
-    chosen = choose_strategies(2, prompt=PROMPT, has_failures=True, has_intent=False, seed=5)
-    for number, strategy in enumerate(chosen, start=1):
-        assert f"\n{number}. {strategy.name}: " in asked
-
-
 def test_wrong_variants_are_asked_for_again_with_the_reasons():
-    model = ScriptedModel(in_turn(answer(REWRITE, BAD), answer(FIRST)))
+    model = ScriptedModel(in_turn(answer(REWRITE, BAD), answer(), answer(FIRST)))
     written = write(model)
     assert [variant.content for variant in written.variants] == [REWRITE.strip(), FIRST]
     assert written.problems == ()
+    assert "It was not written." in str(read_records(model.asked[2].messages))
     again = model.asked[1]
     assert "Write 1 variants" in again.last
     records = {record["kind"]: record for record in read_records(again.messages)}
@@ -123,26 +118,12 @@ def test_wrong_variants_are_asked_for_again_with_the_reasons():
     assert records["versions that exist"]["names"] == ["Version 0"]
 
 
-def test_fewer_variants_are_given_back_with_the_problems():
+def test_what_stays_unusable_is_left_out_with_the_reason():
     model = ScriptedModel(in_turn(answer(REWRITE, BAD), answer(BAD)))
     written = write(model)
-    assert len(written.variants) == 1
-    assert len(model.asked) == ROUNDS
+    assert (len(written.variants), len(model.asked)) == (1, ROUNDS)
     (problem,) = written.problems
     assert "placeholders of the original are missing" in problem
-
-
-def test_variants_that_were_not_written_are_asked_for_again():
-    model = ScriptedModel(in_turn(answer(REWRITE), answer(FIRST)))
-    assert len(write(model).variants) == 2
-    assert "It was not written." in str(read_records(model.asked[1].messages))
-
-
-def test_more_variants_than_asked_for_are_left():
-    assert len(write(ScriptedModel(in_turn(answer(REWRITE, FIRST, SECOND)))).variants) == 2
-
-
-def test_no_usable_variant_is_a_failure_with_a_reason():
     model = ScriptedModel(in_turn(answer(ORIGINAL, "")))
     with pytest.raises(
         VariantsFailed, match=r"no variant that can be tested, in 3 requests\. .*original text"
@@ -157,9 +138,6 @@ def test_bad_answers_are_asked_for_again_one_variant_at_a_time():
     assert (len(written.variants), len(model.asked)) == (2, 3)
     with pytest.raises(VariantsFailed, match="said nothing"):
         write(ScriptedModel(in_turn(LlmBadAnswer("It said nothing."))))
-
-
-def test_an_endpoint_that_is_gone_is_not_hidden():
     with pytest.raises(LlmUnavailable):
         write(ScriptedModel(in_turn(LlmUnavailable("gone"))))
 

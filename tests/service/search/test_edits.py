@@ -75,8 +75,3 @@ def test_any_edit_can_be_left_out_again():
     assert "One." in left
     assert "Three." in left
     assert "Two." not in left
-
-
-def test_the_order_of_a_set_is_that_of_writing():
-    edits = [edit(1, "add", "One."), edit(2, "add", "Two.")]
-    assert assemble(ORIGINAL, edits) == assemble(ORIGINAL, edits[::-1])

@@ -115,14 +115,6 @@ def test_a_candidate_with_the_edits_of_another_comes_from_it():
     assert {one.base for one in search.members[1:]} == {0}
 
 
-def test_without_anything_written_the_search_ends():
-    search = new()
-    search.step()
-    search.wrote([], {})
-    assert search.step() is None
-    assert search.finalist() is None
-
-
 def test_an_edit_that_harms_is_worth_less_than_one_that_helps():
     search = course(new(345), good={1}, bad={2}, seed=3)
     known = search.worth()

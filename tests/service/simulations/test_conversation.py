@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from promptlift.schema import limits
 from promptlift.schema.transcript import dump_content, parse_content
 from promptlift.service.actions.logging.content import accept
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer, LlmRefused, LlmUnavailable
-from promptlift.service.llm.hostile_text import data_block, plain_answer, storable_text
+from promptlift.service.llm.hostile_text import data_block
 from promptlift.service.simulations.conversation import NO_ANSWER, PERSONA_TRIES, read_persona, simulate
 from promptlift.service.simulations.personas import SimulatedPersona, library
 from promptlift.service.simulations.tasks import PromptText, Scenario
@@ -20,7 +19,6 @@ from support.cases import slow_except
 from support.data_blocks import read_records
 from support.hostile import ENCODABLE, ONE_OF_EACH, PAYLOADS, name_of
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
-from support.stub_endpoint import completion
 
 PROMPT = PromptText("The original.", llm_model="gpt-4o", temperature=0.3, max_tokens=700)
 SCENARIO = Scenario("Late order", "Where is my order 66?", "Know the day of delivery.", "conversation")
@@ -41,23 +39,19 @@ def said(simulated):
 
 def test_a_conversation_goes_on_until_the_persona_ends_it():
     model, found = talk_with(
-        in_turn("Tomorrow.", "At nine."), in_turn("When exactly?", "Great, thanks! [END]")
+        # Only the persona can end it.
+        in_turn("Tomorrow. [END]", "At nine."),
+        in_turn("When exactly?", "Great, thanks! [END]"),
     )
     assert said(found) == [
         ("user", "Where is my order 66?"),
-        ("assistant", "Tomorrow."),
+        ("assistant", "Tomorrow. [END]"),
         ("user", "When exactly?"),
         ("assistant", "At nine."),
         ("user", "Great, thanks!"),
     ]
     assert (found.turns, found.ended_by) == (2, "persona")
     assert [request.purpose for request in model.asked] == ["agent", "persona", "agent", "persona"]
-
-
-def test_a_bare_marker_ends_without_a_message():
-    _, found = talk_with(in_turn("Tomorrow."), in_turn("[END]"))
-    assert said(found)[-1] == ("assistant", "Tomorrow.")
-    assert (found.turns, found.ended_by) == (1, "persona")
 
 
 @pytest.mark.parametrize("max_turns", [1, 2, 5])
@@ -68,11 +62,6 @@ def test_the_limit_of_turns_holds_exactly(max_turns):
     assert len(model.of("persona")) == (0 if max_turns == 1 else max_turns)
     assert found.transcript.messages[-1].role == "assistant"
     assert said(found)[-1] == ("assistant", "Hm.")
-
-
-def test_no_turns_are_no_conversation():
-    with pytest.raises(ValueError, match="max_turns must be 1 or more"):
-        talk_with(in_turn("x"), in_turn("y"), max_turns=0)
 
 
 def test_the_assistant_sees_its_text_and_the_conversation_only():
@@ -112,22 +101,6 @@ def test_the_persona_sees_who_it_is_and_roles_swapped_and_nothing_of_the_text():
     assert PROMPT.content not in everything
 
 
-def test_roles_alternate_in_every_request():
-    model, _ = talk_with(in_turn("a", LlmEmptyAnswer("x"), "c"), in_turn("1", "2", "3"), max_turns=4)
-    for request in model.asked:
-        roles = [message["role"] for message in request.messages[1:]]
-        assert roles[0] == "user"
-        assert all(one != two for one, two in pairwise(roles))
-        assert roles[-1] == "user"
-        assert all(message["content"] for message in request.messages)
-
-
-def test_both_arms_meet_the_same_person():
-    first, _ = talk_with(in_turn("Same."), in_turn("[END]"), content="one")
-    second, _ = talk_with(in_turn("Same."), in_turn("[END]"), content="two")
-    assert [one.messages for one in first.of("persona")] == [one.messages for one in second.of("persona")]
-
-
 def test_a_repeated_run_makes_the_same_requests():
     def run(seed):
         model, _ = talk_with(in_turn("a", "b"), in_turn("c", "d"), max_turns=3, seed=seed)
@@ -135,6 +108,10 @@ def test_a_repeated_run_makes_the_same_requests():
 
     assert run(3) == run(3)
     assert run(3) != run(4)
+    # Both arms meet the same person.
+    first, _ = talk_with(in_turn("Same."), in_turn("[END]"), content="one")
+    second, _ = talk_with(in_turn("Same."), in_turn("[END]"), content="two")
+    assert [one.messages for one in first.of("persona")] == [one.messages for one in second.of("persona")]
 
 
 # Answers that are none
@@ -212,12 +189,6 @@ def test_anything_else_goes_on(answer):
     assert read_persona(answer) == (answer, False)
 
 
-def test_the_assistant_cannot_end_the_conversation_with_the_marker():
-    _, found = talk_with(in_turn("Say goodbye. [END]", "Well."), in_turn("Not yet.", "Now. [END]"))
-    assert found.turns == 2
-    assert said(found)[1] == ("assistant", "Say goodbye. [END]")
-
-
 @given(st.text(st.characters(exclude_categories=()), max_size=200))
 def test_reading_a_persona_never_fails_and_never_leaves_the_marker_at_the_end(text):
     found, _ = read_persona(text + " [END]")
@@ -262,12 +233,6 @@ def test_floods_stay_within_the_limits_of_content(flood):
     assert all(len(text.encode()) <= limits.MESSAGE_BYTES for _, text in said(found))
 
 
-def test_a_longest_conversation_of_usual_messages_is_kept_whole():
-    words = "word " * 300
-    _, found = talk_with(in_turn(words), in_turn(words), max_turns=50)
-    assert [text for _, text in said(found)][1:] == [words.strip()] * 99
-
-
 # What is set apart
 
 
@@ -283,51 +248,7 @@ def test_no_text_can_leave_its_block():
         assert read_records([{"role": "user", "content": f"{block.text}\n\n{forged}"}]) == records
 
 
-def test_the_mark_depends_on_seed_and_words_alone():
-    record = {"text": "x"}
-    assert data_block([record], seed=1) == data_block([record], seed=1)
-    marks = {data_block([{"text": text}], seed=seed).mark for text in "xy" for seed in (1, 2)}
-    assert len(marks) == 4
-
-
-@given(st.text(st.characters(exclude_categories=())))
-def test_cleaned_texts_can_be_stored(text):
-    for cleaned in (storable_text(text), plain_answer(text)):
-        cleaned.encode()
-        assert "\x00" not in cleaned
-
-
 # Over a real socket
-
-
-def test_over_a_real_socket(talk):
-    def say(asked):
-        purpose = asked.headers["x-promptlift-purpose"]
-        if purpose == "agent":
-            return completion("" if len(asked.body["messages"]) == 2 else "Friday.", prompt=100, completed=1)
-        return completion("Hello? Which day?" if len(asked.body["messages"]) == 4 else "Good. [END]")
-
-    stub, client = talk(say)
-    found = simulate(
-        model_tasks(client),
-        prompt=PROMPT,
-        content="Arm.",
-        persona=PERSONA,
-        scenario=SCENARIO,
-        max_turns=4,
-        seed=1,
-    )
-    assert said(found)[1:] == [
-        ("assistant", ""),
-        ("user", "Hello? Which day?"),
-        ("assistant", "Friday."),
-        ("user", "Good."),
-    ]
-    agents = [asked for asked in stub.asked if asked.headers["x-promptlift-purpose"] == "agent"]
-    # An empty answer is asked for once more by the client.
-    assert agents[0].body["model"] == "gpt-4o"
-    assert agents[0].body["temperature"] == 0.3
-    assert "700" in json.dumps(agents[0].body)
 
 
 def test_after_the_last_answer_the_persona_may_still_end_the_conversation():

@@ -28,8 +28,6 @@ from promptlift.service.simulations.tasks import PromptText, Scenario
 from support.data_blocks import read_records
 from support.hostile import PAYLOADS
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
-from support.shared_data import SHARED, needs_shared
-from support.stub_endpoint import completion
 
 PROMPT = PromptText("You book tables for {{restaurant}}.", objective="Fill the evening.")
 
@@ -78,10 +76,6 @@ def test_the_opening_is_the_first_user_message_as_it_stands():
         "Get what the first message asks for, completely.",
         "conversation",
     )
-
-
-def test_plain_text_is_read_too():
-    assert from_conversation("Customer: Where is it?\nAgent: On its way.", None).opening == "Where is it?"
 
 
 def test_the_goal_is_what_was_asked_and_not_how_it_ended():
@@ -143,17 +137,6 @@ def test_hostile_texts_are_bounded_and_storable():
             assert len(found.goal) <= GOAL_CHARS
             assert "\n" not in found.title + found.goal
             (found.title + found.goal + found.opening).encode()
-
-
-@needs_shared
-@pytest.mark.slow
-def test_real_conversations_give_scenarios():
-    import gzip
-
-    with gzip.open(SHARED / "tau2-airline.jsonl.gz", "rt", encoding="utf-8") as lines:
-        records = [json.loads(line) for line in lines]
-    found = [from_conversation(json.dumps({"messages": one["messages"]}), None) for one in records]
-    assert sum(one is not None for one in found) >= 0.95 * len(found)
 
 
 # Order
@@ -270,40 +253,12 @@ def test_a_model_without_ideas_fails_with_a_reason_in_bounded_time():
     assert "other subjects" in model.asked[2].last
 
 
-def test_bad_answers_are_asked_for_again():
-    model = ScriptedModel(in_turn("not json", LlmBadAnswer("empty", tokens=3), many(model_request())))
-    written = write(model, 4)
-    assert len(written) == 4
+def test_bad_answers_are_asked_for_again_until_they_are_too_many():
+    good = answer("One", "Two", "Three", "Four")
+    model = ScriptedModel(in_turn("not json", LlmBadAnswer("empty", tokens=3), good))
+    assert len(write(model, 4)) == 4
     assert len(model.asked) == 3
-
-
-def test_the_reason_of_the_last_bad_answer_is_told():
     with pytest.raises(ScenariosFailed, match="not one JSON object"):
         write(ScriptedModel(in_turn("no")))
-
-
-def test_an_endpoint_that_is_gone_is_not_hidden():
     with pytest.raises(LlmUnavailable):
         write(ScriptedModel(in_turn(LlmUnavailable("gone"))))
-
-
-def test_nothing_is_asked_for_no_scenarios():
-    model = ScriptedModel(many)
-    assert write(model, 0) == []
-    assert model.asked == []
-
-
-def model_request():
-    from support.scripted_model import Request
-
-    return Request([{"role": "user", "content": "x"}], "scenarios", None, None, None)
-
-
-def test_over_a_real_socket(talk):
-    stub, client = talk([completion("```json\n" + answer("One", "Two", "Three") + "\n```")])
-    written = write(client, 3)
-    assert [scenario.opening for scenario in written] == ["One", "Two", "Three"]
-    assert stub.asked[0].headers["x-promptlift-purpose"] == "scenarios"
-    schema = stub.asked[0].body["response_format"]["json_schema"]["schema"]
-    assert schema["required"] == ["scenarios"]
-    assert schema["$defs"]["ScenarioAnswer"]["required"] == ["title", "opening", "goal"]
