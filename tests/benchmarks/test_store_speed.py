@@ -96,7 +96,8 @@ def _insights(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             }
             for title in chance.sample(TITLES, chance.choice((0, 0, 1, 1, 2)))
         ]
-        document = {"sentiment": sentiment, "summary": "x" * 150, "topics": ["a", "b"], "issues": issues}
+        found = {"sentiment": sentiment, "summary": "x" * 150, "topics": ["a", "b"], "issues": issues}
+        document = json.dumps(found, separators=(",", ":"))
         yield {
             "conversation_id": row["id"],
             "account_id": "acc_1",
@@ -105,7 +106,9 @@ def _insights(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             "sentiment": sentiment,
             "sentiment_score": score,
             "task_completed": done,
-            "document": json.dumps(document, separators=(",", ":")),
+            "basis": "model",
+            "document": document,
+            **conversation_counts.counted_of(document),
             "created_at": row["started_at"],
         }
 
@@ -145,15 +148,14 @@ def _fill(database: Database) -> float:
         _insert(connection, "prompts", ({"id": name, **rest} for name in names))
         rows = list(_rows(ROWS, now))
         _insert(connection, "conversations", rows)
-        judged = {row["conversation_id"]: row for row in _insights(rows)}
-        _insert(connection, "insights", judged.values())
+        _insert(connection, "insights", _insights(rows))
         if not database.is_sqlite:
             connection.exec_driver_sql(f"SELECT setval('conversations_seq_seq', {ROWS})")
     started = time.perf_counter()
     for at in range(0, ROWS, COUNTED_AT_ONCE):
         some = rows[at : at + COUNTED_AT_ONCE]
         with database.write() as connection:
-            conversation_counts.add(connection, [{**row, **judged.get(row["id"], {})} for row in some])
+            conversation_counts.add(connection, [row["id"] for row in some])
     taken = time.perf_counter() - started
     if not database.is_sqlite:
         with database.write() as connection:

@@ -8,6 +8,7 @@ from collections import defaultdict
 
 from sqlalchemy import select
 
+from promptlift.service import clock
 from promptlift.service.store import conversation_counts
 from promptlift.service.store.tables import (
     conversation_blocks,
@@ -19,12 +20,12 @@ from promptlift.service.store.tables import (
 from promptlift.service.store.tables import conversations as table
 
 STATUSES = ("completed", "abandoned", "in_progress")
-_SPAN = ("account_id", "prompt_id", "span", "start")
+_DAY = ("account_id", "prompt_id", "start")
 KEYS = {
     conversation_blocks: ("account_id", "prompt_id", "block"),
-    conversation_sums: _SPAN,
-    conversation_turns: (*_SPAN, "user_turns"),
-    conversation_issue_sets: (*_SPAN, "issue_set"),
+    conversation_sums: _DAY,
+    conversation_turns: (*_DAY, "user_turns"),
+    conversation_issue_sets: (*_DAY, "issue_set"),
 }
 
 
@@ -42,7 +43,8 @@ def state(database):
 def kept(database, counts):
     """The rows of a table of counts that are not all zero, by key."""
     keys = KEYS[counts]
-    names = [column.name for column in counts.c if column.name not in (*keys, "issues")]
+    texts = ("issues", "llm_model", "topic")
+    names = [column.name for column in counts.c if column.name not in (*keys, *texts)]
     with database.read() as connection:
         rows = connection.execute(select(counts)).mappings().all()
     found = {tuple(row[key] for key in keys): [row[name] for name in names] for row in rows}
@@ -50,7 +52,7 @@ def kept(database, counts):
 
 
 def recount(rows):
-    """Blocks, turns and issues counted from the rows, in the form of `kept`; and of each span how many there are and their verdicts."""
+    """Blocks, turns and issues counted from the rows, in the form of `kept`; and of each day how many there are and their verdicts."""
     blocks = defaultdict(lambda: [0] * 6)
     totals, turns = defaultdict(lambda: [0] * 7), defaultdict(lambda: [0, 0])
     issues = defaultdict(lambda: [0] * 3)
@@ -58,26 +60,25 @@ def recount(rows):
         for prompt in (row.prompt_id, ""):
             key = row.account_id, prompt, row.seq // conversation_counts.BLOCK
             blocks[key][2 * STATUSES.index(row.status) + row.has_insights] += 1
-        for span in conversation_counts.SPANS:
-            key = row.account_id, row.prompt_id, span, row.started_at // span * span
-            ended = row.status != "in_progress" and row.task_completed is not None
-            basis = [ended and row.basis == one for one in ("outcome", "learned", "words")]
-            analyser = row.document and json.loads(row.document).get("analyser")
-            by_words = analyser in ("lexicon", "mixed")
-            for at, counts in enumerate((True, ended, ended and row.task_completed, *basis, by_words)):
-                totals[key][at] += counts
-            if row.document is None:
-                continue
-            if ended:
-                turns[*key, row.user_turns][0] += 1
-                turns[*key, row.user_turns][1] += not row.task_completed
-            together = {one["title"] for one in json.loads(row.document)["issues"]}
-            if together:
-                written = json.dumps(sorted(together), ensure_ascii=False, separators=(",", ":"))
-                values = issues[*key, hashlib.md5(written.encode(), usedforsecurity=False).hexdigest()]
-                values[0] += 1
-                values[1] += ended
-                values[2] += ended and not row.task_completed
+        key = row.account_id, row.prompt_id, row.started_at // clock.DAY * clock.DAY
+        ended = row.status != "in_progress" and row.task_completed is not None
+        basis = [ended and row.basis == one for one in ("outcome", "learned", "words")]
+        insights = {"issues": [], "topics": [], "analyser": None, **json.loads(row.document or "{}")}
+        by_words = insights["analyser"] in ("lexicon", "mixed")
+        for at, counts in enumerate((True, ended, ended and row.task_completed, *basis, by_words)):
+            totals[key][at] += counts
+        if row.document is None:
+            continue
+        if ended:
+            turns[*key, row.user_turns][0] += 1
+            turns[*key, row.user_turns][1] += not row.task_completed
+        together = sorted({one["title"] for one in insights["issues"]})
+        written = json.dumps(together, ensure_ascii=False, separators=(",", ":"))
+        alike = "\0".join((written, row.llm_model or "", *(insights["topics"][:1] or [""])))
+        values = issues[*key, hashlib.md5(alike.encode(), usedforsecurity=False).hexdigest()]
+        values[0] += 1
+        values[1] += ended
+        values[2] += ended and not row.task_completed
     return dict(blocks), dict(totals), dict(turns), dict(issues)
 
 

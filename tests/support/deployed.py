@@ -323,10 +323,12 @@ class World:
                             "sentiment_score": each.sentiment,
                             "task_completed": each.completed,
                             "basis": "model",
-                            "document": json.dumps(_document(each)),
+                            "document": document,
                             "created_at": clock.now(),
+                            **conversation_counts.counted_of(document),
                         }
                         for one, each in zip(ids, logged, strict=True)
+                        for document in [json.dumps(_document(each))]
                     ],
                 )
 

@@ -165,7 +165,7 @@ class TopIssue(ApiModel):
     frequency: Annotated[Number, Column(name="n", kind="integer")]
     """Conversations that had it."""
     impact: Annotated[str | None, Column(categories=SEVERITIES[::-1])] = None
-    """``high``: completion is at least 20 points lower with the issue than without; ``medium``: at least 5; else
+    """``high``: completion is at least 20 points lower with the issue, ``medium``: at least 5, by ``impact_points``; else
     ``low``. One less where the interval reaches zero. Where nothing can be compared, and where one judgement gave both the issue and
     the failures, the severity that most have."""
     titles: Annotated[list[str], Column()] = Field(default_factory=list)
@@ -181,9 +181,10 @@ class TopIssue(ApiModel):
     completion_without: Annotated[float | None, Column(name="completion_without_pct", unit="percent")] = None
     """Completed tasks among all other judged conversations."""
     impact_points: Annotated[float | None, Column(unit="percentage points")] = None
-    """Completion with the issue less completion without it. Observed, not caused: hard tasks have more issues."""
+    """Completion with the issue less completion without it, among conversations of the same prompt, model and topic. Observed, not
+    caused: hard tasks have more issues."""
     impact_points_low: Annotated[float | None, Column(unit="percentage points")] = None
-    """Lower end of its 95 % interval, by Miettinen and Nurminen's method."""
+    """Lower end of its 95 % interval, by Mantel and Haenszel's method."""
     impact_points_high: Annotated[float | None, Column(unit="percentage points")] = None
     """Upper end of it."""
     quote: Annotated[str | None, Column()] = None
@@ -269,7 +270,7 @@ class FleetIntelligence(ApiModel):
 
 
 class FirstIssue(ApiModel):
-    """The issue that the most failures go with, and how conversations without it end.
+    """The issue that the most failures go with, and how conversations without it end that have the same model and topic.
 
     A contrast, not a cause: what makes a task hard also makes issues.
     """
@@ -278,15 +279,15 @@ class FirstIssue(ApiModel):
     conversations: int
     """Conversations that had it."""
     completion_without: float | None = None
-    """Percent of conversations without it that completed their task."""
+    """Percent that complete their task where those with it end as those without it do."""
     points: float | None = None
-    """How many percentage points that is above all judged conversations."""
+    """How many percentage points that is above what was seen."""
     points_low: float | None = None
     """Lower end of its 95 % interval."""
     points_high: float | None = None
     """Upper end of it."""
     excess_failures_per_week: float | None = None
-    """Failures a week more than if all conversations ended as often as those without it."""
+    """Failures a week more than where those with it end as those without it do."""
     excess_cost_per_week: float | None = None
     """Their cost, where a value per conversation is set."""
 

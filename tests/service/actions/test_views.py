@@ -24,6 +24,7 @@ from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.insights.organization import Organization
 from promptlift.service.store.aggregates import IssueSet, Totals
 from promptlift.stats.differences import score_interval
+from promptlift.stats.stratified import stratified_difference
 
 NONE = read_exclusions(None)
 NOBODY = Organization()
@@ -40,8 +41,14 @@ def totals(judged=100, done=60, **changes):
     return Totals(**(values | changes))
 
 
-def together(n, failed, *titles, prompt="prm_1"):
-    return IssueSet(prompt, titles, n, n, failed)
+def together(n, failed, *titles, prompt="prm_1", model="small", topic="orders"):
+    return IssueSet((prompt, model, topic), titles, n, n, failed)
+
+
+def issues_of(*sets, judged=100, done=60):
+    """The issues, where the rest of so many conversations have none."""
+    n, failed = sum(one.judged for one in sets), sum(one.failed for one in sets)
+    return find_issues([*sets, together(judged - n, judged - done - failed)], {}, NONE)
 
 
 def test_an_excluded_issue_is_in_no_group_and_its_other_wordings_stay():
@@ -51,8 +58,8 @@ def test_an_excluded_issue_is_in_no_group_and_its_other_wordings_stay():
 
 
 def test_what_the_owner_asks_about_is_recommended_first():
-    sets = [together(40, 38, "Late delivery"), together(10, 8, "Wrong invoice")]
-    issues, figures = find_issues(sets, {}, NONE), totals()
+    figures = totals(done=40)
+    issues = issues_of(together(40, 38, "Late delivery"), together(10, 8, "Wrong invoice"), done=40)
     wish = Organization(insight_requirements="Why are invoices wrong?")
     said = recommendations(figures, issues, {}, wish)
     assert said[0].startswith('Address "Wrong invoice"')
@@ -74,17 +81,45 @@ def test_a_conversation_with_two_wordings_of_an_issue_counts_once():
 
 
 def test_impact_is_the_difference_of_completion_with_and_without():
-    issue = find_issues([together(20, 16, "Late delivery")], {}, NONE)[0]
+    (issue,) = issues_of(together(20, 16, "Late delivery"))
     found = effect(issue, totals())
     # 4 of 20 with it, 56 of 80 without.
     assert (found.with_it, found.without, found.change) == pytest.approx((20.0, 70.0, -50.0))
-    low, high = score_interval(4, 20, 56, 80)
-    assert (found.low, found.high) == pytest.approx((100 * low, 100 * high))
+    alone = stratified_difference([4], [20], [56], [80])
+    assert (found.low, found.high) == pytest.approx((100 * alone.low, 100 * alone.high))
     assert found.impact == "high"
     # A fifth of the conversations, 50 points each.
     points, ends_low, ends_high = gain(issue, totals())
     assert points == pytest.approx(10.0)
     assert (ends_low, ends_high) == pytest.approx((-0.2 * found.high, -0.2 * found.low))
+
+
+def test_an_issue_that_only_comes_with_a_weaker_model_or_a_harder_topic_has_no_impact():
+    """Greetings are missed where more fails anyway, by the weak model and in refunds; of those who wait half as many complete."""
+    rates = {
+        ("weak", "refunds"): 20,
+        ("weak", "orders"): 40,
+        ("strong", "refunds"): 60,
+        ("strong", "orders"): 80,
+    }
+    sets = []
+    for place, ((model, topic), rate) in enumerate(rates.items()):
+        for titles, share in (((), 1), (("Long wait",), 2)):
+            for n, more in ((100, ()), (100 * (4 - place), ("No greeting",))):
+                failed = n - n * rate // (100 * share)
+                sets.append(together(n, failed, *titles, *more, model=model, topic=topic))
+    judged = sum(one.judged for one in sets)
+    figures = totals(judged, judged - sum(one.failed for one in sets))
+    issues = {issue.name: issue for issue in find_issues(sets, {}, NONE)}
+    greeting = issue_view(issues["No greeting"], figures, ())
+    assert greeting.completion_with < greeting.completion_without - 5
+    assert greeting.impact_points == pytest.approx(0.0)
+    assert greeting.impact == "low"
+    wait = issue_view(issues["Long wait"], figures, ())
+    assert wait.impact == "high"
+    assert wait.impact_points_low < wait.impact_points < wait.impact_points_high < 0.0
+    assert [issue.name for issue, _ in costliest(issues.values(), figures)] == ["Long wait"]
+    assert "with the same model and topic" in recommendations(figures, list(issues.values()), {}, NOBODY)[0]
 
 
 @pytest.mark.parametrize(
@@ -99,12 +134,15 @@ def test_impact_is_the_difference_of_completion_with_and_without():
 )
 def test_impact_is_one_less_where_the_interval_reaches_zero(n, failed, judged, impact):
     """Without it 66 of 100 complete their task; one conversation alone cannot show a high impact."""
-    issue = find_issues([together(n, failed, "Late delivery")], {}, NONE)[0]
-    figures = totals(judged, n - failed + round(0.66 * (judged - n)))
-    assert issue_view(issue, figures, ()).impact == impact
+    done = n - failed + round(0.66 * (judged - n))
+    (issue,) = issues_of(together(n, failed, "Late delivery"), judged=judged, done=done)
+    assert issue_view(issue, totals(judged, done), ()).impact == impact
 
 
 def test_an_issue_of_every_conversation_has_the_impact_of_its_severity():
+    # Nor has one whose conversations are all of a model that no other has.
+    alone = find_issues([together(20, 16, "Slow", model="new"), together(80, 24)], {}, NONE)[0]
+    assert effect(alone, totals()) is None
     issue = find_issues([together(100, 40, "Late delivery")], {}, NONE)[0]
     some = [
         Example(f"cnv_{place}", True, severity, None) for place, severity in enumerate(("low", "high", "low"))
@@ -116,8 +154,10 @@ def test_an_issue_of_every_conversation_has_the_impact_of_its_severity():
 
 
 def test_recommendations_name_evidence_and_next_step_the_most_to_gain_first():
-    sets = [together(40, 12, "Chatty"), together(20, 16, "Late delivery"), together(10, 9, "Wrong price")]
-    issues, figures = find_issues(sets, {}, NONE), totals()
+    figures = totals()
+    issues = issues_of(
+        together(40, 12, "Chatty"), together(20, 16, "Late delivery"), together(10, 9, "Wrong price")
+    )
     document = json.dumps(
         {"issues": [{"title": "Late delivery", "severity": "low", "evidence": "three weeks!"}]}
     )
@@ -140,9 +180,8 @@ def test_recommendations_name_evidence_and_next_step_the_most_to_gain_first():
 
 @pytest.mark.parametrize("by", ["words", "model"])
 def test_who_found_the_issues_and_the_failures_too_weighs_nothing(by):
-    sets = [together(40, 38, "Late delivery"), together(10, 8, "Wrong invoice")]
     figures = totals(by_outcome=0, by_words=100 if by == "words" else 0)
-    issues = find_issues(sets, {}, NONE)
+    issues = issues_of(together(30, 28, "Late delivery"), together(10, 8, "Wrong invoice"))
     assert costliest(issues, figures) == []
     example = Example("cnv_1", True, "low", None)
     view = issue_view(issues[0], figures, [example])
@@ -188,7 +227,7 @@ def test_excluded_data_is_not_quoted_in_examples():
 
 
 def test_few_conversations_are_said_to_be_few():
-    issues, figures = find_issues([together(4, 4, "Late delivery")], {}, NONE), totals(10, 6)
+    issues, figures = issues_of(together(4, 4, "Late delivery"), judged=10, done=6), totals(10, 6)
     said = recommendations(figures, issues, {}, NOBODY)
     assert "rests on 10 judged conversations" in said[-1]
     assert recommendations(totals(), [], {}, NOBODY) == []
@@ -222,7 +261,7 @@ def test_a_rank_far_down_is_in_the_list_too():
 
 def test_failures_cost_what_the_owner_says_they_are_worth():
     figures = totals(abandoned=3)
-    costs = costliest(find_issues([together(20, 16, "Late delivery")], {}, NONE), figures)
+    costs = costliest(issues_of(together(20, 16, "Late delivery")), figures)
     view = impact_view(
         figures,
         costs,

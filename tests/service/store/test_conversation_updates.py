@@ -78,6 +78,8 @@ def test_a_new_content_removes_insights_and_waits_for_new_ones(filled):
         "sentiment_score": 0.0,
         "task_completed": True,
         "basis": "model",
+        "by_words": False,
+        "issues": b"[]",
         "document": "{}",
         "created_at": NOW,
     }

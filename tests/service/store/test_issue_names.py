@@ -43,6 +43,7 @@ def judge(filled, conversation_id, *titles):
     """A conversation that a judge found these issues in."""
     filled.add_conversations(conversation_id, started_at=clock.now(), created_at=clock.now())
     issues = [{"title": title, "severity": "low", "evidence": None} for title in titles]
+    document = json.dumps({"issues": issues})
     with filled.database.write() as connection:
         with conversation_counts.following(connection, [conversation_id]):
             connection.execute(
@@ -55,7 +56,8 @@ def judge(filled, conversation_id, *titles):
                     sentiment_score=0.25,
                     task_completed=False,
                     basis="model",
-                    document=json.dumps({"issues": issues}),
+                    document=document,
+                    **conversation_counts.counted_of(document),
                     created_at=clock.now(),
                 )
             )

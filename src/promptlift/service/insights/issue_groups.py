@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from promptlift.service.llm.port import ChatModel
+    from promptlift.service.store.aggregates import IssueSet
     from promptlift.service.store.database import Database
 
 
@@ -97,6 +98,15 @@ def _word(word: str) -> str:
         return NOT
     stem = _ENDING.sub("", word)
     return _SYNONYMS.get(stem, stem.removesuffix("e") if len(stem) > 4 else stem)
+
+
+def count_titles(sets: Iterable[IssueSet]) -> Counter[str]:
+    """Count the conversations that have each title."""
+    counts = Counter[str]()
+    for together in sets:
+        for title in together.titles:
+            counts[title] += together.scored
+    return counts
 
 
 def group_titles(counts: Mapping[str, int], *, known: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -216,10 +226,7 @@ class IssueNaming:
         with self._database.read() as connection:
             sets = aggregates.issue_sets(connection, account_id, prompt_id=None, since=since)
             known = aggregates.names_of_issues(connection, account_id)
-        counts = Counter[str]()
-        for together in sets:
-            for title in together.titles:
-                counts[title] += together.scored
+        counts = count_titles(sets)
         groups = group_titles(counts, known=known)
         sizes = Counter[str]()
         for title, name in groups.items():

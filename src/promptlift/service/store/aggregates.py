@@ -1,24 +1,23 @@
 """Figures over many conversations of one prompt, or of all prompts of an account.
 
-They come from the counts by span of time (`conversation_counts`). What began before the first whole minute is read
-from the conversations themselves, so a period begins exactly when it says.
+They come from the counts by day (`conversation_counts`). The conversations of a first day that a period has only a part of are
+read themselves, so a period begins exactly when it says.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
-from sqlalchemy import and_, bindparam, func, insert, select, union_all
+from sqlalchemy import bindparam, func, insert, select, union_all
 
 from promptlift.schema.basis import weakest
 from promptlift.service import clock
-from promptlift.service.store.conversation_counts import COUNTED, FRACTION, SPANS, SUMS, Counts
+from promptlift.service.store.conversation_counts import EACH, FRACTION, SUMS, WITH_INSIGHTS
 from promptlift.service.store.tables import (
     conversation_issue_sets,
     conversation_sums,
@@ -30,13 +29,13 @@ from promptlift.service.store.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Select, Table
+    from sqlalchemy import ColumnElement, Connection, Select, Subquery, Table
 
     from promptlift.schema.basis import Basis
 
-# Of the sets of issues, the most frequent are read. Only a model that names everything anew comes near to this.
+# Of the sets of issues of a model and topic, the most frequent are read. Only a model that names everything anew comes near to this.
 ISSUE_SETS = 20_000
 
 _COUNTED = (
@@ -132,17 +131,19 @@ def _deviation(squares: float, mean: float, n: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class IssueSet:
-    """The conversations of a prompt that have the same issues together.
+    """Conversations that are alike and have the same issues together, or none.
 
     Attributes
     ----------
+    stratum
+        Their prompt, model and first topic; the latter two are empty where there is none.
     titles
         Of the issues.
     scored, judged, failed
         All of them, those that have ended, and those that ended with the task not completed.
     """
 
-    prompt_id: str
+    stratum: tuple[str, str, str]
     titles: tuple[str, ...]
     scored: int
     judged: int
@@ -162,9 +163,6 @@ def totals(connection: Connection, account_id: str, prompt_id: str, *, since: in
     wanted = {"account": account_id, "prompt": prompt_id, **_bounds(since)}
     some = connection.execute(_sums(whole=since is None), wanted).mappings().one()
     found = {name: int(value or 0) for name, value in some.items()}
-    for numbers in _part(connection, wanted).sums.values():
-        for name, value in zip(SUMS, numbers, strict=True):
-            found[name] += value
     sentiment = found["sentiment_fractions"] / FRACTION
     squares = found["sentiment_squares"] / FRACTION
     response = found["response_seconds"] + found["response_fractions"] / FRACTION
@@ -203,17 +201,10 @@ def issue_sets(
     wanted = {"account": account_id, "limit": ISSUE_SETS, **_bounds(since)}
     if prompt_id is not None:
         wanted["prompt"] = prompt_id
-    part = _part(connection, wanted, of_prompt=prompt_id is not None)
-    counts = {(prompt, issues): numbers for (_, prompt, *_, issues), numbers in part.issue_sets.items()}
-    for prompt, issues, *numbers in connection.execute(
-        _issue_sets(whole=since is None, of_prompt=prompt_id is not None), wanted
-    ):
-        found = counts.setdefault((prompt, bytes(issues)), [0, 0, 0])
-        for number, one in enumerate(numbers):
-            found[number] += int(one)
+    rows = connection.execute(_issue_sets(whole=since is None, of_prompt=prompt_id is not None), wanted)
     return [
-        IssueSet(prompt, tuple(orjson.loads(issues)), *numbers)
-        for (prompt, issues), numbers in counts.items()
+        IssueSet((prompt, model, topic), tuple(orjson.loads(issues)), *map(int, counts))
+        for prompt, model, topic, issues, *counts in rows
     ]
 
 
@@ -249,7 +240,7 @@ def newest_judged(
     started = () if since is None else (conversations.c.started_at >= since,)
     found = connection.execute(
         select(conversations.c.id, insights.c.task_completed, insights.c.document)
-        .select_from(_WITH_INSIGHTS)
+        .select_from(WITH_INSIGHTS)
         .where(
             conversations.c.account_id == account_id, conversations.c.prompt_id == prompt_id, _ENDED, *started
         )
@@ -264,30 +255,17 @@ def failures_by_turns(
 ) -> list[tuple[int, int, int]]:
     """Return, for each number of user turns, how many conversations ended after it and how many of these failed."""
     wanted = {"account": account_id, "prompt": prompt_id, **_bounds(since)}
-    part = _part(connection, wanted).turns
-    counts = [(turns, *numbers) for (*_, turns), numbers in part.items()]
-    reached: Counter[int] = Counter()
-    failed: Counter[int] = Counter()
-    for turns, count, failures in (*counts, *connection.execute(_turns(), wanted)):
-        reached[turns] += int(count)
-        failed[turns] += int(failures or 0)
-    return [(turns, reached[turns], failed[turns]) for turns in sorted(reached) if reached[turns]]
+    return [
+        (turns, int(reached), int(failed)) for turns, reached, failed in connection.execute(_turns(), wanted)
+    ]
 
 
 def completion_by_prompt(
     connection: Connection, account_id: str, *, since: int | None
 ) -> dict[str, tuple[int, int]]:
     """Count judged conversations that have ended, and those with a completed task, for every prompt that is not deleted."""
-    wanted = {"account": account_id, **_bounds(since)}
-    judged: Counter[str] = Counter()
-    done: Counter[str] = Counter()
-    for prompt_id, count, completed in connection.execute(_fleet(whole=since is None), wanted):
-        judged[prompt_id] += int(count)
-        done[prompt_id] += int(completed or 0)
-    for (_, prompt_id, _), numbers in _part(connection, wanted, of_prompt=False).sums.items():
-        judged[prompt_id] += numbers[SUMS.index("judged")]
-        done[prompt_id] += numbers[SUMS.index("task_completed")]
-    return {prompt_id: (count, done[prompt_id]) for prompt_id, count in judged.items() if count}
+    found = connection.execute(_fleet(whole=since is None), {"account": account_id, **_bounds(since)})
+    return {prompt_id: (int(judged), int(completed)) for prompt_id, judged, completed in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,44 +302,31 @@ def completion_by_day(
     }
 
 
-# A period as spans of time: to the next whole minute by the rows themselves, from there to the next whole hour by
-# minutes, to the next whole day by hours, and so on; the longest spans have no end.
-
-
 def _bounds(since: int | None) -> dict[str, int]:
-    if since is None:
-        return {}
-    bounds = {"since": since}
-    start = since
-    for number, span in enumerate(SPANS):
-        start = -(-start // span) * span
-        bounds[f"start_{number}"] = start
-    return bounds
+    """Return when a period begins, and its first whole day."""
+    return {} if since is None else {"since": since, "day": -(-since // clock.DAY) * clock.DAY}
 
 
-def _spans(table: Table, *, whole: bool) -> list[ColumnElement[bool]]:
-    """Return a condition for each length of span; for all time the longest spans are enough."""
-    last = len(SPANS) - 1
+def _counted(
+    table: Table, columns: Sequence[str], of: Callable[[Table], ColumnElement[bool]], *, whole: bool
+) -> Subquery:
+    """Return the counts of a period: those of its whole days, and each conversation that began before them."""
+    days = select(*(table.c[name] for name in columns)).where(
+        table.c.account_id == bindparam("account"), of(table)
+    )
     if whole:
-        return [table.c.span == SPANS[last]]
-    conditions = []
-    for number, span in enumerate(SPANS):
-        wanted = [table.c.span == span, table.c.start >= bindparam(f"start_{number}")]
-        if number < last:
-            wanted.append(table.c.start < bindparam(f"start_{number + 1}"))
-        conditions.append(and_(*wanted))
-    return conditions
-
-
-def _counted(table: Table, columns: Sequence[str], of: ColumnElement[bool], *, whole: bool) -> Any:
-    """Return the rows of a table of counts for a period. One range of its key for each length of span."""
-    selects = [
-        select(*(table.c[name] for name in columns)).where(
-            table.c.account_id == bindparam("account"), of, condition
+        return days.subquery()
+    before = (
+        select(*(EACH[name].label(name) for name in columns))
+        .select_from(WITH_INSIGHTS)
+        .where(
+            conversations.c.account_id == bindparam("account"),
+            of(conversations),
+            conversations.c.started_at >= bindparam("since"),
+            conversations.c.started_at < bindparam("day"),
         )
-        for condition in _spans(table, whole=whole)
-    ]
-    return union_all(*selects).subquery()
+    )
+    return union_all(days.where(table.c.start >= bindparam("day")), before).subquery()
 
 
 def _of_prompt(table: Table) -> ColumnElement[bool]:
@@ -378,65 +343,47 @@ def _of_living(table: Table) -> ColumnElement[bool]:
 
 @cache
 def _sums(*, whole: bool) -> Select[Any]:
-    some = _counted(conversation_sums, SUMS, _of_prompt(conversation_sums), whole=whole)
+    some = _counted(conversation_sums, SUMS, _of_prompt, whole=whole)
     return select(*(func.sum(some.c[name]).label(name) for name in SUMS))
 
 
 @cache
 def _issue_sets(*, whole: bool, of_prompt: bool) -> Select[Any]:
-    table = conversation_issue_sets
-    names = ("scored", "judged", "failed")
-    of = _of_prompt(table) if of_prompt else _of_living(table)
-    some = _counted(table, ("prompt_id", "issue_set", "issues", *names), of, whole=whole)
+    keys, counts = ("prompt_id", "llm_model", "topic", "issues"), ("scored", "judged", "failed")
+    of = _of_prompt if of_prompt else _of_living
+    some = _counted(conversation_issue_sets, (*keys, *counts), of, whole=whole)
+    by = [some.c[name] for name in keys]
     scored = func.sum(some.c.scored)
     return (
-        select(some.c.prompt_id, some.c.issues, *(func.sum(some.c[name]) for name in names))
-        .group_by(some.c.prompt_id, some.c.issue_set, some.c.issues)
+        select(*by, *(func.sum(some.c[name]) for name in counts))
+        .group_by(*by)
         .having(scored > 0)
-        .order_by(scored.desc(), some.c.prompt_id, some.c.issue_set)
+        .order_by(scored.desc(), *by)
         .limit(bindparam("limit"))
     )
 
 
 @cache
 def _turns() -> Select[Any]:
-    columns = ("user_turns", "judged", "failed")
-    some = _counted(conversation_turns, columns, _of_prompt(conversation_turns), whole=False)
-    return select(some.c.user_turns, func.sum(some.c.judged), func.sum(some.c.failed)).group_by(
-        some.c.user_turns
+    some = _counted(conversation_turns, ("user_turns", "judged", "failed"), _of_prompt, whole=False)
+    judged = func.sum(some.c.judged)
+    return (
+        select(some.c.user_turns, judged, func.sum(some.c.failed))
+        .group_by(some.c.user_turns)
+        .having(judged > 0)
+        .order_by(some.c.user_turns)
     )
 
 
 @cache
 def _fleet(*, whole: bool) -> Select[Any]:
-    columns = ("prompt_id", "judged", "task_completed")
-    some = _counted(conversation_sums, columns, _of_living(conversation_sums), whole=whole)
-    return select(some.c.prompt_id, func.sum(some.c.judged), func.sum(some.c.task_completed)).group_by(
-        some.c.prompt_id
+    some = _counted(conversation_sums, ("prompt_id", "judged", "task_completed"), _of_living, whole=whole)
+    judged = func.sum(some.c.judged)
+    return (
+        select(some.c.prompt_id, judged, func.sum(some.c.task_completed))
+        .group_by(some.c.prompt_id)
+        .having(judged > 0)
     )
-
-
-# The part of a minute.
-_PART = (
-    conversations.c.account_id == bindparam("account"),
-    conversations.c.started_at >= bindparam("since"),
-    conversations.c.started_at < bindparam("start_0"),
-)
-_OF_PROMPT = _of_prompt(conversations)
-_WITH_INSIGHTS = conversations.join(insights, insights.c.conversation_id == conversations.c.id)
-
-_PARTS = {
-    True: COUNTED.where(*_PART, _OF_PROMPT),
-    False: COUNTED.where(*_PART, _of_living(conversations)),
-}
-
-
-def _part(connection: Connection, wanted: Mapping[str, Any], *, of_prompt: bool = True) -> Counts:
-    """Count the conversations of a period that began before its first whole minute; none without a beginning."""
-    counts = Counts()
-    if "since" in wanted:
-        counts.count(connection.execute(_PARTS[of_prompt], wanted).mappings(), 1)
-    return counts
 
 
 _OF_PROMPTS = (
@@ -445,7 +392,6 @@ _OF_PROMPTS = (
 )
 _OF_DAY = (
     *_OF_PROMPTS,
-    conversation_sums.c.span == clock.DAY,
     conversation_sums.c.start <= bindparam("today"),
 )
 _LAST_DAY = select(func.max(conversation_sums.c.start)).where(*_OF_DAY, conversation_sums.c.total > 0)
@@ -460,18 +406,18 @@ _WHOLE = (
         func.sum(conversation_sums.c.judged),
         func.sum(conversation_sums.c.task_completed),
     )
-    .where(*_OF_PROMPTS, conversation_sums.c.span == SPANS[-1])
+    .where(*_OF_PROMPTS)
     .group_by(conversation_sums.c.prompt_id)
 )
 # Two statements: each is one look into the index.
 _ENDS = tuple(
     select(end(conversations.c.started_at)).where(
         conversations.c.account_id == bindparam("account"),
-        _OF_PROMPT,
+        _of_prompt(conversations),
         conversations.c.started_at >= bindparam("since"),
     )
     for end in (func.min, func.max)
 )
 _FIRST = select(func.min(conversations.c.started_at)).where(
-    conversations.c.account_id == bindparam("account"), _OF_PROMPT
+    conversations.c.account_id == bindparam("account"), _of_prompt(conversations)
 )

@@ -17,14 +17,15 @@ from __future__ import annotations
 import hashlib
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 
 import orjson
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import BigInteger, Integer, and_, bindparam, case, cast, func, literal_column, select
 
 from promptlift.schema.basis import basis_of_analyser
 from promptlift.service import clock
 from promptlift.service.store import bulk
+from promptlift.service.store.leases import in_batches
 from promptlift.service.store.tables import (
     BLOCK_COLUMNS,
     conversation_blocks,
@@ -38,15 +39,13 @@ from promptlift.service.store.tables import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Table
+    from sqlalchemy import ColumnElement, Connection, Table
 
 # Sequence numbers of a block. A list reads at most so many index entries before its page, and one row for each block:
 # both are about equally long for a list of a million.
 BLOCK = 4_096
 # The prompt of the rows that count all prompts of an account.
 ALL_PROMPTS = ""
-# Lengths of the spans, each a whole number of the one before. A time since then is whole spans and a part of a minute.
-SPANS = (60 * clock.SECOND, clock.HOUR, clock.DAY, 30 * clock.DAY)
 # Scores and seconds are summed as whole numbers of this part, so that what was added can be taken away again and leaves
 # nothing. A mean is as near to that of the values themselves.
 FRACTION = 10**10
@@ -56,27 +55,62 @@ SEVERITIES = ("high", "medium", "low")
 _MERGED_FROM = 200
 
 _COLUMN_NUMBERS = {pair: number for number, pair in enumerate(BLOCK_COLUMNS)}
-SUMS = tuple(column.name for column in conversation_sums.c)[4:]
-_SENTIMENTS = ("positive", "neutral", "negative")
+_ONE, _ZERO = literal_column("1", Integer), literal_column("0", Integer)
 
-# A conversation as far as it is counted.
-COUNTED = select(
-    conversations.c.account_id,
-    conversations.c.prompt_id,
-    conversations.c.seq,
-    conversations.c.status,
-    conversations.c.has_insights,
-    conversations.c.started_at,
-    conversations.c.message_count,
-    conversations.c.user_turns,
-    conversations.c.response_seconds,
-    insights.c.sentiment,
-    insights.c.sentiment_score,
-    insights.c.task_completed,
-    insights.c.basis,
-    insights.c.document,
-).select_from(conversations.outerjoin(insights, insights.c.conversation_id == conversations.c.id))
-_STATE = COUNTED.where(conversations.c.id.in_(bindparam("ids", expanding=True)))
+
+def _flag(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    return case((condition, _ONE), else_=_ZERO)
+
+
+def _whole(value: ColumnElement[Any]) -> ColumnElement[int]:
+    return func.coalesce(cast(func.round(value), BigInteger), _ZERO)
+
+
+_JUDGED = and_(conversations.c.status != "in_progress", insights.c.task_completed.is_not(None))
+_SECONDS = _whole(conversations.c.response_seconds)
+
+EACH: Final[Mapping[str, ColumnElement[Any]]] = {
+    "account_id": conversations.c.account_id,
+    "prompt_id": conversations.c.prompt_id,
+    "started_at": conversations.c.started_at,
+    "seq": conversations.c.seq,
+    "status": conversations.c.status,
+    "has_insights": conversations.c.has_insights,
+    "user_turns": conversations.c.user_turns,
+    "issues": insights.c.issues,
+    "llm_model": func.coalesce(conversations.c.llm_model, ""),
+    "topic": func.coalesce(insights.c.topic, ""),
+    "scored": _flag(insights.c.sentiment.is_not(None)),
+    "failed": _flag(and_(_JUDGED, insights.c.task_completed.is_(False))),
+    "total": _ONE,
+    "completed": _flag(conversations.c.status == "completed"),
+    "abandoned": _flag(conversations.c.status == "abandoned"),
+    "messages": conversations.c.message_count,
+    "responses": _flag(conversations.c.response_seconds.is_not(None)),
+    "response_seconds": _SECONDS,
+    "response_fractions": _whole((conversations.c.response_seconds - _SECONDS) * FRACTION),
+    "judged": _flag(_JUDGED),
+    "task_completed": _flag(and_(_JUDGED, insights.c.task_completed)),
+    **{
+        f"by_{basis}": _flag(and_(_JUDGED, insights.c.basis == basis))
+        for basis in ("outcome", "learned", "words")
+    },
+    **{name: _flag(insights.c.sentiment == name) for name in ("positive", "neutral", "negative")},
+    "scored_by_words": _flag(insights.c.by_words),
+    "sentiment_fractions": _whole(insights.c.sentiment_score * FRACTION),
+    "sentiment_squares": _whole(insights.c.sentiment_score * insights.c.sentiment_score * FRACTION),
+}
+"""What a conversation adds to the counts, and what it is counted by."""
+
+WITH_INSIGHTS: Final = conversations.outerjoin(insights, insights.c.conversation_id == conversations.c.id)
+SUMS: Final = tuple(column.name for column in conversation_sums.c)[3:]
+_JUDGED_AT: Final = SUMS.index("judged")
+
+_STATE = (
+    select(*(column.label(name) for name, column in EACH.items()))
+    .select_from(WITH_INSIGHTS)
+    .where(conversations.c.id.in_(bindparam("ids", expanding=True)))
+)
 _LOCK = (
     select(conversations.c.seq)
     .where(conversations.c.id.in_(bindparam("ids", expanding=True)))
@@ -92,27 +126,25 @@ def following(connection: Connection, conversation_ids: Collection[str]) -> Iter
     The conversations stay locked until the transaction ends. Conversations that the block adds or deletes are
     counted too.
     """
-    ids = {"ids": list(conversation_ids)}
+    ids = list(conversation_ids)
     if connection.dialect.name != "sqlite":
-        connection.execute(_LOCK, ids)
-    before = connection.execute(_STATE, ids).mappings().all()
+        connection.execute(_LOCK, {"ids": ids})
+    changes = _Changes()
+    changes.count(_state(connection, ids), -1)
     yield
-    changes = Counts()
-    changes.count(before, -1)
-    changes.count(connection.execute(_STATE, ids).mappings(), 1)
+    changes.count(_state(connection, ids), 1)
     changes.write(connection)
 
 
-def add(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Count new conversations, which have no insights yet; ``rows`` have the columns of the table."""
-    changes = Counts()
-    changes.count(rows, 1)
+def add(connection: Connection, conversation_ids: Sequence[str]) -> None:
+    """Count new conversations."""
+    changes = _Changes()
+    changes.count(_state(connection, conversation_ids), 1)
     changes.write(connection)
 
 
-def set_key(issues: bytes) -> str:
-    """Return what a set of issues is found by, however long it is."""
-    return hashlib.md5(issues, usedforsecurity=False).hexdigest()
+def _state(connection: Connection, ids: Sequence[str]) -> list[Any]:
+    return [row for some in in_batches(ids) for row in connection.execute(_STATE, {"ids": some})]
 
 
 class KeptIssue(TypedDict):
@@ -128,49 +160,57 @@ def issues_of(document: str) -> list[KeptIssue]:
     return orjson.loads(document).get("issues") or []
 
 
-def _issue_set(issues: Iterable[KeptIssue]) -> bytes:
-    """Write the titles of issues as a set; empty where there are none."""
-    found = {one["title"] for one in issues}
-    return orjson.dumps(sorted(found)) if found else b""
+def counted_of(document: str) -> dict[str, object]:
+    """Return the columns by which insights are counted, from their document."""
+    found = orjson.loads(document)
+    topics = found.get("topics")
+    return {
+        "by_words": basis_of_analyser(found.get("analyser")) == "words",
+        "topic": topics[0] if topics else None,
+        "issues": orjson.dumps(sorted({one["title"] for one in found.get("issues") or ()})),
+    }
 
 
-class Counts:
-    """Counts, or changes of them: by block, and by minute and whatever else a table counts by."""
+class _Changes:
+    """Changes of counts by table and key."""
 
     def __init__(self) -> None:
         self._blocks: dict[tuple[Any, ...], list[int]] = {}
-        self.sums: dict[tuple[Any, ...], list[int]] = {}
-        self.turns: dict[tuple[Any, ...], list[int]] = {}
-        self.issue_sets: dict[tuple[Any, ...], list[int]] = {}
+        self._sums: dict[tuple[Any, ...], list[int]] = {}
+        self._turns: dict[tuple[Any, ...], list[int]] = {}
+        self._issue_sets: dict[tuple[Any, ...], list[int]] = {}
 
     def count(self, rows: Iterable[Any], sign: int) -> None:
         """Add conversations with ``sign`` 1, take them away with -1."""
         for row in rows:
-            account_id, prompt_id, block = row["account_id"], row["prompt_id"], row["seq"] // BLOCK
-            column = _COLUMN_NUMBERS[row["status"], row["has_insights"]]
-            for prompt in (prompt_id, ALL_PROMPTS):
-                counts = self._blocks.setdefault((account_id, prompt, block), [0] * len(BLOCK_COLUMNS))
-                counts[column] += sign
-            minute = account_id, prompt_id, row["started_at"] // SPANS[0] * SPANS[0]
-            if row.get("sentiment") is None:
-                _add(self.sums, minute, _sums_of(row), sign)
-                continue
-            found = orjson.loads(row["document"])
-            by_words = basis_of_analyser(found.get("analyser")) == "words"
-            _add(self.sums, minute, _sums_of(row, by_words=by_words), sign)
-            ended = int(row["status"] != "in_progress" and row["task_completed"] is not None)
-            failed = int(ended and not row["task_completed"])
-            if ended:
-                _add(self.turns, (*minute, row["user_turns"]), (1, failed), sign)
-            if issues := _issue_set(found.get("issues") or ()):
-                _add(self.issue_sets, (*minute, set_key(issues), issues), (1, ended, failed), sign)
+            account_id, prompt_id, started_at, seq, status, has_insights = row[:6]
+            user_turns, issues, llm_model, topic, scored, failed = row[6:12]
+            sums = row[12:]
+            judged = sums[_JUDGED_AT]
+            column = _COLUMN_NUMBERS[status, has_insights]
+            for counted in (prompt_id, ALL_PROMPTS):
+                block = self._blocks.setdefault((account_id, counted, seq // BLOCK), [0] * len(BLOCK_COLUMNS))
+                block[column] += sign
+            day = account_id, prompt_id, started_at // clock.DAY * clock.DAY
+            _add(self._sums, day, sums, sign)
+            if judged:
+                _add(self._turns, (*day, user_turns), (1, failed), sign)
+            if scored:
+                key = _key(issues, llm_model, topic)
+                _add(self._issue_sets, (*day, key, issues, llm_model, topic), (1, judged, failed), sign)
 
     def write(self, connection: Connection) -> None:
         """Write everything, in an order that is the same for all processes."""
         _write(connection, conversation_blocks, self._blocks)
-        _write(connection, conversation_sums, _in_all_spans(self.sums))
-        _write(connection, conversation_turns, _in_all_spans(self.turns))
-        _write(connection, conversation_issue_sets, _in_all_spans(self.issue_sets))
+        _write(connection, conversation_sums, self._sums)
+        _write(connection, conversation_turns, self._turns)
+        _write(connection, conversation_issue_sets, self._issue_sets)
+
+
+def _key(issues: bytes, llm_model: str, topic: str) -> str:
+    """Return what conversations that are alike are found by, however long their issues are."""
+    whole = b"\0".join((issues, llm_model.encode(), topic.encode()))
+    return hashlib.md5(whole, usedforsecurity=False).hexdigest()
 
 
 def _add(counts: dict[tuple[Any, ...], list[int]], key: tuple[Any, ...], values: Any, sign: int) -> None:
@@ -180,42 +220,6 @@ def _add(counts: dict[tuple[Any, ...], list[int]], key: tuple[Any, ...], values:
     for number, value in enumerate(values):
         if value:
             there[number] += sign * value
-
-
-def _in_all_spans(by_minute: Mapping[tuple[Any, ...], list[int]]) -> dict[tuple[Any, ...], list[int]]:
-    counts: dict[tuple[Any, ...], list[int]] = {}
-    for (account_id, prompt_id, minute, *others), values in by_minute.items():
-        if any(values):
-            for span in SPANS:
-                _add(counts, (account_id, prompt_id, span, minute // span * span, *others), values, 1)
-    return counts
-
-
-def _sums_of(row: Mapping[str, Any], *, by_words: bool = False) -> tuple[int, ...]:
-    status, response = row["status"], row["response_seconds"]
-    whole = 0 if response is None else int(response)
-    fraction = 0 if response is None else round((response - whole) * FRACTION)
-    sentiment = row.get("sentiment")
-    judged = row.get("task_completed") is not None and status != "in_progress"
-    return (
-        1,
-        int(status == "completed"),
-        int(status == "abandoned"),
-        row["message_count"],
-        int(response is not None),
-        whole,
-        fraction,
-        int(judged),
-        int(judged and row["task_completed"]),
-        *(int(judged and row["basis"] == basis) for basis in ("outcome", "learned", "words")),
-        *(int(sentiment == name) for name in _SENTIMENTS),
-        int(by_words),
-        *(
-            (0, 0)
-            if sentiment is None
-            else (round(row["sentiment_score"] ** power * FRACTION) for power in (1, 2))
-        ),
-    )
 
 
 def _write(connection: Connection, table: Table, changes: Mapping[tuple[Any, ...], list[int]]) -> None:
@@ -252,10 +256,11 @@ def _adding(table: Table, dialect: str) -> str:
 @cache
 def _on_conflict(table: Table) -> str:
     keys = [column.name for column in table.primary_key]
-    names = [column.name for column in table.c]
     # The row's own columns: a query for them would not see what another process counted meanwhile.
     added = [
-        f"{name} = {table.name}.{name} + excluded.{name}" for name in names if name not in (*keys, "issues")
+        f"{column.name} = {table.name}.{column.name} + excluded.{column.name}"
+        for column in table.c
+        if column.name not in keys and isinstance(column.type, Integer)
     ]
     return f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {', '.join(added)}"
 

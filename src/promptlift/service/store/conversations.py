@@ -283,7 +283,7 @@ def add(
     numbered = [{**row, "seq": seq, "updated_at": stamp} for row, seq in zip(rows, numbers, strict=True)]
     bulk.insert_rows(connection, conversations, numbered)
     bulk.insert_rows(connection, conversation_contents, contents)
-    conversation_counts.add(connection, numbered)
+    conversation_counts.add(connection, [row["id"] for row in numbered])
     announce(connection, conversations)
 
 

@@ -143,7 +143,9 @@ def keep(
                 .values(judging="done", worker=None, has_insights=True, judge_problem=None, updated_at=stamp)
             )
             connection.execute(delete(insights).where(insights.c.conversation_id.in_(names)))
-            connection.execute(insert(insights), kept)
+            connection.execute(
+                insert(insights), [{**row, **conversation_counts.counted_of(row["document"])} for row in kept]
+            )
             announce(connection, insights)
             also(names)
     else:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 from promptlift.schema.basis import may_weigh
 from promptlift.schema.insights import TopIssue
 from promptlift.service.actions.views.completion import percent, points
-from promptlift.service.insights.issue_groups import group_titles
+from promptlift.service.insights.issue_groups import count_titles, group_titles
 from promptlift.service.store.conversation_counts import SEVERITIES, issues_of
-from promptlift.stats.differences import FEWEST, score_interval
+from promptlift.stats.differences import FEWEST
+from promptlift.stats.stratified import stratified_difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +28,19 @@ _HIGH: Final = 20.0
 _MEDIUM: Final = 5.0
 
 
+class Outcomes:
+    """How conversations ended, by what they may have in common: their prompt, model and first topic."""
+
+    def __init__(self) -> None:
+        self.judged = Counter[tuple[str, str, str]]()
+        self.failed = Counter[tuple[str, str, str]]()
+
+    def add(self, together: IssueSet) -> None:
+        """Count conversations that have ended, and those that ended with the task not completed."""
+        self.judged[together.stratum] += together.judged
+        self.failed[together.stratum] += together.failed
+
+
 @dataclass(slots=True)
 class IssueGroup:
     """Issues of one meaning, and the conversations that have any of them.
@@ -35,24 +49,36 @@ class IssueGroup:
     ----------
     name
         Of the group.
+    everyone
+        How all conversations ended, with it and without.
+    outcomes
+        How those that have it ended.
     titles
         How many conversations have each title.
-    judged, failed
-        Conversations that have ended, and those that ended with the task not completed.
     by_prompt
         Conversations by prompt.
     """
 
     name: str
+    everyone: Outcomes
+    outcomes: Outcomes = field(default_factory=Outcomes)
     titles: Counter[str] = field(default_factory=Counter)
-    judged: int = 0
-    failed: int = 0
     by_prompt: Counter[str] = field(default_factory=Counter)
 
     @property
     def frequency(self) -> int:
         """Conversations that have it."""
         return self.by_prompt.total()
+
+    @property
+    def judged(self) -> int:
+        """Conversations that have it and have ended."""
+        return self.outcomes.judged.total()
+
+    @property
+    def failed(self) -> int:
+        """Those that ended with the task not completed."""
+        return self.outcomes.failed.total()
 
 
 def find_issues(
@@ -63,33 +89,32 @@ def find_issues(
     A conversation with several issues of one group counts once. Insights that are older than the setting may name what
     is excluded now: such titles are left out.
     """
-    counts = Counter[str]()
-    for together in sets:
-        for title in together.titles:
-            counts[title] += together.scored
+    counts = count_titles(sets)
     for title in [title for title in counts if exclusions.found_in(title)]:
         del counts[title]
     groups = group_titles(counts, known=known)
+    everyone = Outcomes()
     found: dict[str, IssueGroup] = {}
     for together in sets:
+        everyone.add(together)
         titles = [title for title in together.titles if title in counts]
         for title in titles:
-            found.setdefault(groups[title], IssueGroup(groups[title])).titles[title] += together.scored
+            issue = found.setdefault(groups[title], IssueGroup(groups[title], everyone))
+            issue.titles[title] += together.scored
         for name in {groups[title] for title in titles}:
             issue = found[name]
-            issue.judged += together.judged
-            issue.failed += together.failed
-            issue.by_prompt[together.prompt_id] += together.scored
+            issue.outcomes.add(together)
+            issue.by_prompt[together.stratum[0]] += together.scored
     shown = (issue for issue in found.values() if not exclusions.found_in(issue.name))
     return sorted(shown, key=lambda issue: (-issue.frequency, issue.name))
 
 
 @dataclass(frozen=True, slots=True)
 class IssueEffect:
-    """Completion with an issue less completion without it, in percentage points with a 95 % interval.
+    """Completion with an issue and without it, in percent, and how they differ among conversations of the same prompt, model and topic.
 
-    An observation: what makes a task hard also makes issues. ``clear`` where the interval leaves out 0 and neither group is
-    too small for a verdict.
+    An observation: what makes a task hard also makes issues. The difference is in percentage points with a 95 % interval (Mantel and
+    Haenszel, with Sato's variance); ``clear`` where the interval leaves out 0 and neither group is too small for a verdict.
     """
 
     with_it: float
@@ -108,25 +133,34 @@ class IssueEffect:
 
 
 def effect(issue: IssueGroup, figures: Totals) -> IssueEffect | None:
-    """Compare conversations with and without an issue.
+    """Compare conversations with an issue to those without it.
 
-    ``None`` where there are none of either, and where whoever found the issue also said which conversations failed.
+    ``None`` where none with it is like one without it, and where whoever found the issue also said which conversations failed.
     """
     if not may_weigh(figures.basis):
         return None
-    judged, failed = figures.judged - issue.judged, figures.judged - figures.task_completed - issue.failed
-    if not issue.judged or judged <= 0:
+    with_it, everyone = issue.outcomes, issue.everyone
+    alike = [one for one, n in with_it.judged.items() if 0 < n < everyone.judged[one]]
+    if not alike:
         return None
-    done, others = issue.judged - issue.failed, judged - failed
-    low, high = score_interval(done, issue.judged, others, judged)
-    rates = done / issue.judged, others / judged
-    clear = min(issue.judged, judged) >= FEWEST and not low <= 0.0 <= high
-    change = points(rates[0] - rates[1])
-    return IssueEffect(points(rates[0]), points(rates[1]), change, points(low), points(high), clear)
+    n1 = [with_it.judged[one] for one in alike]
+    x1 = [n - with_it.failed[one] for n, one in zip(n1, alike, strict=True)]
+    n0 = [everyone.judged[one] - with_it.judged[one] for one in alike]
+    x0 = [n - everyone.failed[one] + with_it.failed[one] for n, one in zip(n0, alike, strict=True)]
+    found = stratified_difference(x1, n1, x0, n0)
+    clear = min(sum(n1), sum(n0)) >= FEWEST and not found.low <= 0.0 <= found.high
+    others = figures.judged - issue.judged
+    done = figures.task_completed - issue.judged + issue.failed
+    return IssueEffect(
+        points((issue.judged - issue.failed) / issue.judged),
+        points(done / others),
+        *(points(one) for one in (found.difference, found.low, found.high)),
+        clear,
+    )
 
 
 def gain(issue: IssueGroup, figures: Totals) -> tuple[float, float, float] | None:
-    """Return how many points of completion conversations without an issue are above all.
+    """Return how many points of completion all conversations lack that those without the issue, of the same model and topic, have.
 
     With the ends of the 95 % interval; ``None`` where the issue goes with no failures.
     """

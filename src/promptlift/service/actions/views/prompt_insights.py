@@ -283,7 +283,7 @@ def _mend(issue: IssueGroup, figures: Totals, examples: Sequence[Example]) -> st
     return (
         f'Address "{issue.name}": {issue.frequency:,} of {figures.scored:,} conversations had it, and '
         f"{found.with_it:.0f}% of those that ended completed their task against {found.without:.0f}% of the others "
-        f"({found.change:+.0f} points, {found.low:+.0f} to {found.high:+.0f}{sure}). They go together; whether one causes the "
+        f"({found.change:+.0f} points with the same model and topic, {found.low:+.0f} to {found.high:+.0f}{sure}). They go together; whether one causes the "
         f"other, only a test tells.{_evidence(examples)} Next: {_next(issue, examples)}"
     )
 

@@ -134,6 +134,11 @@ class InsightsRow(Base):
     task_completed: Mapped[bool | None]
     # What task_completed rests on.
     basis: Mapped[str]
+    # By which they are counted, as in the document: whether the built-in rules found them, the first topic, and the titles of the
+    # issues as a sorted JSON array.
+    by_words: Mapped[bool]
+    topic: Mapped[str | None]
+    issues: Mapped[bytes]
     document: Mapped[str]
     created_at: Mapped[int]
 

@@ -27,10 +27,10 @@ def integers(*names: str) -> list[Column[Any]]:
     return [Column(name, BigInteger, nullable=False) for name in names]
 
 
-def span_of_prompt() -> list[Column[Any]]:
-    """Return what conversations are counted by: their prompt, the length of a span of time, and when it begins."""
+def day_of_prompt() -> list[Column[Any]]:
+    """Return the columns that all conversations are counted by: their prompt, and when the day began in which they started."""
     names = ("account_id", "prompt_id")
-    return [*(Column(name, Text, nullable=False) for name in names), *integers("span", "start")]
+    return [*(Column(name, Text, nullable=False) for name in names), *integers("start")]
 
 
 # Conversations in blocks of sequence numbers, for totals of lists and for finding a page. The rows with an empty
@@ -46,13 +46,13 @@ conversation_blocks = Table(
     sqlite_with_rowid=False,
 )
 
-# Sums over the conversations that started in a span of time; ``span`` is its length, ``start`` when it begins.
+# Sums over the conversations that started on a day.
 conversation_sums = Table(
     "conversation_sums",
     metadata,
-    *span_of_prompt(),
+    *day_of_prompt(),
     *integers("total", "completed", "abandoned", "messages", "responses"),
-    # Whole seconds and the rest in units of FRACTION apart: together they would not fit.
+    # Whole seconds, and what they are short of or above the time in units of FRACTION: together they would not fit.
     *integers("response_seconds", "response_fractions"),
     # Ended and with a verdict, those of them with a completed task, and those whose verdict rests on the log's outcome, on labels that a
     # judge learned from, or on the words of the built-in rules.
@@ -60,7 +60,7 @@ conversation_sums = Table(
     # With insights, ended or not, and those whose insights are of the built-in rules. The sums of the scores and of their squares are in units of FRACTION.
     *integers("positive", "neutral", "negative", "scored_by_words", "sentiment_fractions"),
     Column("sentiment_squares", BigInteger, nullable=False, server_default=text("0")),
-    PrimaryKeyConstraint("account_id", "prompt_id", "span", "start"),
+    PrimaryKeyConstraint("account_id", "prompt_id", "start"),
     sqlite_with_rowid=False,
 )
 
@@ -68,24 +68,27 @@ conversation_sums = Table(
 conversation_turns = Table(
     "conversation_turns",
     metadata,
-    *span_of_prompt(),
+    *day_of_prompt(),
     Column("user_turns", Integer, nullable=False),
     *integers("judged", "failed"),
-    PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "user_turns"),
+    PrimaryKeyConstraint("account_id", "prompt_id", "start", "user_turns"),
     sqlite_with_rowid=False,
 )
 
 # Conversations with insights by the issues that they have together, so that titles can be grouped in any way and no
-# conversation is counted twice. The issues are their titles as JSON; titles can be long and can hold a NUL
-# character, so a hash is the key and the JSON is bytes.
+# conversation is counted twice; and by their model and first topic, so that only those that are alike are compared. The
+# issues are their titles as JSON, none for a conversation without any. Titles can be long and can hold a NUL character,
+# so the key is a hash of all three, and the JSON is bytes.
 conversation_issue_sets = Table(
     "conversation_issue_sets",
     metadata,
-    *span_of_prompt(),
+    *day_of_prompt(),
     Column("issue_set", Text, nullable=False),
     Column("issues", LargeBinary, nullable=False),
+    Column("llm_model", Text, nullable=False),
+    Column("topic", Text, nullable=False),
     # All of them, those that have ended with a verdict, and those that ended with the task not completed.
     *integers("scored", "judged", "failed"),
-    PrimaryKeyConstraint("account_id", "prompt_id", "span", "start", "issue_set"),
+    PrimaryKeyConstraint("account_id", "prompt_id", "start", "issue_set"),
     sqlite_with_rowid=False,
 )
