@@ -49,7 +49,6 @@ class Bad:
         Bytes are sent as they are, anything else as JSON; ``None`` sends no body.
     """
 
-    name: str
     request: str
     body: Any
     status: int
@@ -57,9 +56,6 @@ class Bad:
     message: str
     details: dict[str, Any] | None = None
     headers: dict[str, str | None] | None = None
-
-    def __str__(self) -> str:
-        return self.name
 
     def target(self, ids: Mapping[str, str]) -> tuple[str, str]:
         """Method and path as they go over the wire."""
@@ -80,58 +76,65 @@ def filled(text: str, ids: Mapping[str, str]) -> str:
     return text
 
 
-def refused(
-    name: str, request: str, body: Any, by_path: Mapping[str, str] | None = None, /, **details: str
-) -> Bad:
+def refused(request: str, body: Any, by_path: Mapping[str, str] | None = None, /, **details: str) -> Bad:
     """A request that is refused because of some fields; ``by_path`` has those whose dotted path is no Python name."""
     every = {**(by_path or {}), **details}
-    return Bad(name, request, body, 400, VALIDATION, f"Invalid value: {', '.join(every)}", every)
+    return Bad(request, body, 400, VALIDATION, f"Invalid value: {', '.join(every)}", every)
 
 
-def unreadable(name: str, body: Any, reason: str) -> Bad:
+def unreadable(body: Any, reason: str) -> Bad:
     """A conversation with content that cannot be read."""
-    return Bad(
-        name, "POST /conversations", body, 400, VALIDATION, "content cannot be read", {"content": reason}
-    )
+    return Bad("POST /conversations", body, 400, VALIDATION, "content cannot be read", {"content": reason})
 
 
-def too_large(name: str, request: str, body: Any, message: str) -> Bad:
+def too_large(request: str, body: Any, message: str) -> Bad:
     """A conversation with too much in it."""
-    return Bad(name, request, body, 413, LARGE, message, {"content": message})
+    return Bad(request, body, 413, LARGE, message, {"content": message})
 
 
-def no_body(name: str, request: str, body: Any = None) -> Bad:
+def no_body(request: str, body: Any = None) -> Bad:
     """A request without the body that it needs."""
     message = "The request has no body; send a JSON object"
-    return Bad(name, request, body, 400, VALIDATION, message, {"body": "Required"})
+    return Bad(request, body, 400, VALIDATION, message, {"body": "Required"})
 
 
-def no_json(name: str, request: str, body: Any) -> Bad:
+def no_json(request: str, body: Any) -> Bad:
     """A body that is no JSON."""
-    return Bad(name, request, body, 400, VALIDATION, "The body is not valid JSON", {"body": NOT_JSON})
+    return Bad(request, body, 400, VALIDATION, "The body is not valid JSON", {"body": NOT_JSON})
 
 
-def no_object(name: str, request: str, body: Any) -> Bad:
+def no_object(request: str, body: Any) -> Bad:
     """A body that is JSON, but no object."""
     message = "The body must be a JSON object"
-    return Bad(name, request, body, 400, VALIDATION, message, {"body": "must be a JSON object"})
+    return Bad(request, body, 400, VALIDATION, message, {"body": "must be a JSON object"})
 
 
-def of_type(name: str, request: str, body: Any, content_type: str) -> Bad:
+def of_type(request: str, body: Any, content_type: str) -> Bad:
     """A body that says it is something else than JSON."""
     message = "Send the body as JSON with the header Content-Type: application/json"
     details = {"Content-Type": "must be application/json"}
-    return Bad(name, request, body, 415, TYPE, message, details, headers={"Content-Type": content_type})
+    return Bad(request, body, 415, TYPE, message, details, headers={"Content-Type": content_type})
 
 
-def of_key(name: str, request: str, body: Any, authorization: str | None, message: str) -> Bad:
+def of_key(request: str, body: Any, authorization: str | None, message: str) -> Bad:
     """A request whose key is not accepted."""
-    return Bad(name, request, body, 401, KEY, message, headers={"Authorization": authorization})
+    return Bad(request, body, 401, KEY, message, headers={"Authorization": authorization})
 
 
-def absent(name: str, request: str, body: Any = None, kind: str = "Optimization") -> Bad:
+def absent(request: str, body: Any = None, kind: str = "Optimization") -> Bad:
     """A request for something that is not there, or not there for this account."""
-    return Bad(name, request, body, 404, MISSING, f"{kind} not found")
+    return Bad(request, body, 404, MISSING, f"{kind} not found")
+
+
+def nowhere(request: str) -> Bad:
+    """A path that is not there."""
+    return Bad(request, None, 404, MISSING, "No such path; the API lies under /api/v1")
+
+
+def not_possible(request: str, allowed: str, body: Any = None) -> Bad:
+    """A method that a path does not have."""
+    method = request.partition(" ")[0]
+    return Bad(request, body, 405, METHOD, f"{method} is not possible here; allowed: {allowed}")
 
 
 def said(*messages: Any, **rest: Any) -> dict[str, Any]:

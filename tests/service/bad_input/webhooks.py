@@ -17,10 +17,10 @@ HTTPS = "must start with https://"
 ITEMS = "must be a whole number from 1 to 100"
 
 
-def hook(name: str, fields: dict[str, Any], by_path: dict[str, str] | None = None, /, **details: str) -> Bad:
+def hook(fields: dict[str, Any], by_path: dict[str, str] | None = None, /, **details: str) -> Bad:
     """A webhook of which only these fields are wrong."""
     body = {"url": "https://hooks.invalid/", "events": ["prompt.deleted"], **fields}
-    return refused(f"webhook: {name}", CREATE, body, by_path, **details)
+    return refused(CREATE, body, by_path, **details)
 
 
 def to(url: Any, problem: str) -> Bad:
@@ -32,89 +32,52 @@ def to(url: Any, problem: str) -> Bad:
         else "The URL of a webhook must be an HTTPS address"
     )
     body = {"url": url, "events": ["prompt.deleted"]}
-    return Bad(f"webhook: to {url[:40]!r}", CREATE, body, 400, VALIDATION, message, {"url": problem})
+    return Bad(CREATE, body, 400, VALIDATION, message, {"url": problem})
 
 
-def site(name: str, fields: dict[str, Any], /, **details: str) -> Bad:
+def site(fields: dict[str, Any], /, **details: str) -> Bad:
     """A website that is not read."""
-    return refused(f"website: {name}", SYNC, fields, **details)
+    return refused(SYNC, fields, **details)
 
 
 WEBHOOKS = [
-    refused("webhook: nothing", CREATE, {}, url="Required field", events="Required field"),
+    refused(CREATE, {}, url="Required field", events="Required field"),
     to("", HTTPS),
-    hook("to null", {"url": None}, url="must be a string"),
-    hook("to a number", {"url": 3}, url="must be a string"),
-    to("hooks.example", HTTPS),
     to("http://hooks.invalid/", HTTPS),
-    to("ftp://hooks.invalid/", HTTPS),
     to("javascript:alert(1)", HTTPS),
     to("https://", "has no host"),
     to("https://user:secret@hooks.invalid/", "must not contain a user name or password"),
     to("https://hooks.invalid:99999/", "has no usable port"),
     to("https://hooks.invalid/\x00", "must not contain spaces or control characters"),
     to("https://" + "x" * 3_000, "must have at most 2048 characters"),
-    to("https://127.0.0.1/", PRIVATE),
     to("https://[::1]/", PRIVATE),
     to("https://169.254.169.254/latest/", PRIVATE),
     to("https://0x7f000001/", PRIVATE),
-    hook("no events", {"events": []}, events="must not be empty"),
-    hook("events a text", {"events": "prompt.deleted"}, events="must be a list"),
-    hook("events null", {"events": None}, events="must be a list"),
-    hook("an event that is not known", {"events": ["prompt.deleted", "prompt.read"]}, {"events[1]": KIND}),
-    hook("an event a number", {"events": [1]}, {"events[0]": KIND}),
-    hook(
-        "a description too long",
-        {"description": "d" * 10_001},
-        description="must have at most 10000 characters",
-    ),
-    hook("a description with NUL", {"description": "\x00"}, description=NUL),
-    absent("delete no webhook", "DELETE /webhooks/whk_1", kind="Webhook"),
-    absent("test no webhook", "POST /webhooks/whk_1/test", kind="Webhook"),
-    absent("resume no webhook", "POST /webhooks/whk_1/resume", kind="Webhook"),
-    absent("deliveries of no webhook", "GET /webhooks/whk_1/deliveries", kind="Webhook"),
-    refused("deliveries: no items", "GET /webhooks/whk_1/deliveries?limit=0", None, limit=ITEMS),
-    refused("events: a type that is not known", "GET /events?type=prompt.read", None, type=KIND),
-    refused(
-        "events: an offset",
-        "GET /events?offset=-1",
-        None,
-        offset="must be a whole number from 0 to 9007199254740992",
-    ),
-    site("nothing", {}, url="Required field"),
-    site("blank", {"url": " "}, url="must not be blank"),
-    site("a number", {"url": 3}, url="must be a string"),
-    site("NUL", {"url": "https://site.invalid/\x00"}, url=NUL),
-    site(
-        "overwrite a text",
-        {"url": "https://site.invalid", "overwrite": "yes"},
-        overwrite="must be true or false",
-    ),
-    site("overwrite null", {"url": "https://site.invalid", "overwrite": None}, overwrite="must not be null"),
+    hook({"events": []}, events="must not be empty"),
+    hook({"events": "prompt.deleted"}, events="must be a list"),
+    hook({"events": ["prompt.deleted", "prompt.read"]}, {"events[1]": KIND}),
+    hook({"description": "d" * 10_001}, description="must have at most 10000 characters"),
+    absent("DELETE /webhooks/whk_1", kind="Webhook"),
+    absent("POST /webhooks/whk_1/test", kind="Webhook"),
+    absent("POST /webhooks/whk_1/resume", kind="Webhook"),
+    absent("GET /webhooks/whk_1/deliveries", kind="Webhook"),
+    refused("GET /webhooks/whk_1/deliveries?limit=0", None, limit=ITEMS),
+    refused("GET /events?type=prompt.read", None, type=KIND),
+    refused("GET /events?offset=-1", None, offset="must be a whole number from 0 to 9007199254740992"),
+    site({}, url="Required field"),
+    site({"url": " "}, url="must not be blank"),
+    site({"url": "https://site.invalid/\x00"}, url=NUL),
+    site({"url": "https://site.invalid", "overwrite": "yes"}, overwrite="must be true or false"),
     *(
-        Bad(
-            f"website: {name}",
-            SYNC,
-            {"url": url},
-            400,
-            VALIDATION,
-            "The website could not be read",
-            {"url": problem},
-        )
-        for name, url, problem in (
-            ("no web address", "ftp://site.invalid", WEB),
-            ("a script", "javascript:alert(1)", WEB),
-            ("a file", "file:///etc/passwd", WEB),
-            ("loopback", "http://127.0.0.1/", PRIVATE),
-            ("loopback in hexadecimal", "0x7f.1", PRIVATE),
-            ("metadata of a cloud", "http://169.254.169.254/", PRIVATE),
+        Bad(SYNC, {"url": url}, 400, VALIDATION, "The website could not be read", {"url": problem})
+        for url, problem in (
+            ("file:///etc/passwd", WEB),
+            ("0x7f.1", PRIVATE),
+            ("http://169.254.169.254/", PRIVATE),
         )
     ),
-    *(no_body(f"{request} without a body", request) for request in (CREATE, SYNC)),
-    *(no_json(f"{request} with no JSON", request, b"url=https://x") for request in (CREATE, SYNC)),
-    *(no_object(f"{request} with a list", request, []) for request in (CREATE, SYNC)),
-    *(
-        of_type(f"{request} as a form", request, {}, "application/x-www-form-urlencoded")
-        for request in (CREATE, SYNC)
-    ),
+    *(no_body(request) for request in (CREATE, SYNC)),
+    *(no_json(request, b"url=https://x") for request in (CREATE, SYNC)),
+    *(no_object(request, []) for request in (CREATE, SYNC)),
+    *(of_type(request, {}, "application/x-www-form-urlencoded") for request in (CREATE, SYNC)),
 ]
