@@ -62,12 +62,15 @@ def real(service):
 @needs_shared
 def test_failing_steps_of_two_real_agents_with_what_was_said(real):
     wire, agents = real
+    located = 0
     for name, agent in agents.items():
         view = wire.get(f"/agents/{agent}/step-failures")
         assert differences(view, {"agentId": shapes.text, **STEP_FAILURES}) == []
         assert view["conversations"] == view["analysed"] == EACH // 2
         # The log says of more conversations that they failed than the judge sees failing at a step.
-        assert view["totalFailures"] >= sum(step["failures"] for step in view["steps"]) > 0
+        failures = sum(step["failures"] for step in view["steps"])
+        assert view["totalFailures"] >= failures
+        located += failures
         tools = {step["step"] for step in view["steps"] if step["step"].startswith("tool:")}
         assert (
             "tool:get_reservation_details" if name == "tau2-airline" else "tool:get_order_details"
@@ -79,6 +82,7 @@ def test_failing_steps_of_two_real_agents_with_what_was_said(real):
                 content = wire.get(f"/conversations/{quote['conversationId']}")["content"]
                 said = " ".join(json.loads(content)["messages"][quote["turn"]]["content"].split())
                 assert all(part in said for part in quote["quote"].split(" … "))
+    assert located
 
 
 @needs_shared
@@ -141,17 +145,20 @@ def test_the_tables_and_plots_of_a_workspace_show_them(real):
         assert "tool:get_reservation_details" in set(steps["step"])
 
 
-def test_the_table_of_issues_says_who_judged(new_account):
+def test_tables_of_issues_and_steps_say_who_judged(new_account):
     wire = new_account()
     prompt = wire.add_prompt(outcome="solved")
     said = "User: cancel it\nAssistant: I cannot do that.\nUser: This is useless, forget it."
-    wire.log(prompt, said, metadata={"solved": False})
+    for solved in (False, True):
+        wire.log(prompt, said, metadata={"solved": solved})
     wire.wait_for_insights(prompt)
     with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
-        table = lift.top_issues(prompt)
-        for one in (table, analysis.top_issues(table)):
+        issues, steps = lift.top_issues(prompt), lift.step_failures(prompt)
+        for one in (issues, analysis.top_issues(issues), steps, analysis.step_failures(steps)):
             facts = one.attrs["promptlift"]
             assert (facts["analyser"], facts["basis"]) == ("lexicon", "outcome")
+    # Both look failed, and one of them was not.
+    assert (steps["n"].max(), steps["failed"].sum()) == (2, 1)
 
 
 def test_the_owner_says_what_a_conversation_is_worth(new_account, connect):

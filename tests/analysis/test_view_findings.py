@@ -175,6 +175,15 @@ def test_a_fleet_without_ranks_has_no_best_prompt():
     )
 
 
+def test_no_step_fails_most_often_on_a_word_list():
+    rows = [{"step": "answer", "reached": 90, "failures": 30, "kinds": {}}]
+    table, _ = step_failures_table(rows, prompt_id="p")
+    table.attrs["promptlift"] = {"analyser": "lexicon", "basis": "words"}
+    assert finding(analysis.step_failures(table)) == (
+        "Which step fails most often cannot be told without outcomes, labels or a model"
+    )
+
+
 @given(st.tuples(*[st.none() | st.integers(1, 5_000)] * 4))
 def test_usage(limits):
     table = analysis.usage(usage(300, limits), now="2026-04-16")

@@ -17,7 +17,7 @@ from promptlift.analysis.wording import (
     size_figures,
 )
 from promptlift.frames.headline import TESTED_LIFT, headlines_of
-from promptlift.schema.basis import UNTOLD
+from promptlift.schema.basis import UNTOLD, may_tell
 from promptlift.stats.differences import FEWEST
 
 if TYPE_CHECKING:
@@ -201,9 +201,10 @@ def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
 
 
 def _step_failures(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
-    del facts
     if table.empty or not table["failed"].fillna(0).sum():
         return "No step failed"
+    if not may_tell(facts.get("basis")):
+        return f"Which step fails most often {UNTOLD}"
     row = table.iloc[0]
     steps = [str(step).replace("tool:", "tool ") for step in table["step"]]
     step = _quoted(names_in_title(steps, _NAME)[0])

@@ -396,6 +396,10 @@ class StepFailures(LinkedModel):
     """The steps, those with the most failures first."""
     turns: list[TurnFailure] = Field(default_factory=list)
     """Failures by the number of user turns."""
+    analyser: str | None = None
+    """Who found the steps: ``lexicon``, ``llm`` or ``mixed``."""
+    basis: str | None = None
+    """What the verdicts of "task completed" rest on, the weakest of several."""
 
 
 def records_of(view: PromptInsightsView | StepFailures, name: str) -> list[dict[str, Any]]:

@@ -161,6 +161,8 @@ STEP_FAILURES = {
         }
     ),
     "turns": listed({"turn": count, "reached": count, "failures": count, "failureRate": number}),
+    "analyser": maybe(one_of("lexicon", "llm", "mixed")),
+    "basis": maybe(text),
 }
 VERSION = {
     "id": text,

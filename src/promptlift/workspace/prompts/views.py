@@ -68,8 +68,7 @@ class PromptViews(Session):
             return made
 
         filters = {"prompt_id": found, "days": days}
-        judged = {"analyser": view.analyser, "basis": view.basis}
-        return self._table("top_issues", filters, lambda _: _read(view, "top_issues", **judged), make)
+        return self._table("top_issues", filters, lambda _: _read(view, "top_issues"), make)
 
     def step_failures(self, prompt_id: str) -> pd.DataFrame:
         """Return where conversations of the last 30 days first went wrong, one row a step, most failures first.
@@ -122,6 +121,6 @@ class PromptViews(Session):
         return self._table("fleet", {"days": days}, read, frames().fleet_table)
 
 
-def _read(view: PromptInsightsView | StepFailures, name: str, **facts: Any) -> RowsRead:
-    rows = records_of(view, name)
+def _read(view: PromptInsightsView | StepFailures, name: str) -> RowsRead:
+    rows, facts = records_of(view, name), {"analyser": view.analyser, "basis": view.basis}
     return RowsRead(rows, len(rows), 1, complete=True, facts=facts)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from promptlift.schema import endpoints
+from promptlift.schema.basis import weakest
 from promptlift.schema.insights import (
     FailedStep,
     Period,
@@ -47,6 +48,7 @@ def step_failures(call: Call) -> StepFailures:
         exclusions = exclusions_of(rows, agent.account_id)
     judged = [_JudgedSteps.model_validate_json(row.document) for row in newest]
     documents = [one for one in judged if one.steps is not None]
+    analysers = {str(one.analyser).partition(":")[0] for one in documents}
     return StepFailures(
         prompt_id=agent.id,
         period=Period(days=STEP_FAILURE_DAYS, from_=clock.to_datetime(since), to=clock.to_datetime(now)),
@@ -55,6 +57,8 @@ def step_failures(call: Call) -> StepFailures:
         analysed=len(documents),
         steps=_steps(documents, exclusions),
         turns=_turns(by_turns),
+        analyser="mixed" if len(analysers) > 1 else next(iter(analysers), None),
+        basis=weakest(one.basis for one in documents),
     )
 
 
@@ -66,13 +70,17 @@ class _JudgedSteps(BaseModel):
     conversation_id: str
     steps: list[str] | None = None
     failed_step: FailedStep | None = None
+    task_completed: bool | None = None
+    analyser: str | None = None
+    basis: str | None = None
 
 
 def _steps(documents: Sequence[_JudgedSteps], exclusions: Exclusions) -> list[StepFailure]:
     reached = Counter(step for one in documents for step in one.steps or ())
     failed: defaultdict[str, list[StepQuote]] = defaultdict(list)
     for one in documents:
-        if one.failed_step is not None:
+        # The analyser may see a failure where the log's outcome has none.
+        if one.failed_step is not None and not one.task_completed:
             said = one.failed_step.model_dump(exclude={"step"})
             failed[one.failed_step.step].append(StepQuote(conversation_id=one.conversation_id, **said))
     steps = []
