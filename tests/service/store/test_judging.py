@@ -163,6 +163,24 @@ def test_asking_again_while_a_job_works_makes_its_result_void(waiting):
     assert claim(waiting, "two") == ["a", "b", "c"]
 
 
+def test_another_verdict_while_a_job_works_makes_its_result_void_and_asks_no_judge_again(waiting):
+    claim(waiting, "one")
+    keep(waiting, "one", "a")
+    with waiting.database.write() as connection:
+        judging.decide_again(connection, waiting.account, prompt_id="prm_1", now=NOW)
+    assert claim(waiting, "one") == ["a", "b", "c"]
+    with waiting.database.write() as connection:
+        judging.decide_again(connection, waiting.account, prompt_id="prm_1", now=NOW)
+    assert claim(waiting, "one") == ["a", "b", "c"]
+    # What the worker began before, though it holds the rows again.
+    assert not keep(waiting, "one", "a")
+    with waiting.database.read() as connection:
+        rows = judging.to_judge(connection, ["a", "b", "c"], "one")
+    assert {row.id: row.known is not None for row in rows} == {"a": True, "b": False, "c": False}
+    (generation,) = {row.generation for row in rows if row.id == "a"}
+    assert keep(waiting, "one", "a", generation=generation)
+
+
 def test_nobody_asks_for_another_accounts_conversations(waiting):
     with waiting.database.write() as connection:
         other = accounts.create(connection, name="Two", email="two@example.test", plan="pro")

@@ -253,7 +253,8 @@ def decide_again(
 ) -> None:
     """Queue judged conversations for another verdict on the insights that they have: what decides it changed.
 
-    No judge is asked; what is judged already stays as it is.
+    No judge is asked; what is judged already stays as it is. A conversation that a worker holds is taken from it: its verdict
+    would be that of before.
     """
     wanted = equal(conversations, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
     if prompt_id is None:
@@ -264,6 +265,22 @@ def decide_again(
         .where(*wanted, conversations.c.judging == "done")
         .values(judging="pending", worker=None, judge_after=now, judge_attempts=0)
     )
+    # In the order in which others lock conversations, as `keep` does.
+    held = select(conversations.c.id).where(*wanted, conversations.c.judging == "claimed")
+    for some in in_batches(connection.scalars(held.order_by(conversations.c.seq).with_for_update()).all()):
+        known = exists().where(
+            conversations.c.id == insights.c.conversation_id,
+            conversations.c.id.in_(some),
+            conversations.c.generation == insights.c.generation,
+        )
+        connection.execute(update(insights).where(known).values(generation=insights.c.generation + 1))
+        connection.execute(
+            update(conversations)
+            .where(conversations.c.id.in_(some))
+            .values(
+                judging="pending", worker=None, judge_after=now, generation=conversations.c.generation + 1
+            )
+        )
     announce(connection, conversations)
 
 
