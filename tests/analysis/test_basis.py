@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from promptlift import analysis, plots
+from promptlift.analysis import two_groups
 from promptlift.analysis.findings import finding
 from promptlift.schema.basis import (
     BASES,
@@ -114,6 +115,24 @@ def test_a_model_says_clearly_what_labels_prove_it_can_judge(wrong, clearly):
     assert found["not_corrected"].iloc[0].startswith("No labels of the control")
     assert ("; clearly lower, as the model sees it." in sentence) == clearly
     assert "; lower, as the model sees it." in sentence or clearly
+
+
+@pytest.mark.parametrize(
+    ("agreements", "clearly"), [([[60, 0.8, 0.6]] * 2, True), ([[60, 0.8, 0.6], [60, 0.5, 0.6]], False)]
+)
+def test_labels_that_are_kept_prove_the_judge_of_every_prompt(agreements, clearly):
+    table = judged("model")
+    tables = [table[table["prompt_id"] == name].copy() for name in "ab"]
+    for one, agreement in zip(tables, agreements, strict=True):
+        one.attrs["promptlift"] = {"agreement": agreement}
+    both = two_groups.of_prompts(tables, "ab")
+    (sentence,) = analysis.compare(both, by="prompt_id", control="a").attrs["promptlift"]["sentences"]
+    assert ("clearly lower" in sentence) == clearly
+    # It is known to be right on task completion, and on nothing else.
+    (scored,) = analysis.compare(both, by="prompt_id", control="a", outcome="quality").attrs["promptlift"][
+        "sentences"
+    ]
+    assert "clearly" not in scored
 
 
 def test_outcomes_of_the_logs_may_say_all_of_it():

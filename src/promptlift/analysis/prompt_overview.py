@@ -83,7 +83,7 @@ def prompt_overview(
     level = check_level(level)
     conversations, labels = as_labelled(as_outcome(conversations), labels)
     facts = judge_facts(conversations)
-    if facts:
+    if "judge" in facts:
         conversations = _with_sentiment(conversations)
     conversations, by = one_group_column(conversations, by)
     answers = ["status", "task_completed", "sentiment"]

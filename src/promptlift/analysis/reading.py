@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,6 +61,7 @@ __all__ = [
     "require",
     "rows_with",
     "score_parts",
+    "weakest_agreement",
     "with_provenance",
 ]
 
@@ -135,9 +136,20 @@ def basis_note(facts: Mapping[str, Any]) -> str | None:
 
 
 def agreement_of(facts: Mapping[str, Any]) -> Agreement | None:
-    """Return how far labels agree with who judged, from the attributes of a result; None where there are none."""
-    found = (facts.get("corrected") or {}).get("agreement")
+    """Return how far labels agree with who judged, from the attributes of a result; None where there are none.
+
+    Those that were passed, else those that are kept.
+    """
+    found = (facts.get("corrected") or {}).get("agreement") or facts.get("agreement")
     return Agreement(*found) if found else None
+
+
+def weakest_agreement(tables: Iterable[Any]) -> dict[str, Any]:
+    """Return what the attributes of several tables together say of their judges: each has to be proven."""
+    found = [facts_of(table).get("agreement") for table in tables if len(table)]
+    if not found or None in found:
+        return {}
+    return {"agreement": min(found, key=lambda one: (Agreement(*one).is_proof, one[1] - one[2]))}
 
 
 def names_of(table: Any) -> list[str]:

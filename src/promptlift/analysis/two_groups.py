@@ -10,7 +10,7 @@ import pandas as pd
 from promptlift.analysis.compare import compare
 from promptlift.analysis.corrected import as_labelled
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
-from promptlift.analysis.reading import GROUP_SEPARATOR
+from promptlift.analysis.reading import GROUP_SEPARATOR, facts_of, weakest_agreement
 from promptlift.analysis.spans import Span, instant
 from promptlift.analysis.versions import read_versions
 from promptlift.analysis.what_else import what_else
@@ -142,7 +142,9 @@ def _findable(result: pd.DataFrame) -> list[str]:
 def of_prompts(tables: Sequence[pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
     """Put the conversations of several prompts into one table."""
     parts = [table.assign(**{COMPARED: name}) for table, name in zip(tables, names, strict=True)]
-    return pd.concat(parts, ignore_index=True)
+    whole = pd.concat(parts, ignore_index=True)
+    whole.attrs["promptlift"] = facts_of(whole) | weakest_agreement(tables)
+    return whole
 
 
 def of_columns(

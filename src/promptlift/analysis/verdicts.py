@@ -17,7 +17,7 @@ import pandas as pd
 from promptlift.analysis.labels import all_columns, answers_to
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
 from promptlift.analysis.periods import grain
-from promptlift.analysis.reading import TICK, count_rows, distinct, is_missing, names_of
+from promptlift.analysis.reading import TICK, count_rows, distinct, facts_of, is_missing, names_of
 
 if TYPE_CHECKING:
     from promptlift.analysis.period_counts import PeriodCounts
@@ -169,10 +169,12 @@ def judge_facts(table: Any) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``judge``, its ``judge_versions`` and ``judge_models``; empty for a table that is not of verdicts.
+        ``judge``, its ``judge_versions`` and ``judge_models``; for a table that is not of verdicts the ``agreement`` of its judge
+        with kept labels, where it is known.
     """
     if not _is_judged(table):
-        return {}
+        agreement = facts_of(table).get("agreement")
+        return {"agreement": agreement} if agreement else {}
     counted = count_rows(table, [OUTCOME, VERSION, *_analyser_of(table)])
     return _facts(table, {judge for judge, _ in _judges(counted.frame, 0)})
 

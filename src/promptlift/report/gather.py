@@ -11,7 +11,14 @@ import pandas as pd
 
 from promptlift.analysis.corrected import as_labelled
 from promptlift.analysis.distinct import distinct_lines
-from promptlift.analysis.reading import basis_of, check_prompts, collect, facts_of, names_of
+from promptlift.analysis.reading import (
+    basis_of,
+    check_prompts,
+    collect,
+    facts_of,
+    names_of,
+    weakest_agreement,
+)
 from promptlift.errors import FrameError, NotFound
 from promptlift.schema.basis import weakest
 from promptlift.schema.inert import one_line
@@ -155,7 +162,16 @@ def gather(source: Any, prompt_id: str | Sequence[str] | None, window: Window) -
     analyser = analysers.pop() if len(analysers) == 1 else "mixed" if analysers else None
     basis = weakest(basis_of(frame) for frame in frames if len(frame))
     attrs: dict[Hashable | None, Any] = (
-        {"promptlift": {"table": "conversations", "analyser": analyser, "basis": basis}} if analyser else {}
+        {
+            "promptlift": {
+                "table": "conversations",
+                "analyser": analyser,
+                "basis": basis,
+                **weakest_agreement(frames),
+            }
+        }
+        if analyser
+        else {}
     )
     prompts = {name: known.get(one or "", {}) for one, name in zip(ids, names, strict=True)}
     tried, variants = _optimizations(source, ids, window)

@@ -10,6 +10,7 @@ from promptlift.client.reads.read_list import RowsRead, stopped_early
 from promptlift.errors import ApiError, ConfigError, IncompleteError
 from promptlift.schema.naming import link_of
 from promptlift.workspace.filters import ConversationFilter
+from promptlift.workspace.judging.labels import Labelling
 from promptlift.workspace.session import frames
 from promptlift.workspace.snapshots.pulling import Pulling
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     Time = str | date | datetime
 
 
-class ConversationTables(Pulling):
+class ConversationTables(Pulling, Labelling):
     """Tables of prompts, their conversations and what was derived from them.
 
     Those of conversations come from the snapshot that is in use, brought up to date first, or from the service.
@@ -105,7 +106,8 @@ class ConversationTables(Pulling):
             versions), status, has_insights, created_at, started_at, title, n_turns, duration_s, tokens, input_tokens,
             output_tokens, cost, latency_ms, tool_calls, tool_errors, llm_model, company_name, source_id,
             insights_error (why there are no insights, or not yet; ``attrs["promptlift"]["insights_errors"]`` counts
-            the reasons); with ``content`` also content; with ``insights`` also sentiment, sentiment_score, task_completed,
+            the reasons; its ``agreement``, how far kept labels show that a model or learned judge is right: their number, the lower
+            end of the agreement and the majority's); with ``content`` also content; with ``insights`` also sentiment, sentiment_score, task_completed,
             quality, topics, summary, issues, insights_at, analyser; last a column ``metadata.…`` for each key of the
             metadata, typed where all its values are of one type. Times are UTC.
 
@@ -135,7 +137,8 @@ class ConversationTables(Pulling):
             raise ConfigError("prompt_id is an empty list; leave it out for all prompts.")
         ids = list(dict.fromkeys(self._names.id_of_filter(name) for name in names))
         details = Wanted(insights=insights, content=content)
-        return self._conversations_table(ids, wanted, details, status=status)
+        table = self._conversations_table(ids, wanted, details, status=status)
+        return self._with_agreement(table) if insights else table
 
     def outcomes(self, prompt_id: str | Sequence[str] | None = None) -> pd.DataFrame:
         """List what the logs say of how conversations ended: scores, rewards, feedback, flags.

@@ -10,7 +10,6 @@ from promptlift.workspace.comparing.compare import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
 from promptlift.workspace.glance_views import Shown, show
-from promptlift.workspace.judging.labels import Labelling
 from promptlift.workspace.judging.verdicts import Judging
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimizing.optimizations import Optimizing
@@ -72,7 +71,6 @@ class Workspace(
     PromptEditing,
     OptimizationTables,
     EventTables,
-    Labelling,
     Logging,
     Optimizing,
     Benchmarking,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import json
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import ApiError, ConfigError, NotFound, TranscriptError, UnexpectedResponse
+from promptlift.schema.basis import weakest
 from promptlift.workspace.judging.label_store import FileLabelStore, LabelStore, ServiceLabelStore
 from promptlift.workspace.session import Session, frames
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
+_FILTERS: Final = ("prompt_id", "question", "labeller", "draw_id", "optimization_id")
 _NO_SUCH_PATH: Final = (404, 405, 501)
 # Metadata of an imported conversation that name what other tools rate.
 _RATED: Final = ("traceIds", "spanIds")
@@ -94,13 +97,8 @@ class Labelling(Session):
                     "Say which prompt the labels of the file are of: lift.labels(file, prompt)."
                 )
             return self._exported_labels(file, prompt_id, name)
-        filters = {
-            "prompt_id": self._names.id_of_filter(prompt_id),
-            "question": question,
-            "labeller": labeller,
-            "draw_id": draw_id,
-            "optimization_id": optimization_id,
-        }
+        values = (self._names.id_of_filter(prompt_id), question, labeller, draw_id, optimization_id)
+        filters = dict(zip(_FILTERS, values, strict=True))
 
         def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int], Row]:
             return *frames().labels_table(rows), {"kept": self._labels_kept().kept}
@@ -177,6 +175,25 @@ class Labelling(Session):
             return getpass.getuser() or "unnamed"
         except (OSError, KeyError, ImportError):  # a container may have none
             return "unnamed"
+
+    def _with_agreement(self, conversations: pd.DataFrame) -> pd.DataFrame:
+        """Add to the attributes of a table how far kept labels show that the judge of its verdicts is right.
+
+        Only where that decides what may be said: outcomes need no proof, and a word list has none.
+        """
+        basis = weakest(conversations["basis"].dropna().unique())
+        if basis not in ("model", "learned"):
+            return conversations
+        from promptlift.analysis.corrected import judged_rows  # noqa: PLC0415  pandas loads when it is used
+
+        kept = self._read_labels(dict.fromkeys(_FILTERS))
+        labels, _ = frames().labels_table(kept.rows)
+        # An answer that is neither yes nor no proves nothing.
+        with contextlib.suppress(ValueError):
+            found = judged_rows(conversations[conversations["basis"] == basis], labels).agreement()
+            if found is not None:
+                conversations.attrs["promptlift"]["agreement"] = [*found]
+        return conversations
 
     def _read_labels(self, filters: dict[str, str | None]) -> RowsRead:
         """Read labels from where they are kept; the list itself shows whether the service keeps any."""
