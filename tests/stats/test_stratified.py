@@ -26,3 +26,9 @@ def test_without_a_common_stratum_nothing_is_known():
     found = stratified_difference([8, 0], [10, 0], [0, 8], [0, 10])
     assert math.isnan(found.difference)
     assert found.n == 0
+
+
+def test_three_that_all_completed_do_not_differ_from_nine_in_ten():
+    """The variance of the three is estimated as 0; the interval that came of it left out 0."""
+    found = stratified_difference([3], [3], [630], [700])
+    assert found.low < 0.0 < found.difference

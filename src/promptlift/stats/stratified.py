@@ -41,7 +41,8 @@ def stratified_difference(
     """Compute the Mantel-Haenszel difference of two rates: that within strata, averaged with weights ``n1 n0 / (n1 + n0)``.
 
     Sato's variance holds with few large strata and with many small ones. Where it is 0, because both rates are 0 or 1 everywhere, that of
-    the rates with one success and one failure more takes its place.
+    the rates with one success and one failure more takes its place; it is never less than that of two groups of these sizes that all
+    completed.
 
     Parameters
     ----------
@@ -90,7 +91,9 @@ def stratified_difference(
     least = sum(
         (x.sum() + 1.0) * (k.sum() - x.sum() + 1.0) / (k.sum() + 2.0) ** 3 for x, k in ((a, n), (c, m))
     )
-    reach = z * math.sqrt(variance or float(least))
+    # Few conversations that all completed, or all failed, have hardly any variance, and say little all the same.
+    floor = sum((k.sum() + 1.0) / (k.sum() + 2.0) ** 3 for k in (n, m))
+    reach = z * math.sqrt(max(variance or float(least), float(floor)))
     return StratifiedDifference(
         difference, max(difference - reach, -1.0), min(difference + reach, 1.0), int(size.sum())
     )
