@@ -108,6 +108,20 @@ def test_a_learned_judge_judges_what_is_there_and_what_comes_and_is_taken_away(l
     assert right(table, later) > 0.75
     assert not lift.judges.learned("Learned").drift.drifted
 
+    # Others come than were labelled, fewer than came before them.
+    strange = [
+        {"messages": [{"role": "user", "content": "Hallo, wo ist mein Paket?"}] * 9, "source_id": f"s{at}"}
+        for at in range(60)
+    ]
+    lift.log(strange, prompt_id=prompt.id)
+    wait_for_insights(lift, [prompt.id], progress=False)
+    found = lift.judges.learned("Learned")
+    assert found.drift.drifted
+    assert "The newest conversations look unlike the labelled ones (AUC " in str(found)
+    assert "label some of them, drift.conversation_ids has 20." in str(found)
+    sources = lift.conversations(prompt.id).set_index("conversation_id")["source_id"]
+    assert set(sources[found.drift.conversation_ids].str[0]) == {"s"}
+
     lift.judges.forget("Learned")
     after = lift.conversations(prompt.id, insights=True).set_index("conversation_id")
     assert (

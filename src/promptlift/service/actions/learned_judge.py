@@ -131,7 +131,7 @@ def create(call: Call[LearnedJudgeCreate]) -> LearnedJudge:
 
 @answers(endpoints.PROMPTS_LEARNED_JUDGE, threads=_LEARNING)
 def get(call: Call) -> LearnedJudge:
-    """Return the newest version, with today's conversations beside those that it learned from."""
+    """Return the newest version, with the conversations that came since beside those that it learned from."""
     with call.read() as rows:
         prompt = call.prompt(rows)
         row = learned.current(rows, prompt.id)
@@ -139,7 +139,11 @@ def get(call: Call) -> LearnedJudge:
             raise not_found("Learned judge")
         of = (call.account_id, prompt.id)
         labelled = _seen(learned.ended(rows.core, *of, list(row.chances)))
-        newest = _seen(learned.newest_ended(rows.core, *of, limit=_NEWEST))
+        # What came since then shows a change before it is many of all.
+        since = clock.from_datetime(row.created_at)
+        newest = _seen(learned.newest_ended(rows.core, *of, limit=_NEWEST, since=since))
+        if len(newest) < _FEWEST_NEWEST:
+            newest = _seen(learned.newest_ended(rows.core, *of, limit=_NEWEST))
     row.found.drift = _drift(labelled, newest)
     row.found.sentence = _sentence(row.found, prompt)
     return row.found

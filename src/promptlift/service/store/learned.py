@@ -34,9 +34,12 @@ _ENDED = (
 )
 
 
-def newest_ended(connection: Connection, account_id: str, prompt_id: str, *, limit: int) -> list[ToLearn]:
-    """Return the newest ended conversations of a prompt."""
-    query = _of(account_id, prompt_id).order_by(conversations.c.seq.desc()).limit(limit)
+def newest_ended(
+    connection: Connection, account_id: str, prompt_id: str, *, limit: int, since: int = 0
+) -> list[ToLearn]:
+    """Return the newest ended conversations of a prompt, of those that were logged at a time or later."""
+    query = _of(account_id, prompt_id).where(conversations.c.created_at >= since)
+    query = query.order_by(conversations.c.seq.desc()).limit(limit)
     return [ToLearn._make(row) for row in connection.execute(query)]
 
 
