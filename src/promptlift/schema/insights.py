@@ -364,7 +364,7 @@ class StepFailure(ApiModel):
     median_turn: Annotated[float | None, Column()] = None
     """The middle place of the failing messages in their conversations, from 0."""
     quotes: Annotated[list[StepQuote], Column(kind="records")] = Field(default_factory=list)
-    """What was said there in recent conversations."""
+    """What was said there in recent conversations; nothing where no text shows the failure."""
 
 
 class TurnFailure(ApiModel):

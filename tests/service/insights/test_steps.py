@@ -123,6 +123,9 @@ def test_a_system_message_that_no_tool_wrote_is_no_step_of_its_own():
 def test_the_quotation_is_the_sentence_that_shows_it():
     text = "Thank you for waiting. I am afraid that I cannot cancel it. Have a seat."
     assert steps_of(ASKS, ("assistant", text), END).failed.quote == "I am afraid that I cannot cancel it."
+    # The first sentence denies what the second one says.
+    text = "I cannot transfer you to sales. Someone will contact you."
+    assert steps_of(ASKS, ("assistant", text), END).failed.quote == "Someone will contact you."
 
 
 def test_places_count_empty_messages_as_the_table_of_messages_does():

@@ -20,6 +20,7 @@ def test_evidence_that_does_not_exist_is_dropped():
         ("c3", "Hello."),
         ("c1", "I will look it up."),
         ("c1", ""),
+        ("c1", "is my"),
     ]
     assert existing_evidence(claimed, TEXTS) == [("c1", "I cannot say anything about that.")]
 

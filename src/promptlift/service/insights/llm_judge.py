@@ -35,7 +35,7 @@ from promptlift.service.insights.judge import (
 from promptlift.service.insights.lexicon.steps import find_steps
 from promptlift.service.insights.turns import read_turns
 from promptlift.service.llm.failures import LlmBadAnswer, LlmRefused, LlmUnavailable
-from promptlift.service.llm.hostile_text import block_of_lines, json_line, storable_line
+from promptlift.service.llm.hostile_text import block_of_lines, json_line, quotation_from, storable_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -322,17 +322,13 @@ def _checked_topics(topics: Sequence[str]) -> tuple[str, ...]:
 
 def _checked_issues(issues: Sequence[IssueAnswer], said: str) -> tuple[JudgedIssue, ...]:
     """Return the issues, worst first; evidence that is not in the transcript is dropped."""
-    spoken = _loose(said)
     found = [
-        JudgedIssue(issue.title[:TITLE_CHARS], issue.severity, _quotation(issue.evidence, spoken))
+        JudgedIssue(
+            issue.title[:TITLE_CHARS], issue.severity, quotation_from(said, issue.evidence, EVIDENCE_CHARS)
+        )
         for issue in issues[:ISSUES_MAX]
     ]
     return tuple(sorted(found, key=lambda issue: SEVERITIES.index(issue.severity)))
-
-
-def _quotation(evidence: str | None, spoken: str) -> str | None:
-    line = storable_line(evidence or "").strip("\"'“”‘’ ")
-    return line[:EVIDENCE_CHARS] if line and _loose(line) in spoken else None
 
 
 def _loose(text: str) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _SPACES: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
+# "I see" is in every conversation.
+_LEAST_QUOTED: Final = 6
 _THOUGHTS: Final = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
@@ -88,6 +90,14 @@ def storable_text(text: str, limit: int | None = None) -> str:
 def storable_line(text: str, limit: int | None = None) -> str:
     """Return a text as one line without control characters, shortened in the middle."""
     return storable_text(_SPACES.sub(" ", text).strip(), limit)
+
+
+def quotation_from(said: str, quote: str | None, limit: int) -> str | None:
+    """Return what a model quotes of a text in one line; ``None`` where it is not there, or too short to show anything."""
+    line = storable_line(quote or "").strip("\"'“”‘’ ")
+    if len(line) < _LEAST_QUOTED or line.casefold() not in storable_line(said).casefold():
+        return None
+    return line[:limit]
 
 
 def plain_answer(text: str) -> str:

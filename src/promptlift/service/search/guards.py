@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from promptlift.service.llm.hostile_text import quotation_from
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -32,13 +34,8 @@ def existing_evidence(claimed: Iterable[tuple[str, str]], texts: Mapping[str, st
     texts
         All that was said in each conversation that was shown, by its id.
     """
-    plain = {name: _plain(text) for name, text in texts.items()}
-    found: dict[tuple[str, str], None] = {}
-    for name, quote in claimed:
-        words = _plain(quote)
-        if words and words in plain.get(name, ""):
-            found[name, " ".join(quote.split())[:QUOTE_CHARS]] = None
-    return list(found)
+    found = ((name, quotation_from(texts.get(name, ""), quote, QUOTE_CHARS)) for name, quote in claimed)
+    return list(dict.fromkeys((name, quote) for name, quote in found if quote is not None))
 
 
 def says_what_was_said(text: str, messages: Iterable[str]) -> bool:
@@ -74,10 +71,6 @@ def new_addresses(text: str, original: str) -> list[str]:
 def too_long(text: str) -> bool:
     """Whether an edit is no small change any more."""
     return len(text) > EDIT_CHARS
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _words(text: str) -> Sequence[str]:

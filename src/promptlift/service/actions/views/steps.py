@@ -24,6 +24,7 @@ from promptlift.service import clock
 from promptlift.service.actions.account import exclusions_of
 from promptlift.service.actions.views.completion import percent, percent_interval
 from promptlift.service.call import Call, answers
+from promptlift.service.insights.lexicon.steps import NO_SIGN
 from promptlift.service.store import aggregates
 
 if TYPE_CHECKING:
@@ -105,13 +106,14 @@ def _steps(documents: Sequence[_JudgedSteps], exclusions: Exclusions) -> list[St
 
 
 def _varied(failures: Sequence[StepQuote]) -> list[StepQuote]:
-    """Return a few of the failures, one of each kind before a second one, and those without a sign last."""
+    """Return a few of the failures that the text shows, one of each kind before a second one."""
+    shown = [one for one in failures if one.kind != NO_SIGN]
     seen = Counter[str]()
-    ranked: list[tuple[bool, int, int]] = []
-    for one in failures:
-        ranked.append((one.kind == "no_sign", seen[one.kind], len(ranked)))
+    ranked: list[tuple[int, int]] = []
+    for one in shown:
+        ranked.append((seen[one.kind], len(ranked)))
         seen[one.kind] += 1
-    return [failures[place] for *_, place in sorted(ranked)[:QUOTES]]
+    return [shown[place] for _, place in sorted(ranked)[:QUOTES]]
 
 
 def _turns(rows: Sequence[tuple[int, int, int]]) -> list[TurnFailure]:

@@ -164,10 +164,10 @@ def notice(turns: Sequence[JudgedTurn], sentiments: Sequence[float]) -> Signals:
 
 
 def _find(turns: Sequence[JudgedTurn], wanted: tuple[str, ...]) -> str | None:
-    """Quote the turn with the longest of the phrases: the longer one is the clearer sign; of equal ones the latest."""
+    """Quote the turn with the clearest of the phrases, of equally clear ones the latest."""
     best, quoted = "", None
     for turn in turns:
-        phrase = max(_held(turn, wanted), key=len, default="")
+        phrase = clearest(turn, wanted)
         if phrase and len(phrase) >= len(best):
             best, quoted = phrase, turn
     return None if quoted is None else quotation(quoted.text, best)
@@ -184,7 +184,12 @@ def _most_upset(user: Sequence[JudgedTurn], sentiments: Sequence[float]) -> str 
     if not angry:
         return None
     turn = min(angry, key=lambda one: one[0])[1]
-    return quotation(turn.text, max(_held(turn, phrases.UPSET), key=len))
+    return quotation(turn.text, clearest(turn, phrases.UPSET))
+
+
+def clearest(turn: JudgedTurn, wanted: tuple[str, ...]) -> str:
+    """Return the longest of the phrases that a turn holds, which is what to quote it for; empty without any."""
+    return max(_held(turn, wanted), key=len, default="")
 
 
 def holds(turn: JudgedTurn, wanted: tuple[str, ...]) -> bool:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from promptlift.schema.inert import shorten_middle
 from promptlift.service.insights.judge import FailingStep, Steps
 from promptlift.service.insights.lexicon import phrases
-from promptlift.service.insights.lexicon.signals import holds, is_error, says_again, unanswered
+from promptlift.service.insights.lexicon.signals import clearest, holds, is_error, says_again, unanswered
 from promptlift.service.insights.turns import plain_words
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class _Sign:
     place: int
     kind: str
     mended: bool
-    phrases: tuple[str, ...] = ()
+    phrase: str = ""
 
 
 def find_steps(turns: Sequence[JudgedTurn], *, completed: bool) -> Steps:
@@ -83,17 +83,15 @@ def find_steps(turns: Sequence[JudgedTurn], *, completed: bool) -> Steps:
         open_signs[0] if open_signs else signs[-1] if signs else _Sign(len(turns) - 1, NO_SIGN, mended=False)
     )
     turn = turns[first.place]
-    quote = _quote(turn, first.phrases)
+    quote = _quote(turn, first.phrase)
     return Steps(reached, FailingStep(steps[first.place], first.kind, turn.number, turn.speaker, quote))
 
 
-def _quote(turn: JudgedTurn, wanted: tuple[str, ...]) -> str:
-    """Return the first sentence that holds one of the phrases, or the whole message, shortened."""
-    for sentence in _SENTENCE_END.split(turn.text) if wanted else ():
-        words = plain_words(sentence)
-        if any(phrase in words for phrase in wanted):
-            return shorten_middle(" ".join(sentence.split()), QUOTE_CHARS)
-    return shorten_middle(" ".join(turn.text.split()), QUOTE_CHARS)
+def _quote(turn: JudgedTurn, phrase: str) -> str:
+    """Return the first sentence that holds the phrase, or the whole message, shortened."""
+    sentences = _SENTENCE_END.split(turn.text) if phrase else []
+    shown = next((one for one in sentences if phrase in plain_words(one)), turn.text)
+    return shorten_middle(" ".join(shown.split()), QUOTE_CHARS)
 
 
 def _steps(turns: Sequence[JudgedTurn]) -> list[str]:
@@ -153,13 +151,14 @@ def _signs(turns: Sequence[JudgedTurn]) -> Iterator[_Sign]:
         signs = _ASSISTANT_SIGNS
         if turn.speaker == "user":
             signs = _USER_SIGNS if users else _USER_SIGNS[1:2]
-        kind, said = next(((kind, wanted) for kind, wanted in signs if holds(turn, wanted)), (None, ()))
+        found = ((kind, clearest(turn, wanted)) for kind, wanted in signs)
+        kind, said = next(((kind, phrase) for kind, phrase in found if phrase), (None, ""))
         if turn.speaker == "user":
             if kind is None and len(turn.vocabulary) >= _REPEATED_WORDS and says_again(turn, users):
                 kind = "repeat"
             users.append(turn)
         if kind is not None:
-            yield _Sign(place, kind, mended=kind in _MENDABLE and place < last_success, phrases=said)
+            yield _Sign(place, kind, mended=kind in _MENDABLE and place < last_success, phrase=said)
     if unanswered(turns) is not None:
         last = max(place for place, turn in enumerate(turns) if turn.speaker == "user")
         yield _Sign(last, "unanswered", mended=False)
