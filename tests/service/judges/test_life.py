@@ -17,7 +17,6 @@ from support.judging_model import QUESTION, JudgingModel, world
 from support.plain_client import PlainClient
 from support.service_process import ServiceProcess, free_port, wait_until
 from support.stub_endpoint import Say
-from support.worker_process import WorkerProcess
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -132,21 +131,16 @@ def test_a_conversation_that_cannot_be_judged_says_why_and_is_tried_again_in_the
         assert again["progress"] == {"done": 1, "failed": 0, "total": 1}
 
 
-def test_a_verdict_goes_with_the_content_that_it_is_about(tmp_path):
-    with judged_service(JudgingModel(), tmp_path / "changed") as (_, wire):
-        judge, truth = log(wire, 3)
-        ended(wire, begin(wire, f"/judges/{judge}/backfill"))
-        changed = next(iter(truth))
-        status, _ = wire.send(
-            "PATCH", f"/conversations/{changed}", {"content": "User: other\nAssistant: words"}
-        )
-        assert status == 200
-        assert verdicts(wire, judge).keys() == truth.keys() - {changed}
-
-
 def test_a_judge_that_cannot_be_improved_stays_as_it_is_and_says_so(tmp_path):
-    with judged_service(JudgingModel(writes=False), tmp_path / "useless") as (_, wire):
+    model = JudgingModel()
+    with judged_service(model, tmp_path / "useless") as (_, wire):
         judge, truth = log(wire)
+        tosses = random.Random(5)
+        coins = {one: tosses.random() < 0.5 for one in truth}
+        found = ended(wire, begin(wire, f"/judges/{judge}/align", align_body(coins)))["alignment"]
+        assert not found["improved"]
+        assert found["p"] >= 0.05
+        model.writes = False
         found = ended(wire, begin(wire, f"/judges/{judge}/align", align_body(truth)))["alignment"]
         assert (found["improved"], found["newVersion"], found["rubric"]) == (False, None, None)
         assert found["kappaBefore"] == found["kappaAfter"]
@@ -155,45 +149,15 @@ def test_a_judge_that_cannot_be_improved_stays_as_it_is_and_says_so(tmp_path):
         assert wire.send("GET", f"/judges/{judge}")[1]["version"] == 1
 
 
-def test_labels_that_are_coin_tosses_improve_nothing(tmp_path):
-    with judged_service(JudgingModel(), tmp_path / "tosses") as (_, wire):
+def test_it_judges_and_improves_on_postgresql(tmp_path, postgres_url):
+    with judged_service(JudgingModel(), tmp_path / "data", database=postgres_url) as (_, wire):
         judge, truth = log(wire)
-        tosses = random.Random(5)
-        found = ended(
-            wire,
-            begin(wire, f"/judges/{judge}/align", align_body({one: tosses.random() < 0.5 for one in truth})),
-        )["alignment"]
-        assert not found["improved"]
-        assert found["p"] >= 0.05
-
-
-def test_a_worker_of_another_process_does_it_on_postgresql(tmp_path, postgres_url):
-    with serving(JudgingModel(delay=0.1)) as env:
-        short = {**env, "PROMPTLIFT_LEASE_SECONDS": "1.5"}
-        service = ServiceProcess(
-            tmp_path / "data", port=free_port(), env=short, database=postgres_url, options=["--no-worker"]
-        ).start()
-        workers = [WorkerProcess(postgres_url, tmp_path / f"worker-{n}.log", short).start() for n in range(2)]
-        try:
-            wire = PlainClient(service)
-            judge, truth = log(wire)
-            _, plan = wire.send("POST", f"/judges/{judge}/plan")
-            assert plan["conversations"] == COUNT
-            run = begin(wire, f"/judges/{judge}/backfill")
-            wait_until(
-                lambda: run_of(wire, run)["progress"]["done"] >= 5, what="it makes progress", seconds=60
-            )
-            workers[0].kill()
-            assert ended(wire, run)["progress"]["done"] == COUNT
-            found = ended(wire, begin(wire, f"/judges/{judge}/align", align_body(truth)))
-            assert found["alignment"]["improved"], found
-            everything = wire.send("GET", f"/judges/{judge}/verdicts?allVersions=true&limit=100")[1]
-            assert everything["pagination"]["total"] == COUNT
-            assert wire.send("DELETE", f"/judges/{judge}")[0] == 200
-        finally:
-            for worker in workers:
-                worker.kill()
-            service.stop()
+        assert ended(wire, begin(wire, f"/judges/{judge}/backfill"))["progress"]["done"] == COUNT
+        found = ended(wire, begin(wire, f"/judges/{judge}/align", align_body(truth)))
+        assert found["alignment"]["improved"], found
+        everything = wire.send("GET", f"/judges/{judge}/verdicts?allVersions=true&limit=100")[1]
+        assert everything["pagination"]["total"] == COUNT
+        assert wire.send("DELETE", f"/judges/{judge}")[0] == 200
 
 
 def test_a_judge_is_deleted_while_a_worker_keeps_its_verdicts(tmp_path, postgres_url):
@@ -227,12 +191,18 @@ def test_a_judge_is_deleted_while_a_worker_keeps_its_verdicts(tmp_path, postgres
             assert connection.scalar(select(func.count()).select_from(judge_verdicts)) == 0
 
 
-def test_old_conversations_take_their_verdicts_with_them(tmp_path):
+def test_changed_and_old_conversations_take_their_verdicts_with_them(tmp_path):
     from promptlift.service.store import conversation_updates
 
     with judged_service(JudgingModel(), tmp_path / "old") as (service, wire):
         judge, truth = log(wire, 3)
         ended(wire, begin(wire, f"/judges/{judge}/backfill"))
+        changed, *kept = truth
+        status, _ = wire.send(
+            "PATCH", f"/conversations/{changed}", {"content": "User: other\nAssistant: words"}
+        )
+        assert status == 200
+        assert verdicts(wire, judge).keys() == set(kept)
         wait_until(
             lambda: wire.send("GET", "/conversations?hasInsights=true")[1]["pagination"]["total"] == 3,
             what="the service's own judge is done",

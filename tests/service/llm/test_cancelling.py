@@ -122,7 +122,7 @@ def test_many_cancelled_jobs_leave_the_others_right(endpoint):
         return count
 
     def cancel_often() -> int:
-        for _ in range(60):
+        for _ in range(20):
             calls = Calls(client, budget)
             with ThreadPoolExecutor(3) as own:
                 asked = [own.submit(calls.chat, say("x"), purpose="agent") for _ in range(9)]
@@ -131,12 +131,12 @@ def test_many_cancelled_jobs_leave_the_others_right(endpoint):
                 for call in asked:
                     error = call.exception(10)
                     assert error is None or isinstance(error, Cancelled)
-        return 60
+        return 20
 
     with ThreadPoolExecutor(4) as pool:
         talking = [pool.submit(talk_on, n) for n in range(3)]
         try:
-            assert pool.submit(cancel_often).result(60) == 60
+            assert pool.submit(cancel_often).result(60) == 20
         finally:
             stop.set()
         assert all(call.result(10) > 0 for call in talking)
@@ -249,23 +249,13 @@ def test_nothing_is_left_running_when_the_client_is_closed(endpoint):
         client.close()
         client.close()
         assert not wait(waiting, LIMIT).not_done
+    assert all(isinstance(call.exception(), LlmUnavailable) for call in waiting)
     for _ in waiting:
         assert hanging.gone.acquire(timeout=10)
-    raw.close()
-    assert set(threading.enumerate()) <= before
-
-
-def test_closing_the_client_ends_requests_under_way_too(endpoint):
-    hanging = Hanging()
-    _, client = endpoint(hanging)
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(Calls(client, asyncio.Semaphore(1)).chat, say("hang"), purpose="agent")
-        assert hanging.hung.acquire(timeout=10)
-        client.close()
-        with pytest.raises(LlmUnavailable):
-            waiting.result(LIMIT)
     with pytest.raises(LlmUnavailable, match="closed"):
         client.chat(say("a"), purpose="agent")
+    raw.close()
+    assert set(threading.enumerate()) <= before
 
 
 def test_nobody_waits_on_for_an_endpoint_that_is_gone(endpoint):

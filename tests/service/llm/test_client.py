@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import json
 import logging
 import socket
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -38,16 +35,6 @@ def test_an_answer_comes_with_its_tokens_and_model(talk):
     assert answer.model == "stub-1"
     assert stub.asked[0].path == "/v1/chat/completions"
     assert stub.asked[0].body["messages"][0] == ASK[0]
-
-
-@pytest.mark.parametrize(
-    "purpose", ["judge", "scenarios", "persona", "agent", "variants", "context", "issues"]
-)
-def test_every_request_says_what_it_is_for(talk, purpose):
-    stub, client = talk([completion("x")])
-    client.chat(ASK, purpose=purpose)
-    assert stub.asked[0].headers["x-promptlift-purpose"] == purpose
-    assert stub.asked[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 def test_only_what_was_given_is_sent(talk):
@@ -203,7 +190,7 @@ def test_newer_models_get_the_parameters_they_know(talk):
     assert "temperature" not in stub.asked[-1].body
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503])
+@pytest.mark.parametrize("status", [408, 429, 500, 503, 529])
 def test_a_passing_failure_is_repeated(talk, status):
     stub, client = talk([Say({"error": {"message": "busy"}}, status=status), completion("ok")])
     assert client.chat(ASK, purpose="agent").text == "ok"
@@ -402,12 +389,3 @@ def test_the_key_is_in_no_repr_and_no_log(talk, caplog):
     with pytest.raises(LlmUnavailable) as error:
         client.chat(ASK, purpose="agent")
     assert KEY not in repr(client) + caplog.text + str(error.value)
-
-
-@pytest.mark.slow
-def test_the_settings_load_no_http_library():
-    code = "import sys, promptlift.service.models; print(json.dumps([m for m in ('httpx', 'pandas') if m in sys.modules]))"
-    out = subprocess.run(
-        [sys.executable, "-c", f"import json; {code}"], capture_output=True, text=True, check=True
-    )
-    assert json.loads(out.stdout) == []

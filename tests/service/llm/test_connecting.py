@@ -52,28 +52,9 @@ def endpoint() -> Iterator[Any]:
 def certificate(tmp_path_factory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("tls")
     key, found = folder / "key.pem", folder / "cert.pem"
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-days",
-            "2",
-            "-subj",
-            "/CN=models.test",
-            "-addext",
-            "subjectAltName=DNS:models.test,IP:127.0.0.1",
-            "-keyout",
-            str(key),
-            "-out",
-            str(found),
-        ],
-        check=True,
-        capture_output=True,
-    )
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=models.test"
+    command += f" -addext subjectAltName=DNS:models.test,IP:127.0.0.1 -keyout {key} -out {found}"
+    subprocess.run(command.split(), check=True, capture_output=True)
     return key, found
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-CALLS = 1_200
+CALLS = 600
 SHARE = 0.15
 RIGHT = '{"name": "apple", "count": 2}'
 
@@ -79,11 +79,10 @@ ONLY_STRUCTURED = {"misfit", "prose"}
 
 
 class Flaky:
-    """Fails a share of the requests, chosen by a seed, in one way or in all of them in turn."""
+    """Fails a share of the requests, chosen by a seed, in any way."""
 
-    def __init__(self, seed: int, ways: list[str]) -> None:
+    def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
-        self._ways = ways
         self._lock = threading.Lock()
         self.requests = 0
         self.failed: Counter[str] = Counter()
@@ -93,7 +92,7 @@ class Flaky:
             structured = b"response_format" in request
             with self._lock:
                 self.requests += 1
-                way = self._random.choice(self._ways) if self._random.random() < SHARE else None
+                way = self._random.choice([*WAYS]) if self._random.random() < SHARE else None
                 if way in ONLY_STRUCTURED and not structured:
                     way = None
                 if way is not None:
@@ -129,20 +128,10 @@ def ask(flaky: Flaky, count: int) -> tuple[int, Calls]:
     return failed, calls
 
 
-@pytest.mark.slow
 def test_no_call_finally_fails_when_15_percent_fail_in_any_way():
-    flaky = Flaky(7, list(WAYS))
+    flaky = Flaky(7)
     failed, calls = ask(flaky, CALLS)
     assert set(flaky.failed) == set(WAYS)  # every way was met
     assert flaky.failed.total() > 0.1 * CALLS
     assert calls.calls >= flaky.requests
-    assert failed == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-def test_no_call_finally_fails_when_15_percent_fail_in_one_way(way):
-    flaky = Flaky(11, [way])
-    failed, _ = ask(flaky, 100)
-    assert flaky.failed[way] >= 3
     assert failed == 0

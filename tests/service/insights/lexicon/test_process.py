@@ -46,7 +46,7 @@ def asked(content: str, exclusions: str | None = None) -> JudgeRequest:
     return JudgeRequest("cnv_1", content, None, exclusions)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def process() -> Iterator[LexiconProcess]:
     made = LexiconProcess()
     yield made
@@ -98,6 +98,8 @@ def test_a_process_that_was_killed_is_started_again(process: LexiconProcess) -> 
 def test_when_it_cannot_be_started_the_conversations_wait(
     process: LexiconProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert process._child is not None
+    process._child.kill()
     with monkeypatch.context() as patch:
         patch.setattr("sys.executable", "/nowhere/python")
         assert [type(one) for one in process.judge_all([asked("User: hello")])] == [JudgeUnavailable]
