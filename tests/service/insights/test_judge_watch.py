@@ -48,15 +48,6 @@ def world() -> World:
     return World()
 
 
-def test_while_the_model_answers_everything_may_be_claimed_and_nothing_is_probed(world):
-    assert world.watch.begin("a")
-    world.later(1)
-    world.watch.answered("a")
-    world.later(1_000)
-    assert world.watch.places(200) == 200
-    assert (world.probed, world.watch.reason, world.went_on) == (0, None, [])
-
-
 def test_a_model_that_is_away_is_probed_and_tried_with_one_conversation(world):
     world.lose("a", "b")
     assert (world.watch.away, world.watch.reason) == (True, "it is down")

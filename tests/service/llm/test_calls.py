@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -19,7 +19,6 @@ from promptlift.service.llm.failures import (
     LlmUnavailable,
 )
 from service.llm.test_client import ASK, Fruit
-from support.service_process import wait_until
 from support.stub_endpoint import Say, completion
 
 QUICK = RetryPolicy(attempts=3, first=0.01, longest=0.02)
@@ -148,30 +147,6 @@ def test_a_dead_endpoint_is_noticed_and_says_why(talk):
         Calls(client, asyncio.Semaphore(1), policy=QUICK, patience=60).chat(ASK, purpose="agent")
     assert not isinstance(error.value, EndpointDown)
     assert len(stub.asked) == 13
-
-
-def test_a_pause_ends_when_the_endpoint_counts_as_down(talk):
-    paused = threading.Event()
-
-    def answer(_):
-        paused.set()
-        return Say({}, status=503)
-
-    _, client = talk(answer)
-    client.availability = Availability(after=2)
-    calls = Calls(
-        client,
-        asyncio.Semaphore(2),
-        policy=RetryPolicy(attempts=9, first=100, longest=100, budget=1e6),
-        patience=0,
-    )
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(calls.chat, ASK, purpose="agent")
-        assert paused.wait(10)
-        wait_until(lambda: calls._work, what="it pauses")
-        second = pool.submit(calls.chat, ASK, purpose="agent")
-        assert not wait((first, second), LIMIT).not_done
-    assert all(isinstance(call.exception(), EndpointDown) for call in (first, second))
 
 
 def test_a_model_s_refusal_says_that_the_endpoint_lives(talk):

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -193,29 +190,6 @@ def test_a_name_server_that_hangs_is_not_waited_for(monkeypatch):
     assert threads[0].daemon  # nor does the end of the process wait for it
     release.set()
     threads[0].join(10)
-
-
-def test_an_address_that_takes_no_connection_is_not_waited_for():
-    with contextlib.ExitStack() as filling, socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
-        # The kernel drops further attempts while nobody accepts these.
-        for _ in range(2):
-            filler = filling.enter_context(socket.socket())
-            filler.setblocking(False)
-            filler.connect_ex(listener.getsockname())
-        connecting = partial(connections_to, listener.getsockname()[1], SYN_SENT)
-        before = connecting()
-        port = listener.getsockname()[1]
-        ended = cancelled_while_connecting(f"http://127.0.0.1:{port}/v1", lambda: connecting() > before)
-        assert isinstance(ended, Cancelled)
-        wait_until(lambda: connecting() <= before, what="the connection is closed")
-
-
-SYN_SENT = "02"
-
-
-def connections_to(port: int, state: str) -> int:
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return sum(line[2].endswith(f":{port:04X}") and line[3] == state for line in lines)
 
 
 def test_a_tls_handshake_that_hangs_is_not_waited_for_and_its_connection_closed():

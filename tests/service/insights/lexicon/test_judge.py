@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptlift.schema.transcript import Message, Transcript
-from promptlift.service.insights.judge import InsightJudge, JudgedIssue, JudgeFailed, Judgement
+from promptlift.service.insights.judge import InsightJudge, JudgeFailed, Judgement
 from promptlift.service.insights.lexicon.judge import SUMMARY_CHARS, LexiconJudge, read_conversation
 from promptlift.service.insights.turns import MESSAGE_CHARS, MESSAGES_READ, TOTAL_CHARS, read_turns
 
@@ -397,32 +397,3 @@ def test_the_start_and_the_end_of_a_long_conversation_are_read():
     texts = ["I want a refund", *["hm"] * 498, "Thanks"]
     turns = read_turns(talk_of(*texts))
     assert (turns[0].text, turns[-1].text) == ("I want a refund", "Thanks")
-
-
-@pytest.mark.parametrize(
-    ("fields", "says"),
-    [
-        ({"sentiment": "happy"}, "sentiment must be"),
-        ({"sentiment_score": 1.5}, "sentiment_score must be"),
-        ({"sentiment_score": float("nan")}, "sentiment_score must be"),
-        ({"quality": -1}, "quality must be"),
-    ],
-)
-def test_a_judgement_out_of_range_cannot_be_made(fields, says):
-    good = {
-        "sentiment": "neutral",
-        "sentiment_score": 0.0,
-        "task_completed": True,
-        "quality": 50.0,
-        "topics": (),
-        "summary": "",
-        "issues": (),
-    }
-    with pytest.raises(ValueError, match=says):
-        Judgement(**{**good, **fields})
-
-
-@pytest.mark.parametrize(("title", "severity"), [(" ", "high"), ("x", "fatal")])
-def test_an_issue_needs_a_title_and_a_known_severity(title, severity):
-    with pytest.raises(ValueError, match=r"title|severity"):
-        JudgedIssue(title, severity)

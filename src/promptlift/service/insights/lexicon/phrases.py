@@ -95,10 +95,6 @@ CANNOT: Final = _phrases("""
     i'm not allowed, i am not allowed, cannot be processed, can't be processed, i couldn't find, i could not find,
     as an ai, outside my capabilities, beyond my capabilities, i don't know, i do not know
 """)
-APOLOGIES: Final = _phrases("""
-    i'm sorry, i am sorry, we're sorry, we are sorry, sorry about, sorry for, i apologize, i apologise, we apologize,
-    we apologise, my apologies, apologies for, unfortunately
-""")
 FAILED: Final = _phrases("""
     something went wrong, an error occurred, ran into an error, encountered an error, got an error, there was an error,
     there was a problem, there was an issue, failed to, has failed, was unsuccessful, not successful,
