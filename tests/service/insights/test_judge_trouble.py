@@ -36,6 +36,7 @@ JUDGEMENT = {
 COUNT = 20
 # What the service waits for before it asks again; the pause of a conversation is in milliseconds.
 SHORTER = {
+    "promptlift.service.background.worker.LOOK_SECONDS": 0.5,
     "promptlift.service.insights.judge_watch.PAUSE_SECONDS": 0.5,
     "promptlift.service.insights.judge_watch.TICK_SECONDS": 0.1,
     "promptlift.service.insights.worker.FIRST_PAUSE": 500,
