@@ -13,6 +13,8 @@ import pytest
 from agreement.covered import covers, same
 from promptlift import errors
 from promptlift.schema import limits
+from promptlift.service import clock
+from promptlift.service.store import conversations
 from support.shapes import differences
 from support.shapes.conversations import CONVERSATION_LOGGED_MANY
 
@@ -95,6 +97,28 @@ def test_the_same_key_is_one_conversation_in_one_request_and_in_several(wire):
     assert [row["id"] for row in first[:3]] == [row["id"] for row in first[3:]]
     assert second == [{**row, "created": False} for row in first]
     assert total(wire) == 3
+
+
+def test_a_former_state_is_replaced_and_a_key_outlives_its_24_hours(new_account, database):
+    wire = new_account()
+    prompt_id = wire.add_prompt()
+
+    def log(*contents, **fields):
+        body = [{"promptId": prompt_id, "sourceId": "s", "content": one, **fields} for one in contents]
+        rows = wire.ask("POST", PATH, {"conversations": body}).body["data"]
+        return [(row["created"], row["updated"], row["status"]) for row in rows]
+
+    assert log("User: a", status="in_progress", idempotencyKey="k") == [(True, False, "in_progress")]
+    made = wire.get("/conversations")["data"][0]["id"]
+    assert log("User: a", status="completed", idempotencyKey="k") == [(False, True, "completed")]
+    # States of one conversation in one request follow each other; another conversation with its id is added.
+    states = ("User: a\nAssistant: b", "User: a", "User: a\nAssistant: b\nUser: c", "User: other")
+    assert [row[:2] for row in log(*states)] == [(False, True), (False, False), (False, True), (True, False)]
+    assert wire.get(f"/conversations/{made}")["content"] == states[2]
+    with database.write() as connection:
+        conversations.drop_expired_keys(connection, now=clock.now() + 365 * clock.DAY)
+    assert log("User: a", status="completed", idempotencyKey="k") == [(False, False, "completed")]
+    assert total(wire) == 2
 
 
 def test_the_quota_takes_what_fits(new_account):

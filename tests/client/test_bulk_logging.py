@@ -31,12 +31,10 @@ def records(count=COUNT):
     return [{"content": f"User: question {number}\nAssistant: answer"} for number in range(count)]
 
 
-def run(base_url, key, prompt_id, some, tmp_path, *, ledger="ledger"):
+def run(base_url, key, prompt_id, some):
     config = configure(base_url, key)
     with Client(config, transport=Transport(config, policy=QUICK)) as client:
-        logging = LoggingRun(
-            client.transport, prompt_id, account_id="a", ledger_file=tmp_path / f"{ledger}.sqlite3"
-        )
+        logging = LoggingRun(client.transport, prompt_id)
         return logging.run(some), logging._task.requests
 
 
@@ -44,24 +42,22 @@ def contents(lift, prompt_id):
     return sorted(lift.conversations(prompt_id, content=True)["content"])
 
 
-def test_new_conversations_go_in_groups_and_a_second_time_none_goes(service, lift, tmp_path):
+def test_new_conversations_go_in_groups_and_a_second_time_none_goes(service, lift):
     prompt_id = lift.client.prompts.create(name="groups", content="c", llm_model="gpt-4o").id
     wrong = [*records(), {"content": "no labels"}, {"content": ""}]
-    result, requests = run(service.base_url, service.key, prompt_id, wrong, tmp_path)
+    result, requests = run(service.base_url, service.key, prompt_id, wrong)
     assert (result.logged, result.already_there, result.not_sent, result.stopped) == (COUNT, 0, 0, None)
     assert [one.index for one in result.failed] == [COUNT, COUNT + 1]
     assert "content cannot be read" in result.failed[0].message
-    # One asks whether they may go in groups; the groups are those of a window.
+    # One asks whether they may go in groups.
     assert requests <= 1 + COUNT // 256 + 1
     assert contents(lift, prompt_id) == sorted(one["content"] for one in records())
-    # Known from here: looked up. From elsewhere: the service knows the keys.
-    for ledger in ("ledger", "another"):
-        again, _ = run(service.base_url, service.key, prompt_id, records(), tmp_path, ledger=ledger)
-        assert (again.logged, again.already_there) == (0, COUNT)
+    again, _ = run(service.base_url, service.key, prompt_id, records())
+    assert (again.logged, again.already_there) == (0, COUNT)
     assert len(contents(lift, prompt_id)) == COUNT
 
 
-def test_an_iterator_is_read_while_its_first_records_are_logged(service, lift, tmp_path):
+def test_an_iterator_is_read_while_its_first_records_are_logged(service, lift):
     """A file of a million must not be held: when the 3,000th is asked for, most of those before are in the service."""
     prompt_id = lift.client.prompts.create(name="iterator", content="c", llm_model="gpt-4o").id
     seen = []
@@ -72,7 +68,6 @@ def test_an_iterator_is_read_while_its_first_records_are_logged(service, lift, t
                 seen.append(lift.client.conversations.list(prompt_id=prompt_id, limit=1).pagination.total)
             yield record
 
-    lift._ledger_file = tmp_path / "ledger.sqlite3"
     result = lift.log(some(), prompt_id="iterator")
     assert (result.logged, result.complete) == (3_001, True)
     # Three groups of 500 are on their way, and one is being filled.
@@ -83,28 +78,26 @@ def test_an_iterator_is_read_while_its_first_records_are_logged(service, lift, t
         lift.log(iter(records(1)), prompt_id="iterater")
 
 
-def test_a_prompt_that_is_not_there_ends_the_run(service, tmp_path):
+def test_a_prompt_that_is_not_there_ends_the_run(service):
     with pytest.raises(promptlift.errors.NotFound):
-        run(service.base_url, service.key, "prm_none", records(), tmp_path)
+        run(service.base_url, service.key, "prm_none", records())
 
 
-def test_a_quota_ends_the_run_and_says_how_many_were_not_sent(start_service, tmp_path):
+def test_a_quota_ends_the_run_and_says_how_many_were_not_sent(start_service):
     free = start_service(plan="free")
     with promptlift.connect(free.base_url, free.key, progress=False) as lift:
         prompt_id = lift.client.prompts.create(name="n", content="c", llm_model="gpt-4o").id
-        result, _ = run(free.base_url, free.key, prompt_id, records(), tmp_path)
+        result, _ = run(free.base_url, free.key, prompt_id, records())
         assert (result.logged, result.not_sent, result.failed) == (500, COUNT - 500, [])
         assert "conversations per month" in result.stopped
 
 
 @pytest.mark.slow
-def test_a_service_without_groups_gets_them_one_by_one(tmp_path):
+def test_a_service_without_groups_gets_them_one_by_one():
     with ForeignService() as foreign:
-        result, _ = run(foreign.base_url, KEY, "p1", records(), tmp_path)
-        assert (result.logged, len(foreign.rows)) == (COUNT, COUNT)
+        result, _ = run(foreign.base_url, KEY, "p1", records(40))
+        assert (result.logged, len(foreign.rows)) == (40, 40)
         assert foreign.requests("POST", PATH) == 1
-        few, _ = run(foreign.base_url, KEY, "p2", records(20), tmp_path)
-        assert (few.logged, foreign.requests("POST", PATH)) == (20, 1)
         with promptlift.connect(foreign.base_url, KEY, progress=False) as lift:
             rows = lift.client.conversations.log_many(
                 [{"content": "User: a"}, {"content": "BAD"}], prompt_id="p1"
@@ -114,7 +107,7 @@ def test_a_service_without_groups_gets_them_one_by_one(tmp_path):
 
 
 @pytest.mark.slow
-def test_where_a_proxy_takes_no_large_bodies_they_go_one_by_one(tmp_path):
+def test_where_a_proxy_takes_no_large_bodies_they_go_one_by_one():
     """The service says that it takes groups, and something before it refuses them."""
     with ForeignService() as foreign:
 
@@ -129,8 +122,8 @@ def test_where_a_proxy_takes_no_large_bodies_they_go_one_by_one(tmp_path):
             )
 
         foreign.fault = fault
-        result, _ = run(foreign.base_url, KEY, "p1", records(), tmp_path)
-        assert (result.logged, result.failed, len(foreign.rows)) == (COUNT, [], COUNT)
+        result, _ = run(foreign.base_url, KEY, "p1", records(40))
+        assert (result.logged, result.failed, len(foreign.rows)) == (40, [], 40)
 
 
 @pytest.mark.timeout(600)

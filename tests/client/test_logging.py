@@ -1,16 +1,13 @@
-"""Conversations in: records checked, keys made, the ledger kept, and an account of every record."""
+"""Conversations in: records checked, keys made, and an account of every record."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from dataclasses import dataclass
-from uuid import uuid4
 
 import pytest
 
 from promptlift.client import Client, configure
-from promptlift.client.log.ledger import Ledger, LedgerWarning, ledger_path
 from promptlift.client.log.records import FailedRecord, Outgoing, prepare
 from promptlift.client.log.run import LoggingRun
 from promptlift.client.retry import RetryPolicy
@@ -29,19 +26,12 @@ def service():
 
 
 @pytest.fixture
-def log(service, tmp_path):
-    config = configure(service.base_url, KEY)
+def log(service):
+    def run(records, *, prompt_id="p1", key=KEY, progress=None):
+        config = configure(service.base_url, key)
+        with Client(config, transport=Transport(config, policy=QUICK)) as client:
+            return LoggingRun(client.transport, prompt_id, progress=progress).run(records)
 
-    def run(records, *, prompt_id="p1", ledger=True, key=KEY, progress=None):
-        opened = configure(service.base_url, key)
-        with Client(opened, transport=Transport(opened, policy=QUICK)) as client:
-            # Without the ledger of the other runs it is that of another computer.
-            file = tmp_path / ("ledger.sqlite3" if ledger else f"{uuid4()}.sqlite3")
-            return LoggingRun(
-                client.transport, prompt_id, account_id="acc-1", ledger_file=file, progress=progress
-            ).run(records)
-
-    assert config.base_url == service.base_url
     return run
 
 
@@ -163,38 +153,12 @@ def test_a_record_at_the_limit_goes_in(record):
 
 
 def test_a_second_run_adds_nothing_and_says_so(service, log):
+    service.answers_200 = True
     records = [{"content": f"User: {number % 40}"} for number in range(50)]
     first, second = log(records), log(records)
     assert (first.logged, first.already_there, first.failed) == (50, 0, [])
-    assert (second.logged, second.already_there, second.complete) == (0, 50, True)
-    assert len(service.rows) == 50
     assert str(second) == "0 logged, 50 already there, 0 failed"
-
-
-def test_the_ledger_remembers_what_the_service_forgot(service, log):
-    records = [{"content": f"User: {number}"} for number in range(30)]
-    log(records)
-    service.keys.clear()  # more than 24 hours later
-    again = log([*records, {"content": "User: new"}])
-    assert (again.logged, again.already_there) == (1, 30)
-    assert len(service.rows) == 31
-
-
-def test_without_the_ledger_the_service_still_recognises_the_keys(service, log):
-    service.answers_200 = True
-    records = [{"content": f"User: {number}"} for number in range(5)]
-    assert log(records, ledger=False).logged == 5
-    assert log(records, ledger=False).already_there == 5
-    assert len(service.rows) == 5
-
-
-def test_a_ledger_of_a_service_that_began_anew_is_not_believed(service, log):
-    records = [{"content": f"User: {number}"} for number in range(5)]
-    log(records)
-    service.rows.clear()
-    service.keys.clear()
-    assert log(records).logged == 5
-    assert len(service.rows) == 5
+    assert len(service.rows) == 50
 
 
 def test_one_bad_record_does_not_stop_the_others(service, log):
@@ -244,7 +208,7 @@ def test_a_service_that_is_out_of_order_ends_the_run(service, log):
 
 def test_a_wrong_key_or_prompt_is_raised(log):
     with pytest.raises(InvalidApiKey):
-        log([{"content": "User: a"}], key="sk-other", ledger=False)
+        log([{"content": "User: a"}], key="sk-other")
     with pytest.raises(NotFound):
         log([{"content": "User: a"}], prompt_id="nobody")
 
@@ -267,142 +231,6 @@ def test_the_agent_scheme_names_the_link_agent_id():
     assert "promptId" not in body
 
 
-def test_a_ledger_that_cannot_be_used_warns_and_logging_goes_on(tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("no folder")
-    with pytest.warns(LedgerWarning, match="cannot be used"):
-        ledger = Ledger(blocked / "ledger.sqlite3", account_id="a", prompt_id="p")
-    ledger.add("k", "c")
-    assert ledger.known(["k"]) == {}
-    ledger.close()
-
-
-def test_a_ledger_file_that_is_none_warns(tmp_path):
-    file = tmp_path / "ledger.sqlite3"
-    file.write_bytes(b"this is no database, whatever its name says" * 100)
-    with pytest.warns(LedgerWarning):
-        Ledger(file, account_id="a", prompt_id="p").close()
-
-
-def test_the_ledger_holds_neither_content_nor_keys(service, log, tmp_path):
-    log([{"content": "User: very private", "idempotency_key": "mail@example.com"}])
-    raw = (tmp_path / "ledger.sqlite3").read_bytes()
-    assert b"private" not in raw
-    assert b"example" not in raw
-    with sqlite3.connect(tmp_path / "ledger.sqlite3") as connection:
-        assert connection.execute("SELECT count(*) FROM logged").fetchone() == (1,)
-    connection.close()
-
-
-def test_ledgers_of_accounts_and_prompts_are_apart(tmp_path):
-    file = tmp_path / "ledger.sqlite3"
-    first = Ledger(file, account_id="a", prompt_id="p")
-    first.add("k", "c")
-    first.close()
-    for account, prompt, there in (("a", "p", True), ("b", "p", False), ("a", "q", False)):
-        ledger = Ledger(file, account_id=account, prompt_id=prompt)
-        assert bool(ledger.known(["k"])) is there
-        ledger.close()
-
-
-def test_the_ledger_lies_in_the_configured_folder(tmp_path):
-    assert ledger_path({"PROMPTLIFT_DATA": str(tmp_path)}).parent == tmp_path
-    assert ledger_path({}).name == "logged.sqlite3"
-
-
-def grown(number, turns):
-    messages = [{"role": "user", "content": f"{number}, turn {turn}"} for turn in range(turns)]
-    return {"messages": messages, "source_id": f"s{number}"}
-
-
-def test_what_a_foreign_service_lost_is_found_missing_in_its_list_and_logged_again(service, log):
-    records = [{"content": f"User: {number}"} for number in range(250)]
-    log(records)
-    lost = service.rows[:7] + service.rows[100:113]
-    service.rows[:] = [row for row in service.rows if row not in lost]
-    service.keys.clear()
-    service.seen.clear()
-    again = log(records)
-    assert (again.logged, again.already_there, again.complete) == (20, 230, True)
-    assert len({row["content"] for row in service.rows}) == len(service.rows) == 250
-    # Three pages, and no request for each conversation that is there.
-    assert len([one for one in service.seen if one[0] == "GET"]) <= 5
-
-
-def test_a_list_that_hides_rows_is_not_believed(service, log):
-    records = [{"content": f"User: {number}"} for number in range(40)]
-    log(records)
-    service.keys.clear()
-    whole = service.page
-
-    def hiding(rows, params, honours):
-        status, answer = whole(rows, params, honours)
-        if "hasInsights" in (rows[0] if rows else {}):
-            answer["data"] = [item for item in answer["data"] if not item["id"].endswith("3")]
-        return status, answer
-
-    service.page = hiding
-    again = log(records)
-    assert (again.logged, again.already_there) == (0, 40)
-    assert len(service.rows) == 40
-
-
-def test_a_list_that_is_no_list_ends_the_run_and_says_so(service, log):
-    records = [{"content": f"User: {number}"} for number in range(40)]
-    log(records)
-    service.page = lambda *_: (200, {"rows": []})
-    again = log(records)
-    assert "not a page of conversations" in again.stopped
-    assert (again.logged, again.not_sent) == (0, 40)
-
-
-def test_a_foreign_service_keeps_the_former_state_and_the_result_names_what_has_changed(service, log):
-    assert log([grown(1, 1), grown(2, 2), grown(3, 1)]).logged == 3
-    result = log([grown(1, 2), grown(2, 2), grown(3, 1), grown(4, 1)])
-    assert (result.logged, result.updated, result.already_there, result.failed) == (1, 0, 2, [])
-    (changed,) = result.not_updated
-    assert (changed.index, changed.source_id) == (0, "s1")
-    assert changed.conversation_id in {row["id"] for row in service.rows}
-    assert not result.complete
-    assert "1 changed but not updated" in str(result)
-    assert "conversation s1 (" in repr(result)
-    assert len(service.rows) == 4
-    # An older state is no change.
-    assert log([grown(2, 1)]).already_there == 1
-
-
-def test_two_states_in_one_call_to_a_foreign_service_are_not_counted_twice(service, log):
-    result = log([grown(1, 1), grown(1, 3)])
-    assert (result.logged, [changed.index for changed in result.not_updated]) == (1, [1])
-    assert len(service.rows) == 1
-
-
-def test_a_look_up_that_is_answered_with_something_else_is_none(service, log):
-    records = [grown(number, 1) for number in range(10)]
-    log(records)
-    answer = service.answer
-
-    def odd(method, path, params, body):
-        if path.endswith("/lookup"):
-            return 200, {"data": "nothing"}
-        return answer(method, path, params, body)
-
-    service.answer = odd
-    assert log(records).already_there == 10
-    assert len(service.rows) == 10
-
-
-def test_a_service_that_fails_while_it_is_asked_ends_the_run_with_all_counted(service, log):
-    records = [{"content": f"User: {number}"} for number in range(30)]
-    log(records)
-    service.fault = lambda method, _p, _c: (
-        (lambda handler: service.error(handler, 503, "DOWN", "maintenance")) if method == "GET" else None
-    )
-    result = log(records)
-    assert (result.logged, result.not_sent) == (0, 30)
-    assert "maintenance" in result.stopped
-
-
 @pytest.mark.parametrize("source_id", ["s" * 501, "a\x00b"])
 def test_a_source_id_that_cannot_be_kept_is_refused(source_id):
     refused = one({"content": "User: a", "source_id": source_id})
@@ -423,5 +251,5 @@ def test_content_at_the_limit_goes_out_without_the_source_id_in_it():
     text = json.dumps({"messages": [{"role": "user", "content": "x" * 90_000}] * 5})
     text = text[:-1] + " " * (524_288 - len(text) - 20) + "}"
     roomy, full = one({"content": text, "source_id": "s1"}), one({"content": text, "source_id": "s" * 400})
-    assert json.loads(roomy.content)["metadata"] == {"sourceId": "s1"}
+    assert json.loads(json.loads(roomy.body)["content"])["metadata"] == {"sourceId": "s1"}
     assert json.loads(full.body)["sourceId"] == "s" * 400

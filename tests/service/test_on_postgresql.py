@@ -92,7 +92,7 @@ def test_two_processes_on_one_database_keep_keys_quotas_and_rates(start_service,
 
 
 def test_conversations_grow_in_two_processes_at_once_and_end_in_their_longest_state(
-    start_service, postgres_url, tmp_path, monkeypatch
+    start_service, postgres_url
 ):
     env = {"PROMPTLIFT_API_KEY": "shared-key-0123456789"}
     sides = [start_service(database=postgres_url, env=env) for _ in range(2)]
@@ -108,9 +108,7 @@ def test_conversations_grow_in_two_processes_at_once_and_end_in_their_longest_st
         ]
 
     def log(side, turns):
-        # Each has a ledger of its own, as two computers have.
         with promptlift.connect(sides[side].base_url, env["PROMPTLIFT_API_KEY"], progress=False) as workspace:
-            workspace._ledger_file = tmp_path / f"ledger-{side}.sqlite3"
             return workspace.log(records(turns), prompt_id=prompt_id)
 
     assert log(0, 1).logged == 40

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 
 import pytest
 
-import promptlift
-import promptlift.workspace
 from promptlift import transcripts
-from promptlift.client.log.ledger import Ledger
-from support.foreign_service import KEY, ForeignService
 from support.service_process import wait_until
 
 ASKED = [{"role": "user", "content": "How do I reset my password?"}]
@@ -128,13 +125,6 @@ def test_an_edited_conversation_is_replaced_and_an_old_export_does_not_bring_the
     assert texts_of(lift, prompt_id) == [["a", "call [NUMBER]"]]
 
 
-def test_the_same_source_id_under_two_prompts_is_two_conversations(lift, prompt_id):
-    other = lift.client.prompts.create(name="Other", content="Help.", llm_model="gpt-4o").id
-    lift.log([record("s1", talk("a"))], prompt_id=prompt_id)
-    assert lift.log([record("s1", talk("a", "b"))], prompt_id=other).logged == 1
-    assert (texts_of(lift, prompt_id), texts_of(lift, other)) == ([["a"]], [["a", "b"]])
-
-
 def test_plain_text_grows_too_and_keeps_its_source_id(lift, prompt_id):
     lift.log([{"content": "User: a", "sourceId": "s1"}], prompt_id=prompt_id)
     result = lift.log([{"content": "User: a\nAssistant: b", "sourceId": "s1"}], prompt_id=prompt_id)
@@ -144,39 +134,18 @@ def test_plain_text_grows_too_and_keeps_its_source_id(lift, prompt_id):
     assert list(table["source_id"]) == ["s1"]
 
 
-def test_another_computer_a_day_later_knows_the_conversations_by_their_source_ids(
-    service, lift, prompt_id, tmp_path, monkeypatch
-):
-    import sqlite3
-
+def test_without_their_keys_conversations_are_known_by_their_source_ids(service, lift, prompt_id):
     lift.log(WEEK_1, prompt_id=prompt_id)
+    other = lift.client.prompts.create(name="Other", content="Help.", llm_model="gpt-4o").id
+    assert lift.log(WEEK_1, prompt_id=other).logged == 3
     with sqlite3.connect(service.data / "promptlift.db", timeout=30) as database:
         database.execute(
             "DELETE FROM idempotency_keys WHERE conversation_id IN (SELECT id FROM conversations WHERE prompt_id = ?)",
             (prompt_id,),
         )
     database.close()
-    monkeypatch.setenv("PROMPTLIFT_DATA", str(tmp_path / "elsewhere"))
     result = lift.log(WEEK_2, prompt_id=prompt_id)
     assert (result.logged, result.updated, result.already_there) == (1, 2, 1)
-
-
-def test_a_conversation_that_was_logged_before_source_ids_were_kept_gets_its_own(lift, prompt_id, service):
-    """As a former version left it: the ledger knows the key, the service neither source id nor hash."""
-    import sqlite3
-
-    lift.log(WEEK_1, prompt_id=prompt_id)
-    before = judged(lift, prompt_id)
-    with sqlite3.connect(service.data / "promptlift.db", timeout=30) as database:
-        database.execute(
-            "UPDATE conversations SET source_id = NULL, content_hash = NULL WHERE prompt_id = ?", (prompt_id,)
-        )
-    database.close()
-    again = lift.log(WEEK_1, prompt_id=prompt_id)
-    assert (again.logged, again.updated, again.already_there) == (0, 0, 3)
-    after = judged(lift, prompt_id)
-    assert list(after["source_id"]) == list(before["source_id"])
-    assert lift.log(WEEK_2, prompt_id=prompt_id).updated == 2
 
 
 def test_a_table_with_conversation_ids_is_joined_back_by_source_id(lift, prompt_id):
@@ -217,53 +186,3 @@ def test_metadata_of_the_users_own_stay(lift, prompt_id):
     table = lift.conversations(prompt_id, content=True).set_index("source_id")
     assert json.loads(table.loc["s1", "content"])["metadata"] == {"channel": "web", "sourceId": "s1"}
     assert json.loads(table.loc["s2", "content"])["metadata"] == {"sourceId": "mine"}
-
-
-def test_growth_goes_on_with_the_agent_scheme(service):
-    with promptlift.connect(service.base_url, service.key, scheme="agent", progress=False) as lift:
-        agent = lift.client.prompts.create(name="Agent", content="Help.", llm_model="gpt-4o").id
-        lift.log([record("s1", talk("a"))], prompt_id=agent)
-        assert lift.log([record("s1", talk("a", "b"))], prompt_id=agent).updated == 1
-
-
-def test_a_foreign_service_cannot_update_and_a_warning_names_the_ids(monkeypatch, tmp_path):
-    monkeypatch.setenv("PROMPTLIFT_DATA", str(tmp_path))
-    with (
-        ForeignService() as service,
-        promptlift.connect(service.base_url, KEY, progress=False) as foreign,
-    ):
-        foreign.log([record(f"s{number}", talk("a")) for number in range(12)], prompt_id="p1")
-        with pytest.warns(promptlift.workspace.NotUpdatedWarning, match=r"12 .* s0, s1, .* s9 and 2 more"):
-            result = foreign.log(
-                [record(f"s{number}", talk("a", "b")) for number in range(12)], prompt_id="p1"
-            )
-        assert (len(result.not_updated), len(service.rows)) == (12, 12)
-        # The ids are in the content, so they come with it.
-        table = foreign.conversations("p1", content=True)
-        assert sorted(table["source_id"]) == sorted(f"s{number}" for number in range(12))
-
-
-def test_a_ledger_of_a_former_version_is_taken_over(tmp_path):
-    import sqlite3
-
-    file = tmp_path / "logged.sqlite3"
-    first = Ledger(file, account_id="a", prompt_id="p")
-    first.add("k", "c1")
-    first.close()
-    with sqlite3.connect(file) as database:
-        database.executescript(
-            """
-            CREATE TABLE before (account_id TEXT NOT NULL, prompt_id TEXT NOT NULL, key_hash TEXT NOT NULL,
-              conversation_id TEXT NOT NULL, PRIMARY KEY (account_id, prompt_id, key_hash)) WITHOUT ROWID;
-            INSERT INTO before SELECT * FROM logged;
-            DROP TABLE logged;
-            ALTER TABLE before RENAME TO logged;
-            DROP TABLE states;
-            """
-        )
-    database.close()
-    second = Ledger(file, account_id="a", prompt_id="p")
-    second.add("k", "c2")
-    second.flush()
-    assert sorted(second.known(["k"])["k"]) == ["c1", "c2"]
-    second.close()

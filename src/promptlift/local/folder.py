@@ -56,7 +56,6 @@ class DataFolder:
     ::
 
         promptlift.db   the database (the service's)
-        logged.sqlite3  what was logged before (the client's)
         local.key       the key of the embedded service, mode 0600
         service.json    pid and address of the running service
         service.log     what the service printed

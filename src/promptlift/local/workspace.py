@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlift.client import configure
-from promptlift.client.log.ledger import FILE_NAME
 from promptlift.errors import ServiceStartError
 from promptlift.local.service_use import ServiceUse
 from promptlift.workspace import Workspace
@@ -43,7 +42,6 @@ class LocalWorkspace(Workspace):
             _open.setdefault(folder.path, weakref.WeakSet()).add(self)
         super().__init__(configure(use.base_url, folder.key()), progress=progress)
         self._folder_path = folder.path
-        self._ledger_file = folder.path / FILE_NAME
 
     def _place(self) -> str:
         """Return where the data are, in words, and whether in a temporary folder, which will not last."""

@@ -183,7 +183,9 @@ class LoggedConversation(ApiModel):
     """The id that it got; ``None`` when it was refused."""
     status: str | None = None
     created: bool
-    """Whether it is new: not when its idempotency key stood for one that was there, which ``id`` names then."""
+    """Whether it is new: not when it was logged before, with the same idempotency key or in a former state; ``id`` names that one then."""
+    updated: bool = False
+    """Whether it was there in a former state, which it replaced: its source id says that it is the same conversation."""
     created_at: UtcTime | None = None
     error: ErrorInfo | None = None
     """Why it was refused, as ``POST /conversations`` would have said."""

@@ -21,7 +21,7 @@ METADATA_PREFIX: Final = "metadata."
 SCORE_PREFIX: Final = "score."
 
 # What the metadata inside of structured content says too, and a column of its own has.
-_OWN_COLUMN: Final = "sourceId"
+SOURCE_FIELD: Final = "sourceId"
 _JOINED_BY: Final = ", "
 _CUT: Final = "…"
 
@@ -96,7 +96,7 @@ def flat_metadata(found: Mapping[str, Any]) -> dict[str, MetadataValue]:
         key, short = path, _short(value)
         if (name := _score_name(path)) is not None:
             key, short = f"{SCORE_PREFIX}{name}", _typed(short)
-        if short is not None and 1 <= len(key) <= limits.METADATA_KEY_CHARS and key != _OWN_COLUMN:
+        if short is not None and 1 <= len(key) <= limits.METADATA_KEY_CHARS and key != SOURCE_FIELD:
             flat[_clean(key)] = short
             if len(flat) == limits.METADATA_KEYS:
                 break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from promptlift.client.log.result import LogResult, NotUpdated, NotUpdatedWarning
+from promptlift.client.log.result import LogResult
 from promptlift.client.reads.plan_read import ReadPlan
 from promptlift.workspace.benchmarking import (
     BenchmarkFailed,
@@ -37,8 +37,6 @@ __all__ = [
     "Judges",
     "LogResult",
     "MayBeIncomplete",
-    "NotUpdated",
-    "NotUpdatedWarning",
     "NothingMatchesWarning",
     "OptimizationFailed",
     "OptimizationPlan",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.log.result import LogResult, NotUpdatedWarning
+from promptlift.client.log.result import LogResult
 from promptlift.client.log.run import LoggingRun
 from promptlift.errors import ConfigError
 from promptlift.workspace.session import Session, frames
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-_IDS_SHOWN: Final = 10
 _RECORDS_HINT: Final = (
     "Give a list of dicts with content or messages, a DataFrame, or the result of transcripts.read."
 )
@@ -25,16 +23,15 @@ class Logging(Session):
     """Logging of conversations."""
 
     def log(self, records: Any, *, prompt_id: str) -> LogResult:
-        """Log conversations, sixteen in parallel.
+        """Log conversations, some hundreds with one request.
 
-        A conversation that was logged before is not added again, however often this is called: the idempotency key is made
-        from the prompt and the conversation, and a ledger in the user's data folder keeps it for longer than the
-        24 hours of the service. Each call compares the ledger with the service, and logs again what the service has
-        lost.
+        A conversation that was logged before is not added again, however often this is called: its idempotency key is made
+        from the prompt and the conversation. The embedded service keeps the keys as long as the conversations, another one
+        for 24 hours.
 
         A conversation with a ``source_id`` that has changed since it was logged, such as one that has grown, replaces its
-        former state and is judged again. An older state never replaces a newer one. Without a ``source_id`` a conversation
-        that has grown is a new one.
+        former state in the embedded service and is judged again. An older state never replaces a newer one. Without a
+        ``source_id``, and in another service, a conversation that has grown is a new one.
 
         Parameters
         ----------
@@ -59,45 +56,20 @@ class Logging(Session):
             The key is wrong.
         NotFound
             There is no such prompt; the message has near names.
-
-        Warns
-        -----
-        NotUpdatedWarning
-            Conversations have changed, and this service cannot update them; they keep their former state.
         """
         if isinstance(records, Iterator):
             # It cannot be read twice, so the prompt must be certain before.
-            result = self._log(_one_by_one(records), self._names.known_id(prompt_id))
-        else:
-            items = _as_records(records)
-            result = self._names.call(prompt_id, lambda found: self._log(items, found))
-        if result.not_updated:
-            warnings.warn(_not_updated(result), NotUpdatedWarning, stacklevel=2)
-        return result
+            return self._log(_one_by_one(records), self._names.known_id(prompt_id))
+        items = _as_records(records)
+        return self._names.call(prompt_id, lambda found: self._log(items, found))
 
     def _log(self, items: Iterable[Any], prompt_id: str) -> LogResult:
         if items == []:
             return LogResult()
         total = len(items) if isinstance(items, list) else None
-        account_id = self._account()
         with self._bar("conversations logged", total) as move:
-            run = LoggingRun(
-                self.client.transport,
-                prompt_id,
-                account_id=account_id,
-                ledger_file=self._ledger_file,
-                progress=lambda done: move(done, total),
-            )
+            run = LoggingRun(self.client.transport, prompt_id, progress=lambda done: move(done, total))
             return run.run(items)
-
-
-def _not_updated(result: LogResult) -> str:
-    ids = [changed.source_id for changed in result.not_updated]
-    more = f" and {len(ids) - _IDS_SHOWN} more" if len(ids) > _IDS_SHOWN else ""
-    return (
-        f"{len(ids)} conversations have changed since they were logged, and this service cannot update them: "
-        f"{', '.join(ids[:_IDS_SHOWN])}{more}. They keep their former state; result.not_updated lists them."
-    )
 
 
 def _one_by_one(records: Iterator[Any]) -> Iterator[Any]:

@@ -18,7 +18,6 @@ from promptlift.workspace.waiting import Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
     from types import ModuleType
 
     import pandas as pd
@@ -58,8 +57,6 @@ class Session:
         self._progress = progress
         self._names = PromptNames(self.client.transport)
         self._account_id: str | None = None
-        # The file of what was logged before; None is the one in the user's data folder.
-        self._ledger_file: Path | None = None
 
     def _account(self) -> str:
         if self._account_id is None:

@@ -85,7 +85,6 @@ def _service(
     }
     with (
         tempfile.TemporaryDirectory(prefix="promptlift-world-") as folder,
-        # The ledger of what was logged is kept here, not among the user's own data.
         patch.dict(os.environ, {"PROMPTLIFT_DATA": str(Path(folder) / "client")}),
     ):
         service = ServiceProcess(Path(folder) / "service", env=environment).start()

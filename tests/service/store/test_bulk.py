@@ -10,7 +10,8 @@ from sqlalchemy import event
 from promptlift.schema.conversations import ConversationCreate
 from promptlift.schema.limits import BULK_ROWS
 from promptlift.service.actions.logging.content import accept
-from promptlift.service.actions.logging.conversation_log import Entry, Logged, log_entries
+from promptlift.service.actions.logging.conversation_log import log_entries
+from promptlift.service.actions.logging.entries import Entry, Logged
 from promptlift.service.store.accounts import Caller
 from service.store.conftest import NOW
 from service.store.test_partial_indexes import plans

@@ -15,7 +15,8 @@ from sqlalchemy import select, update
 from promptlift.schema.conversations import ConversationUpdate
 from promptlift.service import clock
 from promptlift.service.actions.logging.content import accept
-from promptlift.service.actions.logging.conversation_log import Update, apply_updates
+from promptlift.service.actions.logging.conversation_log import apply_updates
+from promptlift.service.actions.logging.entries import Update
 from promptlift.service.store import accounts, aggregates, conversation_counts, conversations, judging
 from promptlift.service.store.accounts import Caller
 from promptlift.service.store.leases import with_work

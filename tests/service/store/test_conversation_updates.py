@@ -8,7 +8,8 @@ from sqlalchemy import insert, select
 from promptlift.schema.conversations import ConversationUpdate
 from promptlift.schema.limits import PLANS
 from promptlift.service.actions.logging.content import accept
-from promptlift.service.actions.logging.conversation_log import Update, apply_updates
+from promptlift.service.actions.logging.conversation_log import apply_updates
+from promptlift.service.actions.logging.entries import Update
 from promptlift.service.errors import ApiException
 from promptlift.service.store import accounts, conversation_updates, conversations, judging
 from promptlift.service.store.accounts import Caller

@@ -9,7 +9,8 @@ import pytest
 
 from promptlift.schema.conversations import ConversationCreate, ConversationUpdate
 from promptlift.service.actions.logging.content import accept
-from promptlift.service.actions.logging.conversation_log import ConversationLog, Entry, Update
+from promptlift.service.actions.logging.conversation_log import ConversationLog
+from promptlift.service.actions.logging.entries import Entry, Update
 from promptlift.service.store.accounts import Caller
 
 FULL, NORMAL = 2, 1

@@ -50,6 +50,7 @@ CONVERSATION_LOGGED_MANY = {
     "id": text,
     "status": CONVERSATION_STATUS,
     "created": flag,
+    "updated": flag,
     "createdAt": time,
     "error": lambda value: value is None,
 }

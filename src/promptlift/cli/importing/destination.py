@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import warnings
 from collections import Counter
 from dataclasses import replace
 from operator import itemgetter
@@ -14,7 +13,7 @@ from promptlift.cli.importing.prompt_text import PromptText, placeholder_text
 from promptlift.errors import ConfigError, ValidationError
 from promptlift.schema import limits
 from promptlift.transcripts import Reading
-from promptlift.workspace import LogResult, NotUpdatedWarning
+from promptlift.workspace import LogResult
 from promptlift.workspace.prompt_names import PromptNames
 
 if TYPE_CHECKING:
@@ -92,9 +91,7 @@ class Destination:
                 total.not_sent += sum(len(part.conversations) for part in (first, *here))
                 continue
             prompt_id = self._open(name, first)
-            with warnings.catch_warnings():  # they are printed line by line
-                warnings.simplefilter("ignore", NotUpdatedWarning)
-                _add(total, self.service.log(itertools.chain([first], here), prompt_id=prompt_id))
+            _add(total, self.service.log(itertools.chain([first], here), prompt_id=prompt_id))
         return total
 
     def plan(self, parts: Iterable[Reading]) -> None:
@@ -223,7 +220,6 @@ def _add(total: LogResult, one: LogResult) -> None:
     total.updated += one.updated
     total.already_there += one.already_there
     total.failed += one.failed
-    total.not_updated += one.not_updated
     total.not_sent += one.not_sent
     total.stopped = total.stopped or one.stopped
 

@@ -173,8 +173,6 @@ def _print_reading(file: Path, parts: _Parts, result: LogResult | None, *, verbo
 def _print_failures(result: LogResult) -> None:
     for failure in result.failed:
         _print(f"  not logged: {failure}")
-    for changed in result.not_updated:
-        _print(f"  not updated: {changed}")
     if result.not_sent or result.stopped:
         _print(f"  not sent: {result.not_sent}; stopped early: {result.stopped}")
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -15,7 +15,7 @@ from pydantic.alias_generators import to_camel
 from promptlift.errors import TranscriptError
 from promptlift.schema import limits
 from promptlift.schema.conversations import CONVERSATION_STATUSES, FACTS
-from promptlift.schema.metadata import flat_metadata
+from promptlift.schema.metadata import SOURCE_FIELD, flat_metadata
 from promptlift.schema.transcript import looks_structured, parse_content
 
 if TYPE_CHECKING:
@@ -42,9 +42,6 @@ _NAMES: Final = {
 
 # Facts that need not be whole numbers.
 _AMOUNTS: Final = frozenset({"cost", "latency_ms"})
-
-# Where structured content keeps the id of its source.
-SOURCE_FIELD: Final = "sourceId"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,27 +70,14 @@ class Outgoing:
 
     Attributes
     ----------
-    content, status
-        What the body says; ``status`` is ``None`` when it says nothing.
-    source_id
-        The conversation's id in the tool that it comes from, if it has one.
-    facts
-        Metadata, tokens, cost and the like, under the API's names.
+    body
+        The body of ``POST /conversations``.
     """
 
     index: int
     source: str
     key: str
     body: bytes
-    content: str
-    status: str | None
-    source_id: str | None
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def content_hash(self) -> str:
-        """SHA-256 of the content, as the service has it."""
-        return hashlib.sha256(self.content.encode()).hexdigest()
 
 
 class RecordRefused(Exception):
@@ -168,7 +152,7 @@ def _outgoing(
         body = bytes(memoryview(orjson.dumps({**given, **facts})))
     except TypeError as error:
         raise RecordRefused(f"cannot be written as JSON: {error}") from None
-    return Outgoing(index, source, key, body, content, status, source_id, facts)
+    return Outgoing(index, source, key, body)
 
 
 def _facts(record: Any) -> dict[str, Any]:

@@ -19,13 +19,8 @@ from promptlift.schema.spans.model_call import ModelCall
 from promptlift.schema.transcript import Message, parse_content
 from promptlift.service import clock
 from promptlift.service.actions.logging.content import accept
-from promptlift.service.actions.logging.conversation_log import (
-    Entry,
-    Logged,
-    Update,
-    apply_updates,
-    log_entries,
-)
+from promptlift.service.actions.logging.conversation_log import apply_updates, log_entries
+from promptlift.service.actions.logging.entries import Entry, Logged, Update
 from promptlift.service.background.kind import Kind
 from promptlift.service.errors import ApiException
 from promptlift.service.store import SQLAlchemyError, accounts, conversations, traced
@@ -37,6 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.conversations import ConversationStatus
+    from promptlift.service.actions.logging.conversation_log import Added
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables.conversations import TracedConversationRow
 
@@ -129,14 +125,12 @@ def _close(rows: Rows, claimed: Sequence[TracedConversationRow]) -> None:
         _settle(rows, row, outcome if isinstance(outcome, ApiException) else one, now)
 
 
-def _settle(
-    rows: Rows, row: TracedConversationRow, outcome: Logged | Update | ApiException, now: int
-) -> None:
+def _settle(rows: Rows, row: TracedConversationRow, outcome: Added, now: int) -> None:
     if isinstance(outcome, Logged):
         traced.closed(rows, row, outcome.id)
     elif isinstance(outcome, Update):
         traced.closed(rows, row, outcome.conversation_id)
-    elif outcome.code == "LIMIT_EXCEEDED":
+    elif isinstance(outcome, ApiException) and outcome.code == "LIMIT_EXCEEDED":
         # Acknowledged, so it is logged when the plan has room again.
         row.close_at, row.changed_at, row.worker = clock.billing_period(now)[1], now, None
     else:

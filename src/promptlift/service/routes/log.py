@@ -12,7 +12,7 @@ from promptlift.schema.naming import LINKS
 from promptlift.service import clock
 from promptlift.service.actions.conversations import wire
 from promptlift.service.actions.logging.content import Shape, accept
-from promptlift.service.actions.logging.conversation_log import Entry, Update
+from promptlift.service.actions.logging.entries import Entry, Update
 from promptlift.service.call import writes
 from promptlift.service.errors import ApiException, invalid
 from promptlift.service.routes.messages import validated
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlift.schema.conversations import ConversationsCreate, ConversationUpdate
-    from promptlift.service.actions.logging.conversation_log import Logged
+    from promptlift.service.actions.logging.entries import Logged
     from promptlift.service.call import Call
     from promptlift.service.store.accounts import Caller
 
@@ -76,19 +76,20 @@ def _check(caller: Caller, document: Any) -> Entry | ApiException:
         missing = isinstance(document, dict) and not document.keys() & set(LINKS)
         body = validated(ConversationCreate, document, {"promptId": "Required field"} if missing else {})
         _check_links(body)
-        return Entry(caller, body, accept(body.content))
+        return Entry(caller, body, accept(body.content), is_reconciled=True)
     except ApiException as refusal:
         return refusal
 
 
 def _row(index: int, outcome: Logged | ApiException) -> dict[str, object]:
     if isinstance(outcome, ApiException):
-        return {"index": index, "created": False, **outcome.body()}
+        return {"index": index, "created": False, "updated": False, **outcome.body()}
     return {
         "index": index,
         "id": outcome.id,
         "status": outcome.status,
         "created": outcome.created,
+        "updated": outcome.updated,
         "createdAt": clock.iso(outcome.created_at),
         "error": None,
     }

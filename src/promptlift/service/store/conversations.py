@@ -323,8 +323,13 @@ def hold_keys(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None
     bulk.insert_rows(connection, idempotency_keys, rows)
 
 
-KEYS_EXPIRE: Final = Wait(idempotency_keys.c.expires_at, IDEMPOTENCY_HOURS * clock.HOUR)
-"""How long idempotency keys are held."""
+# When the key of a conversation that was logged with many others expires: an export is imported again after weeks.
+NEVER: Final = 2**62
+
+KEYS_EXPIRE: Final = Wait(
+    idempotency_keys.c.expires_at, IDEMPOTENCY_HOURS * clock.HOUR, idempotency_keys.c.expires_at < NEVER
+)
+"""How long other idempotency keys are held."""
 
 
 def drop_expired_keys(connection: Connection, *, now: int) -> int:

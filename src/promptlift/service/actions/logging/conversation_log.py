@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from promptlift.schema import limits
-from promptlift.schema.naming import SCHEMES
 from promptlift.service import clock
 from promptlift.service.actions.access import refusal_of
 from promptlift.service.actions.logging.content import changed_columns, facts_columns
+from promptlift.service.actions.logging.entries import Entry, Logged, LookAgain, Update
+from promptlift.service.actions.logging.states import FormerStates, at_its_state
 from promptlift.service.errors import ApiException, not_found, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import (
@@ -41,10 +42,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.schema.conversations import ConversationCreate, ConversationUpdate
-    from promptlift.schema.naming import Scheme
-    from promptlift.service.actions.logging.content import Shape
-    from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
 BATCH = 64
@@ -52,55 +49,13 @@ BATCH = 64
 GATHER_SECONDS = 0.001
 # How often another process may take a key between the look and the write.
 KEY_RACES = 5
+# How often a conversation may change between the look and its update.
+UPDATE_RACES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One conversation to log, already checked."""
-
-    caller: Caller
-    body: ConversationCreate
-    shape: Shape
-
-    @property
-    def scheme(self) -> Scheme:
-        """The naming scheme of its link."""
-        return SCHEMES["agent" if self.body.prompt_id is None else "prompt"]
-
-    @property
-    def prompt_id(self) -> str:
-        """The prompt that it is linked to."""
-        return self.body.prompt_id or self.body.agent_id or ""
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """The changes to one conversation, already checked; ``shape`` is that of a new content."""
-
-    caller: Caller
-    conversation_id: str
-    body: ConversationUpdate
-    shape: Shape | None
-
-
-@dataclass(frozen=True, slots=True)
-class Logged:
-    """A conversation as the create request answers it.
-
-    Attributes
-    ----------
-    created
-        ``False`` when the idempotency key stood for a conversation that was there already.
-    """
-
-    id: str
-    prompt_id: str
-    status: str
-    created_at: int
-    created: bool
-
-
-Outcome = Logged | conversations.StoredConversation | ApiException
+# Of an entry, and of an entry or an update.
+Added = Logged | Update | LookAgain | ApiException
+Outcome = Added | conversations.StoredConversation
 # A request, or the conversations of one request, and where the outcome goes.
 Waiting = tuple[Entry | Update | list[Entry], asyncio.Future[Any]]
 
@@ -126,7 +81,7 @@ class ConversationLog:
         return logged
 
     async def log_many(self, entries: list[Entry]) -> list[Logged | ApiException]:
-        """Keep conversations in one transaction, and return what became of each when it is committed.
+        """Keep conversations, and return what became of each when it is committed. The new ones share a transaction.
 
         Raises
         ------
@@ -178,10 +133,26 @@ class ConversationLog:
                     _settle(zip(futures, self._outcomes(requests), strict=True))
             for entries, future in batch:
                 if isinstance(entries, list):
-                    outcomes = self._outcomes(entries)
+                    outcomes = self._reconciled(entries)
                     failed = all(map(_is_unavailable, outcomes))
                     _settle([(future, outcomes[0] if failed else outcomes)])
             gathering = len(batch) > 1
+
+    def _reconciled(self, entries: Sequence[Entry]) -> Sequence[Outcome]:
+        """Add what is new, then update what was there in a former state, until nothing of the request is left."""
+        outcomes: dict[int, Outcome] = dict(enumerate(self._outcomes(entries)))
+        for _ in range(len(entries) + UPDATE_RACES):
+            updates = {place: one for place, one in outcomes.items() if isinstance(one, Update)}
+            done = self._outcomes(list(updates.values())) if updates else ()
+            outcomes |= {place: _as_logged(one) for place, one in zip(updates, done, strict=True)}
+            again = [place for place, one in outcomes.items() if one is LookAgain.LATER]
+            if not again:
+                break
+            outcomes |= zip(again, self._outcomes([entries[place] for place in again]), strict=True)
+        return [
+            one if not isinstance(one, Update | LookAgain) else _changes_too_often()
+            for one in outcomes.values()
+        ]
 
     def _outcomes(self, requests: Sequence[Entry | Update]) -> Sequence[Outcome]:
         """Commit requests together, or one by one: one bad row must not take its neighbours with it."""
@@ -212,10 +183,13 @@ class ConversationLog:
             ]
 
 
-def log_entries(connection: Connection, entries: Sequence[Entry], *, now: int) -> list[Logged | ApiException]:
-    """Add conversations inside a transaction, and return the outcome of each."""
+def log_entries(connection: Connection, entries: Sequence[Entry], *, now: int) -> list[Added]:
+    """Add conversations inside a transaction, and return the outcome of each.
+
+    Of one that is reconciled, the outcome may be an update of its former state, which is for another transaction.
+    """
     batch = _Batch(connection, now)
-    outcomes: dict[int, Logged | ApiException] = {}
+    outcomes: dict[int, Added] = {}
     by_account: defaultdict[str, dict[int, Entry]] = defaultdict(dict)
     for place, entry in enumerate(entries):
         by_account[entry.caller.account_id][place] = entry
@@ -240,22 +214,23 @@ class _Batch:
     contents: list[dict[str, object]] = field(default_factory=list)
     outbox: list[events.NewEvent] = field(default_factory=list)
 
-    def plan(self, entries: Sequence[Entry]) -> list[Logged | ApiException]:
+    def plan(self, entries: Sequence[Entry]) -> list[Added]:
         """Plan the rows of conversations of one account."""
         connection, now, caller = self.connection, self.now, entries[0].caller
         account_id = caller.account_id
         standing = prompts.standing(connection, account_id, list({one.prompt_id for one in entries}))
         keys = [one.body.idempotency_key for one in entries if one.body.idempotency_key is not None]
-        held = {
-            key: Logged(row.id, row.prompt_id, row.status, row.created_at, created=False)
-            for key, row in conversations.held_by_keys(connection, account_id, keys, now=now).items()
-        }
         limit = caller.limits.conversations_per_month
-        used = 0
-        if limit is not None:  # no other process may count in between
+        with_source = [one for one in entries if one.is_reconciled and one.body.source_id is not None]
+        if limit is not None or with_source:  # no other process may count, or log the same, in between
             accounts.lock(connection, account_id)
-            used = usage.used(connection, account_id, "conversations", now=now)
-        outcomes: list[Logged | ApiException] = []
+        held: dict[str, Added] = {}
+        by_key = {one.body.idempotency_key: one for one in entries}
+        for key, row in conversations.held_by_keys(connection, account_id, keys, now=now).items():
+            held[key] = at_its_state(by_key[key], row)
+        states = FormerStates(connection, with_source)
+        used = 0 if limit is None else usage.used(connection, account_id, "conversations", now=now)
+        outcomes: list[Added] = []
         before = len(self.rows)
         for entry in entries:
             key, counted = entry.body.idempotency_key, used + len(self.rows) - before
@@ -263,11 +238,14 @@ class _Batch:
                 outcomes.append(held[key])
             elif entry.prompt_id not in standing:
                 outcomes.append(not_found(entry.scheme.noun))
+            elif (outcome := states.outcome_of(entry)) is not None:
+                outcomes.append(outcome)
             elif limit is not None and counted >= limit:
                 outcomes.append(quota("conversations per month", limit=limit, used=counted, now=now))
             else:
                 logged = self._add(entry)
                 outcomes.append(logged)
+                states.note_added(entry)
                 if key is not None:
                     held[key] = replace(logged, created=False)
         if added := len(self.rows) - before:
@@ -370,7 +348,7 @@ def _content_hash(row: conversations.StoredConversation) -> str | None:
 def _hold_keys(
     connection: Connection,
     entries: Sequence[Entry],
-    outcomes: Sequence[Logged | ApiException],
+    outcomes: Sequence[Added],
     now: int,
 ) -> None:
     rows = [
@@ -378,7 +356,10 @@ def _hold_keys(
             "account_id": entry.caller.account_id,
             "key": entry.body.idempotency_key,
             "conversation_id": outcome.id,
-            "expires_at": now + limits.IDEMPOTENCY_HOURS * clock.HOUR,
+            # unspecified: how long the keys of many conversations are held. They are held as long as the conversations.
+            "expires_at": conversations.NEVER
+            if entry.is_reconciled
+            else now + limits.IDEMPOTENCY_HOURS * clock.HOUR,
         }
         for entry, outcome in zip(entries, outcomes, strict=True)
         if entry.body.idempotency_key is not None and isinstance(outcome, Logged) and outcome.created
@@ -400,6 +381,22 @@ def _refusal_of(error: Exception) -> ApiException:
         refusal.__cause__ = error
         return refusal
     return refusal_of(error, "a conversation could not be kept")
+
+
+def _as_logged(updated: Outcome) -> Outcome:
+    """Return the outcome of an entry whose former state was to be updated."""
+    if isinstance(updated, conversations.StoredConversation):
+        place = (updated.id, updated.prompt_id, updated.status, updated.created_at)
+        return Logged(*place, created=False, updated=True)
+    if isinstance(updated, ApiException) and updated.code == "INVALID_STATE":
+        return LookAgain.LATER  # somebody else updated it in between
+    return updated
+
+
+def _changes_too_often() -> ApiException:
+    return ApiException(
+        "INVALID_STATE", "The conversation changes too often to be updated; log it again later"
+    )
 
 
 def _is_unavailable(outcome: Outcome) -> bool:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from promptlift.client.log.states import compare, is_news
+from promptlift.service.actions.logging.states import compare, is_news
 
 
 def said(*texts, at=None, times=None, **metadata):
