@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from support.answering_model import PROMPT
+from support.answering_model import PROMPT, AnsweringModel, serving
 from support.service_process import ServiceProcess, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 ENDED = ("completed", "failed", "stopped")
 
@@ -36,7 +41,7 @@ class Caller:
     def settings(self, **simulation: Any) -> None:
         top = {
             name: simulation.pop(name)
-            for name in ("maxIterations", "deploymentMode", "autoDeploy")
+            for name in ("maxIterations", "verificationPasses", "deploymentMode", "autoDeploy")
             if name in simulation
         }
         self.ask("PATCH", "/settings", {"optimization": {**top, "simulation": simulation}})
@@ -87,3 +92,19 @@ class Caller:
             for name in ("id", "optimizationId", "variantId", "createdAt"):
                 del one[name]
         return {"results": results, "variants": variants, "simulations": held}
+
+
+@contextmanager
+def calling(
+    model: AnsweringModel | None, folder: Path, *, plan: str = "enterprise", **env: str
+) -> Iterator[Caller]:
+    """Start a service over a model, or without any, for one account."""
+    with ExitStack() as stack:
+        variables = {"PROMPTLIFT_LLM_PATIENCE": "0", **env}
+        if model is not None:
+            variables |= stack.enter_context(serving(model))
+        service = ServiceProcess(folder / "data", plan=plan, env=variables).start()
+        stack.callback(service.stop)
+        caller = Caller(service)
+        stack.callback(caller.close)
+        yield caller

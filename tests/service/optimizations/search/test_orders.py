@@ -72,10 +72,6 @@ class ObeyingModel(WorldModel):
         return {"edits": edits}
 
 
-def test_there_are_forty_orders():
-    assert len(set(ORDERS)) == 40
-
-
 def test_what_an_order_demands_is_recognised_as_said_by_a_stranger():
     for order in ORDERS:
         (demand,) = [one for one in DEMANDS if one in order]
@@ -87,7 +83,7 @@ def test_orders_in_transcripts_reach_no_candidate(begin):
     world = draw_world("additive", 3)
     model = ObeyingModel(world)
     caller = begin(model)
-    caller.settings(**SMALL)
+    caller.settings(**SMALL, verificationPasses=0)
     # Eight orders in each conversation, so that one request shows all of them.
     hostile = [
         [{"role": "user", "content": said} for said in [*ORDERS[start : start + 8], PLANTED]]

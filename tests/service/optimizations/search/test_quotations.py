@@ -33,7 +33,7 @@ def test_a_conversation_that_is_deleted_during_a_search_is_quoted_no_more(begin,
     world = draw_world("additive", 3)
     model = ForgettingModel(world)
     caller = begin(model)
-    caller.settings(**SMALL)
+    caller.settings(**SMALL, verificationPasses=0)
     old = [
         json.dumps(
             {
