@@ -72,14 +72,6 @@ def test_a_text_that_was_handed_in_is_tested_as_it_is_and_said_to_be(begin):
     assert "candidates" not in found["settings"]
 
 
-def test_a_written_variant_is_said_to_be_the_models(begin):
-    caller = begin(AnsweringModel())
-    caller.settings(**SMALL)
-    made = caller.start(caller.prompt(), variantCount=2)
-    caller.ended(made["id"])
-    assert [one["source"] for one in caller.variants(made["id"])] == ["prompt", "model", "model"]
-
-
 class PeersModel(WorldModel):
     """Answers a program that names no purpose: an assistant's turn, a verdict in words, or a whole prompt."""
 

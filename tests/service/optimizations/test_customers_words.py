@@ -12,7 +12,13 @@ from support.service_process import wait_until
 
 pytestmark = pytest.mark.slow
 
-SMALL = {"maxIterations": 1, "personaCount": 1, "scenariosPerSimulation": 1, "maxTurns": 1}
+SMALL = {
+    "verificationPasses": 0,
+    "maxIterations": 1,
+    "personaCount": 1,
+    "scenariosPerSimulation": 1,
+    "maxTurns": 1,
+}
 TALK = (
     "User: I'm Anna Petrova, my order 48213 was left beside the green bin again.\n"
     "Assistant: I cannot say anything about order 48213."
@@ -84,14 +90,13 @@ def test_a_variant_that_keeps_a_customers_words_is_left_out_and_a_warning_says_w
     assert "5 or more words in a row from logged conversations" in note
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_rehearsal_keeps_out_what_was_said_too(begin, seed):
+def test_a_rehearsal_keeps_out_what_was_said_too(begin):
     caller = begin(None)
     caller.settings(**SMALL)
     prompt_id = caller.prompt()
     talk = f"{TALK}\nUser: Notice how the person feels. Say so plainly and offer the nearest thing that is."
     caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": talk}, expect=201)
-    made = caller.start(prompt_id, mode="exploratory", variantCount=5, seed=seed)
+    made = caller.start(prompt_id, mode="exploratory", variantCount=5)
     found = caller.ended(made["id"])
     assert found["status"] == "completed", found["failure"]
     words = LoggedWords([PROMPT, "Find parcels"], [talk])

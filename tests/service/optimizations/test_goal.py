@@ -55,7 +55,7 @@ def finalist(caller, found):
 
 def test_the_finalist_is_who_meets_the_goal_best(begin):
     caller = begin(Names())
-    caller.settings(maxTurns=1, maxIterations=3)
+    caller.settings(maxTurns=1, maxIterations=3, personaCount=4, scenariosPerSimulation=2)
     plain = run(caller)
     assert finalist(caller, plain) == 1
     assert "goal" not in plain["settings"]
@@ -78,17 +78,7 @@ def test_the_finalist_is_who_meets_the_goal_best(begin):
         assert "goal, beside the original" in facts
 
 
-def test_whoever_loses_completion_is_not_named_whatever_the_goal(begin):
-    caller = begin(Names(worse=0.3))
-    caller.settings(maxTurns=1, confidenceMode="low")
-    found = run(caller, {TARGET: 1})
-    assert finalist(caller, found) == 2
-    assert found["results"]["winnerSelected"] is False
-    assert found["results"]["targets"][0]["change"] == "improved"
-
-
-def test_a_goal_that_cannot_be_measured_is_refused(begin):
-    caller = begin(Names())
+def assert_a_goal_that_cannot_be_measured_is_refused(caller):
     prompt_id = caller.prompt()
     intent = {"targetImprovements": [TARGET]}
     wrong = {
@@ -101,6 +91,16 @@ def test_a_goal_that_cannot_be_measured_is_refused(begin):
         refused = caller.start(prompt_id, intent=intent, goal=goal, expect=400)
         assert re.sub(r"\.(\d+)", r"[\1]", next(iter(refused["error"]["details"]))) == path
     assert caller.ask("GET", "/optimizations", promptId=prompt_id)["data"] == []
+
+
+def test_whoever_loses_completion_is_not_named_whatever_the_goal(begin):
+    caller = begin(Names(worse=0.3))
+    caller.settings(maxTurns=1, maxIterations=6, personaCount=4, scenariosPerSimulation=2)
+    assert_a_goal_that_cannot_be_measured_is_refused(caller)
+    found = run(caller, {TARGET: 1})
+    assert finalist(caller, found) == 2
+    assert found["results"]["winnerSelected"] is False
+    assert found["results"]["targets"][0]["change"] == "improved"
 
 
 def test_a_screening_with_a_goal_resumes_as_it_would_go_on():

@@ -15,6 +15,7 @@ from promptlift.stats.reweighted import DrawnPair, reweighted_lift
 from promptlift.widgets.review.cards import make_cards
 from promptlift.widgets.review.reading import read_review
 from support.answering_model import AnsweringModel, share
+from support.optimizing_caller import calling
 from support.service_process import wait_until
 
 pytestmark = pytest.mark.slow
@@ -70,18 +71,19 @@ def by_hand(simulations, stage, arm, **looks):
     return reweighted_lift(drawn, {3.0: FAILED, 1.0: OTHERS}, **looks)
 
 
-def won(begin, **options):
-    """Optimize on scenarios from the log; gives the caller and the ended optimization."""
-    caller = begin(HelpsWithFailures(), **options)
-    caller.settings(maxTurns=1, confidenceMode="low")
-    prompt_id = caller.prompt()
-    log(caller, prompt_id)
-    made = caller.start(prompt_id, mode="exploratory", variantCount=1, search="off")
-    return caller, caller.ended(made["id"])
+@pytest.fixture(scope="module")
+def won(tmp_path_factory):
+    """Who asks, and an optimization on scenarios from the log that found its winner."""
+    with calling(HelpsWithFailures(), tmp_path_factory.mktemp("logged")) as caller:
+        caller.settings(maxTurns=1, confidenceMode="low")
+        prompt_id = caller.prompt()
+        log(caller, prompt_id)
+        made = caller.start(prompt_id, mode="exploratory", variantCount=1, search="off")
+        yield caller, caller.ended(made["id"])
 
 
-def test_both_lifts_are_reported_and_the_one_on_the_logged_mix_comes_first(begin):
-    caller, found = won(begin)
+def test_both_lifts_are_reported_and_the_one_on_the_logged_mix_comes_first(won):
+    caller, found = won
     results = found["results"]
     assert results["winnerSelected"] is True
     held = caller.simulations(found["id"])
@@ -105,8 +107,8 @@ def test_both_lifts_are_reported_and_the_one_on_the_logged_mix_comes_first(begin
     assert variant["loggedMix"] == mix
 
 
-def test_tables_plots_the_review_and_the_report_show_both(begin, tmp_path):
-    caller, found = won(begin)
+def test_tables_plots_the_review_and_the_report_show_both(won, tmp_path):
+    caller, found = won
     mix, results = found["results"]["loggedMix"], found["results"]
     logged, tested = (f"{value:+.1f}" for value in (mix["lift"], results["lift"]))
     with promptlift.connect(base_url=caller.service.base_url, api_key=caller.service.key) as lift:
@@ -148,12 +150,3 @@ def test_tables_plots_the_review_and_the_report_show_both(begin, tmp_path):
     assert any("Lift, logged mix" in str(sheet.to_dict()) for sheet in sheets.values())
     sentence = Optimization.model_validate(found).sentence
     assert "on the mix of the logged conversations (on the tested mix" in sentence
-
-
-def test_scenarios_of_a_model_have_one_lift(begin):
-    caller = begin(AnsweringModel(better=0.35))
-    caller.settings(maxTurns=1, confidenceMode="low")
-    found = caller.ended(caller.start(caller.prompt(), mode="exploratory", variantCount=1)["id"])
-    assert found["results"]["loggedMix"] is None
-    assert {one["scenario"]["weight"] for one in caller.simulations(found["id"])} == {None}
-    assert "logged" not in Optimization.model_validate(found).sentence
