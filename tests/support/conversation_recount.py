@@ -60,25 +60,29 @@ def recount(rows):
         for prompt in (row.prompt_id, ""):
             key = row.account_id, prompt, row.seq // conversation_counts.BLOCK
             blocks[key][2 * STATUSES.index(row.status) + row.has_insights] += 1
-        key = row.account_id, row.prompt_id, row.started_at // clock.DAY * clock.DAY
         ended = row.status != "in_progress" and row.task_completed is not None
         basis = [ended and row.basis == one for one in ("outcome", "learned", "words")]
         insights = {"issues": [], "topics": [], "analyser": None, **json.loads(row.document or "{}")}
         by_words = insights["analyser"] in ("lexicon", "mixed")
-        for at, counts in enumerate((True, ended, ended and row.task_completed, *basis, by_words)):
-            totals[key][at] += counts
+        days = [
+            (row.account_id, row.prompt_id, start)
+            for start in (row.started_at // clock.DAY * clock.DAY, conversation_counts.ALL_TIME)
+        ]
+        for key in days:
+            for at, counts in enumerate((True, ended, ended and row.task_completed, *basis, by_words)):
+                totals[key][at] += counts
         if row.document is None:
             continue
-        if ended:
+        for key in days if ended else ():
             turns[*key, row.user_turns][0] += 1
             turns[*key, row.user_turns][1] += not row.task_completed
         together = sorted({one["title"] for one in insights["issues"]})
         written = json.dumps(together, ensure_ascii=False, separators=(",", ":"))
         alike = "\0".join((written, row.llm_model or "", *(insights["topics"][:1] or [""])))
-        values = issues[*key, hashlib.md5(alike.encode(), usedforsecurity=False).hexdigest()]
-        values[0] += 1
-        values[1] += ended
-        values[2] += ended and not row.task_completed
+        for key in days:
+            values = issues[*key, hashlib.md5(alike.encode(), usedforsecurity=False).hexdigest()]
+            for at, counts in enumerate((1, ended, ended and not row.task_completed)):
+                values[at] += counts
     return dict(blocks), dict(totals), dict(turns), dict(issues)
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import bindparam, func, insert, select, union_all
 
 from promptlift.schema.basis import weakest
 from promptlift.service import clock
-from promptlift.service.store.conversation_counts import EACH, FRACTION, SUMS, WITH_INSIGHTS
+from promptlift.service.store.conversation_counts import ALL_TIME, EACH, FRACTION, SUMS, WITH_INSIGHTS
 from promptlift.service.store.tables import (
     conversation_issue_sets,
     conversation_sums,
@@ -194,7 +194,7 @@ def dated(
 def issue_sets(
     connection: Connection, account_id: str, *, prompt_id: str | None, since: int | None
 ) -> list[IssueSet]:
-    """Count conversations that started at a time or later by the issues that they have together.
+    """Count conversations that started at a time or later by the issues that they have together; a set may come twice.
 
     Of one prompt, or of every living prompt of the account where ``prompt_id`` is ``None``.
     """
@@ -202,8 +202,9 @@ def issue_sets(
     if prompt_id is not None:
         wanted["prompt"] = prompt_id
     rows = connection.execute(_issue_sets(whole=since is None, of_prompt=prompt_id is not None), wanted)
+    titles = cache(lambda issues: tuple(orjson.loads(issues)))
     return [
-        IssueSet((prompt, model, topic), tuple(orjson.loads(issues)), *map(int, counts))
+        IssueSet((prompt, model, topic), titles(issues), *map(int, counts))
         for prompt, model, topic, issues, *counts in rows
     ]
 
@@ -315,7 +316,7 @@ def _counted(
         table.c.account_id == bindparam("account"), of(table)
     )
     if whole:
-        return days.subquery()
+        return days.where(table.c.start == ALL_TIME).subquery()
     before = (
         select(*(EACH[name].label(name) for name in columns))
         .select_from(WITH_INSIGHTS)
@@ -349,13 +350,15 @@ def _sums(*, whole: bool) -> Select[Any]:
 
 @cache
 def _issue_sets(*, whole: bool, of_prompt: bool) -> Select[Any]:
-    keys, counts = ("prompt_id", "llm_model", "topic", "issues"), ("scored", "judged", "failed")
+    # The hash first: it alone decides which rows are one group.
+    keys = ("issue_set", "prompt_id", "llm_model", "topic", "issues")
+    counts = ("scored", "judged", "failed")
     of = _of_prompt if of_prompt else _of_living
     some = _counted(conversation_issue_sets, (*keys, *counts), of, whole=whole)
     by = [some.c[name] for name in keys]
     scored = func.sum(some.c.scored)
     return (
-        select(*by, *(func.sum(some.c[name]) for name in counts))
+        select(*by[1:], *(func.sum(some.c[name]) for name in counts))
         .group_by(*by)
         .having(scored > 0)
         .order_by(scored.desc(), *by)
@@ -392,6 +395,7 @@ _OF_PROMPTS = (
 )
 _OF_DAY = (
     *_OF_PROMPTS,
+    conversation_sums.c.start > ALL_TIME,
     conversation_sums.c.start <= bindparam("today"),
 )
 _LAST_DAY = select(func.max(conversation_sums.c.start)).where(*_OF_DAY, conversation_sums.c.total > 0)
@@ -406,7 +410,7 @@ _WHOLE = (
         func.sum(conversation_sums.c.judged),
         func.sum(conversation_sums.c.task_completed),
     )
-    .where(*_OF_PROMPTS)
+    .where(*_OF_PROMPTS, conversation_sums.c.start == ALL_TIME)
     .group_by(conversation_sums.c.prompt_id)
 )
 # Two statements: each is one look into the index.

@@ -20,7 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 
 import orjson
-from sqlalchemy import BigInteger, Integer, and_, bindparam, case, cast, func, literal_column, select
+from sqlalchemy import BigInteger, Integer, Text, and_, bindparam, case, cast, func, literal_column, select
 
 from promptlift.schema.basis import basis_of_analyser
 from promptlift.service import clock
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 BLOCK = 4_096
 # The prompt of the rows that count all prompts of an account.
 ALL_PROMPTS = ""
+# The start of the rows that count all days: a prompt of years has hundreds of thousands of rows by day.
+ALL_TIME = -(2**63)
 # Scores and seconds are summed as whole numbers of this part, so that what was added can be taken away again and leaves
 # nothing. A mean is as near to that of the values themselves.
 FRACTION = 10**10
@@ -77,6 +79,8 @@ EACH: Final[Mapping[str, ColumnElement[Any]]] = {
     "status": conversations.c.status,
     "has_insights": conversations.c.has_insights,
     "user_turns": conversations.c.user_turns,
+    # The hash is not known of a single conversation: it stands alone.
+    "issue_set": literal_column("''", Text),
     "issues": insights.c.issues,
     "llm_model": func.coalesce(conversations.c.llm_model, ""),
     "topic": func.coalesce(insights.c.topic, ""),
@@ -184,8 +188,8 @@ class _Changes:
         """Add conversations with ``sign`` 1, take them away with -1."""
         for row in rows:
             account_id, prompt_id, started_at, seq, status, has_insights = row[:6]
-            user_turns, issues, llm_model, topic, scored, failed = row[6:12]
-            sums = row[12:]
+            user_turns, _, issues, llm_model, topic, scored, failed = row[6:13]
+            sums = row[13:]
             judged = sums[_JUDGED_AT]
             column = _COLUMN_NUMBERS[status, has_insights]
             for counted in (prompt_id, ALL_PROMPTS):
@@ -202,9 +206,9 @@ class _Changes:
     def write(self, connection: Connection) -> None:
         """Write everything, in an order that is the same for all processes."""
         _write(connection, conversation_blocks, self._blocks)
-        _write(connection, conversation_sums, self._sums)
-        _write(connection, conversation_turns, self._turns)
-        _write(connection, conversation_issue_sets, self._issue_sets)
+        _write(connection, conversation_sums, _and_all_time(self._sums))
+        _write(connection, conversation_turns, _and_all_time(self._turns))
+        _write(connection, conversation_issue_sets, _and_all_time(self._issue_sets))
 
 
 def _key(issues: bytes, llm_model: str, topic: str) -> str:
@@ -220,6 +224,13 @@ def _add(counts: dict[tuple[Any, ...], list[int]], key: tuple[Any, ...], values:
     for number, value in enumerate(values):
         if value:
             there[number] += sign * value
+
+
+def _and_all_time(by_day: Mapping[tuple[Any, ...], list[int]]) -> dict[tuple[Any, ...], list[int]]:
+    counts = dict(by_day)
+    for (account_id, prompt_id, _, *others), values in by_day.items():
+        _add(counts, (account_id, prompt_id, ALL_TIME, *others), values, 1)
+    return counts
 
 
 def _write(connection: Connection, table: Table, changes: Mapping[tuple[Any, ...], list[int]]) -> None:

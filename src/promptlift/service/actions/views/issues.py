@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.basis import may_weigh
@@ -94,15 +95,13 @@ def find_issues(
         del counts[title]
     groups = group_titles(counts, known=known)
     everyone = Outcomes()
-    found: dict[str, IssueGroup] = {}
+    found = {name: IssueGroup(name, everyone) for name in groups.values()}
+    for title, count in counts.items():
+        found[groups[title]].titles[title] = count
+    having = cache(lambda titles: [found[name] for name in {groups[one] for one in titles if one in groups}])
     for together in sets:
         everyone.add(together)
-        titles = [title for title in together.titles if title in counts]
-        for title in titles:
-            issue = found.setdefault(groups[title], IssueGroup(groups[title], everyone))
-            issue.titles[title] += together.scored
-        for name in {groups[title] for title in titles}:
-            issue = found[name]
+        for issue in having(together.titles):
             issue.outcomes.add(together)
             issue.by_prompt[together.stratum[0]] += together.scored
     shown = (issue for issue in found.values() if not exclusions.found_in(issue.name))

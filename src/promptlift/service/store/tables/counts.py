@@ -28,7 +28,7 @@ def integers(*names: str) -> list[Column[Any]]:
 
 
 def day_of_prompt() -> list[Column[Any]]:
-    """Return the columns that all conversations are counted by: their prompt, and when the day began in which they started."""
+    """Return the columns that all conversations are counted by: their prompt, and when the day began in which they started, or ALL_TIME."""
     names = ("account_id", "prompt_id")
     return [*(Column(name, Text, nullable=False) for name in names), *integers("start")]
 
