@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from functools import cache
 
 import numpy as np
@@ -36,13 +37,19 @@ def conversations(name: str) -> pd.DataFrame:
         found = judge.judge(parse_content(content))
         insights = {
             "taskCompleted": found.task_completed, "sentiment": found.sentiment, "topics": [*found.topics],
-            "analyser": "lexicon", "basis": "words",
+            "issues": [asdict(issue) for issue in found.issues], "analyser": "lexicon", "basis": "words",
         }  # fmt: skip
         about = {"id": record["sourceId"], "status": record["status"], "llmModel": record["llmModel"]}
         rows.append({**about, "startedAt": record["createdAt"], "content": content, "insights": insights})
     table, _ = conversations_table(rows, insights=True, content=True)
     truth = [record["truth"]["taskCompleted"] for record in records]
     return table.drop(columns="content").assign(truth=pd.array(truth, dtype="boolean"))
+
+
+def with_outcomes(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the conversations whose outcome is known, with it as the verdict."""
+    known = table[table["truth"].notna()]
+    return known.assign(task_completed=known["truth"], basis="outcome").drop(columns="truth")
 
 
 def halves(table: pd.DataFrame, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -71,10 +78,16 @@ def members(table: pd.DataFrame, row: dict, merged: dict[str, list[str]]) -> np.
     return table[column].astype("str").isin(wanted).to_numpy()
 
 
+def rest_of(table: pd.DataFrame, row: dict, inside: np.ndarray, n: int) -> np.ndarray:
+    """Find the rest of a segment: all others, or where the column says nothing of some of the ``n`` that were split, those it does."""
+    column = "started_at" if row["column"] == "hour" else row["column"]
+    everyone = row["n"] + row["n_rest"] == n
+    return ~inside if everyone else ~inside & table[column].notna().to_numpy(bool)
+
+
 def confirmed_by_the_other_half(name: str) -> np.ndarray:
     """Count the segments that halves name, those whose sign the other half has, and those significantly the other way."""
-    table = conversations(name)
-    table = table.assign(task_completed=table["truth"], basis="outcome").drop(columns="truth")
+    table = with_outcomes(conversations(name))
     rng, counts = np.random.default_rng(24), np.zeros(3, int)
     for _ in range(DRAWS):
         one, other = halves(table, rng)
@@ -83,7 +96,8 @@ def confirmed_by_the_other_half(name: str) -> np.ndarray:
             done = second["task_completed"].to_numpy(bool)
             for row in found[found["verdict"] != "unclear"].to_dict("records"):
                 inside = members(second, row, found.attrs["promptlift"]["merged"])
-                x1, n1, x0, n0 = done[inside].sum(), inside.sum(), done[~inside].sum(), (~inside).sum()
+                rest = rest_of(second, row, inside, len(first))
+                x1, n1, x0, n0 = done[inside].sum(), inside.sum(), done[rest].sum(), rest.sum()
                 if min(n1, n0) >= 10:
                     same_sign = (x1 / n1 - x0 / n0) * row["difference_points"] > 0
                     opposite = not same_sign and score_test_p(x1, n1, x0, n0) < 0.05
