@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.test_basis import DIRECTION
 from benchmarks.judge_bias import markdown
 from benchmarks.test_real_input import log_everything, wait_for_insights
 from benchmarks.test_segments_on_agents import TASK, conversations, members, rest_of, with_outcomes
@@ -228,6 +229,7 @@ def test_nothing_is_named_on_a_word_list(lift: Workspace) -> None:
         issues = lift.top_issues(prompt_id, days="all")
         assert len(issues)
         assert issues[["impact_points", "completion_with_pct"]].isna().all(axis=None)
-        said = repr(lift.plan_optimization(prompt_id, search="on"))
-        assert "could rise" not in said
-        assert "points more" not in said
+        view = lift.agent_insights(prompt_id, days="all")
+        assert (view.business_impact.first_issue, view.business_impact.cost) == (None, None)
+        said = [*view.recommendations, repr(lift.plan_optimization(prompt_id, search="on"))]
+        assert not [line for line in said if DIRECTION.search(line)]
