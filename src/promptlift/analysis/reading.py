@@ -146,8 +146,8 @@ def agreement_of(facts: Mapping[str, Any]) -> Agreement | None:
 
 def weakest_agreement(tables: Iterable[Any]) -> dict[str, Any]:
     """Return what the attributes of several tables together say of their judges: each has to be proven."""
-    found = [facts_of(table).get("agreement") for table in tables if len(table)]
-    if not found or None in found:
+    found: list[Any] = [facts_of(table).get("agreement") for table in tables if len(table)]
+    if not found or not all(found):
         return {}
     return {"agreement": min(found, key=lambda one: (Agreement(*one).is_proof, one[1] - one[2]))}
 
