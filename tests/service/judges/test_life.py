@@ -78,7 +78,7 @@ def align_body(truth, **fields):
 
 def test_spending_ends_at_its_limits(tmp_path):
     with judged_service(JudgingModel(), tmp_path / "limits") as (_, wire):
-        judge, _ = log(wire)
+        judge, _ = log(wire, 45)
         found = ended(wire, begin(wire, f"/judges/{judge}/backfill", {"maxConversations": 7}))
         assert (found["status"], found["usage"]["modelCalls"], len(verdicts(wire, judge))) == (
             "completed",
@@ -98,19 +98,19 @@ def test_spending_ends_at_its_limits(tmp_path):
 def test_an_endpoint_that_is_gone_fails_the_run_with_the_reason_and_what_was_judged_stays(tmp_path):
     model = JudgingModel()
     with judged_service(model, tmp_path / "gone") as (_, wire):
-        judge, _ = log(wire)
+        judge, _ = log(wire, 30)
         model.fault = lambda _asked: (
-            Say({"error": {"message": "no such key"}}, status=401) if len(model.asked) > COUNT + 20 else None
+            Say({"error": {"message": "no such key"}}, status=401) if len(model.asked) > 40 else None
         )
-        wait_until(lambda: len(model.of("judge")) >= COUNT, what="the service's own judge is done")
+        wait_until(lambda: len(model.of("judge")) >= 30, what="the service's own judge is done")
         found = ended(wire, begin(wire, f"/judges/{judge}/backfill"))
         assert found["status"] == "failed"
         assert "no such key" in found["failure"]
         kept = len(verdicts(wire, judge))
-        assert kept < COUNT
+        assert kept < 30
         model.fault = None
         begin(wire, f"/judge-runs/{found['id']}/resume")
-        assert ended(wire, found["id"])["progress"]["done"] == COUNT
+        assert ended(wire, found["id"])["progress"]["done"] == 30
 
 
 def test_a_conversation_that_cannot_be_judged_says_why_and_is_tried_again_in_the_next_run(tmp_path):

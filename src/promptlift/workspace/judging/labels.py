@@ -186,7 +186,9 @@ class Labelling(Session):
             return conversations
         from promptlift.analysis.corrected import judged_rows  # noqa: PLC0415  pandas loads when it is used
 
-        kept = self._read_labels(dict.fromkeys(_FILTERS))
+        prompts = conversations["prompt_id"].unique()
+        one = prompts[0] if len(prompts) == 1 else None
+        kept = self._read_labels(dict.fromkeys(_FILTERS) | {"prompt_id": one})
         labels, _ = frames().labels_table(kept.rows)
         # An answer that is neither yes nor no proves nothing.
         with contextlib.suppress(ValueError):
