@@ -58,6 +58,12 @@ class JudgeFailed(PromptliftError):
         self.tokens = tokens
 
 
+def check_text(transcript: Transcript) -> None:
+    """Raise ``JudgeFailed`` for a conversation in which nothing is said."""
+    if not any(message.content.strip() for message in transcript.messages):
+        raise JudgeFailed("The conversation has no message with text in it, so there is nothing to judge.")
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedIssue:
     """One thing that went wrong in a conversation.

@@ -31,6 +31,7 @@ from promptlift.service.insights.judge import (
     Judgement,
     JudgeUnavailable,
     Severity,
+    check_text,
 )
 from promptlift.service.insights.lexicon.steps import find_steps
 from promptlift.service.insights.turns import read_turns
@@ -228,10 +229,7 @@ class LlmJudge:
         targets: Sequence[str] = (),
     ) -> Judgement:
         """Judge one conversation; see ``Judge``."""
-        if not any(message.content.strip() for message in transcript.messages):
-            raise JudgeFailed(
-                "The conversation has no message with text in it, so there is nothing to judge."
-            )
+        check_text(transcript)
         said = _to_text(transcript)
         messages, mark = judge_messages(
             transcript,

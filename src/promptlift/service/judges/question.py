@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, StrictBool
 from promptlift.schema.inert import shorten_middle
 from promptlift.schema.judges import JudgeExample
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.judge import JudgeFailed
+from promptlift.service.insights.judge import check_text
 from promptlift.service.insights.llm_judge import BUDGET_CHARS, transcript_lines
 from promptlift.service.llm.hostile_text import block_of_lines, json_line, storable_line
 
@@ -131,8 +131,7 @@ def ask(
     LlmUnavailable, LlmRefused, LlmBadAnswer, Cancelled
         As the model does.
     """
-    if not any(message.content.strip() for message in transcript.messages):
-        raise JudgeFailed("The conversation has no message with text in it, so there is nothing to judge.")
+    check_text(transcript)
     messages, mark = _messages(text, transcript, budget_chars=budget_chars)
     answer = chat.chat(
         messages,

@@ -13,6 +13,7 @@ from pydantic import ValidationError as PydanticError
 
 from promptlift.schema.limits import NAME_CHARS
 from promptlift.service.llm.failures import LlmBadAnswer, LlmEmptyAnswer
+from promptlift.service.llm.hostile_text import plain_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,7 +35,6 @@ DROP_MISFITS: Final = BeforeValidator(
 ERROR_CHARS: Final = 300
 PROBLEMS_SHOWN: Final = 8
 # What some models write around the JSON that was asked for.
-_THOUGHTS: Final = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE: Final = re.compile(r"\A```(?:json)?\s*\n(.*)\n\s*```\Z", re.DOTALL | re.IGNORECASE)
 # Bounds that not every endpoint's grammar knows; they are checked here instead.
 _BOUNDS: Final = frozenset(
@@ -174,7 +174,7 @@ def parse_answer(text: str, model: type[Parsed], check: Callable[[Parsed], None]
     ValueError
         Says what does not fit, without repeating the answer.
     """
-    bare = _THOUGHTS.sub("", text).strip()
+    bare = plain_answer(text)
     fenced = _FENCE.match(bare)
     try:
         document = json.loads(fenced.group(1) if fenced else bare)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten_middle
 from promptlift.service.insights.exclusions import read_exclusions
-from promptlift.service.insights.judge import LEXICON, SEVERITIES, JudgedIssue, JudgeFailed, Judgement
+from promptlift.service.insights.judge import LEXICON, SEVERITIES, JudgedIssue, Judgement, check_text
 from promptlift.service.insights.lexicon import phrases
 from promptlift.service.insights.lexicon.signals import Signals, notice, quotation
 from promptlift.service.insights.lexicon.steps import find_steps
@@ -214,11 +214,8 @@ class LexiconJudge:
         JudgeFailed
             No message holds any text.
         """
+        check_text(transcript)
         reading = read_conversation(transcript)
-        if not reading.turns:
-            raise JudgeFailed(
-                "The conversation has no message with text in it, so there is nothing to judge."
-            )
         excluded = read_exclusions(exclusions)
         issues = find_issues(reading.signals)
         burden = min(1.0, sum(WEIGHTS[issue.severity] for issue in issues))
