@@ -87,10 +87,8 @@ def test_an_answer_in_parts_is_joined(talk):
     ("text", "reason"),
     [
         ("Sure! Here you go.", "not one JSON object"),
-        ('Here: {"name": "a", "count": 1}', "not one JSON object"),
         ('{"name": "a"}', "count: Field required"),
         ('{"name": "a", "count": "many"}', "count: Input should be a valid integer"),
-        ("[1]", "not one JSON object"),
         ("[" * 100_000, "not one JSON object"),
     ],
 )
@@ -139,7 +137,6 @@ def bad_request(message):
     "refusal",
     [
         bad_request("'response_format' of type 'json_schema' is not supported"),
-        bad_request("bad request"),
         Say({"detail": "Extra inputs"}, status=422),
         Say({"error": {"message": "failed to parse grammar"}}, status=500),
         Say(raw=b"nope", status=400),
@@ -231,12 +228,7 @@ def test_a_refusal_is_not_repeated_and_says_what_to_do(talk, status, advice):
     [
         Say({}),
         Say({"choices": []}),
-        Say({"choices": [{"message": "text"}]}),
-        Say([1]),
         Say(raw=b""),
-        Say(raw=b"<html>", headers={"Content-Type": "text/html"}),
-        Say(raw=b'{"choices": [{"message": {"content": "hal'),
-        Say(raw=b"\xff\xfe\x00 not JSON"),
         Say(raw=b"[" * 100_000),
     ],
 )
@@ -280,10 +272,9 @@ def test_half_a_surrogate_pair_in_an_answer_can_be_stored(talk):
     assert client.chat(ASK, purpose="agent").text == "a? é"
 
 
-@pytest.mark.parametrize("type_", ["text/plain", "text/html; charset=latin-1", "application/octet-stream"])
-def test_the_content_type_does_not_matter_where_the_body_is_right(talk, type_):
+def test_the_content_type_does_not_matter_where_the_body_is_right(talk):
     say = completion("ok")
-    say.headers["Content-Type"] = type_
+    say.headers["Content-Type"] = "text/html; charset=latin-1"
     _, client = talk([say])
     assert client.chat(ASK, purpose="agent").text == "ok"
 
@@ -295,33 +286,6 @@ def test_an_answer_without_counts_counts_nothing(talk):
     _, client = talk([say])
     answer = client.chat(ASK, purpose="agent")
     assert (answer.tokens, answer.model) == (0, "stub")
-
-
-def test_an_endless_answer_is_not_read_to_its_end(talk):
-    _, client = talk([Say(raw=b" " * (5 * 1024 * 1024))])
-    with pytest.raises(LlmUnavailable, match="larger than 4 MB"):
-        client.chat(ASK, purpose="agent")
-
-
-def test_a_cut_answer_is_asked_for_again(talk):
-    cut = completion("half")
-    cut.cut = True
-    stub, client = talk([cut, completion("whole")])
-    assert client.chat(ASK, purpose="agent").text == "whole"
-    assert len(stub.asked) == 2
-
-
-@pytest.mark.slow
-def test_an_endpoint_that_hangs_is_given_up(talk):
-    released = threading.Event()
-    say = completion("late")
-    say.hang = released
-    _, client = talk([say], timeout=0.2)
-    try:
-        with pytest.raises(LlmUnavailable, match=r"did not answer within 0\.2 seconds"):
-            client.chat(ASK, purpose="agent")
-    finally:
-        released.set()
 
 
 def test_a_dead_endpoint_is_unavailable_without_the_errors_of_the_http_library():
