@@ -235,7 +235,7 @@ class InsightJobs(Kind):
             rows = judging.to_judge(connection, ids, self._worker)
             general = {
                 account_id: accounts.settings(connection, account_id)["general"]
-                for account_id in {row.account_id for row in rows}
+                for account_id in {row.account_id for row in rows if row.known is None}
             }
         if known := [row for row in rows if row.known is not None]:
             self._decide_again(known)
