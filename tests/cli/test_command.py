@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -9,7 +10,8 @@ import sys
 import pytest
 
 import promptlift
-from support.command_line import promptlift_command
+from promptlift.cli.commands import app
+from support.command_line import invoke, promptlift_command
 
 
 def test_the_version_is_printed():
@@ -50,13 +52,12 @@ def test_help_loads_no_big_library():
         (["import", "x.jsonl", "--prompt", "A", "--format", "wrong"], "structured, plain, openai"),
         (["report", "A"], "--out"),
         (["keys", "revoke"], "key"),
+        (["import", "--prompt", "A"], "Give at least one file to import"),
     ],
 )
 def test_wrong_usage_says_what_is_wrong(arguments, said):
-    done = promptlift_command(*arguments)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    code, shown = invoke(*arguments)
+    assert (code, said in shown) == (2, True)
 
 
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path):
@@ -74,3 +75,21 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path):
     finally:
         os.close(write)
     assert "Traceback" not in done.stderr
+
+
+def test_every_command_that_takes_a_prompt_has_its_tests_for_names_and_typos():
+    """``import``: test_import; ``check``: test_check; ``report``: tests/report/test_command.py; ``pull`` and ``export``:
+    test_snapshots; ``learn``: below.
+    """
+    taken = {
+        command.callback.__name__
+        for command in app.registered_commands
+        if {"prompt", "prompts", "prompt_id"} & set(inspect.signature(command.callback).parameters)
+    }
+    assert taken == {"check", "export", "import_files", "learn", "pull", "report"}
+
+
+def test_learning_names_the_prompt_that_was_meant(run_command, lift):
+    lift.create_prompt("Learning assistant", "c", llm_model="gpt-4o-mini")
+    code, said = run_command("learn", "Learning asistant")
+    assert (code, "Did you mean 'Learning assistant'" in said) == (1, True)

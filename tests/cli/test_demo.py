@@ -60,20 +60,23 @@ def test_the_demo_shows_both_prompts_and_leaves_only_its_files(tmp_path):
         assert name in page
 
 
-def test_a_second_demo_on_the_same_data_adds_nothing(tmp_path):
-    data, out = tmp_path / "data", tmp_path / "out"
-    for _ in range(2):
-        done = promptlift_command("demo", "--out", out, "--data", data)
-        assert done.returncode == 0, done.stdout + done.stderr
-    with promptlift.local(data, progress=False) as lift:
-        assert len(lift.prompts()) == 2
-        assert len(lift.conversations()) == int(re.search(r"(\d+) conversations are logged", done.stdout)[1])
-
-
 def test_a_demo_that_cannot_write_says_so(tmp_path):
     taken = tmp_path / "file"
     taken.write_text("")
     assert str(taken) in failed_in_one_line(promptlift_command("demo", "--out", taken))
+
+
+def test_the_files_of_a_demo_are_its_owners_and_a_second_one_on_the_same_data_adds_nothing(tmp_path):
+    data, out = tmp_path / "data", tmp_path / "out"
+    with promptlift.local(data, progress=False) as lift:
+        for _ in range(2):
+            done = promptlift_command("demo", "--out", out, "--data", data)
+            assert (done.returncode, done.stderr) == (0, "")
+        assert len(lift.prompts()) == 2
+        count = int(re.search(r"(\d+) conversations are logged", done.stdout)[1])
+        assert len(lift.conversations()) == count
+    assert stat.S_IMODE(data.stat().st_mode) == 0o700
+    assert not [str(path) for path in tmp_path.rglob("*") if path.stat().st_mode & 0o077]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -97,25 +100,22 @@ def test_a_demo_that_is_stopped_ends_clean(tmp_path, number, code):
     wait_until(lambda: not is_running(service_pid), what="the service ends", seconds=30)
 
 
-def test_a_report_is_written_for_a_name_and_an_unknown_name_lists_the_known(tmp_path):
-    data = tmp_path / "data"
+def test_a_report_is_written_for_a_name_and_an_unknown_name_lists_the_known(tmp_path, run):
     export = ROOT / "notebooks" / "data" / "support-chat.jsonl"
-    assert promptlift_command("import", export, "--prompt", "Mine", "--data", data).returncode == 0
-    done = promptlift_command("report", "Mine", "--out", tmp_path / "new" / "mine.html", "--data", data)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Mine" in (tmp_path / "new" / "mine.html").read_text(encoding="utf-8")
-    done = promptlift_command("report", "Other", "--out", tmp_path / "x.html", "--data", data)
-    assert "There are: 'Mine'" in failed_in_one_line(done)
-    options = ("--title", "Weekly", "--period", "2020-01-01..", "--redact", "--examples", "0")
-    done = promptlift_command("report", "Mine", "--out", tmp_path / "two.md", "--data", data, *options)
-    assert done.returncode == 0, done.stderr
-    assert "Weekly" in (tmp_path / "two.md").read_text(encoding="utf-8")
-    done = promptlift_command(
-        "report", "Mine", "--out", tmp_path / "x.md", "--data", data, "--period", "soon"
-    )
-    assert "--period 'soon' cannot be used" in failed_in_one_line(done)
-    done = promptlift_command("report", "Mine", "--out", tmp_path / "x.docx", "--data", data)
-    assert ".html" in failed_in_one_line(done)
+    with promptlift.local(tmp_path / "data", progress=False) as lift:
+        lift.import_files(export, prompt="Mine")
+        options = ("--title", "Weekly", "--period", "2020-01-01..", "--redact", "--examples", "0")
+        out = tmp_path / "new" / "mine.md"
+        done = promptlift_command("report", "Mine", "--out", out, "--data", tmp_path / "data", *options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "Weekly" in out.read_text(encoding="utf-8")
+        for prompt, name, more, words in (
+            ("Other", "x.html", (), "There are: 'Mine'"),
+            ("Mine", "x.md", ("--period", "soon"), "--period 'soon' cannot be used"),
+            ("Mine", "x.docx", (), ".html"),
+        ):
+            code, said = run("report", prompt, "--out", tmp_path / name, "--data", tmp_path / "data", *more)
+            assert (code, words in said) == (1, True)
 
 
 def test_notebooks_are_copied_and_never_over_an_edited_one(tmp_path):

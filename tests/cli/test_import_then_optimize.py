@@ -15,12 +15,11 @@ SYSTEM = "  You help the customers of a shop.\r\n\tAlways answer in {language} â
 TALK = [("user", "Where is my parcel?"), ("assistant", "It arrives tomorrow."), ("user", "Thanks!")]
 
 
-def chat(*, system=None):
-    first = [] if system is None else [{"role": "system", "content": system}]
-    return {"messages": [*first, *({"role": role, "content": text} for role, text in TALK)]}
+def chat():
+    return {"messages": [{"role": role, "content": text} for role, text in TALK]}
 
 
-def trace(number, *, system=SYSTEM):
+def trace(number, *, system):
     """A call of a model as Langfuse exports it."""
     asked = [{"role": "system", "content": system}, {"role": "user", "content": TALK[0][1]}]
     return {
@@ -67,22 +66,12 @@ def optimized(lift, prompt):
     return original, list(table[~table["is_original"]]["content"])
 
 
-@pytest.mark.parametrize(
-    ("name", "records"),
-    [
-        ("chats", [chat(system=SYSTEM)]),
-        ("traces", [trace(number) for number in (1, 2)]),
-        # Of a template in which a value was filled in.
-        (
-            "filled",
-            [trace(number, system=f"{SYSTEM}Today is 2026-01-0{number}.") for number in range(1, 8)],
-        ),
-    ],
-)
-def test_variants_begin_with_the_system_prompt_of_the_export(run, lift, export, name, records):
-    prompt = f"Optimize {name}"
-    run("import", export(f"{name}.jsonl", records), "--prompt", prompt)
-    text = SYSTEM if name != "filled" else f"{SYSTEM}Today is {{{{value}}}}."
+def test_variants_begin_with_the_system_prompt_of_the_export(run, lift, export):
+    """The prompt is a template in which a value was filled in."""
+    prompt = "Optimize filled"
+    records = [trace(number, system=f"{SYSTEM}Today is 2026-01-0{number}.") for number in range(1, 8)]
+    run("import", export("filled.jsonl", records), "--prompt", prompt)
+    text = f"{SYSTEM}Today is {{{{value}}}}."
     known = lift.client.prompts.get(lift.prompt_id(prompt))
     assert (known.content, known.content_known) == (text, True)
     original, variants = optimized(lift, prompt)
@@ -110,10 +99,3 @@ def test_without_a_system_prompt_it_is_refused_and_the_way_out_works(run, lift, 
     original, variants = optimized(lift, "Optimize later")
     assert original == SYSTEM
     assert all(one.startswith(SYSTEM) for one in variants)
-
-
-def test_python_gives_the_text_as_well(run, lift, export):
-    run("import", export("chats.jsonl", [chat()]), "--prompt", "Optimize in Python")
-    lift.update_prompt("Optimize in Python", content=SYSTEM)
-    original, _ = optimized(lift, "Optimize in Python")
-    assert original == SYSTEM

@@ -1,4 +1,4 @@
-"""Files that the tools' own libraries write in this run: from the file to the table, the prompt's text and the report."""
+"""Files that the tools' own libraries write in this run: from the file to the table and the prompt's text."""
 
 from __future__ import annotations
 
@@ -83,9 +83,7 @@ def written(tmp_path_factory):
         ),
     ],
 )
-def test_from_the_library_to_the_report(
-    run_command, lift, written, tmp_path, library, module, file, system, expected
-):
+def test_from_the_library_to_the_table(run_command, lift, written, library, module, file, system, expected):
     path, prompt = written(library, module) / file, f"Written {library} {file}"
     code, said = run_command("import", path, "--prompt", prompt, "--verbose")
     assert code == 0, said
@@ -107,8 +105,3 @@ def test_from_the_library_to_the_report(
     assert row["tool_calls"] == expected["tools"]
     # Byte for byte the text that the library was given.
     assert list(lift.versions(prompt)["content"]) == [system]
-
-    report = tmp_path / "report.html"
-    code, said = run_command("report", prompt, "--out", report)
-    assert code == 0, said
-    assert prompt in report.read_text(encoding="utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -54,25 +53,6 @@ def test_the_first_start_prints_a_key_once_and_it_works(tmp_path):
     assert (process.returncode, rest) == (0, "")
     database = b"".join(path.read_bytes() for path in tmp_path.glob("promptlift.db*"))
     assert key.encode() not in database
-
-
-def test_a_second_service_of_a_folder_is_refused(start_service):
-    first = start_service()
-    done = promptlift_command("serve", "--port", 0, "--data", first.data)
-    line = failed_in_one_line(done)
-    assert f"pid {first.pid}" in line
-    assert first.base_url in line
-
-
-def test_a_taken_port_is_a_clear_error(tmp_path):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        done = promptlift_command("serve", "--port", port, "--data", tmp_path)
-    line = failed_in_one_line(done)
-    assert str(port) in line
-    assert "--port" in line
 
 
 def test_a_start_that_the_database_refuses_late_is_one_sentence(start_service, tmp_path):
@@ -130,23 +110,10 @@ def test_keys_are_made_listed_and_revoked_while_the_service_runs(start_service):
     assert key.startswith(prefix)
     revoked = promptlift_command("keys", "revoke", prefix, "--data", running.data)
     assert revoked.returncode == 0
-    with promptlift.connect(running.base_url, key, progress=False) as lift:
-        try:
-            lift.prompts()
-        except InvalidApiKey:
-            refused = True
-        else:
-            refused = False
-    assert refused
+    with promptlift.connect(running.base_url, key, progress=False) as lift, pytest.raises(InvalidApiKey):
+        lift.prompts()
     again = promptlift_command("keys", "revoke", prefix, "--data", running.data)
     assert "keys list" in failed_in_one_line(again)
-
-
-def test_keys_do_not_change_the_plan(start_service):
-    running = start_service(plan="free")
-    promptlift_command("keys", "create", "--data", running.data)
-    with promptlift.connect(running.base_url, running.key, progress=False) as lift:
-        assert lift.client.account.get().plan.name.lower() == "free"
 
 
 def test_a_short_key_in_the_environment_is_refused_without_showing_it(tmp_path):
@@ -207,8 +174,13 @@ def test_a_service_with_a_revoked_key_does_not_start(start_service):
     assert running.key not in done.stderr
 
 
-def test_a_served_folder_is_refused_under_the_address_of_its_database_too(start_service, tmp_path):
+def test_a_second_service_of_a_folder_is_refused_by_its_name_and_by_the_address_of_its_database(
+    start_service, tmp_path
+):
     first = start_service()
+    line = failed_in_one_line(promptlift_command("serve", "--port", 0, "--data", first.data))
+    assert f"pid {first.pid}" in line
+    assert first.base_url in line
     address = f"sqlite:///{first.data / 'promptlift.db'}"
     done = promptlift_command("serve", "--port", 0, "--data", tmp_path / "other", "--database", address)
     assert f"pid {first.pid}" in failed_in_one_line(done)
@@ -241,7 +213,7 @@ def test_a_database_in_memory_is_refused(tmp_path, address):
     assert "must be a file" in failed_in_one_line(done)
 
 
-@pytest.mark.parametrize(("host", "told"), [("0.0.0.0", True), ("127.0.0.1", False), ("::1", False)])
+@pytest.mark.parametrize(("host", "told"), [("0.0.0.0", True), ("::1", False)])
 def test_a_public_address_says_what_plain_http_means(tmp_path, host, told):
     process = subprocess.Popen(
         [sys.executable, "-m", "promptlift", "serve", "--host", host, "--port", "0", "--data", str(tmp_path)],

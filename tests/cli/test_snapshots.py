@@ -81,7 +81,8 @@ def test_watch_pulls_again_until_ctrl_c(running, env, tmp_path):
         text=True,
     )
     try:
-        first = watching.stdout.readline()
+        # On a busy machine a progress bar comes first.
+        first = next(line for line in watching.stdout if " conversations, " in line)
         with promptlift.connect(running.base_url, running.key, progress=False) as lift:
             lift.log([{"content": "User: One more?\nAssistant: Yes."}], prompt_id="Sales")
         count = int(first.split()[1].replace(",", ""))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.cli.reporting import period_of, write_report
-from promptlift.cli.target import Target
+from promptlift.cli.reporting import period_of, report
 from promptlift.errors import ConfigError, NotFound
 from promptlift.report.renderers import pdf, suffixes
 from support.report_page import read_page
@@ -14,9 +13,9 @@ from support.service_process import wait_until
 
 
 @pytest.fixture
-def target(service, monkeypatch):
+def base_url(service, monkeypatch):
     monkeypatch.setenv("PROMPTLIFT_API_KEY", service.key)
-    return Target(base_url=service.base_url)
+    return service.base_url
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def names(lift):
     return made
 
 
-def test_every_format_is_written_in_a_folder_that_is_made(target, names, tmp_path, capsys):
+def test_every_format_is_written_in_a_folder_that_is_made(base_url, names, tmp_path, capsys):
     for ending in suffixes():
         if ending == ".pdf":
             try:
@@ -46,14 +45,14 @@ def test_every_format_is_written_in_a_folder_that_is_made(target, names, tmp_pat
             except ConfigError:
                 continue
         out = tmp_path / "new" / f"r{ending}"
-        write_report(names[0], out=out, target=target)
+        report([names[0]], out=out, base_url=base_url)
         assert out.stat().st_size > 300
         assert capsys.readouterr().out == f"Report: {out}\n"
 
 
-def test_several_prompts_with_title_redacted_of_a_period(target, names, tmp_path):
+def test_several_prompts_with_title_redacted_of_a_period(base_url, names, tmp_path):
     out = tmp_path / "r.html"
-    write_report(names, out=out, target=target, title="Weekly", redact=True, period="7", examples=2)
+    report(names, out=out, base_url=base_url, title="Weekly", redact=True, period="7", examples=2)
     page = read_page(out)
     assert ("title", "Weekly") in page.pieces
     assert all(name in page.text for name in names)
@@ -62,9 +61,9 @@ def test_several_prompts_with_title_redacted_of_a_period(target, names, tmp_path
     assert [tag for tag, _ in page.tags].count("article") == 2
 
 
-def test_an_unknown_prompt_is_said_to_be_unknown(target, tmp_path):
+def test_an_unknown_prompt_is_said_to_be_unknown(base_url, tmp_path):
     with pytest.raises(NotFound, match="There is no prompt 'nobody'"):
-        write_report(["nobody"], out=tmp_path / "r.html", target=target)
+        report(["nobody"], out=tmp_path / "r.html", base_url=base_url)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -79,10 +78,10 @@ def test_an_unknown_prompt_is_said_to_be_unknown(target, tmp_path):
     ],
 )
 def test_an_option_that_cannot_be_used_is_refused_before_a_service_is_asked(tmp_path, options, message):
-    nowhere = Target(base_url="http://127.0.0.1:1")
+    nowhere = "http://127.0.0.1:1"
     out = tmp_path / options.pop("out", "r.html")
     with pytest.raises(ConfigError, match=message):
-        write_report("x", out=out, target=nowhere, **options)
+        report(["x"], out=out, base_url=nowhere, **options)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from promptlift.cli.serving import run_service
+from promptlift.cli import serving
 from promptlift.errors import ConfigError, ServiceStartError
 from promptlift.service.server import serve
 from promptlift.service.settings import ServiceSettings
@@ -40,7 +40,7 @@ def test_a_data_folder_that_is_a_file_is_told(tmp_path, inside):
     file = tmp_path / "file"
     file.write_text("not a folder")
     with pytest.raises(ServiceStartError, match=r"cannot start with .*/file.*, or name another folder with"):
-        run_service(host="127.0.0.1", port=0, data=file / inside, database=None, plan=None, while_used=False)
+        serving.serve(port=0, data=file / inside)
     assert file.read_text() == "not a folder"
 
 

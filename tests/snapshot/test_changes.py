@@ -21,7 +21,7 @@ from pyarrow import dataset
 
 import promptlift
 from promptlift.analysis.reading import collect, names_of
-from promptlift.cli.snapshots.pull import run_verify
+from promptlift.cli.snapshots import verify as run_verify
 from promptlift.errors import SnapshotDamaged
 from promptlift.snapshot import Snapshot, verify
 from promptlift.snapshot.manifest import _written, save_manifest

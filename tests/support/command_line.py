@@ -1,4 +1,4 @@
-"""The command ``promptlift`` as a user runs it: a process of its own."""
+"""The command ``promptlift``: in a process of its own as a user runs it, or in this one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import typer.testing
+
+from promptlift.errors import PromptliftError
 from support.service_process import clean_environment
 
 if TYPE_CHECKING:
@@ -36,3 +39,14 @@ def failed_in_one_line(done: subprocess.CompletedProcess[str]) -> str:
     lines = done.stderr.splitlines()
     assert lines[0].startswith("promptlift: "), done.stderr
     return lines[0]
+
+
+def invoke(*arguments: object) -> tuple[int, str]:
+    """Run a command in this process, and return its exit code and what it printed, with the line about a failure."""
+    from promptlift.cli.commands import app
+
+    done = typer.testing.CliRunner().invoke(app, [str(one) for one in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit | PromptliftError):
+        raise done.exception
+    failure = f"promptlift: {done.exception}\n" if isinstance(done.exception, PromptliftError) else ""
+    return done.exit_code, done.stdout + failure if done.exit_code != 2 else done.stderr

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from promptlift.cli.importing.run import run_import
-from promptlift.cli.target import Target
+import promptlift
 from support.foreign_service import KEY, ForeignService
 
 pytestmark = pytest.mark.slow
@@ -49,7 +48,7 @@ def service(monkeypatch):
 
 
 @pytest.fixture
-def imported(service, tmp_path, capsys):
+def imported(service, tmp_path):
     def run(*texts):
         file = tmp_path / f"{len(texts)}-{len(service.rows)}.jsonl"
         records = []
@@ -59,16 +58,8 @@ def imported(service, tmp_path, capsys):
                 said.insert(0, {"role": "system", "content": text})
             records.append(json.dumps({"messages": said}) + "\n")
         file.write_text("".join(records))
-        run_import(
-            [file],
-            prompt="Support",
-            model=None,
-            text=None,
-            file_format=None,
-            dry_run=False,
-            target=Target(base_url=service.base_url),
-        )
-        return capsys.readouterr().out
+        with promptlift.connect(service.base_url) as lift:
+            return str(lift.import_files(file, prompt="Support"))
 
     return run
 

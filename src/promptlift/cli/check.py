@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 
-from promptlift.cli.options import BaseUrl, Data  # noqa: TC001  typer reads the annotations
+from promptlift.cli.options import BaseUrl, Data, open_service
 from promptlift.cli.reporting import period_of
-from promptlift.cli.target import Target
 from promptlift.errors import ConfigError
 from promptlift.schema.basis import UNTOLD, WAYS, may_tell
 
@@ -72,78 +71,13 @@ def check(
     """
     if fail_below is None and against is None:
         raise typer.BadParameter("Give --fail-below, --against or both.")
-    code = run_check(
-        prompt,
-        fail_below=fail_below,
-        against=against,
-        fewest=fewest,
-        period=period,
-        target=Target(base_url=base_url, data=data),
-    )
-    raise typer.Exit(code)
-
-
-class Finding(NamedTuple):
-    """What one condition of the check found.
-
-    Attributes
-    ----------
-    code
-        0 where it holds or nothing surely contradicts it, else ``FAILS``, ``TOO_FEW`` or ``CANNOT_TELL``.
-    said
-        Why, in a sentence.
-    """
-
-    code: int
-    said: str
-
-
-def run_check(
-    prompt: str,
-    *,
-    fail_below: float | None,
-    against: str | None,
-    fewest: int,
-    period: str | None,
-    target: Target,
-) -> int:
-    """Check a prompt, print one line, and return the exit code.
-
-    A check fails only where the data are sure: the whole 95 % interval of the completion rate is below ``fail_below``,
-    or the comparison with ``against`` is clearly lower. A rate that is merely below by chance does not fail.
-
-    Parameters
-    ----------
-    prompt
-        Name or id.
-    fail_below
-        Completion rate, a fraction.
-    against
-        Number of an earlier version of the prompt, or another prompt, that it must not be worse than.
-    fewest
-        Fewest ended conversations with insights that a verdict needs, on each side.
-    period
-        A number of days, or ``FIRST..LAST``.
-    target
-        Service to read from.
-
-    Returns
-    -------
-    int
-        0 passed, 3 failed, 4 too few conversations, 5 judged by a word list.
-
-    Raises
-    ------
-    ConfigError
-        When an option cannot be used.
-    """
     from promptlift.analysis.reading import basis_of  # noqa: PLC0415  tables take their time to load
     from promptlift.report.period import window_of  # noqa: PLC0415
     from promptlift.workspace import NothingMatchesWarning  # noqa: PLC0415
 
     window = window_of(period_of(period), datetime.now(UTC))
     findings = []
-    with target.open() as lift, warnings.catch_warnings():
+    with open_service(base_url, data) as lift, warnings.catch_warnings():
         warnings.simplefilter("ignore", NothingMatchesWarning)  # the line says it
         found = lift.prompt_id(prompt)
         if against is not None:
@@ -161,7 +95,22 @@ def run_check(
     code = FAILS if any(one.code == FAILS for one in findings) else max(one.code for one in findings)
     word = {0: "PASSED", FAILS: "FAILED", TOO_FEW: "TOO FEW", CANNOT_TELL: "CANNOT TELL"}[code]
     sys.stdout.write(f"{word} {' '.join(prompt.split())}: {' '.join(one.said for one in findings)}\n")
-    return code
+    raise typer.Exit(code)
+
+
+class Finding(NamedTuple):
+    """What one condition of the check found.
+
+    Attributes
+    ----------
+    code
+        0 where it holds or nothing surely contradicts it, else ``FAILS``, ``TOO_FEW`` or ``CANNOT_TELL``.
+    said
+        Why, in a sentence.
+    """
+
+    code: int
+    said: str
 
 
 def _compared(lift: Workspace, found: str, newer: str, against: str, *, since: Any, until: Any) -> Comparison:

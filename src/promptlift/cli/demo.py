@@ -7,10 +7,12 @@ import io
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from promptlift.atomic_write import atomic_write
-from promptlift.cli.summary import summary
+from promptlift.cli.tables import summary
 from promptlift.cli.termination import exit_if_terminated
 
 if TYPE_CHECKING:
@@ -21,16 +23,17 @@ if TYPE_CHECKING:
 _DOTS = 120
 
 
-def run_demo(*, out: Path, data: Path | None) -> None:
-    """Log the samples, wait for insights, print a summary, write the report and a picture.
-
-    Parameters
-    ----------
-    out
-        Folder for ``report.html`` and ``overview.png``; it is created when missing.
-    data
-        Data folder of the service; ``None`` is a temporary one, removed at the end.
-    """
+def demo(
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for the report and the picture.")
+    ] = Path("promptlift-report"),
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Data folder to keep. [default: a temporary one]"),
+    ] = None,
+) -> None:
+    """Try promptlift on sample conversations: log them, wait for insights, write a report and a picture."""
     from promptlift import analysis, plots, report  # noqa: PLC0415  help draws nothing
     from promptlift.local import local, log_samples, wait_for_insights  # noqa: PLC0415
 

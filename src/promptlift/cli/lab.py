@@ -7,39 +7,31 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
 import promptlift
 from promptlift.atomic_write import atomic_write
+from promptlift.cli.options import Data  # noqa: TC001  typer reads the annotations
 from promptlift.errors import ConfigError, MissingExtra
-from promptlift.local import DataFolder, ServiceUse
-from promptlift.local.privacy import warn_when_open
 
 FIRST: Final = "00-your-data.ipynb"
 """The notebook that JupyterLab opens: it begins with what is there."""
 
 
-def run_lab(*, folder: Path, data: Path | None, browser: bool) -> None:
-    """Copy the notebooks, start the service, and run JupyterLab until it ends.
+def lab(
+    *,
+    folder: Annotated[
+        Path, typer.Option("--folder", metavar="DIR", help="Folder for your copies of the notebooks.")
+    ] = Path("promptlift-notebooks"),
+    data: Data = None,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+) -> None:
+    """Open JupyterLab on a copy of the notebooks, with the embedded service running."""
+    from promptlift.local import DataFolder, ServiceUse  # noqa: PLC0415  help starts nothing
+    from promptlift.local.privacy import warn_when_open  # noqa: PLC0415
 
-    Both ``promptlift.local()`` and ``promptlift.connect()`` reach the service in its notebooks.
-
-    Parameters
-    ----------
-    folder
-        Folder for the copies; files that are there already stay as they are.
-    data
-        Data folder of the service.
-    browser
-        Whether JupyterLab opens a browser.
-
-    Raises
-    ------
-    MissingExtra
-        JupyterLab is not installed.
-    """
     if importlib.util.find_spec("jupyterlab") is None:
         raise MissingExtra("JupyterLab", "lab")
     warn_when_open(folder)

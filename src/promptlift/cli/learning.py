@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from promptlift.cli.options import BaseUrl, Data  # noqa: TC001  typer reads the annotations
-from promptlift.cli.target import Target
+from promptlift.cli.options import BaseUrl, Data, open_service
 from promptlift.errors import ConfigError
 
 
@@ -42,7 +41,7 @@ def learn(
     from promptlift.widgets.browser.labels import read_labels  # noqa: PLC0415  tables take their time to load
 
     table = None if labels is None else read_labels(labels)
-    with Target(base_url=base_url, data=data).open() as lift:
+    with open_service(base_url, data) as lift:
         try:
             said = (
                 lift.judges.forget(prompt).message

@@ -1,13 +1,20 @@
-"""Options that several commands have."""
+"""Options that several commands have, and the service that they name."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-__all__ = ["Account", "BaseUrl", "Data", "Database"]
+from promptlift.errors import ConfigError
+
+if TYPE_CHECKING:
+    from promptlift.service.settings import ServiceSettings
+    from promptlift.workspace import Workspace
+
+__all__ = ["Account", "BaseUrl", "Data", "Database", "open_service", "settings_of"]
 
 Data = Annotated[
     Path | None,
@@ -31,7 +38,6 @@ BaseUrl = Annotated[
         help="Service to use. [default: PROMPTLIFT_BASE_URL, else the embedded service]",
     ),
 ]
-
 Account = Annotated[
     str | None,
     typer.Option(
@@ -40,3 +46,27 @@ Account = Annotated[
         help="Id, e-mail address or name of the account, as shown by `accounts list`.",
     ),
 ]
+
+
+def open_service(base_url: str | None, data: Path | None) -> Workspace:
+    """Connect to the service at an address, or start the embedded one of a data folder.
+
+    Raises
+    ------
+    ConfigError
+        Both an address and a data folder were given.
+    """
+    import promptlift  # noqa: PLC0415  help and usage errors need no tables
+
+    if base_url is not None and data is not None:
+        raise ConfigError("--base-url and --data name two different services: give only one of them.")
+    if data is None and (base_url or os.environ.get("PROMPTLIFT_BASE_URL")):
+        return promptlift.connect(base_url)
+    return promptlift.local(data)
+
+
+def settings_of(data: Path | None, database: str | None) -> ServiceSettings:
+    """Return the settings of the service whose database is used directly."""
+    from promptlift.service.settings import ServiceSettings  # noqa: PLC0415
+
+    return ServiceSettings.from_env(data=data, database_url=database)

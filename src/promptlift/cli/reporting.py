@@ -4,70 +4,61 @@ from __future__ import annotations
 
 import sys
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path  # noqa: TC003  typer reads the annotations
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from promptlift.cli.options import BaseUrl, Data, open_service
 from promptlift.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from promptlift.cli.target import Target
     from promptlift.report.period import PeriodLike
 
 
-def write_report(
-    prompts: str | Sequence[str],
-    *,
-    out: Path,
-    target: Target,
-    title: str | None = None,
-    logo: Path | None = None,
-    redact: bool = False,
-    period: str | None = None,
-    examples: int = 6,
+def report(
+    prompts: Annotated[list[str], typer.Argument(metavar="PROMPT...", help="Names or ids of prompts.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="File to write: .html, .pdf, .xlsx or .md.",
+        ),
+    ],
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Title of the report.")] = None,
+    logo: Annotated[
+        Path | None,
+        typer.Option("--logo", metavar="FILE", help="PNG or JPEG picture to show beside the title."),
+    ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            "--period",
+            metavar="DAYS",
+            help="The last DAYS days, or FIRST..LAST such as 2026-01-01..2026-01-31.",
+        ),
+    ] = None,
+    examples: Annotated[
+        int, typer.Option("--examples", metavar="N", help="Number of example conversations.")
+    ] = 6,
+    redact: Annotated[bool, typer.Option("--redact", help="Leave out all text of conversations.")] = False,  # noqa: FBT002
+    base_url: BaseUrl = None,
+    data: Data = None,
 ) -> None:
-    """Write the report and print where it is.
-
-    Options are checked before the service is asked or started.
-
-    Parameters
-    ----------
-    prompts
-        Names or ids.
-    out
-        File to write; its extension sets the format.
-    target
-        Service to read from.
-    title
-        Title of the report.
-    logo
-        PNG or JPEG picture beside the title.
-    redact
-        Leave out all text of conversations.
-    period
-        A number of days, or ``FIRST..LAST``.
-    examples
-        Number of example conversations.
-
-    Raises
-    ------
-    ConfigError
-        When an option cannot be used.
-    """
-    from promptlift import report  # noqa: PLC0415  drawing takes its time to load
+    """Write a report on one prompt, or on several side by side. The file's extension sets the format."""
+    from promptlift.report import write  # noqa: PLC0415  drawing takes its time to load
     from promptlift.report.logo import read_logo  # noqa: PLC0415
     from promptlift.report.renderers import renderer_for  # noqa: PLC0415
 
     days = period_of(period)
     renderer_for(out)
     read_logo(logo)
-    names = [prompts] if isinstance(prompts, str) else list(prompts)
-    with target.open() as lift:
-        ids = [lift.prompt_id(name) for name in names]
+    with open_service(base_url, data) as lift:
+        ids = [lift.prompt_id(name) for name in prompts]
         out.parent.mkdir(parents=True, exist_ok=True)
         try:
-            report.write(
+            write(
                 lift,
                 ids[0] if len(ids) == 1 else ids,
                 out,

@@ -1,75 +1,74 @@
-"""``promptlift serve``: run the service process of a data folder or a database."""
+"""``promptlift serve`` and ``promptlift worker``: run the service process of a data folder or a database."""
 
 from __future__ import annotations
 
 import gc
-import ipaddress
 import os
 import signal
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Annotated
 
-from promptlift.errors import ServiceStartError
-from promptlift.file_lock import file_lock, try_acquire
-from promptlift.local.end_when_unused import end_when_unused
-from promptlift.local.folder import DataFolder, ServiceRecord, usable
-from promptlift.local.platform import check_platform
-from promptlift.local.privacy import readable_by_others
-from promptlift.service.settings import DATABASE_NAME, ServiceSettings
+import typer
+
+from promptlift.cli.accounts import Plan  # noqa: TC001  typer reads the annotations
+from promptlift.cli.options import Data, Database, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from filelock import FileLock
+    from collections.abc import Callable
 
     from promptlift.service.server import Ready
 
-# Checking whether a service lives takes its lock for a moment, so one refusal proves nothing.
-_LOCK_SECONDS = 2.0
+__all__ = ["serve", "worker"]
 
 
-def run_service(
+def serve(
     *,
-    host: str,
-    port: int,
-    data: Path | None,
-    database: str | None,
-    plan: str | None,
-    while_used: bool,
-    work: bool = True,
-    rehearsal_seconds: float | None = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = 8000,
+    data: Data = None,
+    database: Database = None,
+    plan: Annotated[
+        Plan | None,
+        typer.Option(
+            help="Plan of the first account, which sets its limits. [default: the plan that it has; enterprise for a new one]"
+        ),
+    ] = None,
+    worker: Annotated[
+        bool,
+        typer.Option(
+            "--worker/--no-worker",
+            help="Do the background work too. Without it, `promptlift worker` has to: on PostgreSQL only.",
+        ),
+    ] = True,
+    rehearsal_seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=3600,
+            help="Seconds that a rehearsal takes when it needs every pass, so that it can be watched. [default: as fast as it can be]",
+        ),
+    ] = None,
+    while_used: Annotated[bool, typer.Option("--while-used", hidden=True)] = False,
 ) -> None:
-    """Serve until SIGINT or SIGTERM, and print a line when ready.
+    """Run the service until Ctrl-C. The first start prints a new API key, which is not shown again."""
+    from promptlift.cli.served import Served, plain_http, warn  # noqa: PLC0415  help needs no service
+    from promptlift.local.end_when_unused import end_when_unused  # noqa: PLC0415
+    from promptlift.local.folder import DataFolder, ServiceRecord, usable  # noqa: PLC0415
+    from promptlift.local.platform import check_platform  # noqa: PLC0415
+    from promptlift.service.settings import ServiceSettings  # noqa: PLC0415
 
-    Parameters
-    ----------
-    host, port
-        Where to listen.
-    data
-        Data folder; ``None`` is ``PROMPTLIFT_DATA``, else the user's.
-    database
-        Address of the database; ``None`` is ``PROMPTLIFT_DATABASE_URL``, else SQLite in the folder.
-    plan
-        Plan of the first account; ``None`` keeps the plan that it has.
-    while_used
-        Whether to end with the last user of the folder, and not to print the key.
-    work
-        Whether to do the background work too.
-    rehearsal_seconds
-        Seconds of a rehearsal that needs every pass; ``None`` is ``PROMPTLIFT_REHEARSAL_SECONDS``, else as fast as it can be.
-    """
     check_platform()
-    serve = _load_server()
+    run = _load_server()
     settings = ServiceSettings.from_env(
         host=host,
         port=port,
         data=data,
         database_url=database,
-        plan=plan,
-        work=work,
+        plan=None if plan is None else plan.value,
+        work=worker,
         rehearsal_seconds=rehearsal_seconds,
     )
 
@@ -82,19 +81,33 @@ def run_service(
         sys.stdout.write(f"promptlift is ready at {ready.base_url}\n")
         sys.stdout.flush()
         if not while_used:
-            _warn([_plain_http(ready.base_url), *served.open_to_others()])
+            warn([plain_http(ready.base_url), *served.open_to_others()])
 
     with usable(settings.data):
-        served = _Served(settings)
+        served = Served(settings)
         served.lock()
         if while_used:
             end_when_unused(DataFolder(settings.data))
         # SIGTERM is not a failure of the service.
         signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))
         try:
-            serve(settings, on_ready=on_ready)
+            run(settings, on_ready=on_ready)
         finally:
             served.release()
+
+
+def worker(*, database: Database = None) -> None:
+    """Do background work (insights, optimizations, regression tests) until Ctrl-C, beside `serve` on PostgreSQL.
+
+    Any number of workers may run, on any machines, with the variables that `serve` has.
+    """
+    from promptlift.service.work import work  # noqa: PLC0415  help needs no service
+
+    def on_ready() -> None:
+        sys.stdout.write("promptlift worker is ready\n")
+        sys.stdout.flush()
+
+    work(settings_of(None, database), on_ready=on_ready)
 
 
 def _load_server() -> Callable[..., None]:
@@ -105,77 +118,3 @@ def _load_server() -> Callable[..., None]:
     gc.freeze()
     gc.enable()
     return serve
-
-
-class _Served:
-    """What only one service process may serve at a time: a SQLite file. Nothing, where the database is a server.
-
-    The file may be named by its data folder or by its address.
-
-    Parameters
-    ----------
-    settings
-        Settings of the service.
-    """
-
-    def __init__(self, settings: ServiceSettings) -> None:
-        self._file = settings.sqlite_file()
-        self._folder: DataFolder | None = None
-        self._lock: FileLock | None = None
-        if self._file is not None and self._file.name == DATABASE_NAME:
-            self._folder = DataFolder(self._file.parent)
-            self._lock = self._folder.service_lock()
-        elif self._file is not None:
-            self._lock = file_lock(self._file.with_name(f"{self._file.name}.lock"))
-
-    def lock(self) -> None:
-        """Lock out other services; raises when one runs already."""
-        if self._lock is None:
-            return
-        try:
-            if try_acquire(self._lock, timeout=_LOCK_SECONDS):
-                return
-        except FileNotFoundError as error:
-            raise ServiceStartError(
-                f"There is no folder {Path(self._lock.lock_file).parent}. Create it first."
-            ) from error
-        record = self._folder.read_record() if self._folder else None
-        who = f" (pid {record.pid}, at {record.base_url})" if record else ""
-        what = self._folder.path if self._folder else self._file
-        raise ServiceStartError(
-            f"A service{who} already serves {what}. Use that one, stop it, or name another folder with --data."
-        )
-
-    def record(self, record: ServiceRecord) -> None:
-        """Record that the service is ready."""
-        if self._folder is not None:
-            self._folder.write_record(record)
-
-    def release(self) -> None:
-        """Allow others to serve it."""
-        if self._folder is not None:
-            self._folder.remove_record()
-        if self._lock is not None:
-            self._lock.release()
-
-    def open_to_others(self) -> list[str | None]:
-        """Return warnings about files that other users of the machine may read."""
-        if self._folder is not None:
-            return [readable_by_others(self._folder.path)]
-        return [readable_by_others(self._file)] if self._file is not None else []
-
-
-def _plain_http(base_url: str) -> str | None:
-    host = urlsplit(base_url).hostname or ""
-    if ipaddress.ip_address(host).is_loopback:
-        return None
-    return (
-        f"Listening on {host} opens the service to the network over plain HTTP: anybody on the way can read the keys "
-        "and the conversations. Put a TLS proxy in front of it, or listen on 127.0.0.1."
-    )
-
-
-def _warn(problems: Iterable[str | None]) -> None:
-    for problem in filter(None, problems):
-        sys.stderr.write(f"promptlift: {problem}\n")
-    sys.stderr.flush()

@@ -1,23 +1,28 @@
-"""``promptlift webhooks``: list webhooks, and resume those that failed."""
+"""``promptlift listen`` and ``promptlift webhooks``: receive deliveries, list webhooks, and resume those that failed."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path  # noqa: TC003  typer reads the annotations
+from typing import Annotated
 
-if TYPE_CHECKING:
-    from promptlift.cli.target import Target
+import typer
+
+from promptlift.cli.options import BaseUrl, Data, open_service
+
+__all__ = ["listen", "webhooks_app"]
+
+webhooks_app = typer.Typer(
+    help="List the webhooks of an account, and resume those that failed.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
-def show(target: Target) -> None:
-    """Print one line for each webhook.
-
-    Parameters
-    ----------
-    target
-        Which service.
-    """
-    with target.open() as lift:
+@webhooks_app.command("list")
+def list_webhooks(base_url: BaseUrl = None, data: Data = None) -> None:
+    """List the webhooks with their ids and whether they are failing."""
+    with open_service(base_url, data) as lift:
         webhooks = lift.client.webhooks.list().data
     if not webhooks:
         sys.stdout.write("There are no webhooks.\n")
@@ -25,16 +30,70 @@ def show(target: Target) -> None:
         sys.stdout.write(f"{one.id}  {one.status:7}  {one.url}  {', '.join(one.events)}\n")
 
 
-def resume(webhook_id: str, target: Target) -> None:
-    """Make a failing webhook active again.
+@webhooks_app.command("resume")
+def resume_webhook(
+    webhook: Annotated[str, typer.Argument(help="Id of the webhook, as shown by `webhooks list`.")],
+    base_url: BaseUrl = None,
+    data: Data = None,
+) -> None:
+    """Make a failing webhook active again, and deliver what waited meanwhile."""
+    with open_service(base_url, data) as lift:
+        resumed = lift.client.webhooks.resume(webhook)
+    sys.stdout.write(f"The webhook {resumed.id} is {resumed.status}: what waited is delivered now.\n")
 
-    Parameters
-    ----------
-    webhook_id
-        As `show` prints it.
-    target
-        Which service.
+
+def listen(
+    *,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = 8787,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    forward: Annotated[
+        str | None,
+        typer.Option(
+            "--forward", metavar="URL", help="Send every verified delivery on to this address, byte for byte."
+        ),
+    ] = None,
+    secret_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--secret-file",
+            metavar="FILE",
+            help="File with the secret of the webhook. [default: PROMPTLIFT_WEBHOOK_SECRET]",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            "--tolerance",
+            metavar="SECONDS",
+            min=0,
+            help="Refuse events that are older than this. [default: any age]",
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", metavar="FILE", help="Certificate (PEM) to speak HTTPS with."),
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", metavar="FILE", help="Its private key. [default: in the same file]"),
+    ] = None,
+) -> None:
+    """Receive webhook deliveries until Ctrl-C: verify each one, print a line for it, and forward it if asked to.
+
+    Webhooks are sent to HTTPS addresses: give a certificate, or put a tunnel or proxy in front.
     """
-    with target.open() as lift:
-        webhook = lift.client.webhooks.resume(webhook_id)
-    sys.stdout.write(f"The webhook {webhook.id} is {webhook.status}: what waited is delivered now.\n")
+    from promptlift.cli.listening import Listening, run_listener, secret_of  # noqa: PLC0415
+
+    run_listener(
+        Listening(
+            host=host,
+            port=port,
+            secret=secret_of(secret_file),
+            tolerance=tolerance,
+            certificate=certificate,
+            key=key,
+            forward=forward,
+        )
+    )

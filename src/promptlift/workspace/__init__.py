@@ -12,6 +12,7 @@ from promptlift.workspace.benchmarking import (
 from promptlift.workspace.cheapest import CheapestChoice
 from promptlift.workspace.comparing.comparison import Comparison
 from promptlift.workspace.filters import NothingMatchesWarning
+from promptlift.workspace.importing.files import FileImport, ImportResult
 from promptlift.workspace.judging.judges import Judges
 from promptlift.workspace.judging.runs import (
     BackfillPlan,
@@ -31,6 +32,8 @@ __all__ = [
     "BenchmarkStopped",
     "CheapestChoice",
     "Comparison",
+    "FileImport",
+    "ImportResult",
     "JudgeRunFailed",
     "JudgeRunStillRunning",
     "JudgeRunStopped",

@@ -10,6 +10,7 @@ from promptlift.workspace.comparing.compare import Comparing
 from promptlift.workspace.conversations import ConversationTables
 from promptlift.workspace.events import EventTables
 from promptlift.workspace.glance_views import Shown, show
+from promptlift.workspace.importing.files import Importing
 from promptlift.workspace.judging.verdicts import Judging
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimizing.optimizations import Optimizing
@@ -72,6 +73,7 @@ class Workspace(
     OptimizationTables,
     EventTables,
     Logging,
+    Importing,
     Optimizing,
     Benchmarking,
     Judging,

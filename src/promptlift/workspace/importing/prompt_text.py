@@ -12,75 +12,21 @@ Several system prompts are handled so:
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from promptlift.errors import ConfigError, NotFound, ValidationError
+from promptlift.errors import NotFound, ValidationError
 from promptlift.transcripts import SystemPrompts
 from promptlift.transcripts.system_prompts import MOST_VERSIONS
 from promptlift.transcripts.templates import filled_in
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from promptlift.cli.target import Target
     from promptlift.schema.prompts import Prompt
     from promptlift.transcripts import Reading
-    from promptlift.workspace import Workspace
+    from promptlift.workspace.workspace import Workspace
 
 _VERSIONS_READ: Final = 100
-
-
-def read_text(file: Path) -> str:
-    """Read the text of a prompt, exactly as it stands in the file.
-
-    Raises
-    ------
-    ConfigError
-        When it is not UTF-8 text, or empty.
-    """
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            f"{file} is not UTF-8 text ({error.reason}). Save it as UTF-8, without formatting."
-        ) from error
-    if not text.strip():
-        raise ConfigError(f"{file} is empty. It must hold the text of the prompt.")
-    return text
-
-
-def set_prompt_text(name: str, file: Path, target: Target) -> None:
-    """Set the text of a prompt from a file.
-
-    Parameters
-    ----------
-    name
-        Name or id of the prompt.
-    file
-        File with the text.
-    target
-        Service to set it on.
-
-    Raises
-    ------
-    ConfigError
-        When the file cannot be a text.
-    NotFound
-        When there is no such prompt; the message has near names.
-    """
-    text = read_text(file)
-    with target.open() as lift:
-        prompt = lift.client.prompts.get(lift.prompt_id(name))
-        if prompt.content == text and prompt.content_known is not False:
-            sys.stdout.write(f"{prompt.name!r} has this text already.\n")
-            return
-        lift.client.prompts.update(prompt.id, content=text)
-    sys.stdout.write(
-        f"The text of {prompt.name!r} is now that of {file}. The next step: lift.optimize({prompt.name!r}) in Python.\n"
-    )
 
 
 def placeholder_text(name: str) -> str:

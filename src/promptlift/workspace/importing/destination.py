@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections import Counter
 from dataclasses import replace
+from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.cli.importing.prompt_text import PromptText, placeholder_text
+from promptlift.client.log.result import LogResult
 from promptlift.errors import ConfigError, ValidationError
 from promptlift.schema import limits
 from promptlift.transcripts import Reading
-from promptlift.workspace import LogResult
+from promptlift.workspace.importing.prompt_text import PromptText, placeholder_text
 from promptlift.workspace.prompt_names import PromptNames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from promptlift.cli.target import Target
-    from promptlift.workspace import Workspace
+    from promptlift.workspace.workspace import Workspace
 
 __all__ = ["Destination"]
 
@@ -38,8 +37,8 @@ class Destination:
 
     Parameters
     ----------
-    target
-        Service to log to.
+    opened
+        Opens the service to log to.
     prompt
         Name or id of the prompt; it is created when there is none of that name.
     model
@@ -47,33 +46,34 @@ class Destination:
         thousand.
     text
         Text of the prompt, if the user gave one.
+    on_line
+        Called with each line about new prompts.
     """
 
-    def __init__(self, target: Target, *, prompt: str, model: str | None, text: str | None = None) -> None:
-        self._target = target
+    def __init__(
+        self,
+        opened: Callable[[], Workspace],
+        *,
+        prompt: str,
+        model: str | None,
+        text: str | None,
+        on_line: Callable[[str], None],
+    ) -> None:
+        self._opened = opened
+        self._on_line = on_line
         self._prompt = prompt
         self._model = model
         self._text = text
-        self._lift: Workspace | None = None
         self._found: PromptNames | None = None
         # The prompt of the source that goes to the prompt of the given name itself.
         self._own: str | None = None
         self._texts: dict[str, PromptText] = {}
         self.prompts: dict[str, str] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._lift is not None:
-            self._lift.close()
-
-    @property
+    @cached_property
     def service(self) -> Workspace:
         """The service, which is opened or started when it is needed first."""
-        if self._lift is None:
-            self._lift = self._target.open()
-        return self._lift
+        return self._opened()
 
     def log(self, parts: Iterable[Reading]) -> LogResult:
         """Log the conversations of a file, each to its prompt, while later parts of it are read.
@@ -188,7 +188,9 @@ class Destination:
                 near = [] if name != self._prompt else self._found.near(name)
                 prompt_id = self._make_prompt(name, reading)
                 if near:
-                    _print(f"  There was no prompt of that name. If you meant another: {', '.join(near)}")
+                    self._on_line(
+                        f"  There was no prompt of that name. If you meant another: {', '.join(near)}"
+                    )
             self.prompts[name] = prompt_id
         return self.prompts[name]
 
@@ -206,11 +208,11 @@ class Destination:
         except ValidationError as error:
             if self._model is not None or wanted == _ANY_MODEL or "llmModel" not in error.details:
                 raise
-            _print(
+            self._on_line(
                 f"The service does not know the model {wanted}, so the prompt was created with {_ANY_MODEL}. To choose another: --model"
             )
             made = prompts.create(**fields, llm_model=_ANY_MODEL)
-        _print(f"New prompt {name!r} ({made.id})")
+        self._on_line(f"New prompt {name!r} ({made.id})")
         return made.id
 
 
@@ -222,7 +224,3 @@ def _add(total: LogResult, one: LogResult) -> None:
     total.failed += one.failed
     total.not_sent += one.not_sent
     total.stopped = total.stopped or one.stopped
-
-
-def _print(line: str) -> None:
-    sys.stdout.write(f"{line}\n")

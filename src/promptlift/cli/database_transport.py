@@ -1,19 +1,17 @@
-"""``promptlift export``: a snapshot straight from the service's database."""
+"""A transport to the service's own actions, for `promptlift export`, which needs no running service."""
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 import orjson
 
-from promptlift.cli.maintenance.keys import settings_of
-from promptlift.client import Client, ClientConfig
+from promptlift.client import ClientConfig
 from promptlift.client.secret import Secret
 from promptlift.client.transport import Answer, Transport
-from promptlift.errors import ConfigError, NotFound
+from promptlift.errors import NotFound
 from promptlift.schema.naming import SCHEMES
 from promptlift.schema.queries import (
     ConversationQuery,
@@ -26,16 +24,11 @@ from promptlift.schema.queries import (
     VerdictsQuery,
 )
 from promptlift.service.actions import account, conversations, labels, optimizations, prompts, versions
-from promptlift.service.administration import accounts
 from promptlift.service.call import Call as ServiceCall
 from promptlift.service.errors import ApiException
 from promptlift.service.judges import versions as judge_versions
-from promptlift.service.store import accounts as stored_accounts
-from promptlift.workspace import Workspace
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from promptlift.client.connection import Connection
     from promptlift.client.transport import Call, Task
     from promptlift.schema.queries import QueryModel
@@ -132,43 +125,3 @@ class DatabaseTransport(Transport):
                 return judge_versions.versions(self._asked(one, PageQuery.model_validate(query))).to_wire()
             case _:
                 raise NotFound("The export does not need this", status=404, request=call.label)
-
-
-def run_export(
-    folder: str,
-    *,
-    prompt: str | None,
-    everything: bool,
-    account: str | None,
-    data: Path | None,
-    database: str | None,
-) -> None:
-    """Write the snapshot and print what it has.
-
-    Parameters
-    ----------
-    folder
-        Folder of the snapshot.
-    prompt, everything
-        As for ``lift.pull``.
-    account
-        Id, e-mail address or name; the first account without it.
-    data, database
-        Which service.
-
-    Raises
-    ------
-    ConfigError
-        When there is no such account.
-    """
-    with accounts.opened(settings_of(data, database)) as opened:
-        with opened.read() as connection:
-            found = stored_accounts.first(connection)
-            if account is not None:
-                found = accounts.find_account(connection, account).id
-            if found is None:
-                raise ConfigError("The database has no account yet, so there is nothing to export.")
-            caller = stored_accounts.caller_of(connection, found)
-        transport = DatabaseTransport(opened, caller)
-        lift = Workspace(transport.config, client=Client(transport.config, transport=transport))
-        sys.stdout.write(f"{lift.pull(folder, prompt_id=prompt, everything=everything)!r}\n")

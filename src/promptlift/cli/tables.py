@@ -1,14 +1,15 @@
-"""The table of how prompts do, as the demo and an import print it."""
+"""Tables on the command line, and the one of how prompts do, as the demo and an import print it."""
 
 from __future__ import annotations
 
 import math
+import sys
 from typing import TYPE_CHECKING, Any
 
 from promptlift.schema.basis import UNTOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     import pandas as pd
 
@@ -17,6 +18,18 @@ _NOTES = {
     "words": f"A word list judged: whether one prompt is better than another {UNTOLD}.",
     "outcome": "Completed as the logs' own outcomes say.",
 }
+
+
+def write_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows of cells under each other; the first row has the names of the columns."""
+    sys.stdout.write("".join(f"{line}\n" for line in _aligned(rows)))
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
 def summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
@@ -42,12 +55,8 @@ def summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
                 _estimate(row, "negative_share", "negative", ".0%"),
             )
         )
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-    table = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
     note = _NOTES.get(overview.attrs.get("promptlift", {}).get("basis"), "")
-    return "\n".join(
-        [*(line.rstrip() for line in table), "In brackets: 95 % intervals.", *([note] if note else [])]
-    )
+    return "\n".join([*_aligned(lines), "In brackets: 95 % intervals.", *([note] if note else [])])
 
 
 def _estimate(row: dict[Hashable, Any], name: str, bounds: str, form: str) -> str:

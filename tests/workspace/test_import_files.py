@@ -1,37 +1,18 @@
-"""The text of an imported prompt: its system prompts as versions, a file, or nothing, and then it says so."""
+"""``lift.import_files``: the text of an imported prompt is its system prompts as versions, a given one, or not known."""
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
-import typer
 
-from promptlift.cli.commands import app
-from promptlift.cli.importing.run import run_import
-from promptlift.cli.target import Target
 from promptlift.errors import ConfigError, InvalidState, NotFound
-from support.command_line import failed_in_one_line, promptlift_command
-from support.service_process import wait_until
 from support.shared_data import SHARED, needs_shared
 
 EXPORTS = SHARED / "exports"
-# What each export begins with, by the source's own names in prompts.json, in the order of time or of the file.
-TEXTS_OF = {
-    "openai-finetune-simple.jsonl": ["tau2-airline", "tau2-retail", "sgd-wizard"],
-    "openai-finetune-tools.jsonl": ["tau2-airline", "tau2-retail"],
-    "sharegpt.json": ["tau2-airline", "tau2-retail", "sgd-wizard"],
-    "langsmith-runs.jsonl": ["tau2-retail", "tau2-airline"],
-    "langsmith-runs.parquet": ["tau2-retail", "tau2-airline"],
-    "phoenix-spans.jsonl": ["tau2-retail", "tau2-airline"],
-    "phoenix-spans.parquet": ["tau2-retail", "tau2-airline"],
-}
-WITHOUT = ("chatgpt-conversations.json", "messages.csv", "messages.parquet", "plain/multiline/00.txt")
 FIRST, SECOND = "You help customers. \r\n ☎ {{name}}  ", "You help customers, and you are kind.\n"
 DAY = timedelta(days=1)
 OCTOBER = datetime(2026, 10, 1, 8, 30, tzinfo=UTC)
@@ -44,11 +25,10 @@ def name():
 
 
 @pytest.fixture
-def imported(service, lift, name, tmp_path, monkeypatch, capsys):
-    """Import files, or records as one file, and give what was said."""
-    monkeypatch.setenv("PROMPTLIFT_API_KEY", service.key)
+def imported(lift, name, tmp_path):
+    """Import files, or records as one file, and give the lines about it."""
 
-    def run(*sources, text=None, prompt=name, dry_run=False):
+    def run(*sources, prompt=name, **options):
         files = []
         for source in sources:
             if isinstance(source, list):
@@ -57,21 +37,7 @@ def imported(service, lift, name, tmp_path, monkeypatch, capsys):
                 files.append(file)
             else:
                 files.append(source)
-        given = None
-        if text is not None:
-            given = tmp_path / "prompt.txt"
-            given.write_bytes(text.encode())
-        run_import(
-            files,
-            prompt=prompt,
-            model=None,
-            text=given,
-            file_format=None,
-            dry_run=dry_run,
-            wait=False,
-            target=Target(base_url=service.base_url),
-        )
-        return capsys.readouterr().out
+        return str(lift.import_files(files, prompt=prompt, **options)) + "\n"
 
     return run
 
@@ -109,20 +75,18 @@ def known_texts():
 
 
 @needs_shared
-@pytest.mark.parametrize("export", sorted(TEXTS_OF))
-def test_the_text_is_the_system_prompt_of_the_export(imported, lift, name, known_texts, export):
-    said = imported(EXPORTS / export)
-    expected = [known_texts[key] for key in TEXTS_OF[export]]
+def test_the_texts_are_the_system_prompts_of_the_export(imported, lift, name, known_texts):
+    said = imported(EXPORTS / "sharegpt.json")
+    expected = [known_texts[key] for key in ("tau2-airline", "tau2-retail", "sgd-wizard")]
     assert [text for _, text, _ in texts(lift, name)] == expected
     assert live(lift, name) == expected[-1]
-    assert f"begin with {len(expected)} different system prompts" in said
-    numbers = {2: "1 and 2", 3: "1, 2 and 3"}[len(expected)]
-    assert f"They became versions {numbers} of '{name}'" in said
+    assert "begin with 3 different system prompts" in said
+    assert f"They became versions 1, 2 and 3 of '{name}'" in said
     assert lift.client.prompts.get(lift.prompt_id(name)).content_known is True
 
 
 @needs_shared
-@pytest.mark.parametrize("export", WITHOUT)
+@pytest.mark.parametrize("export", ["messages.csv", "plain/multiline/00.txt"])
 def test_without_a_system_prompt_the_text_is_not_known_and_not_optimized(imported, lift, name, export):
     said = imported(EXPORTS / export)
     prompts = lift.prompts().set_index("name")
@@ -150,9 +114,6 @@ def test_prompts_that_an_export_names_are_prompts_of_their_own(imported, lift, n
         own = f"{name} / {source}"
         assert live(lift, own) == known_texts[source]
         assert len(lift.conversations(own)) == expected
-        original, *variants = variants_of(lift, own)
-        assert original == known_texts[source]
-        assert [one for one in variants if not one.startswith(original)] == []
     with pytest.raises(NotFound):
         lift.prompt_id(name)
     assert "logged 0, already there 12" in imported(EXPORTS / "langfuse-observations.jsonl")
@@ -196,36 +157,11 @@ def test_one_text_is_not_given_to_several_prompts(imported, lift, name):
         imported([generation(1, "a"), generation(2, "b")], text="You help.")
 
 
-def variants_of(lift, prompt_id):
-    """Trigger an optimization and stop it when its variants are written."""
-    begun = lift.optimize(prompt_id, variants=3, seed=1, search="off", wait=False)
-    wait_until(lambda: len(lift.variants(begun.id)) == 4, what="the variants are written")
-    variants = lift.variants(begun.id)
-    with suppress(InvalidState):  # a rehearsal may be at its end already
-        lift.stop(begun.id)
-    return variants.sort_values("number")["content"].tolist()
-
-
-@needs_shared
-@pytest.mark.parametrize("export", sorted(TEXTS_OF))
-def test_variants_of_an_imported_prompt_begin_with_it(imported, lift, name, known_texts, export):
-    imported(EXPORTS / export)
-    original, *variants = variants_of(lift, name)
-    assert original == known_texts[TEXTS_OF[export][-1]]
-    assert len(set(variants)) == 3
-    for variant in variants:
-        assert variant != original
-        assert variant.startswith(original)
-
-
 def test_one_system_prompt_is_the_text_byte_for_byte(imported, lift, name):
     said = imported([talk(FIRST), talk(FIRST)])
     assert live(lift, name) == FIRST
     assert [row[:2] for row in texts(lift, name)] == [(1, FIRST)]
     assert f"The text of '{name}' is the system prompt that the conversations begin with.\n" in said
-    original, *variants = variants_of(lift, name)
-    assert original == FIRST
-    assert [v for v in variants if not v.startswith(FIRST)] == []
 
 
 def test_conversations_without_one_are_counted(imported, lift, name):
@@ -371,20 +307,19 @@ def test_a_prompt_of_unknown_text_gets_it_from_a_later_import(imported, lift, na
         lift.optimize(name)
     imported([talk(FIRST, OCTOBER)])
     assert texts(lift, name) == [(1, FIRST, OCTOBER)]
-    assert variants_of(lift, name)[0] == FIRST
 
 
-def test_a_file_gives_the_text_and_the_system_prompts_are_left_aside(imported, lift, name):
-    given = "\ufeffYou are the template: {{customer}}.\r\n"
+def test_a_given_text_is_taken_and_the_system_prompts_are_left_aside(imported, lift, name):
+    given = "You are the template: {{customer}}.\r\n"
     said = imported([talk(filled_in(1))], text=given)
-    assert texts(lift, name)[0][:2] == (1, given[1:])
+    assert texts(lift, name)[0][:2] == (1, given)
     assert f"The text of '{name}' is now that of --text.\n" in said
     assert "a different system prompt, which was not used" in said
-    assert imported(text=given) == ""
+    assert imported(text=given) == "\n"
     assert len(texts(lift, name)) == 1
 
 
-def test_a_file_alone_gives_a_prompt_its_text(imported, lift, name):
+def test_a_text_alone_needs_no_files(imported, lift, name):
     imported([talk()])
     prompt_id = lift.prompt_id(name)
     said = imported(text=FIRST, prompt=prompt_id)
@@ -394,34 +329,12 @@ def test_a_file_alone_gives_a_prompt_its_text(imported, lift, name):
     assert [row[:2] for row in texts(lift, name)] == [(1, FIRST), (2, SECOND)]
 
 
-@pytest.mark.parametrize(("raw", "words"), [(b" \n", "is empty"), (b"\xff\xfe\x00", "not UTF-8 text")])
-def test_a_file_that_is_no_text_is_refused_before_anything_is_logged(lift, tmp_path, raw, words):
-    file = tmp_path / "prompt.txt"
-    file.write_bytes(raw)
-    with pytest.raises(ConfigError, match=words):
-        run_import(
-            [],
-            prompt="Never",
-            model=None,
-            text=file,
-            file_format=None,
-            dry_run=False,
-            target=Target("http://x"),
-        )
-
-
 def test_a_dry_run_says_which_system_prompts_there_are(imported, lift, name):
     said = imported([talk(FIRST, OCTOBER), talk(SECOND, OCTOBER + DAY)], dry_run=True)
     assert "System prompts of the conversations: 2 (first seen 2026-10-01, 2026-10-02)\n" in said
     assert "the text of a new prompt would not be known" in imported([talk()], dry_run=True)
     with pytest.raises(NotFound):
         lift.prompt_id(name)
-
-
-def test_nothing_to_import_is_wrong_usage():
-    done = promptlift_command("import", "--prompt", "A")
-    assert done.returncode == 2
-    assert "Give at least one file to import" in done.stderr
 
 
 def test_an_id_that_is_not_there_makes_no_prompt(imported, lift):
@@ -437,27 +350,21 @@ def test_a_new_prompt_with_nearly_the_name_of_another_says_so(imported, lift, na
     assert f"If you meant another: '{name} assistant' ({made.id})" in said
 
 
-def test_what_cannot_be_read_gives_no_text(imported, lift, name):
-    with pytest.raises(typer.Exit):
-        imported([{"messages": []}])
+def test_a_file_that_cannot_be_read_makes_no_prompt(imported, lift, name, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"messages": []}', encoding="utf-8")
+    result = lift.import_files([tmp_path / "a.jsonl", tmp_path / "missing.jsonl"], prompt=name)
+    assert (result.complete, result.conversations, result.prompts) == (False, 0, {})
+    assert [len(one.reading.problems) for one in result.files] == [1, 1]
+    assert result.lines[-1] == "The files hold no conversations that could be logged."
     with pytest.raises(NotFound):
         lift.prompt_id(name)
 
 
-def test_every_command_that_takes_a_prompt_has_its_tests_for_names_and_typos():
-    """``import``: here and in test_import; ``check``: test_check; ``report``: tests/report/test_command.py; ``pull`` and
-    ``export``: test_snapshots; ``learn``: below.
-    """
-    taken = {
-        command.callback.__name__
-        for command in app.registered_commands
-        if {"prompt", "prompts", "prompt_id"} & set(inspect.signature(command.callback).parameters)
-    }
-    assert taken == {"check", "export", "import_files", "learn", "pull", "report"}
-
-
-def test_learning_names_the_prompt_that_was_meant(service, lift, name):
-    lift.create_prompt(f"{name} assistant", "c", llm_model="gpt-4o-mini")
-    env = {"PROMPTLIFT_BASE_URL": service.base_url, "PROMPTLIFT_API_KEY": service.key}
-    said = failed_in_one_line(promptlift_command("learn", f"{name} asistant", env=env))
-    assert f"Did you mean '{name} assistant'" in said
+def test_the_result_has_what_the_lines_say(lift, name, tmp_path):
+    (tmp_path / "a.jsonl").write_text(json.dumps({**talk(FIRST), "seed": 1}), encoding="utf-8")
+    result = lift.import_files(tmp_path / "a.jsonl", prompt=name)
+    (one,) = result.files
+    assert (one.reading.format, one.conversations, one.logged.logged) == ("openai", 1, 1)
+    assert one.reading.dropped == {"seed": 1}
+    assert result.prompts == {name: lift.prompt_id(name)}
+    assert (result.complete, repr(result)) == (True, "\n".join(result.lines))

@@ -1,1 +1,0 @@
-"""Import conversations of other tools, and the texts of their prompts."""

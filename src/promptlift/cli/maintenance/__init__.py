@@ -1,1 +1,0 @@
-"""Look after a service: its database, its accounts and their keys."""

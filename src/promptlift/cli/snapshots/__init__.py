@@ -1,1 +1,0 @@
-"""Snapshots on the command line: pull, verify and export."""
