@@ -8,7 +8,7 @@ from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import MessageDetails, fold
 from promptlift.transcripts.collector import ParsedConversation, is_something
 from promptlift.transcripts.usage import UsageSums, amount
-from promptlift.transcripts.wrapped import chat_messages, drop_parameters, inside, system_messages
+from promptlift.transcripts.wrapped import chat_messages, drop_parameters, first, inside, system_messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,8 +96,8 @@ def _conversation(value: dict[str, Any], line: int, collector: Collector) -> Par
         collector.drop_unknown(answered, _ANSWER_READ, prefix="response.")
     answer = chat_messages({"candidates": answered.get("candidates")}, "assistant")
     messages = [*system_messages(asked), *history, *answer]
-    model = _first(answered, "modelVersion", "model_version") or value.get("model") or asked.get("model")
-    time = collector.time(_first({**value, **answered}, *_TIMES), "createTime")
+    model = first(answered, ("modelVersion", "model_version")) or value.get("model") or asked.get("model")
+    time = collector.time(first({**value, **answered}, _TIMES), "createTime")
     details = MessageDetails(time, model if isinstance(model, str) else None)
     return ParsedConversation(
         fold(
@@ -107,7 +107,7 @@ def _conversation(value: dict[str, Any], line: int, collector: Collector) -> Par
             details={len(messages) - 1 - index: details for index in range(len(answer))},
         ),
         line,
-        source_id=next((value[name] for name in _IDS if is_something(value.get(name))), None),
+        source_id=first(value, _IDS),
         llm_model=str(model).removeprefix("models/") if model else None,
         usage=_usage(inside(answered, "usageMetadata") or inside(answered, "usage_metadata")),
     )
@@ -116,14 +116,10 @@ def _conversation(value: dict[str, Any], line: int, collector: Collector) -> Par
 def _usage(counts: dict[str, Any]) -> UsageSums:
     """Return the tokens of an answer; what was thought is counted apart from what was said."""
     usage = UsageSums()
-    said = amount(_first(counts, "candidatesTokenCount", "candidates_token_count"))
-    thought = amount(_first(counts, "thoughtsTokenCount", "thoughts_token_count"))
+    said = amount(first(counts, ("candidatesTokenCount", "candidates_token_count")))
+    thought = amount(first(counts, ("thoughtsTokenCount", "thoughts_token_count")))
     usage.add_call(
-        input_tokens=amount(_first(counts, "promptTokenCount", "prompt_token_count")),
+        input_tokens=amount(first(counts, ("promptTokenCount", "prompt_token_count"))),
         output_tokens=None if said is None and thought is None else (said or 0) + (thought or 0),
     )
     return usage
-
-
-def _first(value: dict[str, Any], *names: str) -> Any:
-    return next((value[name] for name in names if is_something(value.get(name))), None)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.transcripts.collector import is_something
+from promptlift.transcripts.fields import CallFields
 from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, whole_run
+from promptlift.transcripts.wrapped import decoded, first, inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,46 +21,41 @@ if TYPE_CHECKING:
 
 __all__ = ["is_langfuse", "read_langfuse", "read_langfuse_scores"]
 
-# A field is written in snake case by the export and in camel case by the API.
-_SESSION: Final = ("session_id", "sessionId")
-_TRACE: Final = ("trace_id", "traceId")
-_USER: Final = ("user_id", "userId")
-_TRACE_NAME: Final = ("trace_name", "traceName")
-_START: Final = ("start_time", "startTime", "timestamp")
-_END: Final = ("end_time", "endTime")
-_MODEL: Final = ("provided_model_name", "providedModelName", "model")
-_USAGE: Final = ("usage_details", "usageDetails", "usage")
-_COST: Final = ("total_cost", "totalCost", "calculated_total_cost", "calculatedTotalCost")
-_COSTS: Final = ("cost_details", "costDetails")
-_PROMPT: Final = ("prompt_name", "promptName")
-_VERSION: Final = ("prompt_version", "promptVersion")
 # What a trace says of its observations; no name that a record can have.
 _OF_TRACE: Final = "\0trace"
-_KEPT: Final = {"environment": ("environment",), "release": ("release",), "version": ("version",)}
-_READ: Final = frozenset(
-    name
-    for names in (
-        *(
-            _SESSION,
-            _TRACE,
-            _USER,
-            _TRACE_NAME,
-            _START,
-            _END,
-            _MODEL,
-            _USAGE,
-            _COST,
-            _COSTS,
-            _PROMPT,
-            _VERSION,
-        ),
-        *_KEPT.values(),
-        ("input", "output", "type", "id", "metadata", "tags", "latency", "observations", "scores", _OF_TRACE),
-    )
-    for name in names
+_TRACE: Final = ("trace_id", "traceId")
+_USAGES: Final = ("usage_details", "usageDetails", "usage")
+# A field is written in snake case by the export and in camel case by the API.
+_CALL: Final = CallFields(
+    asked=("input",),
+    answered=("output",),
+    trace=(*_TRACE, "id"),
+    session=("session_id", "sessionId"),
+    started=("start_time", "startTime", "timestamp"),
+    ended=("end_time", "endTime"),
+    model=("provided_model_name", "providedModelName", "model"),
+    input_tokens=tuple(f"{one}.{name}" for one in _USAGES for name in ("input", "promptTokens")),
+    output_tokens=tuple(f"{one}.{name}" for one in _USAGES for name in ("output", "completionTokens")),
+    cost=(
+        *("total_cost", "totalCost", "calculated_total_cost", "calculatedTotalCost"),
+        *("cost_details.total", "costDetails.total"),
+    ),
+    prompt_name=("prompt_name", "promptName"),
+    prompt_version=("prompt_version", "promptVersion"),
+    title=("trace_name", "traceName"),
+    user=("user_id", "userId"),
+    tags=("tags",),
+    metadata={
+        "traceName": ("trace_name", "traceName"),
+        "environment": ("environment",),
+        "release": ("release",),
+        "version": ("version",),
+    },
+    others=("type", "metadata", "latency", "observations", "scores", _OF_TRACE),
 )
+_TITLE: Final = (*_CALL.title, "name")
+_RUN: Final = replace(_CALL, title=_TITLE, metadata={**_CALL.metadata, "traceName": _TITLE})
 _TOOLS: Final = ("TOOL", "RETRIEVER", "GUARDRAIL")
-_CALLS: Final = ("GENERATION",)
 
 
 def is_langfuse(value: dict[str, Any]) -> bool:
@@ -96,8 +93,8 @@ def _observations(value: Any) -> Iterator[Any]:
     inner = decoded(trace.get("observations"))
     known = {
         "traceId": trace.get("id"),
-        "sessionId": _first(trace, *_SESSION),
-        "userId": _first(trace, *_USER),
+        "sessionId": first(trace, _CALL.session),
+        "userId": first(trace, _CALL.user),
         "traceName": trace.get("name"),
         "tags": decoded(trace.get("tags")),
         _OF_TRACE: {**inside(trace, "metadata"), **_scored(trace.get("scores"))},
@@ -111,70 +108,25 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
     kind = str(
         record.get("type") or ("TRACE" if "type" not in record and _is_trace(record) else "GENERATION")
     ).upper()
-    trace = _first(record, *_TRACE, "id")
-    if kind not in _CALLS:
+    whole = kind != "GENERATION"
+    if not whole:
+        _CALL.drop_others(record, collector)
+    else:
         collector.drop(f"records of type {kind}")
         if kind in _TOOLS:
-            return Step(trace, failed=str(record.get("level")).upper() == "ERROR")
-        is_root = kind == "TRACE" or not is_something(
-            _first(record, "parent_observation_id", "parentObservationId")
-        )
-        if not is_root or not is_something(record.get("output")):
+            return Step(first(record, _CALL.trace), failed=str(record.get("level")).upper() == "ERROR")
+        is_inner = is_something(first(record, ("parent_observation_id", "parentObservationId")))
+        if (is_inner and kind != "TRACE") or not is_something(record.get("output")):
             return None
-    else:
-        collector.drop_unknown(record, _READ)
-        drop_parameters(decoded(record.get("input")), collector, "input")
-    return _of_record(record, collector, trace, whole=kind not in _CALLS)
-
-
-def _of_record(record: dict[str, Any], collector: Collector, trace: Any, *, whole: bool) -> Call:
-    session = _first(record, *_SESSION)
-    usage = decoded(_first(record, *_USAGE))
-    usage = usage if isinstance(usage, dict) else {}
-    costs = decoded(_first(record, *_COSTS))
-    metadata = decoded(record.get("metadata"))
-    tags = decoded(record.get("tags"))
-    title = _first(record, *_TRACE_NAME) or (record.get("name") if whole else None)
-    latency = amount(record.get("latency"))
-    own = {
-        **_scored(record.get("scores")),
-        "userId": _first(record, *_USER),
-        "sessionId": session,
-        "tags": tags,
-        "promptName": _first(record, *_PROMPT),
-        "promptVersion": _first(record, *_VERSION),
-        "traceName": title,
-        **{name: _first(record, *names) for name, names in _KEPT.items()},
-    }
-    history, answer = (
-        chat_messages(record.get("input"), "user"),
-        chat_messages(record.get("output"), "assistant"),
-    )
-    if whole:
-        history, answer = whole_run(history, answer)
-    started = collector.time(_first(record, *_START), "start_time")
-    return Call(
-        session if session is not None else trace,
-        history,
-        answer,
-        collector.time(_first(record, *_END), "end_time"),
-        _first(record, *_MODEL),
-        collector.tokens(_first(usage, "output", "completionTokens"), "usage_details.output"),
-        {
-            **(metadata if isinstance(metadata, dict) else {}),
-            **{name: value for name, value in own.items() if is_something(value)},
-        },
-        started=started,
-        trace=trace,
-        span=record.get("id"),
-        of_trace=record.get(_OF_TRACE, {}),
-        input_tokens=collector.tokens(_first(usage, "input", "promptTokens"), "usage_details.input"),
-        cost=amount(_first(record, *_COST) or (costs.get("total") if isinstance(costs, dict) else None)),
-        latency_ms=None if latency is None or is_something(_first(record, *_END)) else latency * 1000,
-        prompt_name=own["promptName"],
-        prompt_version=own["promptVersion"],
-        title=title,
+    # Where a record has an end, the time between is known better.
+    seconds = None if is_something(first(record, _CALL.ended)) else amount(record.get("latency"))
+    return (_RUN if whole else _CALL).call(
+        record,
+        collector,
         whole=whole,
+        metadata={**inside(record, "metadata"), **_scored(record.get("scores"))},
+        of_trace=record.get(_OF_TRACE, {}),
+        latency_ms=None if seconds is None else seconds * 1000,
     )
 
 
@@ -182,15 +134,11 @@ def _scored(scores: Any) -> dict[str, Any]:
     """Return what a trace of the API was rated, by the names of its scores."""
     scores = decoded(scores)
     return {
-        f"score.{score['name']}": _first(score, "stringValue", "string_value", "value")
+        f"score.{score['name']}": first(score, ("stringValue", "string_value", "value"))
         for score in (scores if isinstance(scores, list) else ())
         if isinstance(score, dict) and is_something(score.get("name"))
     }
 
 
 def _is_trace(record: dict[str, Any]) -> bool:
-    return "timestamp" in record and _first(record, *_TRACE) is None
-
-
-def _first(record: dict[str, Any], *names: str) -> Any:
-    return next((record[name] for name in names if is_something(record.get(name))), None)
+    return "timestamp" in record and first(record, _TRACE) is None

@@ -10,7 +10,7 @@ from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.traces import read_traces
 from promptlift.transcripts.usage import amount
-from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, inside, whole_run
+from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, first, inside, whole_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,11 +87,11 @@ class _Trace:
     """What a trace says of all its spans."""
 
     def __init__(self, info: dict[str, Any], spans: Any) -> None:
-        known: Any = next((decoded(info[name]) for name in _METADATA if is_something(info.get(name))), {})
+        known: Any = decoded(first(info, _METADATA))
         tags = decoded(info.get("tags"))
         self._known = known if isinstance(known, dict) else {}
         tags = tags if isinstance(tags, dict) else {}
-        self.id = next((info[name] for name in _IDS if is_something(info.get(name))), None)
+        self.id = first(info, _IDS)
         if self.id is None:
             named = (inside(span, "attributes").get("mlflow.traceRequestId") for span in _spans(spans))
             self.id = _value(next(named, None))
@@ -99,8 +99,8 @@ class _Trace:
         roots = (span.get("name") for span in _spans(spans) if _is_root(span))
         self.name = tags.get("mlflow.traceName") or next(roots, None)
         prompts = decoded(tags.get(_PROMPTS))
-        first = prompts[0] if isinstance(prompts, list) and prompts and isinstance(prompts[0], dict) else {}
-        self.prompt, self.version = first.get("name"), first.get("version")
+        linked = prompts[0] if isinstance(prompts, list) and prompts and isinstance(prompts[0], dict) else {}
+        self.prompt, self.version = linked.get("name"), linked.get("version")
         self.metadata = {
             **{
                 name: value
@@ -143,7 +143,7 @@ class _Trace:
             "started": _time(span, collector, "start_time"),
             "ended": _time(span, collector, "end_time"),
         }
-        model = next((attributes[name] for name in _MODELS if is_something(attributes.get(name))), None)
+        model = first(attributes, _MODELS)
         if model is None and isinstance(asked, dict):
             model = asked.get("model")
         known = {**attributes, **times, "model": model, "span": _span_id(span)}

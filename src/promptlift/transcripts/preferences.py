@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import fold, kind_of
 from promptlift.transcripts.collector import ParsedConversation, is_something
-from promptlift.transcripts.wrapped import chat_messages, decoded
+from promptlift.transcripts.wrapped import chat_messages, decoded, first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,19 +39,19 @@ def read_dpo(records: Iterable[Record], collector: Collector) -> None:
 
 def _preferred(record: Record, collector: Collector) -> ParsedConversation:
     value = record.value if isinstance(record.value, dict) else {}
-    answer = next((value[name] for name in _PREFERRED if is_something(value.get(name))), None)
+    answer = first(value, _PREFERRED)
     if answer is None:
         raise Unreadable("the pair has no preferred_output, and nothing chosen")
     collector.drop_unknown(value, _READ)
-    asked = next((value[name] for name in _ASKED if is_something(value.get(name))), None)
+    asked = first(value, _ASKED)
     history, said = chat_messages(asked, "user"), _messages(decoded(answer), "assistant")
     if any(_role(message) == "user" for message in said):
         history = []  # the whole conversation is there
     if is_something(value.get("system")) and isinstance(value["system"], str):
         history = [{"role": "system", "content": value["system"]}, *history]
     messages = [*history, *said]
-    name = value.get("id") if is_something(value.get("id")) else value.get("prompt_id")
-    return ParsedConversation(fold(messages, collector), record.line, source_id=name)
+    source_id = first(value, ("id", "prompt_id"))
+    return ParsedConversation(fold(messages, collector), record.line, source_id=source_id)
 
 
 def _messages(value: Any, role: str) -> list[Any]:

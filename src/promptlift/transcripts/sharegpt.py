@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.schema.boundary import Unreadable
 from promptlift.transcripts.chat import fold
-from promptlift.transcripts.collector import ParsedConversation, ParsedMessage, is_something
+from promptlift.transcripts.collector import ParsedConversation, ParsedMessage
+from promptlift.transcripts.wrapped import first
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,9 +52,8 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
     turns = fold(found, collector, path=f"{name}[]")
     if isinstance(value.get("system"), str) and value["system"]:
         turns.insert(0, ParsedMessage("system", value["system"]))
-    source_id = next((value[key] for key in _IDS if is_something(value.get(key))), None)
     collector.drop_unknown(value, _READ)
-    return ParsedConversation(turns, record.line, source_id=source_id, llm_model=value.get("model"))
+    return ParsedConversation(turns, record.line, source_id=first(value, _IDS), llm_model=value.get("model"))
 
 
 def is_sharegpt(value: dict[str, Any]) -> bool:
@@ -87,7 +87,6 @@ def _pair(record: Record, value: dict[str, Any], collector: Collector) -> Parsed
     if isinstance(value.get("system"), str) and value["system"]:
         messages.insert(0, {"role": "system", "content": value["system"]})
     collector.drop_unknown(value, _READ | {*names, "input"})
-    source_id = next((value[key] for key in _IDS if is_something(value.get(key))), None)
     return ParsedConversation(
-        fold(messages, collector), record.line, source_id=source_id, llm_model=value.get("model")
+        fold(messages, collector), record.line, source_id=first(value, _IDS), llm_model=value.get("model")
     )

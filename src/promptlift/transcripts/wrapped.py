@@ -9,9 +9,20 @@ from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.payloads import item_messages, parts_messages
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from promptlift.transcripts.collector import Collector
 
-__all__ = ["chat_messages", "decoded", "drop_parameters", "inside", "system_messages", "whole_run"]
+__all__ = [
+    "at",
+    "chat_messages",
+    "decoded",
+    "drop_parameters",
+    "first",
+    "inside",
+    "system_messages",
+    "whole_run",
+]
 
 _LANGCHAIN_ROLES: Final = {
     "human": "user",
@@ -59,6 +70,21 @@ def inside(value: Any, name: str) -> dict[str, Any]:
     """Return the object under a name, an empty one where there is none."""
     found = decoded(value.get(name)) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
+
+
+def at(value: Any, path: str) -> Any:
+    """Return the value at a path, whose names may be one or nested; ``None`` where there is none."""
+    if not isinstance(value, dict):
+        return None
+    if value.get(path) is not None:
+        return value[path]
+    head, _, tail = path.partition(".")
+    return at(decoded(value.get(head)), tail) if tail else None
+
+
+def first(value: Any, paths: Iterable[str]) -> Any:
+    """Return the value at the first of some paths that holds something, ``None`` where none does."""
+    return next((found for path in paths if is_something(found := at(value, path))), None)
 
 
 def chat_messages(value: Any, role: str) -> list[Any]:

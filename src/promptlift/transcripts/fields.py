@@ -1,0 +1,141 @@
+"""Calls of a model in the records of a tracing tool: for each field of a call, the places where the tool may keep it.
+
+A place is a path such as ``usage.output``; each part of it may be JSON text, and a name with dots may be written as one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from promptlift.transcripts.collector import is_something
+from promptlift.transcripts.sessions import Call
+from promptlift.transcripts.usage import amount
+from promptlift.transcripts.wrapped import chat_messages, decoded, drop_parameters, first, whole_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from promptlift.transcripts.collector import Collector
+
+__all__ = ["CallFields", "known_only"]
+
+Paths = tuple[str, ...]
+
+
+def known_only(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that hold something."""
+    return {name: value for name, value in values.items() if is_something(value)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallFields:
+    """Where a tool keeps the fields of a call; the first place that holds something is taken.
+
+    Attributes
+    ----------
+    asked, answered
+        What a call was asked, and its answer.
+    user, tags
+        With session, prompt and version they are kept in the metadata.
+    metadata
+        What else is kept there, by name.
+    others
+        Names of a record that are read or say nothing.
+    """
+
+    asked: Paths
+    answered: Paths
+    trace: Paths
+    session: Paths = ()
+    span: Paths = ("id",)
+    started: Paths = ()
+    ended: Paths = ()
+    model: Paths = ()
+    input_tokens: Paths = ()
+    output_tokens: Paths = ()
+    cost: Paths = ()
+    prompt_name: Paths = ()
+    prompt_version: Paths = ()
+    title: Paths = ()
+    user: Paths = ()
+    tags: Paths = ()
+    metadata: Mapping[str, Paths] = field(default_factory=dict)
+    others: Paths = ()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of a record that are read."""
+        own = (value for name, value in vars(self).items() if name != "metadata")
+        paths = {*chain.from_iterable(own), *chain.from_iterable(self.metadata.values())}
+        return frozenset({*paths, *(path.partition(".")[0] for path in paths)})
+
+    def drop_others(self, record: dict[str, Any], collector: Collector) -> None:
+        """Count what a record says besides, and the parameters of its request."""
+        collector.drop_unknown(record, self.names)
+        drop_parameters(decoded(first(record, self.asked)), collector, self.asked[0])
+
+    def call(
+        self,
+        record: dict[str, Any],
+        collector: Collector,
+        *,
+        whole: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Call:
+        """Return the call of a record.
+
+        Parameters
+        ----------
+        record
+            The record.
+        collector
+            Counts what is no time or number.
+        whole
+            Whether it is no call but the run around it.
+        metadata
+            What is kept besides, before that of the fields.
+        more
+            Fields of the call that have no place in the record.
+        """
+        history = chat_messages(first(record, self.asked), "user")
+        answer = chat_messages(first(record, self.answered), "assistant")
+        if whole:
+            history, answer = whole_run(history, answer)
+        found = {
+            name: first(record, getattr(self, name))
+            for name in ("trace", "span", "model", "prompt_name", "prompt_version", "title")
+        }
+        session = first(record, self.session)
+        own = {
+            "userId": first(record, self.user),
+            "sessionId": session,
+            "tags": decoded(first(record, self.tags)),
+            "promptName": found["prompt_name"],
+            "promptVersion": found["prompt_version"],
+            **{name: first(record, paths) for name, paths in self.metadata.items()},
+        }
+        return Call(
+            **found
+            | {
+                "session": found["trace"] if session is None else session,
+                "history": history,
+                "answer": answer,
+                "started": collector.time(*_named(record, self.started)),
+                "ended": collector.time(*_named(record, self.ended)),
+                "input_tokens": collector.tokens(*_named(record, self.input_tokens)),
+                "tokens": collector.tokens(*_named(record, self.output_tokens)),
+                "cost": amount(first(record, self.cost)),
+                "metadata": {**(metadata or {}), **known_only(own)},
+                "whole": whole,
+            }
+            | more
+        )
+
+
+def _named(record: dict[str, Any], paths: Paths) -> tuple[Any, str]:
+    """Return a value, and the name under which it is reported when it cannot be used."""
+    return first(record, paths), next(iter(paths), "")
