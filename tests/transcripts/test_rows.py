@@ -24,8 +24,9 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(
+    ("separator", "encoding"), [(",", "utf-8"), (";", "utf-8-sig"), ("\t", "utf-16"), ("|", "utf-8")]
+)
 def test_csv_is_read_with_any_separator_and_byte_order_mark(written, said, separator, encoding):
     text = CSV.replace("Hello, ", "Hello; ").replace(",", separator).replace("Hello; ", "Hello, ")
     reading = transcripts.read(written("messages.csv", text.encode(encoding)))

@@ -26,7 +26,7 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.jsonl.gz", "a"])
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl.gz"])
 def test_sharegpt_is_read_from_json_and_json_lines(written, said, name):
     records = [{"id": "s-1", "conversations": TURNS}, {"id": 2, "conversations": TURNS, "source": "x"}]
     reading = transcripts.read(written(name, records))

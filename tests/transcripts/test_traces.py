@@ -176,7 +176,7 @@ def test_shuffled_model_calls_become_conversations(written, said, name, make):
     check(reading, said)
 
 
-@pytest.mark.parametrize(("name", "make"), TOOLS[:3], ids=["langfuse", "langsmith", "phoenix"])
+@pytest.mark.parametrize(("name", "make"), TOOLS[1:3], ids=["langsmith", "phoenix"])
 def test_the_same_comes_out_of_parquet(tmp_path, said, name, make):
     records = shuffled(make)
     if name != "phoenix":
