@@ -28,6 +28,7 @@ def lay_out(source: Path) -> None:
     skipped = shutil.ignore_patterns("__pycache__", ".*", *SCRIPTS)
     shutil.copytree(HERE, source, ignore=skipped)
     walk = source / "walk"
+    walk.mkdir(exist_ok=True)
     for notebook in sorted(NOTEBOOKS.glob("*.ipynb")):
         shutil.copyfile(notebook, walk / notebook.name)
     shutil.copytree(NOTEBOOKS / "data", walk / "data")

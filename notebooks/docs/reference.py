@@ -180,10 +180,12 @@ def write_pages(source: Path) -> None:
         (source / "_templates" / "autosummary" / name).write_text(text, encoding="utf-8")
     folder = source / "api"
     folder.mkdir(exist_ok=True)
-    listed = "\n".join(f"   {room.page}" for room in ROOMS)
+    pages = [*(room.page for room in ROOMS), "../columns", "../cli", "../contributing"]
+    listed = "\n".join(f"   {page}" for page in pages)
     (folder / "index.rst").write_text(
-        f"{_heading('API reference')}\n"
-        "Every public name, by what it is for. Parameters, columns, units and errors stand with each.\n\n"
+        f"{_heading('Reference')}\n"
+        "Every public name, by what it is for, with its parameters, columns, units and errors. The settings are listed in "
+        ":doc:`../running`, the HTTP API at ``/openapi.json`` of a running service.\n\n"
         f".. toctree::\n   :maxdepth: 1\n\n{listed}\n",
         encoding="utf-8",
     )
