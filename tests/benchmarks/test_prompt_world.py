@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.prompt_world.course import hold_course
 from benchmarks.prompt_world.measure import Measured, copied_words, lost_lines, table
 from benchmarks.prompt_world.model import WorldModel
 from benchmarks.prompt_world.vocabulary import CURES, DEFECTS, FILLERS, GUESS, RULES, SEED_LINES, THEMES
@@ -255,11 +254,3 @@ def test_headroom_is_told_from_the_log():
     for family, told in (("no-headroom", 0), ("additive", 20), ("defective", 20)):
         enough = [analysis.headroom(judged(draw_world(family, seed)))["enough"][0] for seed in range(20)]
         assert abs(sum(enough) - told) <= 2
-
-
-def test_a_course_without_http_gains_within_the_budget_and_repeats_itself(world):
-    ended = hold_course(world, "exploratory")
-    assert ended.named
-    assert ended.gain == ended.found > 10
-    assert ended.spent <= 345
-    assert hold_course(world, "exploratory") == ended
