@@ -86,6 +86,8 @@ def test_two_models_and_what_is_not_there(samples):
     )
     with pytest.raises(ValueError, match=r"No conversation has 'x' in llm_model.*'gpt-4o-mini'"):
         samples.compare("x", "gpt-4o-mini", by="llm_model")
+    with pytest.raises(ValueError, match=r"No conversation has 99 in n_turns\. It has: \d+,"):
+        samples.compare(99, 3, by="n_turns")
     with pytest.raises(ValueError, match=r"No conversation has 'chat' in metadata\.channel.*'mobile', 'web'"):
         samples.compare("web", "chat", by="metadata.channel")
     with pytest.raises(FrameError, match=r"metadata\.chanel"):

@@ -189,7 +189,7 @@ def _side(values: Sequence[Any]) -> Any:
 
 
 def _not_there(table: pd.DataFrame, by: Sequence[str], values: Sequence[Any]) -> str:
-    present = table[list(by)].dropna().drop_duplicates().itertuples(index=False, name=None)
+    present = table[list(by)].dropna().drop_duplicates().astype(object).itertuples(index=False, name=None)
     shown = sorted((one[0] if len(by) == 1 else one for one in present), key=str)
     listed = ", ".join(map(repr, shown[:_MOST_LISTED])) or "no values"
     more = ", …" if len(shown) > _MOST_LISTED else ""
