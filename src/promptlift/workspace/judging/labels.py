@@ -188,10 +188,10 @@ class Labelling(Session):
 
         prompts = conversations["prompt_id"].unique()
         one = prompts[0] if len(prompts) == 1 else None
-        kept = self._read_labels(dict.fromkeys(_FILTERS) | {"prompt_id": one})
-        labels, _ = frames().labels_table(kept.rows)
-        # An answer that is neither yes nor no proves nothing.
-        with contextlib.suppress(ValueError):
+        # A table needs no proof of its judge: labels that cannot be read, or are neither yes nor no, prove nothing.
+        with contextlib.suppress(ApiError, ValueError):
+            kept = self._read_labels(dict.fromkeys(_FILTERS) | {"prompt_id": one})
+            labels, _ = frames().labels_table(kept.rows)
             found = judged_rows(conversations[conversations["basis"] == basis], labels).agreement()
             if found is not None:
                 conversations.attrs["promptlift"]["agreement"] = [*found]
