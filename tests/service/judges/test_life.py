@@ -149,14 +149,12 @@ def test_a_judge_that_cannot_be_improved_stays_as_it_is_and_says_so(tmp_path):
         assert wire.send("GET", f"/judges/{judge}")[1]["version"] == 1
 
 
-def test_it_judges_and_improves_on_postgresql(tmp_path, postgres_url):
+def test_it_judges_on_postgresql(tmp_path, postgres_url):
     with judged_service(JudgingModel(), tmp_path / "data", database=postgres_url) as (_, wire):
-        judge, truth = log(wire)
-        assert ended(wire, begin(wire, f"/judges/{judge}/backfill"))["progress"]["done"] == COUNT
-        found = ended(wire, begin(wire, f"/judges/{judge}/align", align_body(truth)))
-        assert found["alignment"]["improved"], found
+        judge, truth = log(wire, 6)
+        assert ended(wire, begin(wire, f"/judges/{judge}/backfill"))["progress"]["done"] == 6
         everything = wire.send("GET", f"/judges/{judge}/verdicts?allVersions=true&limit=100")[1]
-        assert everything["pagination"]["total"] == COUNT
+        assert {one["conversationId"] for one in everything["data"]} == truth.keys()
         assert wire.send("DELETE", f"/judges/{judge}")[0] == 200
 
 
