@@ -179,16 +179,6 @@ def test_harm_that_begins_after_the_last_verdict_is_rolled_back(world):
     assert world.events()[-1][1]["updateType"] == "rollback"
 
 
-def test_without_failures_before_there_is_nothing_to_verify(world):
-    world.log(100, at=world.started)
-    optimization_id = world.optimization()
-    world.apply(optimization_id)
-    world.log(130, failed=1, at=later())
-    look(world)
-    assert world.deployment(optimization_id)["verification"] == "pending"
-    assert verdicts(world) == []
-
-
 def test_an_automatic_deployment_that_harms_completion_is_rolled_back(world, auto):
     world.log(40, failed=30, at=later())
     assert look(world) == 1
