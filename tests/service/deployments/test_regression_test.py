@@ -10,11 +10,11 @@ from promptlift.service.deployments.regression_test import (
     FIRST_CELL,
     PAIRS,
     SCENARIOS,
-    Ended,
     plan_cells,
     summarize,
 )
 from promptlift.service.simulations.personas import library
+from promptlift.service.store.tables.runs import SimulationRow
 
 
 @pytest.mark.parametrize("scenarios", [1, 5, 11, SCENARIOS])
@@ -34,7 +34,7 @@ def test_no_cell_comes_twice_and_the_same_seed_gives_the_same_cells():
 def outcomes(pairs):
     """Outcomes of pairs ``(live, new)``, and the scenario of each cell: 15 pairs each."""
     ended = [
-        Ended(FIRST_CELL + at, arm, completed)
+        SimulationRow(cell=FIRST_CELL + at, arm=arm, task_completed=completed)
         for at, pair in enumerate(pairs)
         for arm, completed in zip((0, 3), pair, strict=True)
     ]

@@ -8,7 +8,8 @@ from promptlift.schema.search import CIRCULAR
 from promptlift.service.search.choice import CHARS_MOST, FAILED_SHOWN, Seen, bounded_turns, choose
 from promptlift.service.search.edits import CandidateEdit
 from promptlift.service.search.guards import existing_evidence, new_addresses, says_what_was_said
-from promptlift.service.search.headroom import JudgedLog, headroom
+from promptlift.service.search.headroom import headroom
+from promptlift.service.store.optimizations import JudgedConversation
 
 TEXTS = {"c1": "Where is my parcel?\nI cannot say anything about  that.", "c2": "Hello."}
 
@@ -101,13 +102,18 @@ def test_a_long_conversation_is_cut_in_the_middle_and_says_how_much():
     assert bounded_turns(turns[:1], chars=CHARS_MOST) == (turns[:1], 0)
 
 
+def judged_as(completed, *issues, basis="outcome"):
+    named = [{"title": title} for title in issues]
+    return JudgedConversation("", completed, {"issues": named, "basis": basis})
+
+
 def test_headroom_by_hand():
-    judged = [JudgedLog(False, ("late",), "outcome")] * 40 + [JudgedLog(True, (), "outcome")] * 60
+    judged = [judged_as(False, "late")] * 40 + [judged_as(True)] * 60
     found = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
     assert found.points == pytest.approx(40.0)
     assert found.enough is True
     assert found.issues[0].title == "late"
-    judged = [JudgedLog(False, ("late",), "outcome")] * 2 + [JudgedLog(True, (), "outcome")] * 148
+    judged = [judged_as(False, "late")] * 2 + [judged_as(True)] * 148
     found = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
     assert found.enough is False
     assert (
@@ -124,13 +130,9 @@ def test_headroom_by_hand():
 
 @pytest.mark.parametrize("basis", ["words", "model"])
 def test_headroom_is_not_told_where_one_judgement_gave_issues_and_failures(basis):
-    judged = [JudgedLog(False, ("late",), "outcome")] * 40 + [JudgedLog(True, (), "outcome")] * 110
+    judged = [judged_as(False, "late")] * 39 + [judged_as(True)] * 110
     # One of them is enough.
-    mixed = headroom(
-        [judged[0]._replace(basis=basis), *judged[1:]],
-        pairs=120,
-        mode="exploratory",
-        confidence_mode="moderate",
-    )
+    judged.append(judged_as(False, "late", basis=basis))
+    mixed = headroom(judged, pairs=120, mode="exploratory", confidence_mode="moderate")
     assert (mixed.points, mixed.enough, mixed.text) == (None, None, CIRCULAR)
     assert [(one.title, one.n, one.points) for one in mixed.issues] == [("late", 40, None)]

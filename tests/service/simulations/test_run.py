@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from promptlift.errors import PromptliftError
@@ -62,15 +64,8 @@ def run(world):
         optimizations.change(connection, row_id, worker="me")
         row = optimizations.get(connection, row_id)
     pool = SimulationPool(world.database, at_a_time=2)
-    yield Counting(
-        world.database,
-        pool,
-        Tasks(),
-        row=row,
-        settings=row.settings,
-        prompt=PromptText("You help."),
-        worker="me",
-    )
+    kind = SimpleNamespace(database=world.database, pool=pool, worker="me")
+    yield Counting(kind, Tasks(), row, PromptText("You help."))
     pool.close()
 
 

@@ -9,7 +9,7 @@ from promptlift.schema.naming import SCHEMES
 from promptlift.schema.optimizations import ApplyAnswer
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
-from promptlift.service.deployments import current_version, transitions
+from promptlift.service.deployments.current_version import LivePrompt, version_id
 from promptlift.service.errors import ApiException, invalid, not_found
 from promptlift.service.store import optimizations, prompts
 
@@ -37,15 +37,16 @@ def apply(call: Call[ApplyRequest]) -> ApplyAnswer:
         variant = _applicable(connection, optimization, body) if body.content is None else None
         noun = SCHEMES["prompt"].noun
         prompt = prompts.found(rows, account_id, optimization.prompt_id, noun, lock=True)
-        before = prompts.current_version(connection, account_id, prompt.id)
+        now = clock.now()
+        live = LivePrompt(connection, prompt, now=now)
         changed = prompt.content != (body.content if variant is None else variant.content)
         if changed:
-            transitions.check_version(before, body.if_version_id)
-        now, seq = clock.now(), before.seq
+            live.check_version(body.if_version_id)
+        seq = live.before.seq
         if variant is not None:
-            seq = transitions.apply(connection, prompt, optimization, variant, seq, now=now)
+            seq = live.apply(optimization, variant)
         elif changed and body.content is not None:
-            seq = transitions.apply_text(connection, prompt, body.content, optimization.id, now=now)
+            seq = live.apply_text(body.content, optimization)
         action_id = prompts.log_action(
             connection,
             account_id,
@@ -55,7 +56,7 @@ def apply(call: Call[ApplyRequest]) -> ApplyAnswer:
             note=body.note,
             optimization_id=optimization.id,
             variant_id=None if variant is None else variant.id,
-            from_version_seq=before.seq,
+            from_version_seq=live.before.seq,
             to_version_seq=seq,
         )
     name = "The text" if variant is None else variant.name
@@ -65,8 +66,8 @@ def apply(call: Call[ApplyRequest]) -> ApplyAnswer:
         prompt_id=prompt.id,
         applied_variant_id=None if variant is None else variant.id,
         message=f"{name} is live now" if changed else f"{text} was live already",
-        version_id=current_version.version_id(seq),
-        previous_version_id=current_version.version_id(before.seq),
+        version_id=version_id(seq),
+        previous_version_id=version_id(live.before.seq),
         changed=changed,
         action_id=action_id,
     )

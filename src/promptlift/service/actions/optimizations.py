@@ -21,7 +21,7 @@ from promptlift.service.optimizations.goal import criteria_of, goal_of
 from promptlift.service.optimizations.results import shown_variant, unmeasured
 from promptlift.service.optimizations.searched import candidates_of, plan_of
 from promptlift.service.optimizations.terms import Terms
-from promptlift.service.search.headroom import JudgedLog, headroom
+from promptlift.service.search.headroom import headroom
 from promptlift.service.simulations.personas import named
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import accounts, optimizations, prompts, simulations, usage
@@ -30,7 +30,6 @@ from promptlift.service.store.tables.runs import OptimizationRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from sqlalchemy import Connection
 
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from promptlift.schema.search import Headroom
     from promptlift.service.call import AnyCall
     from promptlift.service.store.accounts import Caller
+    from promptlift.service.store.optimizations import JudgedConversation
     from promptlift.service.store.rows import Rows
     from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.service.store.tables.runs import CellRow, SimulationRow
@@ -80,7 +80,7 @@ def create(call: Call[OptimizationCreate]) -> Optimization:
     now = clock.now()
     created_at = clock.to_datetime(now)
     with call.read() as rows:
-        judged = _judged(rows.core, caller.account_id, prompt_id, before=created_at)
+        judged = optimizations.judged(rows.core, caller.account_id, prompt_id, before=created_at)
     with call.write() as rows:
         connection = rows.core
         accounts.lock(connection, caller.account_id)
@@ -230,24 +230,12 @@ def _count(connection: Connection, caller: Caller, now: int) -> None:
     usage.add(connection, caller.account_id, "optimizations", 1, now=now)
 
 
-def _judged(connection: Connection, account_id: str, prompt_id: str, *, before: datetime) -> list[JudgedLog]:
-    """Return how the logged conversations of a prompt were judged."""
-    return [
-        JudgedLog(
-            one.task_completed,
-            tuple(issue["title"] for issue in one.insights.get("issues") or []),
-            one.insights.get("basis"),
-        )
-        for one in optimizations.judged(connection, account_id, prompt_id, before=before)
-    ]
-
-
-def _headroom(judged: Sequence[JudgedLog], row: OptimizationRow) -> Headroom | None:
+def _headroom(judged: Sequence[JudgedConversation], row: OptimizationRow) -> Headroom | None:
     """Return what could be gained by the logged conversations; ``None`` where none was judged."""
     if not judged:
         return None
     terms = Terms(row)
-    failed = not all(one.completed for one in judged)
+    failed = not all(one.task_completed for one in judged)
     found = headroom(
         judged,
         pairs=terms.spending(failed=failed).pairs,

@@ -10,7 +10,7 @@ from promptlift.schema.prompts import Prompt, PromptChange
 from promptlift.service import clock
 from promptlift.service.actions.views.completion import completion_views
 from promptlift.service.call import Call, answers, known_model
-from promptlift.service.deployments import current_version, transitions
+from promptlift.service.deployments.current_version import LivePrompt
 from promptlift.service.errors import invalid, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.optimizations import lifecycle
@@ -107,37 +107,39 @@ def update(call: Call[PromptUpdate]) -> PromptChange:
         if "status" in changes:
             accounts.lock(rows.core, caller.account_id)  # before the prompt's, as everywhere
         prompt = call.prompt(rows, lock=True)
+        live = LivePrompt(rows.core, prompt, now=now)
         if prompt.status != "active" and changes.get("status") == "active":
             # Only active prompts count, so it must fit in.
             _check_quota(rows.core, caller, now)
         text = changes.get("content")
         changed = text is not None and (text != prompt.content or not prompt.content_known)
         if changed and text is not None:
-            _keep_text(rows, prompt, text, _instant(body.live_from), now=now)
+            _keep_text(rows, prompt, live, text, _instant(body.live_from), now=now)
         if "outcome" in changes and changes["outcome"] != prompt.outcome:
             judging.decide_again(rows.core, caller.account_id, prompt_id=prompt.id, now=now)
         if any(name in changes and changes[name] != getattr(prompt, name) for name in _MODEL_FIELDS):
-            transitions.model_changed(rows.core, prompt, now)
+            live.model_changed()
         prompt.change({**changes, "updated_at": clock.to_datetime(now)})
         if changed:
-            current_version.record_update(rows.core, prompt, "manual", now=now)
+            live.record_update("manual")
         return prompt.shown(PromptChange)
 
 
-def _keep_text(rows: Rows, prompt: PromptRow, text: str, live_from: int | None, *, now: int) -> None:
+def _keep_text(
+    rows: Rows, prompt: PromptRow, live: LivePrompt, text: str, live_from: int | None, *, now: int
+) -> None:
     """Keep a text from a client as a version, before the prompt gets it."""
     connection, account_id = rows.core, prompt.account_id
-    live = prompts.current_version(connection, account_id, prompt.id)
-    if not live.content_known and rows.count(wanted(VersionRow, prompt_id=prompt.id)) == 1:
+    if not live.before.content_known and rows.count(wanted(VersionRow, prompt_id=prompt.id)) == 1:
         # unspecified: texts that are not known. What stood in for the text was never one of the prompt's texts.
-        prompts.fill_version(connection, live.seq, text, live_from=live_from)
+        prompts.fill_version(connection, live.before.seq, text, live_from=live_from)
         return
-    if live_from is not None and live_from < live.created_at:
-        since = clock.iso(live.created_at)
+    if live_from is not None and live_from < live.before.created_at:
+        since = clock.iso(live.before.created_at)
         raise invalid(
             {"liveFrom": f"must not be before {since}, since when the current text has been in use"}
         )
-    transitions.supersede(connection, prompt, now)
+    live.supersede()
     since_when = now if live_from is None else live_from
     prompts.add_version(connection, account_id, prompt.id, text, "updated", now=since_when)
 
@@ -155,7 +157,7 @@ def delete(call: Call) -> Done:
         now = clock.now()
         accounts.lock(connection, call.account_id)
         lifecycle.stop_all_of(connection, call.account_id, prompt.id, now=now)
-        transitions.prompt_deleted(connection, prompt, now)
+        LivePrompt(connection, prompt, now=now).deleted()
         prompt.deleted_at = clock.to_datetime(now)
         payload = {"promptId": prompt.id, "deletedAt": clock.iso(now)}
         events.write(connection, [events.row("prompt.deleted", call.account_id, prompt.id, payload, now=now)])

@@ -11,18 +11,15 @@ from promptlift.schema.pages import Page
 from promptlift.schema.prompts import Action, PromptVersion, RestoreAnswer, UndoAnswer
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
-from promptlift.service.deployments import current_version, transitions
+from promptlift.service.deployments.current_version import LivePrompt, version_id, version_seq
 from promptlift.service.errors import ApiException, not_found
-from promptlift.service.store import deployments, prompts
+from promptlift.service.store import prompts
 from promptlift.service.store.rows import newest, wanted
 from promptlift.service.store.tables.prompts import ActionRow, VersionRow
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from promptlift.schema.prompts import RestoreRequest, UndoRequest
     from promptlift.schema.queries import ActionsQuery, PageQuery
-    from promptlift.service.store.tables.prompts import PromptRow
 
 
 @answers(endpoints.PROMPTS_VERSIONS)
@@ -43,7 +40,7 @@ def page(call: Call[None, PageQuery]) -> Page[PromptVersion]:
 def _shown(row: VersionRow, *, number: int, total: int) -> PromptVersion:
     return row.shown(
         PromptVersion,
-        id=current_version.version_id(row.seq),
+        id=version_id(row.seq),
         number=number,
         content=row.content if row.content_known else None,
         # Every change of the text adds a version.
@@ -59,7 +56,7 @@ def restore(call: Call[RestoreRequest]) -> RestoreAnswer:
     A text that is current already stays as it is, without a new version.
     """
     body, account_id = call.body, call.account_id
-    seq = current_version.version_seq(body.version_id)
+    seq = version_seq(body.version_id)
     with call.write() as rows:
         prompt = call.prompt(rows, lock=True)
         former = None if seq is None else prompts.version(rows.core, account_id, prompt.id, seq)
@@ -69,12 +66,12 @@ def restore(call: Call[RestoreRequest]) -> RestoreAnswer:
                 "Version not found",
                 details={"versionId": f"is not a version of this {call.scheme.name}; see its versions"},
             )
-        live = prompts.current_version(rows.core, account_id, prompt.id)
+        now = clock.now()
+        live = LivePrompt(rows.core, prompt, now=now)
         changed = former.content != prompt.content
         if changed:
-            transitions.check_version(live, body.if_version_id)
-        now = clock.now()
-        made = go_back(rows.core, prompt, former.content, live.seq, now=now)
+            live.check_version(body.if_version_id)
+        made = live.restore(former.content)
         action_id = prompts.log_action(
             rows.core,
             account_id,
@@ -82,34 +79,18 @@ def restore(call: Call[RestoreRequest]) -> RestoreAnswer:
             "restore",
             now=now,
             note=body.note,
-            from_version_seq=live.seq,
+            from_version_seq=live.before.seq,
             to_version_seq=made,
         )
     return RestoreAnswer(
         success=True,
         prompt_id=prompt.id,
-        version_id=current_version.version_id(made),
-        previous_version_id=current_version.version_id(live.seq),
+        version_id=version_id(made),
+        previous_version_id=version_id(live.before.seq),
         changed=changed,
         action_id=action_id,
         message="The version is current again" if changed else "The text was already current",
     )
-
-
-def go_back(connection: Connection, prompt: PromptRow, content: str, live_seq: int, *, now: int) -> int:
-    """Make a former text the current version and return its number. The caller holds the lock of the prompt."""
-    if content == prompt.content:
-        return live_seq
-    reason = "Another version was restored"
-    transitions.supersede(connection, prompt, now, reason=reason, undone_to=content)
-    seq = current_version.replace(connection, prompt, content, origin="restored", now=now)
-    former = deployments.former_of_text(connection, prompt, content)
-    if former is not None:
-        # unspecified: whether a text that a person restores is watched. It is, as any text of an optimization that goes
-        # live, and as one that a person applied: harm is told, and the person decides.
-        reason = "Live again, because its version was restored"
-        transitions.live_again(connection, former, seq, now=now, reason=reason, origin="manual")
-    return seq
 
 
 @answers(endpoints.ACTIONS_LIST)
@@ -125,8 +106,8 @@ def actions_page(call: Call[None, ActionsQuery]) -> Page[Action]:
 def _action(row: ActionRow) -> Action:
     return row.shown(
         Action,
-        from_version_id=current_version.version_id(row.from_version_seq),
-        to_version_id=current_version.version_id(row.to_version_seq),
+        from_version_id=version_id(row.from_version_seq),
+        to_version_id=version_id(row.to_version_seq),
     )
 
 
@@ -139,13 +120,13 @@ def undo(call: Call[UndoRequest]) -> UndoAnswer:
         # Read again: it may have been undone while this waited for the prompt.
         rows.refresh(row)
         before_seq = _undoable(row)
-        live = prompts.current_version(rows.core, call.account_id, prompt.id)
-        transitions.check_version(live, current_version.version_id(row.to_version_seq))
+        now = clock.now()
+        live = LivePrompt(rows.core, prompt, now=now)
+        live.check_version(version_id(row.to_version_seq))
         before = prompts.version(rows.core, call.account_id, prompt.id, before_seq)
         if before is None:
             raise not_found("Version")
-        now = clock.now()
-        made = go_back(rows.core, prompt, before.content, live.seq, now=now)
+        made = live.restore(before.content)
         undoing = prompts.log_action(
             rows.core,
             call.account_id,
@@ -155,7 +136,7 @@ def undo(call: Call[UndoRequest]) -> UndoAnswer:
             note=call.body.note,
             optimization_id=row.optimization_id,
             variant_id=row.variant_id,
-            from_version_seq=live.seq,
+            from_version_seq=live.before.seq,
             to_version_seq=made,
             undoes=row.id,
         )
@@ -164,8 +145,8 @@ def undo(call: Call[UndoRequest]) -> UndoAnswer:
         success=True,
         prompt_id=prompt.id,
         action_id=undoing,
-        version_id=current_version.version_id(made),
-        previous_version_id=current_version.version_id(live.seq),
+        version_id=version_id(made),
+        previous_version_id=version_id(live.before.seq),
         message="The previous text is current again",
     )
 
@@ -186,6 +167,6 @@ def _undoable(row: ActionRow) -> int:
         raise ApiException(
             "INVALID_STATE",
             "The action changed no text, so there is nothing to undo",
-            details={"toVersionId": current_version.version_id(row.to_version_seq)},
+            details={"toVersionId": version_id(row.to_version_seq)},
         )
     return row.from_version_seq

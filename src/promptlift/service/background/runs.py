@@ -256,8 +256,8 @@ class Runs(Kind):
     def __init__(self, leases: Leases, database: Database, *, worker: str) -> None:
         super().__init__()
         self.leases = leases
-        self._database = database
-        self._worker = worker
+        self.database = database
+        self.worker = worker
         self._running: dict[str, Run] = {}
         self._ending = False
         self._lock = threading.Lock()
@@ -268,8 +268,8 @@ class Runs(Kind):
 
     def fail(self, row_id: str, reason: str) -> None:
         """End a run for a reason, with what it has found, if this process still has it."""
-        with self._database.write() as connection:
-            if self.leases.held(connection, self._worker, [row_id]):
+        with self.database.write() as connection:
+            if self.leases.held(connection, self.worker, [row_id]):
                 row = runs.get(connection, row_id)
                 end_run(connection, row, "failed", failure=reason, results=self.found(connection, row))
 

@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.benchmarks import BenchmarkResults
-    from promptlift.service.models import Models
-    from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.simulations.run import Ended
     from promptlift.service.simulations.tasks import SimulationTasks
-    from promptlift.service.store.database import Database
     from promptlift.service.store.tables.runs import RunRow
 
 __all__ = ["BenchmarkJobs", "BenchmarkRun"]
@@ -41,14 +38,12 @@ _NO_ENDPOINT: Final = frozenset({401, 403})
 class BenchmarkRun(SimulationRun):
     """One benchmark: every arm talks once in every cell of the scenario set. See ``SimulationRun``."""
 
-    def __init__(
-        self, database: Database, pool: SimulationPool, tasks: SimulationTasks, row: RunRow, *, worker: str
-    ) -> None:
+    def __init__(self, kind: BenchmarkJobs, tasks: SimulationTasks, row: RunRow) -> None:
         settings = BenchmarkSettings.from_wire(row.settings)
         self._arms = settings.arms
         # One objective for all arms, so that they are judged alike.
         prompt = PromptText(self._arms[0].content or "", objective=settings.objective)
-        super().__init__(database, pool, tasks, row=row, settings=row.settings, prompt=prompt, worker=worker)
+        super().__init__(kind, tasks, row, prompt)
         # By arm, because each may run on another model: whether it answers, and why it was given up.
         self._models = [Availability() for _ in self._arms]
         self._gone: dict[int, ModelGone] = {}
@@ -132,9 +127,7 @@ class BenchmarkRun(SimulationRun):
             prompt = prompts.find(connection, row.account_id, row.prompt_id)
         if row.cells is None:
             shown = self.prompt if prompt is None else PromptText(prompt.content, objective=prompt.objective)
-            chosen = scenario_sets.choose(
-                self.database, row, self.tasks, prompt=shown, exclusions=self.exclusions, seed=self.row.seed
-            )
+            chosen = scenario_sets.choose(self, row, prompt=shown)
             if not chosen:
                 raise PromptliftError(
                     "None of the logged conversations can be used as a scenario (each needs a first message of the user "
@@ -156,16 +149,14 @@ class BenchmarkJobs(SimulationRuns):
 
     name = "benchmark"
     threads = RUNS_AT_A_TIME
-
-    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
-        super().__init__(runs.leases("benchmark"), database, models, pool, worker=worker)
+    kept_in = runs.leases("benchmark")
 
     def open(self, row_id: str) -> BenchmarkRun:
         """Return the run of a benchmark, with the configured model or the rehearsal."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             row = runs.get(connection, row_id)
-        tasks = self._models.tasks(rehearsal=row.rehearsal, seed=row.seed, own_models=True)
-        return BenchmarkRun(self._database, self._pool, tasks, row, worker=self._worker)
+        tasks = self.models.tasks(rehearsal=row.rehearsal, seed=row.seed, own_models=True)
+        return BenchmarkRun(self, tasks, row)
 
     def found(self, connection: Connection, row: RunRow) -> BenchmarkResults | None:
         """Return what a benchmark has measured so far."""

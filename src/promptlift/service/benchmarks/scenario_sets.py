@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import asdict, dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
@@ -19,12 +18,7 @@ from promptlift.service.errors import invalid, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.simulations.personas import SimulatedPersona, all_personas, draw
 from promptlift.service.simulations.run import SimulatedCell
-from promptlift.service.simulations.scenarios import (
-    logged_scenarios,
-    opening_key,
-    weighted_order,
-    write_scenarios,
-)
+from promptlift.service.simulations.scenarios import weighted_order
 from promptlift.service.simulations.tasks import Scenario  # noqa: TC001 - pydantic reads it
 from promptlift.service.store import benchmarks, conversations, optimizations, prompts
 from promptlift.service.store.rows import Rows, newest
@@ -35,9 +29,9 @@ if TYPE_CHECKING:
 
     from promptlift.schema.benchmarks import ScenarioSetRequest
     from promptlift.schema.queries import PageQuery, ScenarioSetQuery
-    from promptlift.service.simulations.tasks import PromptText, SimulationTasks
+    from promptlift.service.simulations.run import SimulationRun
+    from promptlift.service.simulations.tasks import PromptText
     from promptlift.service.store.accounts import Caller
-    from promptlift.service.store.database import Database
 
 STAGE = "benchmark"
 
@@ -173,15 +167,7 @@ def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest
     return grown
 
 
-def choose(
-    database: Database,
-    row: ScenarioSetRow,
-    tasks: SimulationTasks,
-    *,
-    prompt: PromptText,
-    exclusions: str | None,
-    seed: int,
-) -> list[FixedCell]:
+def choose(run: SimulationRun, row: ScenarioSetRow, *, prompt: PromptText) -> list[FixedCell]:
     """Choose the scenarios of a set and a persona for each: logged conversations first, then the model's.
 
     Logged conversations come as they were, failed or not, in random order: a benchmark asks how arms do on what people
@@ -192,29 +178,24 @@ def choose(
     ScenariosFailed, LlmUnavailable, LlmRefused
         The model did not write enough, or cannot be asked.
     """
+    seed: int = run.row.seed
     cells: list[FixedCell] = []
-    with database.read() as connection:
+    with run.database.read() as connection:
         if row.grows_from is not None:
             cells = cells_of(benchmarks.get_set(connection, row.grows_from))
         personas = all_personas(connection, row.account_id, before=row.created_at)
-        taken = {one.conversation_id for one in cells}
-        found: list[tuple[Scenario, str | None]] = []
-        if row.source != "model":
-            logged = logged_scenarios(
-                connection,
-                row.account_id,
-                [one for one in _candidates(connection, row, seed) if one not in taken],
-                known={opening_key(one.scenario.opening) for one in cells},
-                exclusions=exclusions,
-            )
-            found = [(scenario, one) for one, scenario in islice(logged, row.size - len(cells))]
+        candidates = [] if row.source == "model" else _candidates(connection, row, seed)
+    taken = {one.conversation_id for one in cells}
+    left = [one for one in candidates if one not in taken]
+    logged = run.logged_scenarios(left, used=[one.scenario for one in cells], count=row.size - len(cells))
+    found: list[tuple[Scenario, str | None]] = [(scenario, one) for one, scenario in logged]
     missing = row.size - len(cells) - len(found)
     rng = random.Random(f"{seed} {row.version} personas")
     drawn = draw(personas, row.size - len(cells), rng)
     if missing and row.source != "conversations":
         known = [*(one.scenario for one in cells), *(scenario for scenario, _ in found)]
-        written = write_scenarios(
-            tasks, prompt=prompt, count=missing, known=known, personas=drawn[-missing:], seed=seed
+        written = run.written_scenarios(
+            missing, used=known, personas=drawn[-missing:], seed=seed, prompt=prompt
         )
         found += [(scenario, None) for scenario in written]
     return cells + [FixedCell(persona, *one) for persona, one in zip(drawn, found, strict=False)]

@@ -1,20 +1,26 @@
-"""The current version of a prompt: text, version and event change together, and only here."""
+"""The current version of a prompt: text, version, deployments and events change together, and only here."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from promptlift.schema.events import PromptUpdated
 from promptlift.service import clock
-from promptlift.service.store import events, prompts
+from promptlift.service.deployments import evidence
+from promptlift.service.deployments.verified_lift import expected_of
+from promptlift.service.errors import ApiException
+from promptlift.service.store import deployments, events, prompts
+from promptlift.service.store.tables.runs import KeptProduction
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy import Connection
 
-    from promptlift.service.store.tables.prompts import PromptRow
+    from promptlift.service.store.tables.prompts import PromptRow, VersionRow
+    from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow, VariantRow
 
 _VERSION_START = "ver_"
 # How an origin is called in events, where it is not called the same.
@@ -33,69 +39,268 @@ def version_seq(given: str) -> int | None:
     return int(digits) if known and version_id(int(digits)) == given else None
 
 
-def replace(
-    connection: Connection,
-    prompt: PromptRow,
-    content: str,
-    *,
-    origin: str,
-    now: int,
-    optimization_id: str | None = None,
-    variant_id: str | None = None,
-    expected: Mapping[str, float | None] = MappingProxyType({}),
-) -> int:
-    """Make a text the current version and return its sequence number.
+class LivePrompt:
+    """A prompt whose current version may change, in a transaction that holds its lock.
 
-    The caller holds the lock of the prompt and has seen that the text is another one.
-
-    Parameters
-    ----------
-    origin
-        ``applied``, ``auto_deployed``, ``rolled_back``, ``restored``, or ``updated`` for a text from a person.
-    expected
-        What to expect of a variant that is applied.
+    The deployment whose text was current is superseded with the change; where it waited for its verdict, an event says
+    that it is confounded.
     """
-    known = prompts.is_known(connection, prompt, content)
-    prompts.change(
-        connection,
-        prompt.account_id,
-        prompt.id,
-        {"content": content, "content_known": known, "updated_at": now},
-    )
-    seq = prompts.add_version(
-        connection,
-        prompt.account_id,
-        prompt.id,
-        content,
-        origin,
-        now=now,
-        content_known=known,
-        optimization_id=optimization_id,
-        variant_id=variant_id,
-    )
-    record_update(connection, prompt, origin, now=now, variant_id=variant_id, expected=expected)
-    return seq
 
+    def __init__(self, connection: Connection, prompt: PromptRow, *, now: int) -> None:
+        self._connection = connection
+        self._prompt = prompt
+        self._now = now
 
-def record_update(
-    connection: Connection,
-    prompt: PromptRow,
-    update_type: str,
-    *,
-    now: int,
-    variant_id: str | None = None,
-    expected: Mapping[str, float | None] = MappingProxyType({}),
-) -> None:
-    """Write the event of a changed text."""
-    payload = PromptUpdated(
-        prompt_id=prompt.id,
-        prompt_name=prompt.name,
-        # unspecified: values of updateType. How the text came; "manual" is an edit by a person or program over the API.
-        update_type=_UPDATE_TYPES.get(update_type, update_type),
-        applied_at=clock.to_datetime(now),
-        **expected,
-    )
-    if variant_id is not None:
-        payload.variant_id = variant_id
-    row = events.row("prompt.updated", prompt.account_id, prompt.id, payload.to_wire(), now=now)
-    events.write(connection, [row])
+    @cached_property
+    def before(self) -> VersionRow:
+        """The version that was current before any change."""
+        return prompts.current_version(self._connection, self._prompt.account_id, self._prompt.id)
+
+    def check_version(self, wanted: str | None) -> None:
+        """Refuse a change that was meant for another version than the current one.
+
+        Raises
+        ------
+        ApiException
+            ``INVALID_STATE`` with the live version in its details.
+        """
+        live = self.before
+        if wanted is not None and live.seq != version_seq(wanted):
+            raise ApiException(
+                "INVALID_STATE",
+                "The text was changed by someone else in the meantime; read the current version and try again",
+                details={
+                    "ifVersionId": "is not the current version",
+                    "liveVersionId": version_id(live.seq),
+                    "liveOrigin": live.origin,
+                    "liveSince": clock.iso(live.created_at),
+                },
+            )
+
+    # Texts of optimizations
+
+    def apply(self, optimization: OptimizationRow, variant: VariantRow) -> int:
+        """Make a variant the current version on request, and return the sequence number of its version."""
+        rows = deployments.of_optimization(self._connection, optimization.id)
+        if any(row.state == "live" and row.variant_id == variant.id for row in rows):
+            return self.before.seq
+        waiting = next((row for row in rows if row.state in deployments.WAITING), None)
+        mine = waiting if waiting is not None and waiting.variant_id == variant.id else None
+        if waiting is not None and mine is None:
+            self._change(waiting, state="superseded", reason=f"{variant.name} was applied in its place")
+        if self._prompt.content == variant.content and mine is None:
+            # It is live for another reason, such as the original that nothing has replaced: nothing is deployed.
+            return self.before.seq
+        origin = "approval" if mine is not None and mine.state == "staged" else "manual"
+        return self.go_live(optimization, variant, origin=origin, waiting=mine)
+
+    def apply_text(self, content: str, optimization: OptimizationRow) -> int:
+        """Make a text of no variant the current version and return its number.
+
+        Nothing was measured of it, so no deployment is watched and no lift is reported.
+        """
+        self.supersede(reason="A text put together by hand was applied")
+        return self.replace(content, origin="updated", optimization_id=optimization.id)
+
+    def go_live(
+        self,
+        optimization: OptimizationRow,
+        variant: VariantRow,
+        *,
+        origin: str,
+        waiting: DeploymentRow | None = None,
+        **values: Any,
+    ) -> int:
+        """Make a variant the current version and return its number.
+
+        Parameters
+        ----------
+        origin
+            ``manual``, ``approval`` or ``auto``.
+        waiting
+            The deployment that goes live; a new one is added without it.
+        values
+            Other columns of the deployment.
+        """
+        self.supersede(reason=f"{variant.name} was applied", but=waiting)
+        seq, since = self.before.seq, self.before.created_at
+        if self._prompt.content != variant.content:
+            since = self._now
+            seq = self.replace(
+                variant.content,
+                origin="auto_deployed" if origin == "auto" else "applied",
+                optimization_id=optimization.id,
+                variant_id=variant.id,
+                expected=expected_of(optimization, variant.id),
+            )
+        values |= {
+            "state": "live",
+            "origin": origin,
+            "version_seq": seq,
+            "previous_version_seq": self.before.seq,
+            "applied_at": since,
+            # The original is no fix, so nothing is to be verified.
+            "verification": "pending" if variant.number else None,
+            "reason": None,
+        }
+        if waiting is None:
+            deployments.add(self._connection, optimization, variant.id, now=self._now, **values)
+        else:
+            self._change(waiting, **values)
+        return seq
+
+    def live_again(self, deployment: DeploymentRow, version_seq: int, *, reason: str, **values: Any) -> None:
+        """Watch a text again that was deployed before and is current again, by what is said with it from now on.
+
+        What is known of the fix stays as it is.
+        """
+        self._change(
+            deployment,
+            state="live",
+            version_seq=version_seq,
+            checked=0,
+            production=KeptProduction(live_since=self._now),
+            rolled_back_at=None,
+            reason=reason,
+            **values,
+        )
+
+    # Any text
+
+    def restore(self, content: str) -> int:
+        """Make a former text the current version and return its number."""
+        if content == self._prompt.content:
+            return self.before.seq
+        self.supersede(reason="Another version was restored", undone_to=content)
+        seq = self.replace(content, origin="restored")
+        former = deployments.former_of_text(self._connection, self._prompt, content)
+        if former is not None:
+            # unspecified: whether a text that a person restores is watched. It is, as any text of an optimization that goes
+            # live, and as one that a person applied: harm is told, and the person decides.
+            reason = "Live again, because its version was restored"
+            self.live_again(former, seq, reason=reason, origin="manual")
+        return seq
+
+    def replace(
+        self,
+        content: str,
+        *,
+        origin: str,
+        optimization_id: str | None = None,
+        variant_id: str | None = None,
+        expected: Mapping[str, float | None] = MappingProxyType({}),
+    ) -> int:
+        """Make a text that is another one the current version and return its sequence number.
+
+        Parameters
+        ----------
+        origin
+            ``applied``, ``auto_deployed``, ``rolled_back``, ``restored``, or ``updated`` for a text from a person.
+        expected
+            What to expect of a variant that is applied.
+        """
+        connection, mine = self._connection, (self._prompt.account_id, self._prompt.id)
+        known = prompts.is_known(connection, self._prompt, content)
+        prompts.change(
+            connection, *mine, {"content": content, "content_known": known, "updated_at": self._now}
+        )
+        seq = prompts.add_version(
+            connection,
+            *mine,
+            content,
+            origin,
+            now=self._now,
+            content_known=known,
+            optimization_id=optimization_id,
+            variant_id=variant_id,
+        )
+        self.record_update(origin, variant_id=variant_id, expected=expected)
+        return seq
+
+    def record_update(
+        self,
+        update_type: str,
+        *,
+        variant_id: str | None = None,
+        expected: Mapping[str, float | None] = MappingProxyType({}),
+    ) -> None:
+        """Write the event of a changed text."""
+        payload = PromptUpdated(
+            prompt_id=self._prompt.id,
+            prompt_name=self._prompt.name,
+            # unspecified: values of updateType. How the text came; "manual" is an edit by a person or program over the API.
+            update_type=_UPDATE_TYPES.get(update_type, update_type),
+            applied_at=clock.to_datetime(self._now),
+            **expected,
+        )
+        if variant_id is not None:
+            payload.variant_id = variant_id
+        prompt = self._prompt
+        events.add(self._connection, "prompt.updated", prompt.account_id, prompt.id, payload, now=self._now)
+
+    # What becomes of deployments
+
+    def supersede(
+        self,
+        *,
+        reason: str = "The prompt was edited",
+        undone_to: str | None = None,
+        but: DeploymentRow | None = None,
+    ) -> None:
+        """Record that another version is about to become the current one.
+
+        A deployment that waits for its verdict can no longer be verified. A regression test against the text that was
+        current has become meaningless, so nothing is deployed automatically.
+
+        Parameters
+        ----------
+        undone_to
+            The text that was restored: where it is the one from before the deployment, that was rolled back.
+        but
+            The deployment that goes live now.
+        """
+        for row in self._deployments("testing"):
+            if but is None or row.id != but.id:
+                why = f"{reason} while the regression test compared the winner with the text before"
+                self._change(row, state="rejected", reason=why)
+        for row in self._deployments("live"):
+            values: dict[str, Any] = {"state": "superseded", "reason": reason}
+            before = deployments.version_before(self._connection, row)
+            if undone_to is not None and before is not None and before.content == undone_to:
+                values = {"state": "rolled_back", "reason": "The previous version was restored"}
+                values["rolled_back_at"] = self._now
+            self._confound(row, production=evidence.figures(self._connection, row), **values)
+
+    def model_changed(self) -> None:
+        """Record that the prompt was given another model or other sampling settings.
+
+        What fails afterwards cannot be told from what the fix did, so a deployment that waits for its verdict is
+        confounded. Its text stays live, and is watched for harm as before.
+        """
+        for row in self._deployments("live"):
+            if row.verification == "pending":
+                reason = "The model or its settings were changed before the fix was verified"
+                self._confound(row, reason=reason)
+
+    def deleted(self) -> None:
+        """End the open deployments of a prompt that is deleted; no event of their own is written."""
+        for row in self._deployments(*deployments.WAITING, "live"):
+            state = "superseded" if row.state == "live" else "rejected"
+            self._change(row, state=state, reason="The prompt was deleted")
+
+    def _deployments(self, *states: str) -> list[DeploymentRow]:
+        return list(deployments.of_prompt(self._connection, self._prompt, *states))
+
+    def _change(self, row: DeploymentRow, **values: Any) -> bool:
+        return deployments.change(self._connection, row, now=self._now, **values)
+
+    def _confound(self, row: DeploymentRow, **values: Any) -> None:
+        """Change a live deployment, whose fix can be verified no longer."""
+        pending = row.verification == "pending"
+        if pending:
+            values["verification"] = "confounded"
+        if self._change(row, **values) and pending:
+            gathered = evidence.gather(self._connection, row)
+            evidence.emit(
+                self._connection, "deployment.confounded", row, self._prompt, gathered, None, now=self._now
+            )

@@ -193,8 +193,7 @@ def emit(
     )
     if finding is not None:
         payload.reduction_percent = finding.reduction_percent
-    row = events.row(kind, deployment.account_id, deployment.id, payload.to_wire(), now=now)
-    events.write(connection, [row])
+    events.add(connection, kind, deployment.account_id, deployment.id, payload, now=now)
 
 
 def _answers(
@@ -209,24 +208,13 @@ def _answers(
     """Return the last answer of a failed conversation before, and one from after that shows the verdict."""
     # unspecified: which answers are compared.
     exclusions = _exclusions(connection, account_id)
-    before = _example(
-        before_side,
-        lambda one: not one.completed and one.issue == title,
-        lambda one: not one.completed,
-    )
-    if good:
-        after = _example(after_side, lambda one: one.completed)
-    else:
-        after = _example(
-            after_side,
-            lambda one: not one.completed and one.issue == title,
-            lambda one: not one.completed,
-        )
-    before_words, after_words = (
+    failed = (lambda one: not one.completed and one.issue == title, lambda one: not one.completed)
+    shows_verdict = (lambda one: one.completed,) if good else failed
+    before, after = (
         "" if one is None else exclusions.clean(_last_answer(connection, one.conversation_id))
-        for one in (before, after)
+        for one in (_example(before_side, *failed), _example(after_side, *shows_verdict))
     )
-    return AnswerComparison(before=before_words, after=after_words)
+    return AnswerComparison(before=before, after=after)
 
 
 def _example(side: Sequence[JudgedPeriod], *wanted: Callable[[JudgedPeriod], bool]) -> JudgedPeriod | None:

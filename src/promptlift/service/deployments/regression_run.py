@@ -6,17 +6,15 @@ With the verdict the winner goes live or is rejected, with the event, in one tra
 from __future__ import annotations
 
 import random
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptlift.schema.events import RegressionScenario, RegressionTestCompleted
 from promptlift.service import clock
 from promptlift.service.background.runs import LeaseLost
-from promptlift.service.deployments import transitions
+from promptlift.service.deployments.current_version import LivePrompt
 from promptlift.service.deployments.regression_test import (
     LIVE,
     SCENARIOS,
-    Ended,
     Summary,
     plan_cells,
     summarize,
@@ -30,13 +28,7 @@ from promptlift.service.simulations.run import (
     SimulationRun,
     SimulationRuns,
 )
-from promptlift.service.simulations.scenarios import (
-    ScenariosFailed,
-    logged_scenarios,
-    opening_key,
-    weighted_order,
-    write_scenarios,
-)
+from promptlift.service.simulations.scenarios import ScenariosFailed, opening_key, weighted_order
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.simulations.tools import toolbox_of
 from promptlift.service.store import deployments, events, optimizations, prompts, simulations
@@ -48,11 +40,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.deployments import RegressionTest
-    from promptlift.service.models import Models
     from promptlift.service.simulations.personas import SimulatedPersona
-    from promptlift.service.simulations.pool import SimulationPool
     from promptlift.service.simulations.tasks import Scenario, SimulationTasks
-    from promptlift.service.store.database import Database
     from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow
 
 __all__ = ["STAGE", "RegressionRun", "RegressionTests", "end", "measured"]
@@ -69,15 +58,12 @@ class RegressionRun(SimulationRun):
 
     def __init__(
         self,
-        database: Database,
-        pool: SimulationPool,
+        kind: RegressionTests,
         tasks: SimulationTasks,
         optimization: OptimizationRow,
-        *,
         deployment: DeploymentRow,
-        worker: str,
     ) -> None:
-        with database.read() as connection:
+        with kind.database.read() as connection:
             variants = optimizations.variants(connection, optimization.id)
             prompt = prompts.find(connection, optimization.account_id, optimization.prompt_id)
         if prompt is None:
@@ -86,10 +72,7 @@ class RegressionRun(SimulationRun):
         text = PromptText(
             prompt.content, prompt.llm_model, prompt.temperature, prompt.max_tokens, prompt.objective
         )
-        settings = optimization.settings
-        super().__init__(
-            database, pool, tasks, row=optimization, settings=settings, prompt=text, worker=worker
-        )
+        super().__init__(kind, tasks, optimization, text)
         self.optimization = optimization
         self._deployment = deployment
         self._texts = {
@@ -149,32 +132,17 @@ class RegressionRun(SimulationRun):
                 for one in simulations.cells(connection, row.id)
                 if one.stage != STAGE
             ]
-            used = [cell.scenario for cell in cells]
             logged = optimizations.logged(connection, row.account_id, row.prompt_id, before=row.created_at)
-            scenarios = logged_scenarios(
-                connection,
-                row.account_id,
-                weighted_order([(one.id, 1.0) for one in logged], random.Random(f"{row.seed} {STAGE} pool")),
-                known={opening_key(one.opening) for one in used},
-                exclusions=self.exclusions,
-            )
-            found = [scenario for _, scenario in islice(scenarios, SCENARIOS)]
+        used = [cell.scenario for cell in cells]
+        order = weighted_order([(one.id, 1.0) for one in logged], random.Random(f"{row.seed} {STAGE} pool"))
+        found = [one for _, one in self.logged_scenarios(order, used=used, count=SCENARIOS)]
         missing = SCENARIOS - len(found)
         if not missing:
             return found
         rng = random.Random(f"{row.seed} {STAGE} scenarios")
         shown = rng.sample(list(personas), min(PERSONAS_SHOWN, len(personas)))
         try:
-            written = write_scenarios(
-                self.tasks,
-                prompt=self.prompt,
-                count=missing,
-                known=[*used, *found],
-                personas=shown,
-                seed=row.seed,
-                organization=self.organization,
-                exclusions=self.exclusions,
-            )
+            written = self.written_scenarios(missing, used=[*used, *found], personas=shown, seed=row.seed)
         except ScenariosFailed as error:
             written = error.scenarios
         found += written
@@ -192,7 +160,7 @@ def measured(connection: Connection, optimization_id: str, *, stopped: str | Non
     return summarize(
         [names[at] for at in sorted(names)],
         {row.number: row.scenario["number"] for row in cells},
-        [Ended(row.cell, row.arm, row.task_completed) for row in held],
+        held,
         stopped=stopped,
     )
 
@@ -203,10 +171,7 @@ def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, 
     deployment = deployments.get(connection, deployment.id)
     if prompt is None or deployment.state != "testing":
         return
-    values: dict[str, Any] = {
-        "regression": summary.test,
-        "worker": None,
-    }
+    values = {"regression": summary.test, "worker": None}
     optimization = optimizations.get(connection, deployment.optimization_id)
     variant = next(
         one for one in optimizations.variants(connection, optimization.id) if one.id == deployment.variant_id
@@ -218,9 +183,8 @@ def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, 
     if not summary.test.passed:
         deployments.change(connection, deployment, now=now, state="rejected", reason=summary.reason, **values)
         return
-    transitions.go_live(
-        connection, prompt, optimization, variant, origin="auto", now=now, waiting=deployment, **values
-    )
+    live = LivePrompt(connection, prompt, now=now)
+    live.go_live(optimization, variant, origin="auto", waiting=deployment, **values)
 
 
 def _emit(
@@ -243,8 +207,7 @@ def _emit(
         **expected_of(optimization, deployment.variant_id),
     )
     subject = deployment.account_id, deployment.optimization_id
-    row = events.row("regression_test.completed", *subject, payload.to_wire(), now=now)
-    events.write(connection, [row])
+    events.add(connection, "regression_test.completed", *subject, payload, now=now)
 
 
 class RegressionTests(SimulationRuns):
@@ -252,24 +215,20 @@ class RegressionTests(SimulationRuns):
 
     name = "regression test"
     threads = TESTS_AT_A_TIME
-
-    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
-        super().__init__(deployments.LEASES, database, models, pool, worker=worker)
+    kept_in = deployments.LEASES
 
     def open(self, row_id: str) -> RegressionRun:
         """Return the run of a test. A rehearsal is never tested: its winner is not deployed automatically."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             deployment = deployments.get(connection, row_id)
             optimization = optimizations.get(connection, deployment.optimization_id)
-        tasks = self._models.tasks(rehearsal=False, seed=optimization.seed)
-        return RegressionRun(
-            self._database, self._pool, tasks, optimization, deployment=deployment, worker=self._worker
-        )
+        tasks = self.models.tasks(rehearsal=False, seed=optimization.seed)
+        return RegressionRun(self, tasks, optimization, deployment)
 
     def fail(self, row_id: str, reason: str) -> None:
         """Reject what could not be tested."""
-        with self._database.write() as connection:
-            if self.leases.held(connection, self._worker, [row_id]):
+        with self.database.write() as connection:
+            if self.leases.held(connection, self.worker, [row_id]):
                 row = deployments.get(connection, row_id)
                 stopped = f"The regression test could not be finished: {storable_text(reason)}"
                 summary = measured(connection, row.optimization_id, stopped=stopped)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from promptlift.service.simulations.personas import SimulatedPersona
+    from promptlift.service.store.tables.runs import SimulationRow
     from promptlift.stats.pairs import PairAnalysis
 
 # Far above the cells of the search for a winner.
@@ -39,14 +40,6 @@ class RegressionCell(NamedTuple):
     number: int
     scenario: int
     persona: SimulatedPersona
-
-
-class Ended(NamedTuple):
-    """The outcome of one conversation; ``completed`` is ``None`` when it was lost."""
-
-    cell: int
-    arm: int
-    completed: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +78,7 @@ def plan_cells(
 def summarize(
     names: Sequence[str],
     scenario_of: dict[int, int],
-    outcomes: Iterable[Ended],
+    outcomes: Iterable[SimulationRow],
     *,
     stopped: str | None = None,
 ) -> Summary:
@@ -174,13 +167,13 @@ def _by_scenario(tables: Sequence[ScenarioPairs]) -> PairAnalysis:
 
 
 def _tables(
-    names: Sequence[str], scenario_of: dict[int, int], outcomes: Iterable[Ended]
+    names: Sequence[str], scenario_of: dict[int, int], outcomes: Iterable[SimulationRow]
 ) -> tuple[list[ScenarioPairs], int]:
     """Count the pairs of each scenario, and the pairs that were lost."""
     live: dict[int, bool | None] = {}
     new: dict[int, bool | None] = {}
     for one in outcomes:
-        (live if one.arm == LIVE else new)[one.cell] = one.completed
+        (live if one.arm == LIVE else new)[one.cell] = one.task_completed
     counts: Counter[tuple[int, bool, bool]] = Counter()
     dropped = 0
     for cell in live.keys() & new.keys():

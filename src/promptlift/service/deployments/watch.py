@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from promptlift.service import clock
 from promptlift.service.background.kind import SingletonJob
-from promptlift.service.deployments import current_version, evidence, transitions
+from promptlift.service.deployments import evidence
+from promptlift.service.deployments.current_version import LivePrompt
 from promptlift.service.deployments.findings import judge
 from promptlift.service.store import SQLAlchemyError, deployments, production, prompts
 from promptlift.stats.production import look_number
@@ -129,20 +130,17 @@ def _roll_back(connection: Connection, deployment: DeploymentRow, prompt: Prompt
     before = deployments.version_before(connection, deployment)
     if before is None or before.content == prompt.content:
         return
-    seq = current_version.replace(
-        connection,
-        prompt,
+    live = LivePrompt(connection, prompt, now=now)
+    seq = live.replace(
         before.content,
         origin="rolled_back",
-        now=now,
         optimization_id=deployment.optimization_id,
         variant_id=deployment.variant_id,
     )
     earlier = deployments.superseded_version(connection, before)
     if earlier is not None:
         # It was deployed itself, and is live again.
-        reason = "Live again, because the version after it was rolled back"
-        transitions.live_again(connection, earlier, seq, now=now, reason=reason)
+        live.live_again(earlier, seq, reason="Live again, because the version after it was rolled back")
 
 
 class ProductionWatch(SingletonJob):

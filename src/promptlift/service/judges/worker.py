@@ -51,7 +51,7 @@ class JudgeJobs(Runs):
         PromptliftError
             No language model is configured any more.
         """
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             row = runs.get(connection, row_id)
             judge = judges.get(connection, row.subject_id)
         calls, model = self._models.calls(), judge.llm_model or self._models.model
@@ -59,12 +59,12 @@ class JudgeJobs(Runs):
             raise PromptliftError(requests.NO_MODEL)
         kind = Backfill if row.kind == "backfill" else Alignment
         return kind(
-            self._database,
+            self.database,
             calls,
             self._pool,
             at_a_time=self._at_a_time,
             row=row,
             judge=judge,
             model=model,
-            worker=self._worker,
+            worker=self.worker,
         )

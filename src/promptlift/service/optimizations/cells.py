@@ -5,13 +5,11 @@ from __future__ import annotations
 import random
 import threading
 from concurrent.futures import Future
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from promptlift.service.optimizations.terms import Terms
 from promptlift.service.simulations.personas import all_personas, draw, named
 from promptlift.service.simulations.run import SimulatedCell
-from promptlift.service.simulations.scenarios import logged_scenarios, opening_key, write_scenarios
 from promptlift.service.store import simulations
 from promptlift.service.store.rows import Rows
 
@@ -50,7 +48,6 @@ class RunCells:
         self._weights = dict(drawn)
         self._pool_used = 0
         self._cells: dict[int, SimulatedCell] = {}
-        self._openings: set[str] = set()
         self._ahead: Future[_Scenarios] | None = None
         self._ahead_of = 0
         # Logged conversations that no scenario may come from any more.
@@ -61,7 +58,6 @@ class RunCells:
 
     def _add(self, cell: SimulatedCell, details: dict[str, Any]) -> None:
         self._cells[cell.number] = cell
-        self._openings.add(opening_key(cell.scenario.opening))
         self._pool_used = max(self._pool_used, details["pool"])
 
     def avoid(self, conversations: Collection[str]) -> None:
@@ -128,35 +124,17 @@ class RunCells:
         """Choose scenarios that were not used yet: logged ones, then the model's."""
         used = [cell.scenario for cell in self._cells.values()]
         place = {conversation_id: at for at, conversation_id in enumerate(self._pool, start=1)}
-        with self._run.database.read() as connection:
-            logged = logged_scenarios(
-                connection,
-                self._row.account_id,
-                [one for one in self._pool[self._pool_used :] if one not in self._avoided],
-                known=set(self._openings),
-                exclusions=self._run.exclusions,
-            )
-            found: _Scenarios = [
-                (
-                    scenario,
-                    {
-                        "pool": place[conversation_id],
-                        "conversationId": conversation_id,
-                        "weight": self._weights[conversation_id],
-                    },
-                )
-                for conversation_id, scenario in islice(logged, count)
-            ]
+        left = [one for one in self._pool[self._pool_used :] if one not in self._avoided]
+        found: _Scenarios = [
+            (scenario, {"pool": place[one], "conversationId": one, "weight": self._weights[one]})
+            for one, scenario in self._run.logged_scenarios(left, used=used, count=count)
+        ]
         if len(found) < count:
-            written = write_scenarios(
-                self._run.tasks,
-                prompt=self._run.prompt,
-                count=count - len(found),
-                known=[*used, *(scenario for scenario, _ in found)],
+            written = self._run.written_scenarios(
+                count - len(found),
+                used=[*used, *(scenario for scenario, _ in found)],
                 personas=personas,
                 seed=self._row.seed + len(used),
-                organization=self._run.organization,
-                exclusions=self._run.exclusions,
             )
             found += [(scenario, {"pool": len(self._pool)}) for scenario in written]
         return found

@@ -32,7 +32,7 @@ LONGER_CHARS: Final = 6_000
 LONG_CHARS: Final = 400
 SHORTEST_PART: Final = 5
 LISTED: Final = 6
-LISTED_CHARS: Final = 160
+LISTED_CHARS: Final = 200
 
 _PLACEHOLDERS: Final = re.compile(
     r"""
@@ -138,11 +138,11 @@ def _placeholders(text: str, original: str) -> list[str]:
     problems = []
     missing = sorted(wanted - found)
     if missing:
-        problems.append(f"These placeholders of the original are missing: {_listed(missing)}.")
+        problems.append(f"These placeholders of the original are missing: {listed(missing)}.")
     added = sorted(found - wanted - frozenset(_HEADING.findall(text)))
     if added:
         problems.append(
-            f"These placeholders are not in the original, so nothing would fill them: {_listed(added)}."
+            f"These placeholders are not in the original, so nothing would fill them: {listed(added)}."
         )
     return problems
 
@@ -164,9 +164,10 @@ def _runs(text: str) -> frozenset[tuple[str, ...]]:
     )
 
 
-def _listed(found: Sequence[str]) -> str:
+def listed(found: Sequence[str], between: str = ", ") -> str:
+    """Name the first few of several, and say how many more there are."""
     more = f" and {len(found) - LISTED} more" if len(found) > LISTED else ""
-    return ", ".join(one[:LISTED_CHARS] for one in found[:LISTED]) + more
+    return between.join(one[:LISTED_CHARS] for one in found[:LISTED]) + more
 
 
 RULE_SHARE: Final = 0.5
@@ -174,8 +175,6 @@ STEM_LETTERS: Final = 5
 DEMANDS_A_MISS: Final = 10
 MOST: Final = 200
 QUOTED_CHARS: Final = range(3, 201)
-TOLD: Final = 6
-TOLD_CHARS: Final = 200
 
 _ADDRESS: Final = re.compile(r"(?:https?://|\bwww\.)[^\s<>\"'`\])}]+", re.IGNORECASE)
 _EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
@@ -270,7 +269,9 @@ def lost_constraints(text: str, original: str) -> list[str]:
         ("These quoted texts are missing", [one for one in wanted.quoted if _loose(one) not in loose]),
         ("These rules are missing or turned round", _lost_rules(wanted.rules, _windows(text))),
     )
-    return [f"{words}: {_told(missing)}." for words, missing in lost if missing]
+    return [
+        f"{words}: {listed([f'“{one}”' for one in missing], '; ')}." for words, missing in lost if missing
+    ]
 
 
 def _quoted(text: str) -> Iterable[str]:
@@ -337,8 +338,3 @@ def _loose(text: str) -> str:
 
 def _once(found: Iterable[str]) -> tuple[str, ...]:
     return tuple(islice(dict.fromkeys(found), MOST))
-
-
-def _told(found: Sequence[str]) -> str:
-    more = f" and {len(found) - TOLD} more" if len(found) > TOLD else ""
-    return "; ".join(f"“{one[:TOLD_CHARS]}”" for one in found[:TOLD]) + more

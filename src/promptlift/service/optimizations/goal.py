@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from promptlift.schema.results import HypothesisResult, TargetResult
 from promptlift.schema.simulations import Criterion
 from promptlift.service.errors import invalid
+from promptlift.service.store import simulations
 from promptlift.stats import analyse_pairs
 
 if TYPE_CHECKING:
@@ -155,12 +156,9 @@ def criteria_of(targets: Sequence[str], met: Sequence[bool] | None) -> list[Crit
 
 def _pairs(rows: Iterable[SimulationRow], finalist: int, count: int) -> list[tuple[list[bool], list[bool]]]:
     """Return the criteria of variant and original of every cell in which both have all of them."""
-    cells: dict[int, dict[int, list[bool]]] = {}
-    for row in rows:
-        met = row.criteria or []
-        if len(met) == count:
-            cells.setdefault(row.cell, {})[row.arm] = met
-    return [(arms[finalist], arms[0]) for arms in cells.values() if finalist in arms and 0 in arms]
+    found = simulations.by_cell(row for row in rows if row.criteria and len(row.criteria) == count)
+    sides = [(arms[finalist], arms[0]) for arms in found.values() if finalist in arms and 0 in arms]
+    return [(one.criteria or [], other.criteria or []) for one, other in sides]
 
 
 def _target(
@@ -180,8 +178,8 @@ def _target(
     return TargetResult(
         target=text,
         change=_change(analysis),
-        original=_percent(analysis.p0),
-        variant=_percent(analysis.p1),
+        original=percent(analysis.p0),
+        variant=percent(analysis.p1),
         points=analysis.lift_points,
         points_low=analysis.lift_points_low,
         points_high=analysis.lift_points_high,
@@ -206,5 +204,6 @@ def _held(changes: Sequence[str | None]) -> bool | None:
     return False if any(change in ("worse", "unchanged") for change in changes) else None
 
 
-def _percent(fraction: float | None) -> float | None:
+def percent(fraction: float | None) -> float | None:
+    """Return a fraction in percent."""
     return None if fraction is None else 100.0 * fraction

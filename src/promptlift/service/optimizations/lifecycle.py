@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from promptlift.schema.events import EventKind
-    from promptlift.schema.model import ApiModel
     from promptlift.schema.optimizations import OptimizationStatus
     from promptlift.schema.results import OptimizationResults
     from promptlift.service.store.tables.runs import OptimizationRow, SimulationRow
@@ -44,13 +42,7 @@ def start(connection: Connection, row: OptimizationRow, *, now: int) -> None:
         settings={"mode": row.mode, "variantCount": row.variant_count, **Terms(row).shown},
         started_at=clock.to_datetime(now),
     )
-    _tell(connection, row, "optimization.started", started, now=now)
-
-
-def _tell(
-    connection: Connection, row: OptimizationRow, kind: EventKind, payload: ApiModel, *, now: int
-) -> None:
-    events.write(connection, [events.row(kind, row.account_id, row.id, payload.to_wire(), now=now)])
+    events.add(connection, "optimization.started", row.account_id, row.id, started, now=now)
 
 
 def start_next(connection: Connection, account_id: str, *, now: int) -> None:
@@ -137,7 +129,7 @@ def complete(
         duration=(completed_at - (row.started_at or row.created_at)).total_seconds(),
         completed_at=completed_at,
     )
-    _tell(connection, row, "optimization.completed", completed, now=now)
+    events.add(connection, "optimization.completed", row.account_id, row.id, completed, now=now)
     number = run.verdict().winner
     winner = None if number is None else optimizations.variants(connection, row.id)[number]
     transitions.on_completed(connection, row, winner=winner, now=now)
@@ -166,7 +158,7 @@ def stop(connection: Connection, row: OptimizationRow, reason: str | None, *, no
     stopped = OptimizationStopped(
         optimization_id=row.id, prompt_id=row.prompt_id, reason=reason, stopped_at=clock.to_datetime(now)
     )
-    _tell(connection, row, "optimization.stopped", stopped, now=now)
+    events.add(connection, "optimization.stopped", row.account_id, row.id, stopped, now=now)
     start_next(connection, row.account_id, now=now)
     return "stopped"
 

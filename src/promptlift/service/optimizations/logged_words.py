@@ -24,6 +24,7 @@ import numpy as np
 
 from promptlift.errors import TranscriptError
 from promptlift.schema.transcript import parse_content
+from promptlift.service.optimizations.checks import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +35,6 @@ RUN: Final = 5
 # Text that is read at most, newest conversations first: twelve million words.
 MOST_CHARS: Final = 64_000_000
 
-_LISTED: Final = 6
 _SHOWN_WORDS: Final = 12
 _WORD: Final = re.compile(r"\w+(?:'\w+)*")
 _APOSTROPHES: Final = "\u2019\u2018\u02bc`"
@@ -91,7 +91,7 @@ class Repeated:
             ),
             ("It names what stands only in logged conversations; leave it out", self.particulars),
         )
-        return [f"{words}: {_listed(items)}." for words, items in found if items]
+        return [f"{words}: {listed(items)}." for words, items in found if items]
 
 
 @dataclass
@@ -196,11 +196,6 @@ class LoggedWords:
         yield from (
             word for word in _capitalised(text, after=_SENTENCE_ENDS) if _name_key(word) in self._names
         )
-
-
-def _listed(items: Sequence[str]) -> str:
-    more = f" and {len(items) - _LISTED} more" if len(items) > _LISTED else ""
-    return ", ".join(item[:160] for item in items[:_LISTED]) + more
 
 
 def _shown(run: str) -> str:

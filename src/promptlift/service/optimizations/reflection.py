@@ -25,7 +25,7 @@ from promptlift.service.search.pool import Child
 from promptlift.service.store import conversations, optimizations, simulations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from promptlift.service.optimizations.run import OptimizationRun
     from promptlift.service.search.pool import Search, Write
@@ -236,13 +236,12 @@ class Reflection:
                 # Whether they met targets was not asked.
                 missed = self._run.terms.goal.of_completion
                 self._logged = [
-                    Seen(one.id, bool(one.task_completed), self._titles(one.insights), missed=missed)
+                    Seen(one.id, bool(one.task_completed), self._named(one.issues), missed=missed)
                     for one in found
                 ]
         return self._logged
 
-    def _titles(self, insights: Mapping[str, Any]) -> tuple[str, ...]:
-        titles = [issue["title"] for issue in insights.get("issues") or []]
+    def _named(self, titles: Iterable[str]) -> tuple[str, ...]:
         return tuple(title for title in titles if not self._exclusions.found_in(title))
 
     def _simulated(self) -> list[Seen]:

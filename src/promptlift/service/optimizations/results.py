@@ -11,6 +11,7 @@ from promptlift.schema.optimizations import Variant, VariantMetrics
 from promptlift.schema.results import GuardrailResult, LoggedMix, OptimizationProgress, OptimizationResults
 from promptlift.service.deployments.regression_test import pairs_of
 from promptlift.service.deployments.verified_lift import expect_on_logged_mix, verified_effect
+from promptlift.service.optimizations.goal import percent
 from promptlift.service.simulations.scenarios import FAILURE_WEIGHT
 from promptlift.service.store import optimizations, simulations
 from promptlift.stats.reweighted import DrawnPair, reweighted_lift
@@ -178,7 +179,7 @@ def _variant(variant: VariantStats, verdict: Verdict, **more: Any) -> Variant:
         **verified_effect(
             verdict.verification if variant.is_finalist else None, dropped=verdict.n_dropped_verifying
         ),
-        original_task_completion=_percent(analysis.p0),
+        original_task_completion=percent(analysis.p0),
         original_sentiment=variant.original_sentiment,
         original_quality=variant.original_quality,
         is_finalist=variant.is_finalist,
@@ -192,7 +193,7 @@ def _variant(variant: VariantStats, verdict: Verdict, **more: Any) -> Variant:
 def _metrics(
     rate: float | None, sentiment: float | None = None, quality: float | None = None
 ) -> VariantMetrics:
-    return VariantMetrics(task_completion=_percent(rate), sentiment=sentiment, quality=quality)
+    return VariantMetrics(task_completion=percent(rate), sentiment=sentiment, quality=quality)
 
 
 def shown_variant(row: VariantRow, measured: Variant | None) -> Variant:
@@ -204,14 +205,20 @@ def shown_variant(row: VariantRow, measured: Variant | None) -> Variant:
     return known.model_copy(update={**own, "is_original": row.number == 0, "rationale": row.rationale})
 
 
-def _percent(fraction: float | None) -> float | None:
-    return None if fraction is None else 100.0 * fraction
-
-
 # unspecified: from which share of pairs on the scenario comes from the logs rather than from the model.
 HEADLINE_LEAST: Final = 0.5
 LEVEL: Final = 0.90
 
+
+# Fields of the API and the attributes of a re-weighted lift that they have.
+_MIXED: Final = {
+    **{name: name for name in ("lift", "standard_error_points", "n", "n_effective")},
+    "lift_low": "low",
+    "lift_high": "high",
+    "lift_points": "points",
+    **{f"lift_points_{end}": f"points_{end}" for end in ("low", "high")},
+}
+_MIXED_VERIFIED: Final = {"lift_verified": "lift", "lift_verified_low": "low", "lift_verified_high": "high"}
 
 # The pair of a cell; ``None`` where a model wrote its scenario.
 _Pair: TypeAlias = "DrawnPair | None"
@@ -259,17 +266,16 @@ def _pairs(connection: Connection, optimization_id: str, passes: int) -> dict[tu
     found: dict[tuple[str, int], list[_Pair]] = defaultdict(list)
     if not cells:
         return found
-    outcomes: dict[int, dict[int, bool | None]] = defaultdict(dict)
-    for row in simulations.outcomes(connection, optimization_id, passes=passes):
-        outcomes[row.cell][row.arm] = row.task_completed
+    held = simulations.by_cell(simulations.outcomes(connection, optimization_id, passes=passes))
     for number, cell in cells.items():
-        original = outcomes[number].get(0)
+        outcomes = {arm: row.task_completed for arm, row in held.get(number, {}).items()}
+        original = outcomes.pop(0, None)
         if original is None:
             continue
         weight = cell.scenario.get("weight")
         persona = cell.persona["id"]
-        for arm, completed in outcomes[number].items():
-            if arm and completed is not None:
+        for arm, completed in outcomes.items():
+            if completed is not None:
                 pair = None if weight is None else DrawnPair(weight, completed, original, persona)
                 found[cell.stage, arm].append(pair)
     return found
@@ -293,20 +299,10 @@ def _mix(
     verified = reweighted_lift([one for one in after if one is not None], shares, level=LEVEL)
     mix = LoggedMix(
         is_headline=len(logged) >= HEADLINE_LEAST * len(tested),
-        lift=found.lift,
-        lift_low=found.low,
-        lift_high=found.high,
-        lift_points=found.points,
-        lift_points_low=found.points_low,
-        lift_points_high=found.points_high,
-        standard_error_points=found.standard_error_points,
-        lift_verified=None if verified is None else verified.lift,
-        lift_verified_low=None if verified is None else verified.low,
-        lift_verified_high=None if verified is None else verified.high,
+        **{name: getattr(found, of) for name, of in _MIXED.items()},
+        **{name: getattr(verified, of, None) for name, of in _MIXED_VERIFIED.items()},
         task_completion=100.0 * found.p1,
         original_task_completion=100.0 * found.p0,
-        n=found.n,
-        n_effective=found.n_effective,
         failed_share_tested=sum(one.stratum == FAILURE_WEIGHT for one in logged) / len(logged),
         failed_share_logged=shares[FAILURE_WEIGHT] / shares.total(),
     )

@@ -43,10 +43,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.service.insights.exclusions import Exclusions
-    from promptlift.service.models import Models
     from promptlift.service.optimizations.tasks import OptimizationTasks
-    from promptlift.service.simulations.pool import SimulationPool
-    from promptlift.service.store.database import Database
     from promptlift.service.store.optimizations import JudgedConversation
     from promptlift.service.store.tables.runs import OptimizationRow
     from promptlift.stats.passes import Pass
@@ -70,25 +67,13 @@ class OptimizationRun(SimulationRun):
     tasks: OptimizationTasks
     row: OptimizationRow
 
-    def __init__(
-        self,
-        database: Database,
-        pool: SimulationPool,
-        tasks: OptimizationTasks,
-        row: OptimizationRow,
-        *,
-        worker: str,
-    ) -> None:
-        prompt = PromptText(**row.prompt)
+    def __init__(self, kind: OptimizationJobs, tasks: OptimizationTasks, row: OptimizationRow) -> None:
         self.terms = Terms(row)
-        super().__init__(
-            database, pool, tasks, row=row, settings=self.terms.settings, prompt=prompt, worker=worker
-        )
+        super().__init__(kind, tasks, row, PromptText(**row.prompt))
         self.targets = self.terms.targets
         self.own_words = owners_words(self.prompt, self.terms.intent, self.general)
         self.notes: list[str] = []
         self._rehearsal_seconds: float = self.terms.settings.get("rehearsalSeconds", 0.0)
-        self._cells: RunCells | None = None
         self._cancelled = threading.Event()
 
     @cached_property
@@ -126,11 +111,14 @@ class OptimizationRun(SimulationRun):
         """Do the passes that are left, and complete the optimization."""
         self.toolbox = toolbox_of(self.database, self.row, self.prompt.content)
         texts = self._texts()
-        if (searching := self._searching()) is not None:
-            searching.to_finalist()
-            self.cells.avoid(searching.read)
-            texts = self._texts()
-        experiment = self._experiment()
+        if (search := self._kept().search) is not None:
+            read = search["read"]
+            if search["finalist"] is None:
+                searching = Searching(self, search)
+                searching.to_finalist()
+                read, texts = searching.read, self._texts()
+            self.cells.avoid(read)
+        experiment = Experiment.from_state(self._kept().experiment or {})
         while (step := experiment.next_pass()) is not None:
             try:
                 self._simulate(step, texts, experiment.verdict().progress)
@@ -152,12 +140,21 @@ class OptimizationRun(SimulationRun):
         # Scenarios of a pass that is not needed may still be on their way.
         self.cancel()
 
-    @property
+    @cached_property
     def cells(self) -> RunCells:
         """The cells: what each conversation is about."""
-        if self._cells is None:
+        with self.database.read() as connection:
+            row = optimizations.get(connection, self.row.id)
+        return RunCells(self, row)
+
+    def _kept(self) -> OptimizationRow:
+        """Return the row as it is now, with the state of the run; its notes are taken up."""
+        with self.database.read() as connection:
+            row = optimizations.get(connection, self.row.id)
+        if row.experiment is None or row.results is None:
             raise LeaseLost("The run has no state.")
-        return self._cells
+        self.notes = row.results.notes
+        return row
 
     # Before the first pass
 
@@ -240,54 +237,28 @@ class OptimizationRun(SimulationRun):
         ]
         Rows(connection).insert(*rows)
 
-    def _searching(self) -> Searching | None:
-        """Return the search that is under way; ``None`` without one, and when it has its finalist."""
-        with self.database.read() as connection:
-            row = optimizations.get(connection, self.row.id)
-        if row.search is None or row.results is None:
-            return None
-        self._cells = RunCells(self, row)
-        self.notes = row.results.notes
-        if row.search["finalist"] is not None:
-            self.cells.avoid(row.search["read"])
-            return None
-        searching = Searching(self)
-        searching.restore(row.search)
-        return searching
-
-    def _experiment(self) -> Experiment:
-        with self.database.read() as connection:
-            row = optimizations.get(connection, self.row.id)
-        if row.experiment is None or row.results is None:
-            raise LeaseLost("The run has no state.")
-        if self._cells is None:
-            self._cells = RunCells(self, row)
-        self.notes = row.results.notes
-        return Experiment.from_state(row.experiment)
-
     # One pass
 
     def _simulate(self, step: Pass, texts: Sequence[str], progress: Progress) -> None:
-        cells = self.cells.of(step)
+        # Its cells are chosen before those of the next one.
+        self.cells.of(step)
         if progress.passes_left > 1:
             self.cells.look_ahead(step)
-        self.hold(
-            [
-                [SimulatedConversation(cells[planned.number], arm, texts[arm]) for arm in planned.order]
-                for planned in step.cells
-            ],
-            done=progress.conversations_done,
-            most=progress.conversations_max,
-        )
+        self.hold(step, texts, done=progress.conversations_done, most=progress.conversations_max)
 
-    def hold(self, of_cells: Sequence[Sequence[SimulatedConversation]], *, done: int, most: int) -> None:
-        """Hold conversations cell by cell, or all at once where nobody watches.
+    def hold(self, step: Pass, texts: Sequence[str], *, done: int, most: int) -> None:
+        """Hold the conversations of a pass cell by cell, or all at once where nobody watches.
 
         Parameters
         ----------
         done, most
             Conversations before them, and of the whole run at most.
         """
+        cells = self.cells.of(step)
+        of_cells = [
+            [SimulatedConversation(cells[planned.number], arm, texts[arm]) for arm in planned.order]
+            for planned in step.cells
+        ]
         if not self._rehearsal_seconds:
             self.simulate([one for pairs in of_cells for one in pairs])
             return
@@ -338,7 +309,7 @@ def _failures(
 
     Insights that are older than the account's setting may name what is excluded now.
     """
-    named = (issue["title"] for one in found for issue in one.insights.get("issues") or [])
+    named = (title for one in found for title in one.issues)
     titles = Counter(said.masked(title) for title in named if not exclusions.found_in(title))
     failures = [Failure(title, count, len(found)) for title, count in titles.most_common(ISSUES_SHOWN)]
     stories = [said.masked(exclusions.clean(text)) for one in found if (text := one.insights.get("summary"))]
@@ -350,21 +321,18 @@ class OptimizationJobs(SimulationRuns):
 
     name = "optimization"
     threads = RUNS_AT_A_TIME
-
-    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
-        super().__init__(optimizations.LEASES, database, models, pool, worker=worker)
+    kept_in = optimizations.LEASES
 
     def open(self, row_id: str) -> OptimizationRun:
         """Return the run of an optimization, with the configured model or the rehearsal."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             row = optimizations.get(connection, row_id)
-        tasks = self._models.tasks(rehearsal=row.rehearsal, seed=row.seed)
-        return OptimizationRun(self._database, self._pool, tasks, row, worker=self._worker)
+        return OptimizationRun(self, self.models.tasks(rehearsal=row.rehearsal, seed=row.seed), row)
 
     def fail(self, row_id: str, reason: str) -> None:
         """End an optimization for a reason, with what was measured."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             row = optimizations.get(connection, row_id)
             accounts.lock(connection, row.account_id)
-            if self.leases.held(connection, self._worker, [row_id]):
+            if self.leases.held(connection, self.worker, [row_id]):
                 lifecycle.fail(connection, row, reason, now=clock.now())

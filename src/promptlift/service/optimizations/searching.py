@@ -11,12 +11,11 @@ from promptlift.service.optimizations.reflection import Reflection, WrittenEdits
 from promptlift.service.optimizations.variants import VariantText
 from promptlift.service.search.edits import assemble
 from promptlift.service.search.pool import Search, Talk, Write
-from promptlift.service.simulations.run import SimulatedConversation
 from promptlift.service.store import conversation_updates, optimizations, simulations
 from promptlift.stats.passes import Cell, Measured, PairTally, Pass, Searched
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -35,24 +34,35 @@ class Searching:
     ----------
     run
         The run whose finalist it finds.
+    kept
+        The state of a search that is under way; a new one begins without it.
+
+    Attributes
+    ----------
+    read
+        Logged conversations that the writer was shown: none of them may decide.
     """
 
-    def __init__(self, run: OptimizationRun) -> None:
+    def __init__(self, run: OptimizationRun, kept: Mapping[str, Any] | None = None) -> None:
         row, terms = run.row, run.terms
         self._run = run
         self._row = row
         self._budget = terms.budget
-        self._search = Search(
-            conversations=self._budget.search,
-            generations_max=self._budget.generations_max,
-            first=row.variant_count,
-            each=terms.settings["variantsPerGeneration"],
-            seed=row.seed,
-        )
-        self._batches = 0
-        self._shown: dict[str, int] = {}
-        self._read: set[str] = set()
-        self._refused: list[dict[str, Any]] = []
+        if kept is None:
+            self._search = Search(
+                conversations=self._budget.search,
+                generations_max=self._budget.generations_max,
+                first=row.variant_count,
+                each=terms.settings["variantsPerGeneration"],
+                seed=row.seed,
+            )
+            kept = {"batches": 0, "shown": {}, "read": (), "refused": []}
+        else:
+            self._search = Search.from_json(kept["search"])
+        self._batches: int = kept["batches"]
+        self._shown: dict[str, int] = kept["shown"]
+        self.read: set[str] = set(kept["read"])
+        self._refused: list[dict[str, Any]] = kept["refused"]
         self._reflection = Reflection(run)
 
     # Begin, and carry on
@@ -77,19 +87,6 @@ class Searching:
             self._take(connection, written)
         return None
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from where a search was kept."""
-        self._search = Search.from_json(state["search"])
-        self._batches = state["batches"]
-        self._shown = state["shown"]
-        self._read = set(state["read"])
-        self._refused = state["refused"]
-
-    @property
-    def read(self) -> set[str]:
-        """Logged conversations that the writer was shown: none of them may decide."""
-        return self._read
-
     def to_finalist(self) -> None:
         """Carry out what is left of the search."""
         while (step := self._search.step()) is not None:
@@ -110,7 +107,7 @@ class Searching:
         self._search.wrote(written.children, written.edits)
         new = self._search.members[first:]
         self._shown = dict(written.shown)
-        self._read |= written.conversations
+        self.read |= written.conversations
         self._refused += [
             {**one, "candidate": min(first + one["child"], len(self._search.members) - 1)}
             for one in written.refused
@@ -136,21 +133,15 @@ class Searching:
         batch = self._pass(step)
         with self._run.database.read() as connection:
             texts = [one.content for one in optimizations.variants(connection, self._row.id)]
-        cells = self._run.cells.of(batch)
-        self._run.hold(
-            [
-                [SimulatedConversation(cells[planned.number], arm, texts[arm]) for arm in planned.order]
-                for planned in batch.cells
-            ],
-            done=self._search.spent,
-            most=self._experiment(None, {}).verdict().progress.conversations_max,
-        )
-        outcomes: dict[int, dict[int, bool | None]] = {planned.number: {} for planned in batch.cells}
+        most = self._experiment(None, {}).verdict().progress.conversations_max
+        self._run.hold(batch, texts, done=self._search.spent, most=most)
         with self._run.database.read() as connection:
             last = step.first_cell + step.cells - 1
             held = simulations.outcomes(connection, self._row.id, cells=(step.first_cell, last))
-        for row in held:
-            outcomes[row.cell][row.arm] = row.task_completed
+        outcomes = {
+            cell: {arm: row.task_completed for arm, row in rows.items()}
+            for cell, rows in simulations.by_cell(held).items()
+        }
         self._search.talked(outcomes, self._scores(held))
         self._batches += 1
         with self._run.transaction() as connection:
@@ -187,14 +178,14 @@ class Searching:
         experiment = self._experiment(finalist, tallies)
         searched = self._search.to_json()
         # What was deleted meanwhile is quoted no more.
-        gone = self._read - conversation_updates.still_there(connection, self._read)
+        gone = self.read - conversation_updates.still_there(connection, self.read)
         conversation_updates.forget_in([*searched["edits"], *self._refused], gone)
         state = {
             "search": searched,
             "budget": self._budget.to_json(),
             "batches": self._batches,
             "shown": self._shown,
-            "read": sorted(self._read),
+            "read": sorted(self.read),
             "refused": self._refused,
             "finalist": finalist,
             "confirmPasses": self._confirm_passes,
@@ -225,11 +216,9 @@ class Searching:
         """Return the pairs of each candidate with the original; they are reported, and decide nothing."""
         if not self._search.outcomes:
             return {}
-        by_cell: dict[int, dict[int, SimulationRow]] = {}
-        for row in simulations.outcomes(connection, self._row.id, stage="screen"):
-            by_cell.setdefault(row.cell, {})[row.arm] = row
+        held = simulations.outcomes(connection, self._row.id, stage="screen")
         tallies = {one.number: PairTally() for one in self._search.members[1:]}
-        for cell, rows in by_cell.items():
+        for cell, rows in simulations.by_cell(held).items():
             if 0 not in rows:
                 continue
             for arm, row in rows.items():

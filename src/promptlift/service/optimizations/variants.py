@@ -82,16 +82,15 @@ class Written:
 
 def given_variants(candidates: Sequence[Mapping[str, Any]], original: str, said: LoggedWords) -> Written:
     """Return texts that were handed in as variants; what a written one may not do is only a problem to be told."""
-    work = _Work([])
+    variants: list[VariantText] = []
+    problems = []
     for number, one in enumerate(candidates, start=1):
-        place = _Place(Strategy(f"Candidate {number}", ""))
-        name = work.free_name(storable_line(one.get("name") or "", NAME_CHARS - 8) or place.strategy.name)
-        text = one["content"]
-        place.variant = VariantText(name, text, "It was handed in, and is tested as it is.")
+        name = storable_line(one.get("name") or "", NAME_CHARS - 8) or f"Candidate {number}"
+        name, text = _free_name(name, variants), one["content"]
+        variants.append(VariantText(name, text, "It was handed in, and is tested as it is."))
         if found := [*problems_of_wording(text, original), *said.repeated(text).problems()]:
-            place.problem = f"“{name}” was handed in and is tested as it is. {' '.join(found)}"
-        work.places.append(place)
-    return work.written()
+            problems.append(f"“{name}” was handed in and is tested as it is. {' '.join(found)}")
+    return Written(tuple(variants), tuple(problems))
 
 
 def write_variants(
@@ -208,18 +207,12 @@ class _Work:
                 self.refuse([place], " ".join((*problems, *words)))
                 place.draft = None if problems else _draft(place.strategy, content, repeated)
                 continue
-            name = self.free_name(storable_line(answer.name, NAME_CHARS - 8) or place.strategy.name)
+            name = storable_line(answer.name, NAME_CHARS - 8) or place.strategy.name
+            name = _free_name(name, self.variants())
             place.variant = VariantText(
                 name, content, storable_text(answer.rationale, RATIONALE_CHARS).strip()
             )
             place.problem = ""
-
-    def free_name(self, name: str) -> str:
-        """Return a name, changed where another variant has it."""
-        taken = {variant.name for variant in self.variants()}
-        if name not in taken:
-            return name
-        return next(other for n in range(2, 100) if (other := f"{name} ({n})") not in taken)
 
     def written(self) -> Written:
         variants = tuple(self.variants())
@@ -230,6 +223,14 @@ class _Work:
                 f"{problems[0] if problems else ''}"
             )
         return Written(variants, problems)
+
+
+def _free_name(name: str, variants: Sequence[VariantText]) -> str:
+    """Return a name, changed where another variant has it."""
+    taken = {variant.name for variant in variants}
+    if name not in taken:
+        return name
+    return next(other for n in range(2, 100) if (other := f"{name} ({n})") not in taken)
 
 
 def _draft(strategy: Strategy, content: str, repeated: Repeated) -> RejectedDraft:

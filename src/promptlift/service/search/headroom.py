@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.basis import may_weigh, weakest
 from promptlift.schema.search import CIRCULAR, Headroom, HeadroomIssue
@@ -15,6 +15,7 @@ from promptlift.stats.planning import is_worth_a_test, points_to_gain, smallest_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from promptlift.service.store.optimizations import JudgedConversation
     from promptlift.stats.budget import Mode
     from promptlift.stats.evidence import ConfidenceMode
 
@@ -22,26 +23,8 @@ LEVEL: Final = 0.95
 ISSUES_SHOWN: Final = 10
 
 
-class JudgedLog(NamedTuple):
-    """A logged conversation as it was judged.
-
-    Attributes
-    ----------
-    completed
-        Whether the task was completed.
-    issues
-        What went wrong.
-    basis
-        What that rests on.
-    """
-
-    completed: bool
-    issues: Sequence[str]
-    basis: str | None = None
-
-
 def headroom(
-    judged: Sequence[JudgedLog], *, pairs: int, mode: Mode, confidence_mode: ConfidenceMode
+    judged: Sequence[JudgedConversation], *, pairs: int, mode: Mode, confidence_mode: ConfidenceMode
 ) -> Headroom:
     """Return the headroom.
 
@@ -52,12 +35,12 @@ def headroom(
     pairs
         Pairs that the confirmation may use.
     """
-    completed = sum(one.completed for one in judged)
+    completed = sum(one.task_completed for one in judged)
     findable = smallest_findable_points(
         pairs, e_threshold=e_threshold(confidence_mode), theta=theta_of(mode, confidence_mode)
     )
     any_issue = [one for one in judged if one.issues]
-    told = not judged or may_weigh(weakest(one.basis for one in judged))
+    told = not judged or may_weigh(weakest(one.insights.get("basis") for one in judged))
     gained = _gain(any_issue, len(judged), completed) if told else {}
     titles = Counter(title for one in judged for title in dict.fromkeys(one.issues))
     issues = [
@@ -81,16 +64,16 @@ def headroom(
     )
 
 
-def _gain(having: Sequence[JudgedLog], total: int, completed: int) -> dict[str, float | None]:
+def _gain(having: Sequence[JudgedConversation], total: int, completed: int) -> dict[str, float | None]:
     """Return the points that would be gained, with the ends of their interval."""
     found = points_to_gain(*_counts(having, total, completed), level=LEVEL)
     names = ("points", "points_low", "points_high")
     return {name: None if math.isnan(value) else value for name, value in zip(names, found, strict=True)}
 
 
-def _counts(having: Sequence[JudgedLog], total: int, completed: int) -> tuple[int, int, int, int]:
+def _counts(having: Sequence[JudgedConversation], total: int, completed: int) -> tuple[int, int, int, int]:
     """Return what completed of those that have an issue, how many they are, and the same of the others."""
-    done = sum(one.completed for one in having)
+    done = sum(one.task_completed for one in having)
     return done, len(having), completed - done, total - len(having)
 
 

@@ -119,17 +119,18 @@ def simulate(
     """
     if max_turns < 1:
         raise ValueError(f"max_turns must be 1 or more, not {max_turns}")
-    player = None if tools is None else ToolPlayer(tasks, tools, prompt=prompt, scenario=scenario, seed=seed)
-    content = content if tools is None else tools.described(content)
-    talk = _Conversation(with_tools=tools is not None)
+    talk = _Conversation(tasks, prompt, content, persona, scenario, seed)
+    if tools is not None:
+        talk.content = tools.described(content)
+        talk.player = ToolPlayer(tasks, tools, prompt=prompt, scenario=scenario, seed=seed)
     talk.say("user", storable_text(scenario.opening))
     turns = 0
     while True:
-        _answer(tasks, talk, prompt, content, player)
+        talk.answer()
         turns += 1
         if max_turns == 1:
             return talk.ended("turns", turns)
-        said, is_last = _persona(tasks, talk, persona, scenario, seed)
+        said, is_last = talk.reaction()
         if turns == max_turns and not is_last:
             return talk.ended("turns", turns)
         if said:
@@ -142,17 +143,24 @@ def simulate(
 class _Conversation:
     """The conversation so far, within the limits of content."""
 
+    tasks: SimulationTasks
+    prompt: PromptText
+    content: str
+    persona: SimulatedPersona
+    scenario: Scenario
+    seed: int
+    # Whoever plays the assistant's tools, where it has any.
+    player: ToolPlayer | None = None
     said: list[tuple[Role, str]] = field(default_factory=list)
     room: int = limits.CONTENT_BYTES - AROUND_BYTES
     counts: list[TokenCounts] = field(default_factory=list)
-    with_tools: bool = False
     # How the result of a tool came about, by the place of its message.
     tool_results: dict[int, How] = field(default_factory=dict)
 
     @property
     def heard_by_assistant(self) -> list[tuple[Role, str]]:
         """What the assistant is shown. A result is data and never a system message; nobody else can write one."""
-        if not self.with_tools:
+        if self.player is None:
             return self.said
         return [
             ("user", text) if role == "system" else (role, _without_marks(text) if role == "user" else text)
@@ -162,7 +170,7 @@ class _Conversation:
     @property
     def heard_by_persona(self) -> list[tuple[Role, str]]:
         """What the persona is shown: neither calls nor results."""
-        if not self.with_tools:
+        if self.player is None:
             return self.said
         return [
             (role, text)
@@ -170,17 +178,59 @@ class _Conversation:
             if role != "system" and not (role == "assistant" and text.startswith(CALL))
         ]
 
-    def counted(self, answer: AssistantMessage, content: str) -> str:
-        """Count the tokens of an answer under the text ``content``, and return what it says."""
+    def answer(self) -> None:
+        """Answer as the assistant does, after the calls of tools that it makes before."""
+        if self.player is None:
+            self.say("assistant", self._as_assistant())
+            return
+        for _ in range(CALLS_MOST):
+            answer = self._as_assistant()
+            said, calls = calls_in(answer)
+            if not calls:
+                self.say("assistant", answer)
+                return
+            if said:
+                self.say("assistant", said)
+            for call in calls[:CALLS_MOST]:
+                self.say("assistant", call.text)
+                given = self.player.give(call)
+                self.tool_results[len(self.said)] = given.how
+                self.say("system", RESULT + given.result)
+        self.say("assistant", "")
+
+    def _as_assistant(self) -> str:
+        """Return what the assistant says next, and count the tokens that it read and wrote."""
+        try:
+            answer = self.tasks.answer_as_assistant(
+                prompt=self.prompt, content=self.content, messages=self.heard_by_assistant
+            )
+        except LlmBadAnswer:
+            answer = AssistantMessage("")
         if answer.input_tokens or answer.output_tokens:
             counts = TokenCounts(answer.input_tokens, answer.output_tokens, estimated=False)
         else:
-            heard = len(content) + sum(len(text) for _, text in self.said)
+            heard = len(self.content) + sum(len(text) for _, text in self.said)
             counts = TokenCounts(
                 math.ceil(heard / CHARS_A_TOKEN), math.ceil(len(answer.text) / CHARS_A_TOKEN), estimated=True
             )
         self.counts.append(counts)
         return answer.text
+
+    def reaction(self) -> PersonaMessage:
+        """Return what the persona says next."""
+        for _ in range(PERSONA_TRIES):
+            try:
+                answer = self.tasks.speak_as_persona(
+                    persona=self.persona,
+                    scenario=self.scenario,
+                    messages=self.heard_by_persona,
+                    seed=self.seed,
+                )
+            except LlmBadAnswer:
+                continue
+            if answer.text or answer.is_last:
+                return answer
+        return PersonaMessage("", is_last=True)
 
     def say(self, role: Role, text: str, *, at_most: int = limits.MESSAGE_BYTES) -> None:
         # At most half of the room that is left: there is always some for the next message.
@@ -204,53 +254,8 @@ class _Conversation:
         return Simulated(Transcript(messages=messages), turns, ending, tokens)
 
 
-def _answer(
-    tasks: SimulationTasks, talk: _Conversation, prompt: PromptText, content: str, player: ToolPlayer | None
-) -> None:
-    """Answer as the assistant does, after the calls of tools that it makes before."""
-    if player is None:
-        talk.say("assistant", talk.counted(_agent(tasks, talk, prompt, content), content))
-        return
-    for _ in range(CALLS_MOST):
-        answer = talk.counted(_agent(tasks, talk, prompt, content), content)
-        said, calls = calls_in(answer)
-        if not calls:
-            talk.say("assistant", answer)
-            return
-        if said:
-            talk.say("assistant", said)
-        for call in calls[:CALLS_MOST]:
-            talk.say("assistant", call.text)
-            given = player.give(call)
-            talk.tool_results[len(talk.said)] = given.how
-            talk.say("system", RESULT + given.result)
-    talk.say("assistant", "")
-
-
 def _without_marks(text: str) -> str:
     return text.replace(RESULT.strip(), "(tool result)").replace(CALL.strip(), "(tool call)")
-
-
-def _agent(tasks: SimulationTasks, talk: _Conversation, prompt: PromptText, content: str) -> AssistantMessage:
-    try:
-        return tasks.answer_as_assistant(prompt=prompt, content=content, messages=talk.heard_by_assistant)
-    except LlmBadAnswer:
-        return AssistantMessage("")
-
-
-def _persona(
-    tasks: SimulationTasks, talk: _Conversation, persona: SimulatedPersona, scenario: Scenario, seed: int
-) -> PersonaMessage:
-    for _ in range(PERSONA_TRIES):
-        try:
-            answer = tasks.speak_as_persona(
-                persona=persona, scenario=scenario, messages=talk.heard_by_persona, seed=seed
-            )
-        except LlmBadAnswer:
-            continue
-        if answer.text or answer.is_last:
-            return answer
-    return PersonaMessage("", is_last=True)
 
 
 def _fitting(text: str, room: int) -> str:

@@ -20,9 +20,7 @@ from promptlift.service.simulations.tool_player import ToolAnswer, tool_messages
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.schema.transcript import Role, Transcript
-    from promptlift.service.insights.judge import Judgement
-    from promptlift.service.insights.organization import Organization
+    from promptlift.schema.transcript import Role
     from promptlift.service.llm.calls import Calls
     from promptlift.service.simulations.personas import SimulatedPersona
     from promptlift.service.simulations.scenarios import ScenarioAnswer, ScenariosRequest
@@ -46,7 +44,7 @@ class ModelSimulationTasks:
     def __init__(self, chat: Calls, *, judge_model: str, agent_model: str | None = None) -> None:
         self._chat = chat
         self._agent_model = agent_model
-        self._judge = LlmJudge(chat, judge_model)
+        self.judge = LlmJudge(chat, judge_model).judge
 
     @property
     def calls(self) -> int:
@@ -103,21 +101,3 @@ class ModelSimulationTasks:
         answer = self._chat.chat(tool_messages(request), purpose="tool", schema=ToolAnswer)
         result: str = answer.parsed.result
         return result
-
-    def judge(
-        self,
-        transcript: Transcript,
-        *,
-        objective: str | None,
-        exclusions: str | None,
-        organization: Organization | None = None,
-        targets: Sequence[str] = (),
-    ) -> Judgement:
-        """Ask for a judgement."""
-        return self._judge.judge(
-            transcript,
-            objective=objective,
-            exclusions=exclusions,
-            organization=organization,
-            targets=targets,
-        )

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from promptlift.service import clock
 from promptlift.service.background.runs import Run, Runs
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.organization import Organization
 from promptlift.service.simulations.personas import SimulatedPersona
+from promptlift.service.simulations.scenarios import logged_scenarios, opening_key, write_scenarios
 from promptlift.service.simulations.tasks import Scenario
 from promptlift.service.store import simulations
 from promptlift.service.store.tables.runs import CellRow, SimulationRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
 
@@ -94,8 +96,8 @@ class SimulationRun(Run):
 
     Parameters
     ----------
-    pool
-        Where conversations are simulated.
+    kind
+        The kind of work that it belongs to.
     tasks
         Whoever carries out the run's tasks: a language model, or the rehearsal.
     prompt
@@ -104,16 +106,12 @@ class SimulationRun(Run):
 
     def __init__(
         self,
-        database: Database,
-        pool: SimulationPool,
+        kind: SimulationRuns,
         tasks: SimulationTasks,
-        *,
         row: RunRow | OptimizationRow,
-        settings: Mapping[str, Any],
         prompt: PromptText,
-        worker: str,
     ) -> None:
-        super().__init__(database, tasks, row=row, settings=settings, worker=worker)
+        super().__init__(kind.database, tasks, row=row, settings=row.settings, worker=kind.worker)
         self.tasks = tasks
         self.prompt = prompt
         self.organization = Organization.of(self.general)
@@ -121,8 +119,39 @@ class SimulationRun(Run):
         self.targets: tuple[str, ...] = ()
         # The agent's tools, where a kind of run plays them.
         self.toolbox: Toolbox | None = None
-        self.max_turns: int = settings["maxTurns"]
-        self._pool = pool
+        self.max_turns: int = row.settings["maxTurns"]
+        self._pool = kind.pool
+
+    def logged_scenarios(
+        self, ids: Sequence[str], *, used: Iterable[Scenario], count: int
+    ) -> list[tuple[str, Scenario]]:
+        """Read at most ``count`` scenarios of logged conversations, in their order, whose opening was not used before."""
+        known = {opening_key(one.opening) for one in used}
+        account_id, exclusions = self.row.account_id, self.exclusions
+        with self.database.read() as connection:
+            found = logged_scenarios(connection, account_id, ids, known=known, exclusions=exclusions)
+            return list(islice(found, count))
+
+    def written_scenarios(
+        self,
+        count: int,
+        *,
+        used: Sequence[Scenario],
+        personas: Sequence[SimulatedPersona],
+        seed: int,
+        prompt: PromptText | None = None,
+    ) -> list[Scenario]:
+        """Have scenarios written by the model; see ``write_scenarios``."""
+        return write_scenarios(
+            self.tasks,
+            prompt=prompt or self.prompt,
+            count=count,
+            known=used,
+            personas=personas,
+            seed=seed,
+            organization=self.organization,
+            exclusions=self.exclusions,
+        )
 
     def simulate(self, conversations: Sequence[SimulatedConversation]) -> None:
         """Simulate the conversations that were not kept before.
@@ -198,6 +227,11 @@ class SimulationRun(Run):
 class SimulationRuns(Runs):
     """A kind of work whose rows are runs of simulated conversations.
 
+    Attributes
+    ----------
+    kept_in
+        The leases of these rows.
+
     Parameters
     ----------
     models
@@ -206,9 +240,9 @@ class SimulationRuns(Runs):
         Where conversations are simulated; shared by all kinds of runs, and closed by its owner.
     """
 
-    def __init__(
-        self, leases: Leases, database: Database, models: Models, pool: SimulationPool, *, worker: str
-    ) -> None:
-        super().__init__(leases, database, worker=worker)
-        self._models = models
-        self._pool = pool
+    kept_in: ClassVar[Leases]
+
+    def __init__(self, database: Database, models: Models, pool: SimulationPool, *, worker: str) -> None:
+        super().__init__(self.kept_in, database, worker=worker)
+        self.models = models
+        self.pool = pool

@@ -36,8 +36,6 @@ def add(
     optimization: OptimizationRow,
     variant_id: str,
     *,
-    state: str,
-    origin: str,
     now: int,
     **values: Any,
 ) -> None:
@@ -49,8 +47,6 @@ def add(
             prompt_id=optimization.prompt_id,
             optimization_id=optimization.id,
             variant_id=variant_id,
-            state=state,
-            origin=origin,
             checked=0,
             created_at=now,
             updated_at=now,

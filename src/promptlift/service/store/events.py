@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
 
     from promptlift.schema.events import EventKind
+    from promptlift.schema.model import ApiModel
 
 
 class NewEvent(TypedDict):
@@ -44,6 +45,13 @@ def row(
         "data": orjson.dumps(data).decode(),
         "created_at": now,
     }
+
+
+def add(
+    connection: Connection, kind: EventKind, account_id: str, subject_id: str, payload: ApiModel, *, now: int
+) -> None:
+    """Write one event; see `row`."""
+    write(connection, [row(kind, account_id, subject_id, payload.to_wire(), now=now)])
 
 
 def write(connection: Connection, rows: Sequence[NewEvent]) -> None:

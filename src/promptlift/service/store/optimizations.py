@@ -155,6 +155,11 @@ class JudgedConversation(NamedTuple):
     task_completed: bool
     insights: dict[str, Any]
 
+    @property
+    def issues(self) -> list[str]:
+        """Titles of what went wrong, worst first."""
+        return [one["title"] for one in self.insights.get("issues") or []]
+
 
 _LAST_FIRST = (conversations.c.started_at.desc(), conversations.c.seq.desc())
 _CREATED_AT = type_coerce(conversations.c.created_at, Moment)

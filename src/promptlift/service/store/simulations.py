@@ -11,7 +11,7 @@ from promptlift.service.store.rows import Rows, wanted
 from promptlift.service.store.tables.runs import CellRow, SimulationRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection, Select
 
@@ -62,6 +62,14 @@ def outcomes(
     if passes is not None:
         found = found.where(SimulationRow.pass_number <= passes)
     return Rows(connection).all(found)
+
+
+def by_cell(found: Iterable[SimulationRow]) -> dict[int, dict[int, SimulationRow]]:
+    """Return conversations by cell, and in it by arm."""
+    cells: dict[int, dict[int, SimulationRow]] = {}
+    for row in found:
+        cells.setdefault(row.cell, {})[row.arm] = row
+    return cells
 
 
 def contents(connection: Connection, optimization_id: str, **values: str) -> list[str]:
