@@ -1,8 +1,7 @@
-"""A search over an endpoint that fails now and then, that is dead for a while or for good; and a stop."""
+"""A search over an endpoint that fails now and then, and one that is dead for a while or for good."""
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 
 import pytest
@@ -43,7 +42,7 @@ def prepared(begin, world):
     def prepare(**env):
         model = FaultyModel(world)
         caller = begin(model, **env)
-        caller.settings(**SMALL)
+        caller.settings(**SMALL, verificationPasses=0)
         prompt_id = world_prompt(caller, world)
         model.forget()
         return model, caller, prompt_id
@@ -68,10 +67,6 @@ def test_a_search_ends_the_same_when_calls_fail_or_the_endpoint_is_away_for_a_wh
         calls["failed"] += 1
         return FAULTS[calls["failed"] % len(FAULTS)]
 
-    model.fault = flaky
-    assert outcome() == calm
-    assert calls["failed"] > 25
-
     away = Counter()
 
     def absent(asked):
@@ -83,8 +78,9 @@ def test_a_search_ends_the_same_when_calls_fail_or_the_endpoint_is_away_for_a_wh
         away["unanswered", purpose] += 1
         return DEAD
 
-    model.fault = absent
+    model.fault = lambda asked: absent(asked) or flaky(asked)
     assert outcome() == calm
+    assert calls["failed"] > 25
     assert {purpose: away["unanswered", purpose] for purpose in OUTAGE} == OUTAGE
 
 
@@ -98,41 +94,3 @@ def test_a_dead_endpoint_ends_a_search_with_a_reason_and_what_was_measured(prepa
     assert found["searchPlan"]["search"]["spent"] >= 30
     variants = caller.variants(found["id"])
     assert any(edit["won"] is not None for one in variants for edit in one["edits"])
-    # The next one is not held up.
-    model.fault = None
-    after = caller.ended(caller.start(prompt_id, variantCount=3)["id"])
-    assert after["status"] == "completed", after["failure"]
-
-
-def test_a_stop_in_the_search_ends_the_call_under_way_and_begins_no_other(prepared, world):
-    model, caller, prompt_id = prepared(PROMPTLIFT_LLM_CONCURRENCY="1")
-    hanging, gate = threading.Event(), threading.Event()
-    agents = []
-    marker = world.seed_prompt.split("\n")[0]
-
-    def fault(asked):
-        if asked.headers.get(PURPOSE) == "agent":
-            agents.append(asked.body["messages"][0]["content"])
-            if model.asked["judge"] >= 20 and not hanging.is_set():
-                hanging.set()
-                return Say({}, status=500, hang=gate)
-        return None
-
-    model.fault = fault
-    optimization_id = caller.start(prompt_id, variantCount=3)["id"]
-    assert hanging.wait(60)
-    assert marker in agents[-1]
-    stopped_at, reflections = len(agents), model.asked["reflection"]
-    assert caller.ask("POST", f"/optimizations/{optimization_id}/stop")["status"] == "stopped"
-    # The one place for calls is held by the call that hangs: another run gets on once that call has ended.
-    second = caller.start(caller.prompt(), mode="exploratory", variantCount=1)["id"]
-    assert caller.ended(second)["status"] == "completed"
-    assert not gate.is_set()
-    gate.set()
-    assert len(agents) > stopped_at
-    assert not any(marker in text for text in agents[stopped_at:])
-    assert model.asked["reflection"] == reflections
-    found = caller.get(optimization_id)
-    assert found["results"]["reason"] == "stopped"
-    assert found["searchPlan"]["search"]["spent"] == len(caller.simulations(optimization_id)) >= 20
-    assert all(one["generation"] is not None for one in caller.variants(optimization_id))
