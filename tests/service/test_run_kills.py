@@ -16,6 +16,7 @@ from support.judging_model import QUESTION, SIGNS, world
 from support.kills import KILLS
 from support.optimizing_caller import Caller
 from support.plain_client import PlainClient
+from support.searching import SMALL, without_ids
 from support.service_process import ServiceProcess, free_port, wait_until
 from support.worker_process import WorkerProcess
 
@@ -54,7 +55,7 @@ class Benchmark(Simulated):
     """Two prompts on two models."""
 
     path = "/benchmarks"
-    scenarios = 16 if KILLS < 10 else 40
+    scenarios = 16 if KILLS < 10 else 80
 
     def begin(self, wire):
         prompts = [
@@ -65,7 +66,7 @@ class Benchmark(Simulated):
         ]
         arms = [{"promptId": one, "llmModel": m} for one in prompts for m in ("gpt-4o", "gpt-4o-mini")]
         chosen = {"count": self.scenarios, "source": "model"}
-        body = {"arms": arms, "scenarioSet": chosen, "maxTurns": 3, "seed": 5}
+        body = {"arms": arms, "scenarioSet": chosen, "maxTurns": 1, "seed": 5}
         return asked(wire, "POST", self.path, body)["id"]
 
     def final(self, wire, run_id):
@@ -84,7 +85,7 @@ class Backfill:
     """A judge put to conversations."""
 
     path = "/judge-runs"
-    count = 100
+    count = 60
     lost = AT_A_TIME
 
     def __init__(self) -> None:
@@ -123,6 +124,7 @@ class Backfill:
 class Alignment(Backfill):
     """A judge improved by labels."""
 
+    count = 100
     lost = 1
 
     def begin(self, wire):
@@ -143,14 +145,14 @@ class Alignment(Backfill):
 
 
 class Optimization(Simulated):
-    """A search for a winner, killed before there is one."""
+    """Variants of a model, killed before there is a winner."""
 
     path = "/optimizations"
     better = 0.12
 
     def ask(self, caller):
         caller.settings(
-            maxIterations=7, personaCount=4, scenariosPerSimulation=2, maxTurns=2, confidenceMode="high"
+            maxIterations=4, personaCount=4, scenariosPerSimulation=2, maxTurns=1, confidenceMode="high"
         )
         return caller.start(caller.prompt(), mode="validation", variantCount=3, seed=11)
 
@@ -160,7 +162,7 @@ class Optimization(Simulated):
 
     def final(self, wire, run_id):
         kinds = Counter(one["type"] for one in wire.all_pages("/events"))
-        assert kinds == {"optimization.started": 1, "optimization.completed": 1}
+        assert (kinds["optimization.started"], kinds["optimization.completed"]) == (1, 1)
         with closing(Caller(wire.service)) as caller:
             return caller.final_state(run_id)
 
@@ -186,6 +188,35 @@ class Verification(Optimization):
         found = super().final(wire, run_id)
         assert found["results"]["verifiedPairs"]["n"] == 4 * 8
         return found
+
+
+class Search(Optimization):
+    """A search for the candidate that meets a goal best, which keeps its course as a state."""
+
+    better = 0.2
+    logged = 8
+
+    def ask(self, caller):
+        caller.settings(**SMALL)
+        prompt_id = caller.prompt()
+        # The judge has its answers, and perhaps the writer of the first edits.
+        self.model.allow(2 * self.logged)
+        for number in range(self.logged):
+            content = f"User: My parcel {number} is late.\nAssistant: I cannot say."
+            caller.ask("POST", "/conversations", {"promptId": prompt_id, "content": content}, expect=201)
+        wait_until(
+            lambda: caller.ask("GET", f"/prompts/{prompt_id}/status")["insights"]["ready"] == self.logged,
+            what="all conversations have insights",
+        )
+        target = "Name the day of delivery"
+        goal = [{"measure": "taskCompletion", "weight": 1}, {"measure": target, "weight": 3}]
+        intent = {"targetImprovements": [target]}
+        return caller.start(prompt_id, mode="exploratory", variantCount=2, intent=intent, goal=goal)
+
+    def final(self, wire, run_id):
+        plan = asked(wire, "GET", f"{self.path}/{run_id}")["searchPlan"]
+        assert plan["generations"] >= 1
+        return without_ids(super().final(wire, run_id)), plan
 
 
 def ended(wire, kind, run_id):
@@ -256,7 +287,7 @@ def undisturbed(tmp_path_factory):
 
 # Workers of their own take runs over by the same statements: a run with rows, and one that holds a state.
 KILLED = [
-    *(("sqlite", make) for make in (Benchmark, Backfill, Alignment, Optimization, Verification)),
+    *(("sqlite", make) for make in (Benchmark, Backfill, Alignment, Verification, Search)),
     ("postgresql", Optimization),
 ]
 
@@ -291,7 +322,24 @@ def test_a_killed_run_comes_to_the_same_end_and_repeats_nothing_that_was_kept(
         assert kind.begun() <= calm + KILLS * kind.lost
 
 
-@pytest.mark.parametrize("make", [Benchmark, Backfill, Alignment])
+def test_a_service_that_is_stopped_in_order_comes_to_the_same_end_after_its_next_start(undisturbed, tmp_path):
+    kind = Search()
+    expected, calm = undisturbed(Search)
+    folder = tmp_path / "stopped"
+    with serving(kind.model) as env, started(ServiceProcess(folder, port=free_port(), env=env)) as service:
+        wire = PlainClient(service)
+        run_id = kind.begin(wire)
+        go_on(wire, kind, run_id)
+        # The model answers nothing more: whoever waited for the calls under way would never end.
+        assert service.stop() == 0
+        service.start()
+        assert asked(wire, "GET", f"{kind.path}/{run_id}")["status"] == "running"
+        kind.model.allow()
+        assert ended(wire, kind, run_id) == expected
+        assert kind.begun() <= calm + kind.lost
+
+
+@pytest.mark.parametrize("make", [Benchmark, Alignment])
 def test_a_stopped_run_asks_nothing_more_and_resumes_to_the_same_end(make, undisturbed, tmp_path):
     kind = make()
     expected, calm = undisturbed(make)

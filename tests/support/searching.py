@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from typing import TYPE_CHECKING, Any
 
 from support.service_process import wait_until
@@ -12,9 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from benchmarks.prompt_world.world import World
-    from support.answering_model import AnsweringModel
     from support.optimizing_caller import Caller
-    from support.service_process import ServiceProcess
 
 # Few conversations: 3 variants, and passes of 4 pairs.
 SMALL = {"maxIterations": 10, "personaCount": 2, "scenariosPerSimulation": 2, "maxTurns": 2}
@@ -35,19 +32,6 @@ def world_prompt(caller: Caller, world: World, *, logged: int = 40, extra: Itera
         what="all conversations have insights",
     )
     return prompt_id
-
-
-def kill_at_random(service: ServiceProcess, model: AnsweringModel, *, kills: int, asked: int) -> None:
-    """Kill a service again and again, at random moments that all come within ``asked`` requests to its model."""
-    chance = random.Random(20261122)
-    share = asked // (kills + 2)
-    model.delay = 0.05
-    for _ in range(kills):
-        enough = model.asked.total() + chance.randint(1, share)
-        wait_until(lambda enough=enough: model.asked.total() >= enough, what="it runs", seconds=120)
-        service.kill()
-        service.start()
-    model.delay = 0.0
 
 
 def without_ids(state: dict[str, Any]) -> dict[str, Any]:
