@@ -44,21 +44,6 @@ def test_it_ends_once(world):
     assert world.kinds() == ["regression_test.completed"]
 
 
-def test_a_winner_that_passes_supersedes_what_was_live(world):
-    first = world.optimization()
-    world.apply(first)
-    second = world.optimization(TESTED, texts=(TEXTS[1], "Better still."))
-    end(world, world.row(second), PASSED)
-    assert world.text == "Better still."
-    assert (world.states(first), world.states(second)) == (["superseded"], ["live"])
-    assert world.kinds() == [
-        "prompt.updated",
-        "regression_test.completed",
-        "deployment.confounded",
-        "prompt.updated",
-    ]
-
-
 @pytest.mark.parametrize("change", ["edit", "apply", "delete"])
 def test_whoever_changed_the_prompt_in_the_meantime_wins(world, change):
     optimization_id = world.optimization(TESTED)

@@ -1,4 +1,4 @@
-"""Regression tests and the watch over live texts, with a real endpoint on loopback."""
+"""Regression tests in the background, with a real endpoint on loopback."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from sqlalchemy import select
 
 from promptlift.schema.prompts import PromptUpdate
 from promptlift.schema.queries import SimulationsQuery
-from promptlift.service import clock
 from promptlift.service.actions import prompts
 from promptlift.service.actions.optimizations import conversations
 from promptlift.service.background.worker import Worker
 from promptlift.service.deployments import regression_test
 from promptlift.service.deployments.regression_run import RegressionTests
-from promptlift.service.deployments.watch import ProductionWatch
 from promptlift.service.llm.client import ChatClient
 from promptlift.service.models import Models
 from promptlift.service.simulations.pool import SimulationPool
@@ -28,7 +26,7 @@ from promptlift.service.store.tables import optimizations, usage_counters
 from promptlift.service.store.tables import simulations as simulation_rows
 from promptlift.service.store.tables.runs import CellRow
 from support.answering_model import AnsweringModel, share
-from support.deployed import AT_ONCE, ORIGINAL, TESTED, TEXTS
+from support.deployed import ORIGINAL, TESTED, TEXTS
 from support.service_process import wait_until
 from support.stub_endpoint import Asked, Say, StubEndpoint
 
@@ -48,14 +46,14 @@ class Talkers(AnsweringModel):
     ----------
     rates
         By text of the prompt.
-    flaky
-        Share of requests that get no answer.
+    gone
+        Whether requests get no answer.
     """
 
     def __init__(self) -> None:
         super().__init__(fault=self._without_an_answer)
         self.rates = {ORIGINAL: 0.7, TEXTS[1]: 0.75}
-        self.flaky = 0.0
+        self.gone = False
         self.hold: threading.Event | None = None
         self._talks: Counter[tuple[str, str]] = Counter()
         self.endpoint = StubEndpoint(self)
@@ -66,8 +64,7 @@ class Talkers(AnsweringModel):
         return answer
 
     def _without_an_answer(self, _asked: Asked) -> Say | None:
-        failed = share("flaky", self.asked.total()) < self.flaky
-        return Say({"error": {"message": "try later"}}, status=503) if failed else None
+        return Say({"error": {"message": "try later"}}, status=503) if self.gone else None
 
     def _agent(self, messages: list[dict[str, str]]) -> str:
         text, opening = messages[0]["content"], messages[1]["content"]
@@ -98,31 +95,19 @@ def _few_pairs(monkeypatch):
 
 @pytest.fixture
 def start(world, talkers):
-    """Start the jobs of a process; gives what stops it as a terminated process stops."""
+    """Start the jobs of a process."""
     with ExitStack() as ends:
 
         def begin(*, client=True, patience=60.0):
             chat = ChatClient(talkers.endpoint.settings) if client else None
-            models = Models(chat, seconds_until_down=patience)
             pool = SimulationPool(world.database, at_a_time=12)
             jobs = Worker(world.database)
-            kinds = [
-                RegressionTests(world.database, models, pool, worker=jobs.id),
-                ProductionWatch(world.database),
-            ]
-            stopped = threading.Event()
-
-            def stop():
-                if not stopped.is_set():
-                    stopped.set()
-                    jobs.stop()
-                    pool.close()
-                    if chat is not None:
-                        chat.close()
-
-            ends.callback(stop)
-            jobs.start(kinds)
-            return stop
+            if chat is not None:
+                ends.callback(chat.close)
+            ends.callback(pool.close)
+            ends.callback(jobs.stop)
+            models = Models(chat, seconds_until_down=patience)
+            jobs.start([RegressionTests(world.database, models, pool, worker=jobs.id)])
 
         yield begin
 
@@ -225,24 +210,6 @@ def test_real_conversations_come_first_and_none_of_the_choice_comes_again(world,
     assert "question 3" not in openings
 
 
-def test_a_test_that_was_interrupted_goes_on_where_it_was(world, talkers, start):
-    optimization_id = world.optimization(TESTED)
-    for _ in range(3):
-        before = held(world)
-        stop = start()
-        enough = len(before) + 12
-        wait_until(lambda enough=enough: len(held(world)) >= enough, what="more conversations")
-        stop()
-        assert world.row(optimization_id).state == "testing"
-        assert before.items() <= held(world).items()
-    before = held(world)
-    start()
-    assert ended(world, optimization_id)["state"] == "live"
-    assert before.items() <= held(world).items()
-    assert len(held(world)) == CONVERSATIONS
-    assert world.kinds() == ["regression_test.completed", "prompt.updated"]
-
-
 @pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_two_processes_share_the_work_and_end_it_once(world, start):
     ids = [world.optimization(TESTED)]
@@ -253,22 +220,11 @@ def test_two_processes_share_the_work_and_end_it_once(world, start):
     assert len(held(world)) == CONVERSATIONS
 
 
-def test_a_flaky_endpoint_loses_no_more_than_some_pairs(world, talkers, start):
-    talkers.flaky = 0.15
-    optimization_id = world.optimization(TESTED)
-    start()
-    found = ended(world, optimization_id)
-    pairs = found["regressionTest"]["pairs"]
-    assert pairs["n"] + pairs["dropped"] == PAIRS
-    assert pairs["dropped"] <= 6
-    assert found["state"] == "live"
-
-
 def test_a_dead_endpoint_rejects_with_its_reason(world, talkers, start):
     optimization_id = world.optimization(TESTED)
     start(patience=0.5)
     wait_until(lambda: len(held(world)) > 30, what="the test is under way")
-    talkers.flaky = 1.1
+    talkers.gone = True
     found = ended(world, optimization_id)
     assert found["state"] == "rejected"
     assert found["regressionTest"]["pairs"]["n"] > 0
@@ -305,14 +261,3 @@ def test_an_edit_ends_the_test_and_its_calls(world, talkers, start):
     assert world.text == "Mine."
     assert world.kinds() == ["prompt.updated"]
     assert len(held(world)) == count
-
-
-def test_the_watcher_takes_a_harmful_text_back(world, start):
-    world.log(200, failed=40, at=world.started)
-    optimization_id = world.optimization(AT_ONCE)
-    start()
-    world.log(40, failed=35, at=clock.now())
-    wait_until(lambda: world.row(optimization_id).state == "rolled_back", what="the text is taken back")
-    assert world.text == ORIGINAL
-    assert world.kinds() == ["prompt.updated", "prompt.updated"]
-    assert [told["updateType"] for _, told in world.events()] == ["auto_deployed", "rollback"]
