@@ -72,7 +72,7 @@ class World:
         return "".join(one.log.read_text() for one in (self.service, *self.workers))
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "without a model"])
+@pytest.fixture(params=["postgresql", "without a model"])
 def world(request, tmp_path):
     """A service with all that belongs to it; on PostgreSQL two workers do its work.
 
