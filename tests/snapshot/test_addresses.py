@@ -154,7 +154,8 @@ def test_what_another_writer_did_is_not_written_over(address, service):
     """A claim can be lost, by a machine that stood still for minutes; the state that it began from tells."""
     place, options = address
     lift, other = workspace(service), workspace(service)
-    lift.pull(place, storage_options=options)
+    lift.use_snapshot(place, storage_options=options)
+    lift.refresh()
     service.fill(2)
 
     def before(_method, path, _count):

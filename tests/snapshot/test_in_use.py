@@ -83,6 +83,7 @@ def test_a_second_read_asks_only_for_what_differs(tmp_path):
         whole = len(service.seen)
         assert whole > 400
         lift.pull(tmp_path)
+        lift.use_snapshot(tmp_path)
         service.rows[300].update(hasInsights=False)
         service.fill(3)
         service.seen.clear()
@@ -112,11 +113,13 @@ def test_where_the_service_says_what_changed_a_read_of_nothing_new_takes_three_r
 
 
 @pytest.mark.slow
-def test_it_can_be_switched_off(tmp_path):
+def test_a_pull_changes_nothing_about_later_reads_and_use_can_be_switched_off(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(300)
         lift = workspace(service)
         lift.pull(tmp_path)
+        assert "snapshot" not in lift.conversations().attrs["promptlift"]
+        lift.use_snapshot(tmp_path)
         assert lift.conversations().attrs["promptlift"]["snapshot"] == str(tmp_path)
         before = Snapshot(tmp_path).manifest
         lift.use_snapshot(None)
@@ -135,6 +138,7 @@ def test_what_the_snapshot_does_not_have_is_asked_of_the_service(tmp_path):
         service.fill(5, promptId="p2")
         lift = workspace(service)
         lift.pull(tmp_path, prompt_id="p1")
+        lift.use_snapshot(tmp_path)
         assert lift.conversations("p1").attrs["promptlift"]["snapshot"] == str(tmp_path)
         for table in (lift.conversations(), lift.conversations(["p1", "p2"]), lift.messages("p1")):
             assert "snapshot" not in table.attrs["promptlift"]
@@ -147,6 +151,7 @@ def test_while_another_process_writes_it_the_service_is_asked(tmp_path):
         service.fill(30)
         lift = workspace(service)
         lift.pull(tmp_path)
+        lift.use_snapshot(tmp_path)
         with only_writer(LocalFolder(tmp_path)):
             service.fill(1)
             found = lift.conversations()
@@ -160,6 +165,7 @@ def test_a_read_that_fails_carries_the_table_as_it_was(tmp_path):
         service.fill(450)
         lift = workspace(service)
         lift.pull(tmp_path)
+        lift.use_snapshot(tmp_path)
         service.fill(1)
         service.fault = lambda _m, _p, _c: hang_up if service.seen[-1][2].get("offset", "0") != "0" else None
         with pytest.raises(IncompleteError) as caught:

@@ -65,17 +65,10 @@ def ours(tmp_path_factory):
         yield lift
 
 
-def pulled(lift, path):
-    """Pull, and read the service again: what it says is the other side of every comparison."""
-    snapshot = lift.pull(path)
-    lift.use_snapshot(None)
-    return snapshot
-
-
 @pytest.fixture(scope="module")
 def folder(ours, tmp_path_factory):
     path = tmp_path_factory.mktemp("snapshot") / "january"
-    pulled(ours, path)
+    ours.pull(path)
     return path
 
 
@@ -130,23 +123,23 @@ def test_a_pull_makes_the_requests_that_the_documentation_says(start_service, tm
 
         for count in (0, 100, 600):
             grow_to(count)
-            manifest = pulled(lift, tmp_path / str(count)).manifest
+            manifest = lift.pull(tmp_path / str(count)).manifest
             assert (manifest.totals["conversations"], manifest.insights_listed) == (count, count > 0)
             assert manifest.requests <= count / 97 + 6
-        assert pulled(lift, tmp_path / "600").manifest.requests <= 10
+        assert lift.pull(tmp_path / "600").manifest.requests <= 10
         grow_to(700)
-        assert pulled(lift, tmp_path / "600").manifest.requests <= 20
+        assert lift.pull(tmp_path / "600").manifest.requests <= 20
 
 
 def test_a_second_pull_brings_what_is_new_and_asks_for_little_else(ours, tmp_path):
-    pulled(ours, tmp_path)
+    ours.pull(tmp_path)
     before = promptlift.open_snapshot(tmp_path).conversations(insights=True)
-    again = pulled(ours, tmp_path)
+    again = ours.pull(tmp_path)
     assert again.manifest.requests <= 10
     pd.testing.assert_frame_equal(promptlift.open_snapshot(tmp_path).conversations(insights=True), before)
     ours.log([{"content": timed(40 + number, channel="web")} for number in range(5)], prompt_id="Sales")
     wait_for_insights(ours, [ours.prompt_id("Sales")])
-    third = pulled(ours, tmp_path)
+    third = ours.pull(tmp_path)
     assert third.manifest.requests <= 20
     for call in CALLS.values():
         pd.testing.assert_frame_equal(call(promptlift.open_snapshot(tmp_path)), call(ours))
@@ -256,7 +249,7 @@ def test_a_scan_names_the_prompts_and_leaves_out_what_is_for_pulls_alone(opened,
 
 
 def test_what_changed_at_our_service_is_asked_for_by_time(ours, tmp_path):
-    pulled(ours, tmp_path)
+    ours.pull(tmp_path)
     some = list(ours.conversations("Sales")["conversation_id"][:3])
     before = promptlift.open_snapshot(tmp_path).conversations(insights=True).set_index("conversation_id")
     ours.client.conversations.update(
@@ -270,7 +263,7 @@ def test_what_changed_at_our_service_is_asked_for_by_time(ours, tmp_path):
         ),
         what="new insights",
     )
-    manifest = pulled(ours, tmp_path).manifest
+    manifest = ours.pull(tmp_path).manifest
     assert manifest.requests <= 10
     opened = promptlift.open_snapshot(tmp_path)
     pd.testing.assert_frame_equal(opened.conversations(insights=True), ours.conversations(insights=True))
@@ -280,7 +273,7 @@ def test_what_changed_at_our_service_is_asked_for_by_time(ours, tmp_path):
 
 
 def test_a_workspace_with_a_snapshot_in_use_gives_the_tables_of_the_service(ours, tmp_path):
-    pulled(ours, tmp_path)
+    ours.pull(tmp_path)
     some = list(ours.conversations("Sales")["conversation_id"][3:6])
     ours.client.conversations.update(some[0], content="User: Once more?\nAssistant: No.", status="abandoned")
     before = ours.conversations(insights=True).set_index("conversation_id")["insights_at"]

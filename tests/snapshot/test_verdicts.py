@@ -49,12 +49,6 @@ CALLS = {
 }
 
 
-def pulled(lift, folder, **options):
-    snapshot = lift.pull(folder, **options)
-    lift.use_snapshot(None)
-    return snapshot
-
-
 def assert_same(opened, lift):
     for options in CALLS.values():
         here, there = opened.verdicts("refund", **options), lift.verdicts("refund", **options)
@@ -66,7 +60,7 @@ def assert_same(opened, lift):
 
 def test_verdicts_are_the_same_from_either_source(judged, tmp_path):
     lift, _ = judged
-    pulled(lift, tmp_path)
+    lift.pull(tmp_path)
     opened = promptlift.open_snapshot(tmp_path)
     assert_same(opened, lift)
     assert (len(opened.verdicts("refund")), len(opened.verdicts("refund", version=1))) == (12, 40)
@@ -86,7 +80,7 @@ def test_verdicts_are_the_same_from_either_source(judged, tmp_path):
 def test_an_engine_counts_the_verdicts_of_a_snapshot(judged, tmp_path, engine):
     pytest.importorskip(engine, reason=f"the extra {engine} is not installed")
     lift, _ = judged
-    pulled(lift, tmp_path)
+    lift.pull(tmp_path)
     snapshot = promptlift.open_snapshot(tmp_path).snapshot
     scanned = rows_with(snapshot.scan("verdicts", engine=engine), "judge_version", [1])
     result = analysis.completion(scanned, by="prompt")
@@ -102,31 +96,31 @@ def test_an_engine_counts_the_verdicts_of_a_snapshot(judged, tmp_path, engine):
 
 def test_a_pull_reads_again_only_what_was_judged_since(judged, tmp_path):
     lift, _ = judged
-    first = pulled(lift, tmp_path)
+    first = lift.pull(tmp_path)
     files = {one.path for one in first.manifest.of_table("verdicts")}
-    again = pulled(lift, tmp_path)
+    again = lift.pull(tmp_path)
     assert {one.path for one in again.manifest.of_table("verdicts")} == files
     # Judges, the versions of one, and a count of each of the three versions are asked for beside the seven of any pull.
     assert again.manifest.requests <= 7 + 5
     lift.judges.backfill("refund", max_conversations=5)
-    pulled(lift, tmp_path)
+    lift.pull(tmp_path)
     assert_same(promptlift.open_snapshot(tmp_path), lift)
 
 
 def test_a_conversation_that_is_judged_anew_is_noticed_though_the_counts_are_the_same(judged, tmp_path):
     lift, _ = judged
-    pulled(lift, tmp_path)
+    lift.pull(tmp_path)
     one = lift.verdicts("refund", version=1)["conversation_id"].iloc[-1]
     lift.client.conversations.update(one, content="User: A refund?\nAssistant: The parcel is on its way.")
     lift.judges.backfill("refund", version=1)
-    snapshot = pulled(lift, tmp_path)
+    snapshot = lift.pull(tmp_path)
     assert_same(promptlift.open_snapshot(tmp_path), lift)
     assert snapshot.verify() == {}
 
 
 def test_a_snapshot_of_one_prompt_has_its_verdicts_alone(judged, tmp_path):
     lift, _ = judged
-    pulled(lift, tmp_path, prompt_id="Sales")
+    lift.pull(tmp_path, prompt_id="Sales")
     opened = promptlift.open_snapshot(tmp_path)
     pd.testing.assert_frame_equal(
         opened.verdicts("refund", version=1), lift.verdicts("refund", version=1, prompt="Sales")
@@ -137,10 +131,10 @@ def test_a_judge_that_is_deleted_goes_with_its_verdicts(judged, tmp_path):
     lift, _ = judged
     lift.judges.create("brief", "Was it brief?")
     lift.judges.backfill("brief", max_conversations=3)
-    pulled(lift, tmp_path)
+    lift.pull(tmp_path)
     assert len(promptlift.open_snapshot(tmp_path).verdicts("brief")) == 3
     lift.judges.delete("brief")
-    pulled(lift, tmp_path)
+    lift.pull(tmp_path)
     opened = promptlift.open_snapshot(tmp_path)
     assert set(opened.snapshot.read("verdicts")["judge"].to_pylist()) == {"refund"}
     assert "brief" not in set(opened.judges.list()["judge"])
@@ -150,7 +144,7 @@ def test_an_export_has_labels_and_verdicts_as_a_pull_has(judged, tmp_path):
     lift, service = judged
     ids = lift.verdicts("refund", version=1)["conversation_id"][:2]
     lift.add_labels(pd.DataFrame({"conversation_id": ids, "refund": ["yes", "no"]}), labeller="ann")
-    pulled(lift, tmp_path / "pulled")
+    lift.pull(tmp_path / "pulled")
     done = promptlift_command("export", tmp_path / "exported", "--data", service.data)
     assert done.returncode == 0, done.stderr
     here, there = (promptlift.open_snapshot(tmp_path / name) for name in ("exported", "pulled"))

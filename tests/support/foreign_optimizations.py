@@ -94,6 +94,8 @@ class OptimizationService(ForeignService):
         if parts[0] in ("prompts", "agents") and len(parts) == 1:
             rows = [{"id": one, "name": one, "content": "c", "status": "active"} for one in self.prompt_ids]
             return self.page(rows, params, ())
+        if parts[0] in ("prompts", "agents") and len(parts) == 2 and parts[1] in self.prompt_ids:
+            return 200, {"id": parts[1], "name": parts[1], "content": "c", "status": "active"}
         if parts[0] != "optimizations":
             return super().answer(method, path, params, body)
         if method == "POST":

@@ -147,12 +147,6 @@ def pulled_in(page: Page, asked: Asked) -> Page:
     return page
 
 
-def swapped(page: Page, asked: Asked) -> Page:
-    """Give a row of the first page again in another's place."""
-    page["data"] = [asked.truth[5] if row["id"] == asked.truth[250]["id"] else row for row in page["data"]]
-    return page
-
-
 def repeated(page: Page, asked: Asked) -> Page:
     if asked.number == 2:
         page["data"] = asked.honest(0, 100)
@@ -163,12 +157,6 @@ def shuffled(page: Page, asked: Asked) -> Page:
     mixed = asked.truth[:]
     asked.service.chance.shuffle(mixed)
     page["data"] = mixed[asked.offset : asked.offset + asked.limit]
-    return page
-
-
-def turned(page: Page, asked: Asked) -> Page:
-    if asked.number % 2 == 0:
-        page["data"] = asked.truth[::-1][asked.offset : asked.offset + asked.limit]
     return page
 
 
@@ -187,11 +175,6 @@ def random_rows(page: Page, asked: Asked) -> Page:
 
 def everything(page: Page, asked: Asked) -> Page:
     page["data"] = asked.honest(0, 10**9)
-    return page
-
-
-def from_offset(page: Page, asked: Asked) -> Page:
-    page["data"] = asked.honest(asked.offset, 10**9)
     return page
 
 

@@ -8,7 +8,7 @@ import promptlift
 from promptlift import analysis
 from promptlift.errors import ConfigError, NotFound
 from promptlift.frames.layouts import TABLES
-from promptlift.workspace import BenchmarkStillRunning, BenchmarkStopped
+from promptlift.workspace import RunStopped, StillRunning
 
 pytestmark = pytest.mark.slow
 
@@ -132,11 +132,11 @@ def test_the_same_set_models_and_versions(begun):
 
 def test_waiting_ends_by_time_and_a_stop_is_told(begun):
     lift, _ = begun
-    with pytest.raises(BenchmarkStillRunning, match="waits for it") as late:
+    with pytest.raises(StillRunning, match="waits for it") as late:
         lift.benchmark("Benchmarked one", scenarios=500, source="model", timeout=0)
-    running = late.value.benchmark.id
+    running = late.value.run.id
     lift.client.benchmarks.stop(running, reason="seen enough")
-    with pytest.warns(BenchmarkStopped, match="seen enough"):
+    with pytest.warns(RunStopped, match="seen enough"):
         assert lift.wait_for_benchmark(running).status == "stopped"
     answer = lift.delete_benchmarks(running)
     assert answer.deleted == [running]

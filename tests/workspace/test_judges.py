@@ -9,7 +9,7 @@ import promptlift
 from promptlift import analysis
 from promptlift.errors import InvalidState, NotFound
 from promptlift.frames.layouts import TABLES
-from promptlift.workspace import JudgeRunStillRunning, JudgeRunStopped
+from promptlift.workspace import RunStopped, StillRunning
 from support.answering_model import serving
 from support.judging_model import QUESTION, JudgingModel, world
 from support.service_process import ServiceProcess
@@ -104,9 +104,9 @@ def test_labels_name_the_question_of_the_judge(judged):
 def test_waiting_ends_in_words(judged):
     workspace, _ = judged
     workspace.judges.create("limited", QUESTION, examples=[("Assistant: a voucher", True)])
-    with pytest.warns(JudgeRunStopped, match="limit of 1 tokens is reached.*judges.resume"):
+    with pytest.warns(RunStopped, match="limit of 1 tokens is reached.*judges.resume"):
         assert workspace.judges.backfill("limited", max_tokens=1).status == "stopped"
-    with pytest.raises(JudgeRunStillRunning, match=r"lift\.judges\.wait\("):
+    with pytest.raises(StillRunning, match=r"lift\.judges\.wait\("):
         workspace.judges.backfill("limited", timeout=0)
     with pytest.raises(NotFound, match="Near names: limited"):
         workspace.judges.get("limitted")

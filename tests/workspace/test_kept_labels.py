@@ -1,4 +1,4 @@
-"""Labels of people as a table of the workspace: kept by our service, beside a foreign one in a file."""
+"""Labels of people as a table of the workspace, kept by our service."""
 
 from __future__ import annotations
 
@@ -17,36 +17,25 @@ COLUMNS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(params=[pytest.param("embedded", marks=pytest.mark.slow), "foreign"])
-def kept(request, tmp_path):
+@pytest.fixture
+def kept(lift, tmp_path):
     """A workspace, the ids of forty conversations of a prompt there, and the prompt."""
-    if request.param == "embedded":
-        lift = request.getfixturevalue("lift")
-        prompt = lift.client.prompts.create(
-            name=f"P {tmp_path.name}", content="c", llm_model="gpt-4o-mini"
-        ).id
-        lift.log([{"content": f"User: hi {n}\nAssistant: ok"} for n in range(40)], prompt_id=prompt)
-        yield lift, sorted(lift.conversations(prompt)["conversation_id"]), prompt
-        return
-    with ForeignService() as service:
-        service.fill(40)
-        with promptlift.connect(service.base_url, KEY, progress=False) as lift:
-            table = lift.conversations()
-            yield lift, sorted(table["conversation_id"]), table["prompt_id"].iloc[0]
+    prompt = lift.client.prompts.create(name=f"P {tmp_path.name}", content="c", llm_model="gpt-4o-mini").id
+    lift.log([{"content": f"User: hi {n}\nAssistant: ok"} for n in range(40)], prompt_id=prompt)
+    return lift, sorted(lift.conversations(prompt)["conversation_id"]), prompt
 
 
 def long(ids, **values):
     return pd.DataFrame({"conversation_id": ids, "question": "task_completed", "value": "yes", **values})
 
 
-def test_labels_come_back_as_a_table_wherever_they_are_kept(kept):
+def test_labels_come_back_as_a_table(kept):
     lift, ids, prompt = kept
     said = lift.add_labels(long(ids[:3], value=[True, "no", None], chance=0.25, draw_id="d1"), labeller="ann")
     assert list(said["value"]) == ["yes", "no"]
     lift.add_labels(long(ids[:1], labelled_at=pd.Timestamp("2026-11-01", tz="UTC")), labeller="ben")
     table = lift.labels(prompt_id=prompt)
     assert list(table) == COLUMNS
-    assert table.attrs["promptlift"]["kept"] in ("service", "file")
     newest = table.iloc[0]
     assert (newest["labeller"], newest["labelled_at"].isoformat()) == ("ben", "2026-11-01T00:00:00+00:00")
     assert np.isnan(newest["chance"])
@@ -57,7 +46,6 @@ def test_labels_come_back_as_a_table_wherever_they_are_kept(kept):
     assert lift.labels(prompt_id=prompt, question="other").dtypes.equals(table.dtypes)
 
 
-@pytest.mark.slow
 def test_the_same_labels_twice_are_one_and_an_answer_can_be_changed_and_taken_back(kept):
     lift, ids, prompt = kept
     labels = long(ids[:2], chance=0.5)
@@ -109,9 +97,13 @@ def test_labels_that_cannot_be_right_are_refused_in_words(lift, labels, error, w
 
 def test_labels_of_no_conversation_are_refused(kept):
     lift, ids, prompt = kept
-    with pytest.raises((ValidationError, NotFound)):
+    with pytest.raises(ValidationError):
         lift.add_labels(long([ids[0], "none"]))
     assert lift.labels(prompt_id=prompt).empty
+    with ForeignService() as service, promptlift.connect(service.base_url, KEY, progress=False) as abroad:
+        for ask in (abroad.labels, lambda: abroad.add_labels(long(["c1"]))):
+            with pytest.raises(NotFound, match="beyond the specification"):
+                ask()
 
 
 def test_kept_labels_of_a_draw_correct_and_imported_ones_do_not(kept):

@@ -25,7 +25,7 @@ from promptlift.errors import (
     ServerError,
     UnexpectedResponse,
 )
-from promptlift.workspace import OptimizationFailed, OptimizationStopped, StillRunning
+from promptlift.workspace import RunFailed, RunStopped, StillRunning
 from promptlift.workspace.waiting import pause_before_next_request
 from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, hang_up
@@ -207,7 +207,7 @@ def test_a_time_limit_ends_the_wait_not_the_optimization(service, lift, clock):
     ) as ended:
         lift.optimize("p1", timeout=60)
     assert isinstance(ended.value, TimeoutError)
-    assert ended.value.optimization.results.progress.conversations_done == 40
+    assert ended.value.run.results.progress.conversations_done == 40
     assert clock.skipped == pytest.approx(60, abs=1)
     service.states = [COMPLETED]
     assert lift.wait("o00001", timeout=0).status == "completed"
@@ -215,20 +215,20 @@ def test_a_time_limit_ends_the_wait_not_the_optimization(service, lift, clock):
 
 def test_a_failed_one_says_why(service, lift):
     service.states = [{"status": "failed", "failure": "the model endpoint does not answer"}]
-    with pytest.raises(OptimizationFailed, match="failed: the model endpoint does not answer") as failed:
+    with pytest.raises(RunFailed, match="failed: the model endpoint does not answer") as failed:
         lift.optimize("p1")
-    assert failed.value.optimization.status == "failed"
+    assert failed.value.run.status == "failed"
 
 
 def test_a_failed_one_of_a_silent_service_says_that_it_says_nothing(service, lift):
     service.states = [{"status": "failed"}]
-    with pytest.raises(OptimizationFailed, match="the service does not say why"):
+    with pytest.raises(RunFailed, match="the service does not say why"):
         lift.optimize("p1")
 
 
 def test_a_stopped_one_comes_back_with_a_warning(service, lift):
     service.states = [{"status": "stopped", "stopReason": "too expensive", "results": {"confidence": 0.7}}]
-    with pytest.warns(OptimizationStopped, match="stopped: too expensive"):
+    with pytest.warns(RunStopped, match="stopped: too expensive"):
         ended = lift.optimize("p1")
     assert ended.results.confidence == 0.7
 
@@ -249,11 +249,6 @@ def test_an_apply_without_an_answer_says_what_to_look_at(service, lift):
     service.fault = lambda _method, path, _count: hang_up if path.endswith("/apply") else None
     with pytest.raises(ConnectionFailed, match="look at the prompt before applying again"):
         lift.apply("o00001")
-
-
-def test_what_the_service_does_not_offer_is_named(lift):
-    with pytest.raises(NotFound, match=r"embedded service offers prompts\.restore"):
-        lift.restore("p1", "ver_1")
 
 
 @pytest.fixture

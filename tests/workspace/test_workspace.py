@@ -131,6 +131,7 @@ def test_records_frames_and_readings_can_be_logged(service, lift):
             ),
         )
 
+    service.answers_200 = True
     rows = pd.DataFrame({"content": ["User: a", "User: b"]})
     talk = pd.DataFrame({"conversation_id": [1, 1], "role": ["user", "assistant"], "content": ["x", "y"]})
     for records, count in (([{"content": "User: d"}], 1), (rows, 2), (talk, 1), (Reading(), 1), ([], 0)):
@@ -154,9 +155,6 @@ def test_an_empty_prompt_id_says_where_ids_are(lift):
 def test_what_was_read_can_be_logged_for_another_prompt(service, lift):
     service.fill(6)
     lift.log(lift.conversations("p1", content=True), prompt_id="p2")
-    # The same conversations, as rows of messages: their ids say so.
-    again = lift.log(lift.messages("p1"), prompt_id="p2")
-    assert (again.logged, again.already_there) == (0, 6)
     assert len(lift.conversations("p2")) == 6
 
 

@@ -9,7 +9,7 @@ import time
 import weakref
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import urlencode
 
 import orjson
@@ -20,6 +20,8 @@ from promptlift.client.pace import Pace
 from promptlift.client.retry import CUT_OFF, Attempt, RetryPolicy
 from promptlift.errors import ApiError, ConnectionFailed, RateLimited, UnexpectedResponse, from_response
 from promptlift.retry import read_retry_after
+from promptlift.schema import endpoints
+from promptlift.schema.account import account_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from promptlift.schema.naming import Scheme
 
 
+# With fewer requests no plan is exceeded within a minute, so the plan need not be requested.
+ASK_PLAN_FROM: Final = 50
 # Without a body: what was sent before is still the answer.
 _NOT_MODIFIED = 304
 _KEY_REFUSED = (401, 403)
@@ -325,6 +329,21 @@ class Transport:
     def release(self, connection: Connection) -> None:
         """Make a connection available again."""
         self._free.append(connection)
+
+    def ask_plan(self, task: Task | None = None) -> None:
+        """Learn the request rate from the account's plan, once, when no header has given it.
+
+        The plan is optional: a key that may not read the account, or a service without one, leaves the
+        rate unknown, and the pace learns it from refusals.
+        """
+        if self.pace.told or self.pace.asked:
+            return
+        try:
+            account = self.send(Call.to(endpoints.ACCOUNT_GET, self.config.scheme), task).data
+        except ApiError:
+            account = None
+        plan = account.get("plan") if isinstance(account, dict) else None
+        self.allow(account_rate(plan) if isinstance(plan, dict) else None)
 
     def allow(self, per_minute: int | None) -> None:
         """Set the request rate of the account's plan."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from promptlift.frames.columns import read_table
 from promptlift.frames.layouts import EDITS
 from promptlift.frames.optimizations import value_at
+from promptlift.frames.variants import any_rehearsal, facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,18 +17,18 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-def edits_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
+def edits_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], Row]:
     """Make the table of edits, one row each, in the order in which they were written.
 
     Parameters
     ----------
     items
-        One an optimization: ``id`` and ``variants`` as the service gave them. Variants without a search have no edits.
+        One an optimization: ``id``, ``optimization`` and ``variants`` as the service gave them. Variants without a search have no edits.
 
     Returns
     -------
     tuple
-        The table, and counts of unusable values by column.
+        The table; counts of unusable values by column; whether it comes from a rehearsal.
     """
     names = [column.name for column in EDITS if not column.path]
     computed: dict[str, list[Any]] = {name: [] for name in names}
@@ -38,7 +39,8 @@ def edits_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
             values = {"optimization_id": item["id"], **_where(edit, having), **_evidence(edit)}
             for name in names:
                 computed[name].append(values[name])
-    return read_table(EDITS, rows, **computed)
+    facts = {item["id"]: facts_of(item["optimization"]) for item in items if "optimization" in item}
+    return *read_table(EDITS, rows, **computed), {"rehearsal": any_rehearsal(facts)}
 
 
 def _edits_of(variants: Sequence[Row]) -> Iterator[tuple[Row, list[Row]]]:

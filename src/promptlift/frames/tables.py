@@ -42,8 +42,9 @@ def prompts_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
     return read_table(PROMPTS, rows, content=texts)
 
 
-def usage_table(usage: Row) -> tuple[pd.DataFrame, dict[str, int]]:
+def usage_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
     """Make the table of usage, one row a resource; ``limit`` is missing where nothing is limited."""
+    usage = rows[0]
     names = [name for name in usage if name != "period" and isinstance(usage[name], dict)]
     period = usage.get("period") or {}
     return read_table(USAGE, [period | usage[name] for name in names], resource=names)

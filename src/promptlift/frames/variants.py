@@ -78,7 +78,7 @@ def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], 
         "task_completion_given_as": "unknown" if percent is None else "percent" if percent else "fraction",
         "task_completion_recognised_by": recognised,
         "optimizations": facts,
-        **(next(iter(facts.values())) if len(facts) == 1 else {"rehearsal": _any_rehearsal(facts)}),
+        **(next(iter(facts.values())) if len(facts) == 1 else {"rehearsal": any_rehearsal(facts)}),
     }
     return frame, invalid, about
 
@@ -109,7 +109,8 @@ def facts_of(optimization: Row) -> Row:
     }
 
 
-def _any_rehearsal(facts: dict[str, Row]) -> bool | None:
+def any_rehearsal(facts: dict[str, Row]) -> bool | None:
+    """Whether any of some optimizations was a rehearsal; ``None`` where nothing is known."""
     known = [one["rehearsal"] for one in facts.values() if one["rehearsal"] is not None]
     return any(known) if known else None
 

@@ -4,47 +4,31 @@ from __future__ import annotations
 
 from promptlift.client.log.result import LogResult
 from promptlift.client.reads.plan_read import ReadPlan
-from promptlift.workspace.benchmarking import (
-    BenchmarkFailed,
-    BenchmarkStillRunning,
-    BenchmarkStopped,
-)
 from promptlift.workspace.cheapest import CheapestChoice
 from promptlift.workspace.comparing.comparison import Comparison
 from promptlift.workspace.filters import NothingMatchesWarning
 from promptlift.workspace.importing.files import FileImport, ImportResult
 from promptlift.workspace.judging.judges import Judges
-from promptlift.workspace.judging.runs import (
-    BackfillPlan,
-    JudgeRunFailed,
-    JudgeRunStillRunning,
-    JudgeRunStopped,
-)
+from promptlift.workspace.judging.plan import BackfillPlan
 from promptlift.workspace.optimizing.plan import OptimizationPlan
 from promptlift.workspace.optimizing.tables import MayBeIncomplete
-from promptlift.workspace.waiting import OptimizationFailed, OptimizationStopped, StillRunning
+from promptlift.workspace.waiting import RunFailed, RunStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect
 
 __all__ = [
     "BackfillPlan",
-    "BenchmarkFailed",
-    "BenchmarkStillRunning",
-    "BenchmarkStopped",
     "CheapestChoice",
     "Comparison",
     "FileImport",
     "ImportResult",
-    "JudgeRunFailed",
-    "JudgeRunStillRunning",
-    "JudgeRunStopped",
     "Judges",
     "LogResult",
     "MayBeIncomplete",
     "NothingMatchesWarning",
-    "OptimizationFailed",
     "OptimizationPlan",
-    "OptimizationStopped",
     "ReadPlan",
+    "RunFailed",
+    "RunStopped",
     "StillRunning",
     "Workspace",
     "connect",

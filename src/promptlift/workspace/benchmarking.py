@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import warnings
 from typing import TYPE_CHECKING, Any
 
-from promptlift.client.api.group import read_answer
-from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.read_list import RowsRead
-from promptlift.client.transport import Task
-from promptlift.errors import ConfigError, PromptliftError
+from promptlift.errors import ConfigError
 from promptlift.schema import endpoints
 from promptlift.schema.benchmarks import Benchmark, ScenarioSet
 from promptlift.workspace.cheapest import CheapestChoice, choose
-from promptlift.workspace.session import Session, frames
+from promptlift.workspace.session import Session
 from promptlift.workspace.unanswered import may_have_worked
-from promptlift.workspace.waiting import TimeIsOver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,36 +22,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
     Prices = Mapping[str, Mapping[str, float]]
-
-
-class _WaitingEnded(PromptliftError):
-    def __init__(self, message: str, *, benchmark: Benchmark) -> None:
-        super().__init__(message)
-        self.benchmark = benchmark
-
-
-class BenchmarkFailed(_WaitingEnded):
-    """The benchmark failed. The message says why, and how to go on with it.
-
-    Attributes
-    ----------
-    benchmark
-        With everything that was measured until then.
-    """
-
-
-class BenchmarkStillRunning(_WaitingEnded, TimeoutError):
-    """The time limit of waiting is over; the benchmark goes on.
-
-    Attributes
-    ----------
-    benchmark
-        As it was in the last answer.
-    """
-
-
-class BenchmarkStopped(UserWarning):
-    """The benchmark was stopped; its results are of what was measured until then."""
 
 
 class Benchmarking(Session):
@@ -131,9 +96,9 @@ class Benchmarking(Session):
 
         Raises
         ------
-        BenchmarkFailed
+        RunFailed
             When it failed; the message says why.
-        BenchmarkStillRunning
+        StillRunning
             When ``timeout`` is over. It goes on.
         ConfigError
             When there is nothing to compare.
@@ -173,33 +138,22 @@ class Benchmarking(Session):
 
         Raises
         ------
-        BenchmarkFailed
+        RunFailed
             When it failed; the message says why.
-        BenchmarkStillRunning
+        StillRunning
             When ``timeout`` is over. It goes on.
         """
-        go_on = f"lift.wait_for_benchmark({benchmark_id!r}) waits for it, lift.client.benchmarks.stop({benchmark_id!r}) stops it."
-        try:
-            state = self._wait_with_bar(
-                "simulated conversations",
-                endpoints.BENCHMARKS_GET,
-                benchmark_id,
-                noun="benchmark",
-                go_on=go_on,
-                timeout=timeout,
-                counts=_counts,
-            )
-        except TimeIsOver as error:
-            last = Benchmark(id=benchmark_id, status="running") if error.state is None else _read(error.state)
-            raise BenchmarkStillRunning(str(error), benchmark=last) from None
-        found = _read(state)
-        resume = f"lift.client.benchmarks.resume({benchmark_id!r}) goes on with it"
-        if found.status == "failed":
-            raise BenchmarkFailed(f"The benchmark failed: {found.failure}. {resume}.", benchmark=found)
-        if found.status == "stopped":
-            why = f": {found.stop_reason}" if found.stop_reason else ""
-            warnings.warn(f"The benchmark was stopped{why}. {resume}.", BenchmarkStopped, stacklevel=2)
-        return found
+        waited: Benchmark = self._wait_with_bar(
+            "simulated conversations",
+            endpoints.BENCHMARKS_GET,
+            benchmark_id,
+            noun="benchmark",
+            go_on=f"lift.wait_for_benchmark({benchmark_id!r}) waits for it, lift.client.benchmarks.stop({benchmark_id!r}) stops it.",
+            resume=f"lift.client.benchmarks.resume({benchmark_id!r}) goes on with it.",
+            timeout=timeout,
+            counts=_counts,
+        )
+        return waited
 
     def cheapest(
         self,
@@ -252,11 +206,7 @@ class Benchmarking(Session):
             benchmark_id, name, status, arm_count, scenario_count, conversations_done, conversations_total,
             scenario_set_id, scenario_set_version, scenario_set, failure, rehearsal, created_at, started_at, completed_at.
         """
-
-        def read(_: object) -> RowsRead:
-            return read_offered(self.client.transport, endpoints.BENCHMARKS_LIST, task=Task())
-
-        return self._table("benchmarks", {}, read, frames().benchmarks_table)
+        return self._offered("benchmarks", endpoints.BENCHMARKS_LIST)
 
     def benchmark_arms(
         self,
@@ -319,24 +269,15 @@ class Benchmarking(Session):
             with ``content`` also content.
         """
         identifier = benchmark_id.id if isinstance(benchmark_id, Benchmark) else benchmark_id
-        filters = {"arm": arm, "include_content": content or None}
-
-        def read(_: object) -> RowsRead:
-            return self._read_with_bar(
-                "simulated conversations read",
-                endpoints.BENCHMARKS_CONVERSATIONS,
-                identifier,
-                filters=filters,
-                task=Task(),
-            )
-
-        def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
-            made: tuple[pd.DataFrame, dict[str, int]] = frames().benchmark_conversations_table(
-                rows, content=content
-            )
-            return made
-
-        return self._table("benchmark_conversations", {"benchmark_id": identifier, "arm": arm}, read, make)
+        return self._offered(
+            "benchmark_conversations",
+            endpoints.BENCHMARKS_CONVERSATIONS,
+            identifier,
+            {"arm": arm, "include_content": content or None},
+            filters={"benchmark_id": identifier, "arm": arm},
+            unit="simulated conversations read",
+            content=content,
+        )
 
     def scenario_sets(self) -> pd.DataFrame:
         """Return every version of every scenario set, one row each, newest first. Offered by the embedded service.
@@ -346,11 +287,7 @@ class Benchmarking(Session):
         DataFrame
             scenario_set_id, scenario_set_version, scenario_set (its name), source, scenario_count, prompt_id, ready, created_at.
         """
-
-        def read(_: object) -> RowsRead:
-            return read_offered(self.client.transport, endpoints.SCENARIO_SETS_LIST, task=Task())
-
-        return self._table("scenario_sets", {}, read, frames().scenario_sets_table)
+        return self._offered("scenario_sets", endpoints.SCENARIO_SETS_LIST)
 
     def scenarios(self, scenario_set_id: str, *, version: int | None = None) -> pd.DataFrame:
         """Return the scenarios of a set, one row each. Offered by the embedded service.
@@ -368,13 +305,13 @@ class Benchmarking(Session):
             cell (its number), scenario, opening, goal, scenario_source, persona_id, persona, conversation_id.
         """
 
-        def read(_: object) -> RowsRead:
+        def read() -> RowsRead:
             found = self.client.scenario_sets.get(scenario_set_id, version=version)
             rows = [one.to_wire() for one in found.scenarios or []]
             return RowsRead(rows, len(rows), 1, complete=True)
 
         filters = {"scenario_set_id": scenario_set_id, "version": version}
-        return self._table("scenarios", filters, read, frames().scenarios_table)
+        return self._table("scenarios", read, filters)
 
     def delete_benchmarks(self, benchmark_ids: str | Sequence[str]) -> BulkAnswer:
         """Delete benchmarks with their conversations. Their scenario sets stay.
@@ -422,11 +359,7 @@ def _scenario_set(given: str | ScenarioSet | Mapping[str, Any] | None, chosen: R
     return found or None
 
 
-def _counts(state: Row) -> tuple[int, int | None] | None:
+def _counts(benchmark: Benchmark) -> tuple[int, int | None] | None:
     """Return how many conversations are done, and of how many."""
-    progress = _read(state).progress
+    progress = benchmark.progress
     return None if progress is None else (progress.conversations_done, progress.conversations_total)
-
-
-def _read(state: Row) -> Benchmark:
-    return read_answer(endpoints.BENCHMARKS_GET, state, f"GET /benchmarks/{state.get('id')}")

@@ -45,7 +45,7 @@ class ConversationTables(Pulling, Labelling):
         IncompleteError
             When only a part could be read; ``.fetched`` is the table of it.
         """
-        return self._table("prompts", {}, lambda _: self._names.read(), frames().prompts_table)
+        return self._table("prompts", self._names.read)
 
     def prompt_id(self, prompt: str) -> str:
         """Return the id of a prompt. The methods of the workspace take names as well.
@@ -289,11 +289,11 @@ class ConversationTables(Pulling, Labelling):
         )
         if kept is not None:
             return self._existing(kept, filters)
-        return self._table(
+        return self._table_of_parts(
             "messages",
             filters,
             lambda on_part: self._read(Wanted(content=True), on_part, **filters),
-            frames().messages_table,
+            frames().Parts(frames().messages_table),
         )
 
     def insights(self, prompt_id: str | None = None) -> pd.DataFrame:
@@ -320,7 +320,7 @@ class ConversationTables(Pulling, Labelling):
         def read(on_part: Callable[[list[dict[str, Any]]], None]) -> RowsRead:
             return self._read(Wanted(insights=True), on_part, has_insights=True, **filters)
 
-        return self._table("insights", filters, read, frames().insights_table)
+        return self._table_of_parts("insights", filters, read, frames().Parts(frames().insights_table))
 
     def usage(self) -> pd.DataFrame:
         """Return the usage of the billing period, one row for each resource.
@@ -331,11 +331,11 @@ class ConversationTables(Pulling, Labelling):
             resource, used, limit (missing when nothing is limited), running, period_start, period_end.
         """
 
-        def read(_: object) -> RowsRead:
+        def read() -> RowsRead:
             usage = self.client.usage.get().model_dump(mode="json", by_alias=True)
             return RowsRead([usage], 4, 1, complete=True)
 
-        return self._table("usage", {}, read, lambda rows: frames().usage_table(rows[0]))
+        return self._table("usage", read)
 
     def plan(
         self,

@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.events import NewEvents, read_events
-from promptlift.client.reads.optimizations import read_offered
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
 from promptlift.errors import ConfigError
@@ -53,10 +52,10 @@ class EventTables(Session):
         if kind is not None:
             _check_kinds([kind])
 
-        def read(_: object) -> RowsRead:
+        def read() -> RowsRead:
             return read_events(self.client.transport, kind=kind, newest=newest, task=Task())
 
-        return self._table("events", {"kind": kind}, read, frames().events_table)
+        return self._table("events", read, {"kind": kind})
 
     def webhooks(self) -> pd.DataFrame:
         """Return the webhooks of the account, one row each.
@@ -67,11 +66,11 @@ class EventTables(Session):
             webhook_id, url, events, description, status (``failing`` after five failed attempts), created_at.
         """
 
-        def read(_: object) -> RowsRead:
+        def read() -> RowsRead:
             rows = [one.to_wire() for one in self.client.webhooks.list().data]
             return RowsRead(rows, len(rows), 1, complete=True)
 
-        return self._table("webhooks", {}, read, frames().webhooks_table)
+        return self._table("webhooks", read)
 
     def deliveries(self, webhook_id: str) -> pd.DataFrame:
         """Return what was sent to a webhook, one row an event, newest first. Offered by the embedded service.
@@ -92,11 +91,8 @@ class EventTables(Session):
         NotFound
             When there is no such webhook, or the service does not offer this.
         """
-
-        def read(_: object) -> RowsRead:
-            return read_offered(self.client.transport, endpoints.WEBHOOKS_DELIVERIES, webhook_id, task=Task())
-
-        return self._table("deliveries", {"webhook_id": webhook_id}, read, frames().deliveries_table)
+        shown = {"webhook_id": webhook_id}
+        return self._offered("deliveries", endpoints.WEBHOOKS_DELIVERIES, webhook_id, filters=shown)
 
     def watch_events(
         self,

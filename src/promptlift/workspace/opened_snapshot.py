@@ -10,7 +10,6 @@ from promptlift.client.secret import Secret
 from promptlift.errors import ConfigError
 from promptlift.schema.naming import scheme_of
 from promptlift.snapshot import Snapshot
-from promptlift.workspace.snapshots.labels import keep_labels, read_labels, wide_labels
 from promptlift.workspace.snapshots.offline import SnapshotTransport
 from promptlift.workspace.snapshots.tables import SnapshotTables
 from promptlift.workspace.workspace import Workspace, connect
@@ -71,11 +70,6 @@ class SnapshotWorkspace(Workspace):
         super().__init__(config, progress=False, client=Client(config, transport=self._offline))
         self.snapshot = snapshot
 
-    def _account(self) -> str:
-        raise ConfigError(
-            "This needs the service, and a snapshot is only read. promptlift.connect() or promptlift.local() opens it."
-        )
-
     def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Put the names of prompts into a table; here they cost no request."""
         if not self._names.known():
@@ -111,48 +105,6 @@ class SnapshotWorkspace(Workspace):
         raise ConfigError(
             f"A snapshot cannot be pulled from. promptlift.connect().pull({str(folder)!r}) reads the service."
         )
-
-    def kept_labels(self) -> pd.DataFrame:
-        """Return the labels that :meth:`keep_labels` put into the snapshot, one row a conversation, a column a question.
-
-        :meth:`labels` has them too, one row an answer, beside those that the service keeps.
-
-        Returns
-        -------
-        DataFrame
-            conversation_id, task_completed, sentiment, labelled_at; and a column for each further question. Where several people
-            answered, the last answer counts.
-        """
-        return wide_labels(read_labels(self.snapshot).by_hand)
-
-    def keep_labels(
-        self, labels: pd.DataFrame, *, labeller: str | None = None, chance: float | None = None
-    ) -> None:
-        """Keep the labels of people in the snapshot, beside those that the service keeps; later pulls leave them there.
-
-        What the same person said before of the same question is replaced, and an empty answer takes it back.
-
-        Parameters
-        ----------
-        labels
-            As for ``lift.add_labels``: a row an answer, or a column for each question, such as ``browser.labels`` of a
-            :class:`~promptlift.widgets.ConversationBrowser`.
-        labeller
-            Who answered, where the table does not say; by default the name of the user of this computer.
-        chance
-            The chance with which each conversation was drawn, where the table does not say and it is the same for all.
-
-        Raises
-        ------
-        FrameError
-            When a column is missing.
-        ConfigError
-            When a conversation is not in the snapshot, or an answer cannot be used.
-        SnapshotError
-            When another process writes the snapshot now.
-        """
-        keep_labels(self.snapshot, labels, labeller=labeller or self.labeller(), chance=chance)
-        self._offline.forget()
 
     def scan(self, table: str = "conversations", *, engine: Engine = "duckdb", connection: Any = None) -> Any:
         """Return a table in an engine that goes beyond pandas: DuckDB, Polars or Spark.

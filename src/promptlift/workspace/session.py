@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from promptlift.client import Client, ClientConfig
 from promptlift.client.reads.optimizations import read_offered
-from promptlift.client.reads.read_list import RowsRead
+from promptlift.client.reads.read_list import RowsRead, no_progress
+from promptlift.client.transport import Task
 from promptlift.errors import ApiError, IncompleteError
-from promptlift.schema.account import account_rate
 from promptlift.workspace.prompt_names import PromptNames
 from promptlift.workspace.waiting import Wait
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.client.transport import Task
     from promptlift.schema.endpoint import Endpoint
 
 # A shorter read or run shows no progress bar.
@@ -56,29 +54,21 @@ class Session:
         self.client = client or Client(config)
         self._progress = progress
         self._names = PromptNames(self.client.transport)
-        self._account_id: str | None = None
-
-    def _account(self) -> str:
-        if self._account_id is None:
-            account = self.client.account.get()
-            self._account_id = account.id
-            self.client.transport.allow(account_rate(account.plan.to_wire()))
-        return self._account_id
 
     def _table(
-        self,
-        name: str,
-        filters: dict[str, Any],
-        read: Callable[[Callable[[list[dict[str, Any]]], None]], RowsRead],
-        make: Callable[[list[dict[str, Any]]], tuple[pd.DataFrame, dict[str, int]]],
+        self, name: str, read: Callable[[], RowsRead], filters: dict[str, Any] | None = None, **options: Any
     ) -> pd.DataFrame:
-        """Read rows and make the table, with a record of the read; an incomplete read carries its part as a table."""
+        """Read rows and make the table of this name, with a record of the read.
 
-        def named(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, int]]:
-            frame, warnings = make(rows)
-            return self._named(frame), warnings
+        An incomplete read carries its part as a table. ``options`` are those of the function in ``frames`` that makes it.
+        """
+        make = getattr(frames(), f"{name}_table")
 
-        return self._table_of_parts(name, filters, read, frames().Parts(named))
+        def finished(rows: RowsRead) -> pd.DataFrame:
+            frame, warnings, *about = make(rows.rows, **options)
+            return with_read_record(self._named(frame), name, filters or {}, rows, warnings, **dict(*about))
+
+        return self._existing(_read_or_finish(read, finished), filters or {})
 
     def _table_of_parts(
         self,
@@ -87,31 +77,43 @@ class Session:
         read: Callable[[Callable[[list[dict[str, Any]]], None]], RowsRead],
         parts: TableParts,
     ) -> pd.DataFrame:
-        """Do the same with parts that know how to become a table."""
+        """Do the same while rows come, with parts that know how to become a table."""
 
         def finished(rows: RowsRead) -> pd.DataFrame:
             parts.add(rows.rows)
             frame, warnings = parts.whole()
-            return with_read_record(frame, name, filters, rows, warnings)
+            return with_read_record(self._named(frame), name, filters, rows, warnings)
 
-        with frozen_heap():
-            table = _read_or_finish(lambda: read(parts.add), finished)
-        return self._existing(table, filters)
+        return self._existing(_read_or_finish(lambda: read(parts.add), finished), filters)
 
-    def _whole_table(
+    def _offered(
         self,
         name: str,
-        filters: dict[str, Any],
-        read: Callable[[], RowsRead],
-        make: Callable[[list[dict[str, Any]]], tuple[pd.DataFrame, dict[str, int], dict[str, Any]]],
+        endpoint: Endpoint[Any],
+        identifier: str | None = None,
+        asked: dict[str, Any] | None = None,
+        *,
+        filters: dict[str, Any] | None = None,
+        unit: str | None = None,
+        **options: Any,
     ) -> pd.DataFrame:
-        """Do the same where the table is made of all rows at once and has more to record."""
+        """Make the table of a list that the embedded service offers beyond the specification.
 
-        def finished(rows: RowsRead) -> pd.DataFrame:
-            frame, warnings, about = make(rows.rows)
-            return with_read_record(self._named(frame), name, filters, rows, warnings, **about)
+        Parameters
+        ----------
+        asked
+            The filters of the list, and of the table where ``filters`` says nothing else.
+        unit
+            What a progress bar counts; without it none is shown.
+        """
 
-        return self._existing(_read_or_finish(read, finished), filters)
+        def read() -> RowsRead:
+            with self._bar(unit, None) if unit else contextlib.nullcontext(no_progress) as move:
+                return read_offered(
+                    self.client.transport, endpoint, identifier, filters=asked, task=Task(), progress=move
+                )
+
+        return self._table(name, read, asked if filters is None else filters, **options)
 
     def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Put the names of prompts into a table, as far as they are known without a request."""
@@ -140,21 +142,6 @@ class Session:
                 self._names.check_empty(prompt_id)
         return frame
 
-    def _read_with_bar(
-        self,
-        unit: str,
-        endpoint: Endpoint[Any],
-        identifier: str,
-        *,
-        filters: dict[str, Any],
-        task: Task,
-    ) -> RowsRead:
-        """Read a list that the embedded service offers beyond the specification, with a progress bar."""
-        with self._bar(unit, None) as move:
-            return read_offered(
-                self.client.transport, endpoint, identifier, filters=filters, task=task, progress=move
-            )
-
     def _wait_with_bar(
         self,
         unit: str,
@@ -163,10 +150,11 @@ class Session:
         *,
         noun: str,
         go_on: str,
+        resume: str,
         timeout: float | None,
-        counts: Callable[[dict[str, Any]], tuple[int, int | None] | None],
-    ) -> dict[str, Any]:
-        """Wait for the end of a run with a progress bar, and return its last state.
+        counts: Callable[[Any], tuple[int, int | None] | None],
+    ) -> Any:
+        """Wait for the end of a run with a progress bar, and return the run.
 
         Parameters
         ----------
@@ -174,18 +162,22 @@ class Session:
             What the bar counts.
         endpoint, run_id, noun, go_on, timeout
             As for :class:`~promptlift.workspace.waiting.Wait`.
+        resume
+            A sentence on how to continue a run that failed or was stopped.
         counts
-            What a state says is done, and of how many; ``None`` where it does not say.
+            How much of a run is done, and of how much; ``None`` where it does not say.
 
         Raises
         ------
-        TimeIsOver
+        RunFailed
+            When it failed.
+        StillRunning
             When the time is over.
         """
         with self._bar(unit, None) as move:
 
             def look(state: dict[str, Any]) -> None:
-                counted = counts(state)
+                counted = counts(waiting.read(state))
                 if counted is not None:
                     move(*counted)
 
@@ -195,6 +187,8 @@ class Session:
                 run_id,
                 noun=noun,
                 go_on=go_on,
+                after_failure=resume,
+                after_stop=resume,
                 timeout=timeout,
                 look=look,
             )
@@ -216,36 +210,6 @@ class Session:
                 bar.update(done - bar.n)
 
             yield move
-
-
-@contextlib.contextmanager
-def frozen_heap() -> Iterator[None]:
-    """Keep the garbage collector from scanning what was there before a read.
-
-    Decoding rows makes hundreds of thousands of objects, so it runs often, and each full run scans everything that
-    pandas and the notebook hold: a tenth of the whole read. What the block makes is collected as always.
-    """
-    if gc.get_freeze_count():  # frozen by other code
-        yield
-        return
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-
-
-@contextlib.contextmanager
-def no_collection() -> Iterator[None]:
-    """Keep the garbage collector from running while many objects are made of which none is garbage."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def frames() -> ModuleType:

@@ -1,10 +1,12 @@
-"""Wait for an optimization or a benchmark to end: how often to ask, what the bar shows, and how waiting ends."""
+"""Wait for the end of a run (an optimization, a benchmark, a run of a judge): how often to ask, what the bar shows, and how waiting ends."""
 
 from __future__ import annotations
 
 import threading
+import warnings
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.client.api.group import read_answer
 from promptlift.client.transport import Call, Task
 from promptlift.display.verdict import STAGES
 from promptlift.errors import (
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
     from promptlift.client.transport import Transport
     from promptlift.schema.endpoint import Endpoint
-    from promptlift.schema.optimizations import Optimization
 
     Row = dict[str, Any]
 
@@ -36,33 +37,33 @@ _GIVE_UP_SECONDS: Final = 600.0
 
 
 class _WaitingEnded(PromptliftError):
-    def __init__(self, message: str, *, optimization: Optimization) -> None:
+    def __init__(self, message: str, *, run: Any) -> None:
         super().__init__(message)
-        self.optimization = optimization
+        self.run = run
 
 
-class OptimizationFailed(_WaitingEnded):
-    """The optimization failed. The message says why.
+class RunFailed(_WaitingEnded):
+    """A run failed: an optimization, a benchmark, or a run of a judge. The message says why, and how to continue.
 
     Attributes
     ----------
-    optimization
-        With everything that was measured until then.
+    run
+        As it ended, with everything that was measured until then.
     """
 
 
 class StillRunning(_WaitingEnded, TimeoutError):
-    """The time limit of waiting is over; the optimization continues.
+    """The time limit of waiting is over; the run continues.
 
     Attributes
     ----------
-    optimization
+    run
         As it was in the last answer.
     """
 
 
-class OptimizationStopped(UserWarning):
-    """The optimization was stopped; it has no winner unless one was found before."""
+class RunStopped(UserWarning):
+    """A run was stopped, by somebody or by its limit; what was measured until then stays."""
 
 
 def pause_before_next_request(elapsed: float, per_minute: float | None) -> float:
@@ -79,24 +80,8 @@ def pause_before_next_request(elapsed: float, per_minute: float | None) -> float
     return max(pause, 60 / (per_minute * _SHARE_OF_PACE)) if per_minute else pause
 
 
-class TimeIsOver(Exception):
-    """The time limit of a :class:`Wait` is over; ``state`` is the last one, if the service sent any."""
-
-    def __init__(self, message: str, *, state: Row | None) -> None:
-        super().__init__(message)
-        self.state = state
-
-
-def how_to_go_on(optimization_id: str) -> str:
-    """Return a sentence that says how to wait again, and how to stop the optimization."""
-    return (
-        f"The optimization continues: lift.wait({optimization_id!r}) waits for it again, "
-        f"lift.stop({optimization_id!r}) stops it."
-    )
-
-
 class Wait:
-    """One wait for the end of an optimization or a benchmark.
+    """One wait for the end of a run.
 
     Parameters
     ----------
@@ -107,9 +92,11 @@ class Wait:
     run_id
         What is waited for.
     noun
-        What it is called: ``optimization`` or ``benchmark``.
+        What it is called: ``optimization``, ``benchmark`` or ``run``.
     go_on
         A sentence that says how to wait again.
+    after_failure, after_stop
+        Sentences on what can be done with a run that failed, and with one that was stopped.
     timeout
         Seconds; ``None`` waits for as long as it takes.
     look
@@ -126,6 +113,8 @@ class Wait:
         *,
         noun: str,
         go_on: str,
+        after_failure: str,
+        after_stop: str = "",
         timeout: float | None,
         look: Callable[[Row], None],
         known: bool = False,
@@ -135,17 +124,21 @@ class Wait:
         self._id = run_id
         self._noun = noun
         self._go_on = go_on
+        self._after_failure = after_failure
+        self._after_stop = after_stop
         self._timeout = timeout
         self._look = look
         self._known = known
         self._task = Task()
 
-    def run(self) -> Row:
-        """Wait, and return the last state.
+    def run(self) -> Any:
+        """Wait, and return the run at its end; warn when it was stopped.
 
         Raises
         ------
-        TimeIsOver
+        RunFailed
+            When it failed.
+        StillRunning
             When the time is over.
         ApiError
             When the service cannot be reached any more; the message says how to continue.
@@ -153,9 +146,19 @@ class Wait:
             At once; the message says how to continue.
         """
         try:
-            return self._run()
+            ended = self.read(self._run())
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"Waiting was interrupted. {self._go_on}") from None
+        if ended.status == "failed":
+            raise RunFailed(f"{why_it_ended(ended, self._noun)} {self._after_failure}", run=ended)
+        if ended.status == "stopped":
+            told = f"{why_it_ended(ended, self._noun)} {self._after_stop}".rstrip()
+            warnings.warn(told, RunStopped, stacklevel=4)
+        return ended
+
+    def read(self, state: Row) -> Any:
+        """Return a state of the run as the type of the endpoint's answer."""
+        return read_answer(self._endpoint, state, f"{self._endpoint.name} {self._id}")
 
     def _run(self) -> Row:
         clock = self._transport.clock
@@ -181,9 +184,9 @@ class Wait:
                 left = self._timeout - elapsed
                 if left <= 0:
                     status = "running" if state is None else state["status"]
-                    raise TimeIsOver(
+                    raise StillRunning(
                         f"The {self._noun} is still {status} after {elapsed:.0f} seconds. {self._go_on}",
-                        state=state,
+                        run=None if state is None else self.read(state),
                     )
                 pause = min(pause, left)
             clock.wait(pause, never)
@@ -234,11 +237,10 @@ def bar_texts(state: Row) -> tuple[str, str]:
     return before, after
 
 
-def why_it_ended(optimization: Optimization) -> str:
-    """Return a sentence on why an optimization failed or was stopped, as far as the service says."""
-    results = optimization.results
-    if optimization.status == "failed":
-        why = optimization.failure or (results and results.explanation)
-        return f"The optimization failed: {why or 'the service does not say why'}."
-    why = optimization.stop_reason
-    return f"The optimization was stopped{f': {why}' if why else ''}."
+def why_it_ended(run: Any, noun: str = "optimization") -> str:
+    """Return a sentence on why a run failed or was stopped, as far as the service says."""
+    if run.status == "failed":
+        why = run.failure or getattr(getattr(run, "results", None), "explanation", None)
+        return f"The {noun} failed: {why or 'the service does not say why'}."
+    why = (run.stop_reason or "").rstrip(".")
+    return f"The {noun} was stopped{why and f': {why}'}."

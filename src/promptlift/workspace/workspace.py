@@ -18,7 +18,7 @@ from promptlift.workspace.optimizing.planning import Planning
 from promptlift.workspace.optimizing.tables import OptimizationTables
 from promptlift.workspace.prompts.editing import PromptEditing
 from promptlift.workspace.prompts.views import PromptViews
-from promptlift.workspace.reviewing.reviews import Reviewing
+from promptlift.workspace.reviews import Reviewing
 
 if TYPE_CHECKING:
     import os

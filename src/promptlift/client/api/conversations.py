@@ -39,7 +39,7 @@ class Conversations(Group):
         """Log conversations, a few hundred with one request where the service offers it and one by one elsewhere.
 
         Each has ``content`` and whatever else `create` takes. One without an idempotency key gets one, so that a request can
-        be repeated after a failure. ``Workspace.log`` also recognises what was logged before, and what has grown.
+        be repeated after a failure. ``Workspace.log`` makes keys that recognise what was logged before.
 
         Returns
         -------

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.log.records import FailedRecord, Outgoing, prepare
 from promptlift.client.log.result import LogResult
-from promptlift.client.reads.read_list import ASK_PLAN_FROM, ask_plan
 from promptlift.client.retry import leaves_open
-from promptlift.client.transport import Call, Task, Transport
+from promptlift.client.transport import ASK_PLAN_FROM, Call, Task, Transport
 from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import (
     ApiError,
@@ -105,7 +104,7 @@ class LoggingRun:
             groups = list(in_requests(window, lambda one: len(one.body)))
         else:
             if len(window) > ASK_PLAN_FROM:
-                ask_plan(self._transport, self._task)
+                self._transport.ask_plan(self._task)
             groups = [[one] for one in window]
         for group in groups:
             if self._result.stopped is not None:

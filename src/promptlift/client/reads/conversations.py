@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.paging import PAGE_ROWS, Row
 from promptlift.client.reads.read_list import (
-    ASK_PLAN_FROM,
     DETAIL_THREADS,
     RowsRead,
-    ask_plan,
     no_progress,
     read_list,
     stopped_early,
 )
-from promptlift.client.transport import Call, Task, Transport
+from promptlift.client.transport import ASK_PLAN_FROM, Call, Task, Transport
 from promptlift.client.worker_pool import WorkerPool
 from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
 from promptlift.schema import endpoints
@@ -168,7 +166,7 @@ class ConversationRead:
         """
         rows = [{"id": one} for one in conversation_ids]
         if len(rows) > ASK_PLAN_FROM:
-            ask_plan(self._transport, self._task)
+            self._transport.ask_plan(self._task)
         gone: set[str] = set()
         pool: WorkerPool[Row, bool]
         with WorkerPool(self._transport, self._fetch, task=self._task, threads=DETAIL_THREADS) as pool:
@@ -223,7 +221,7 @@ class ConversationRead:
         for row in first:
             pool.submit(row)
         if total / PAGE_ROWS + (total if missing else 0) > ASK_PLAN_FROM:
-            ask_plan(self._transport, self._task)
+            self._transport.ask_plan(self._task)
         for row in others:
             pool.submit(row)
         self._collect(pool.ready())
@@ -292,14 +290,13 @@ class ConversationRead:
     def _insights(self, row: Row, connection: Connection) -> Row | None:
         try:
             return self._detail(endpoints.CONVERSATIONS_INSIGHTS, "conversationId", row["id"], connection)
-        except NotFound as error:
-            # unspecified: the answer for a conversation without insights. The message names the kind.
-            if "insight" in error.message.lower() and "conversation" not in error.message.lower():
-                return None
+        except NotFound:
             given = row.get("insights")
             if isinstance(given, dict):
                 return given
-            raise
+            # unspecified: the answer for a conversation without insights. The conversation itself says whether it is there.
+            self._detail(endpoints.CONVERSATIONS_GET, "id", row["id"], connection)
+            return None
 
     def _detail(self, endpoint: Endpoint[Any], field: str, identifier: str, connection: Connection) -> Row:
         call = Call.to(endpoint, self._transport.config.scheme, identifier)

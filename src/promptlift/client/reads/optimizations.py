@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client.reads.read_list import (
-    ASK_PLAN_FROM,
     DETAIL_THREADS,
     RowsRead,
-    ask_plan,
     no_progress,
     read_list,
     read_prompts,
     stopped_early,
 )
-from promptlift.client.reads.splitting import Part, Reach
-from promptlift.client.transport import Call, Task, Transport
+from promptlift.client.transport import ASK_PLAN_FROM, Call, Task, Transport
 from promptlift.client.worker_pool import WorkerPool
-from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse, ValidationError
+from promptlift.errors import ApiError, IncompleteError, NotFound, UnexpectedResponse
 from promptlift.schema import endpoints
+from promptlift.schema.limits import LIST_LIMIT_MAX, OPTIMIZATIONS_LIMIT_DEFAULT
 from promptlift.schema.naming import link_of
-from promptlift.schema.optimizations import Optimization
+from promptlift.schema.optimizations import OPTIMIZATION_STATUSES, Optimization
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,6 +30,18 @@ if TYPE_CHECKING:
     from promptlift.schema.endpoint import Endpoint
 
     Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows of some filters; ``None`` is not filtered."""
+
+    prompt_id: str | None = None
+    status: str | None = None
+
+    def __str__(self) -> str:
+        status = f"status {self.status}" if self.status else "any status"
+        return f"{status}, {'one prompt' if self.prompt_id else 'all prompts'}"
 
 
 class OptimizationRead:
@@ -58,15 +70,17 @@ class OptimizationRead:
         self._results = results
         self._task = task or Task()
         self._progress = progress or no_progress
-        self._reach = Reach()
         self._found: dict[str, Row] = {}
+        # The most rows that the service is known to give at once: the default limit, or what an answer had.
+        self._most = OPTIMIZATIONS_LIMIT_DEFAULT
         self._unproven: list[Part] = []
-        self._first: set[str] | None = None
 
     def run(self) -> RowsRead:
         """Read everything that can be had.
 
-        A table that cannot be proven complete says so under ``completeness`` in the facts.
+        The specification's list takes a limit and has neither pages nor a total: a part of it (the rows of some filters) is
+        known to be whole when it has fewer rows than another answer. Else it is split, by status, then by prompt. A table that cannot be proven
+        complete says so under ``completeness`` in the facts.
 
         Raises
         ------
@@ -75,9 +89,12 @@ class OptimizationRead:
         IncompleteError
             When reading ended early; carries a :class:`RowsRead`.
         """
-        read = self._paged()
-        if read is None:
-            read = self._unpaged()
+        data = self._ask(self._whole, offset=0)
+        pagination = data.get("pagination") if isinstance(data, dict) else None
+        if isinstance(pagination, dict) and isinstance(pagination.get("total"), int):
+            read = read_list(self._transport, self._call(self._whole), task=self._task, first=data)
+        else:
+            read = self._unpaged(data)
         if self._results:
             missing = [row for row in read.rows if row.get("status") == "completed" and "results" not in row]
             read = self._with_results(read, missing)
@@ -88,30 +105,15 @@ class OptimizationRead:
         filters = {"prompt_id": part.prompt_id, "status": part.status, "limit": limit, "offset": offset}
         return Call.to(endpoints.OPTIMIZATIONS_LIST, self._transport.config.scheme, query=filters)
 
-    def _ask(self, part: Part, limit: int | None, offset: int | None = None) -> Any:
-        return self._transport.send(self._call(part, limit, offset), self._task).data
+    def _ask(self, part: Part, offset: int | None = None) -> Any:
+        return self._transport.send(self._call(part, LIST_LIMIT_MAX, offset), self._task).data
 
-    def _paged(self) -> RowsRead | None:
-        """Read pages where the service has them; ``None`` where it has none."""
+    def _unpaged(self, data: Any) -> RowsRead:
         try:
-            data = self._ask(self._whole, self._reach.limit, 0)
-        except ValidationError:
-            # unspecified: a service may refuse a parameter that it does not know, or a limit of a hundred.
-            return None
-        pagination = data.get("pagination") if isinstance(data, dict) else None
-        if isinstance(pagination, dict) and isinstance(pagination.get("total"), int):
-            return read_list(self._transport, self._call(self._whole), task=self._task, first=data)
-        ids = self._keep(data)
-        if not self._reach.took(len(ids)):
-            self._first = ids
-        return None
-
-    def _unpaged(self) -> RowsRead:
-        try:
-            ids = self._ids_of(self._whole) if self._first is None else self._first
-            if self._whole != Part() and not self._reach.is_whole(len(ids)):
+            ids = self._keep(data)
+            if self._whole != Part() and len(ids) >= self._most:
                 # All optimizations may be more in one answer than these, and then these were all.
-                self._ids_of(Part())
+                self._keep(self._ask(Part()))
             self._look_at(self._whole, ids)
         except ApiError as error:
             if not self._found:
@@ -122,35 +124,22 @@ class OptimizationRead:
 
     def _look_at(self, part: Part, ids: set[str]) -> None:
         """Split a part as long as the answer is not known to be whole."""
-        if self._reach.is_whole(len(ids)):
+        if len(ids) < self._most:
             return
         if part.status is None:
-            for one in part.by_status():
-                self._look_at(one, self._ids_of(one))
+            for status in OPTIMIZATION_STATUSES:
+                self._look_into(Part(part.prompt_id, status))
         elif part.prompt_id is None:
-            for one in part.by_prompt(self._prompt_ids()):
-                self._look_at(one, self._ids_of(one))
-            known = {key for key, row in self._found.items() if self._fits(row, part)}
-            # Those of deleted prompts are in no part. Only a service that cuts exactly there could hide them.
-            if known - ids or self._reach.limit is None or len(ids) >= self._reach.limit:
+            for prompt_id in self._prompt_ids():
+                self._look_into(Part(prompt_id, part.status))
+            # Those of deleted prompts are in no part.
+            if {key for key, row in self._found.items() if self._fits(row, part)} - ids:
                 self._unproven.append(part)
         else:
             self._unproven.append(part)
 
-    def _ids_of(self, part: Part) -> set[str]:
-        """Ask for a part, with larger limits as long as they bring more, and return the ids of its rows."""
-        ids: set[str] = set()
-        while True:
-            try:
-                ids = self._keep(self._ask(part, self._reach.limit))
-            except ValidationError:
-                if not self._reach.refused():
-                    raise
-                if ids:
-                    return ids
-            else:
-                if not self._reach.took(len(ids)):
-                    return ids
+    def _look_into(self, part: Part) -> None:
+        self._look_at(part, self._keep(self._ask(part)))
 
     def _prompt_ids(self) -> list[str]:
         prompts = read_prompts(self._transport, task=self._task).rows
@@ -161,6 +150,7 @@ class OptimizationRead:
     def _keep(self, data: Any) -> set[str]:
         rows = _rows(data, self._call(self._whole).label)
         self._found |= {row["id"]: row for row in rows if self._fits(row, self._whole)}
+        self._most = max(self._most, len(rows))
         self._progress(len(self._found), len(self._found))
         return {row["id"] for row in rows}
 
@@ -182,7 +172,7 @@ class OptimizationRead:
 
     def _with_results(self, read: RowsRead, missing: list[Row]) -> RowsRead:
         if len(missing) > ASK_PLAN_FROM:
-            ask_plan(self._transport, self._task)
+            self._transport.ask_plan(self._task)
         total = len(read.rows)
         done = total - len(missing)
 
@@ -235,7 +225,7 @@ def read_variants(
     """
     items = [_item(one) for one in optimizations]
     if len(items) > ASK_PLAN_FROM:
-        ask_plan(transport, task)
+        transport.ask_plan(task)
 
     def fetch(item: Row, connection: Connection) -> bool:
         named = item["named"]
@@ -294,7 +284,8 @@ def read_offered(
     try:
         read = read_list(transport, call, task=task, on_page=on_page)
     except NotFound as error:
-        raise not_offered(error, endpoint.name) from None
+        named = identifier is not None and not _is_there(transport, endpoint, identifier)
+        raise not_offered(error, endpoint.name, named=named) from None
     except IncompleteError as error:
         if isinstance(error.fetched, RowsRead):
             error.fetched.rows = rows
@@ -303,24 +294,27 @@ def read_offered(
     return read
 
 
-def not_offered(error: NotFound, name: str) -> NotFound:
-    """Explain a 404: the service may not offer the endpoint at all, unless it named what is missing."""
-    message = error.message
-    if not any(
-        kind in message.lower()
-        for kind in (
-            "optimization",
-            "prompt",
-            "agent",
-            "persona",
-            "version",
-            "webhook",
-            "benchmark",
-            "scenario set",
-            "judge",
-        )
-    ):
-        message = f"{message}. The embedded service offers {name}, beyond the specification; this service may not have it"
+def _is_there(transport: Transport, endpoint: Endpoint[Any], identifier: str) -> bool:
+    """Whether the service has the prompt or the optimization that a list is of."""
+    for one in (endpoints.PROMPTS_GET, endpoints.OPTIMIZATIONS_GET):
+        if endpoint.path.startswith(one.path):
+            with contextlib.suppress(NotFound):
+                transport.send(Call.to(one, transport.config.scheme, identifier))
+                return True
+    return False
+
+
+def not_offered(error: NotFound, name: str, *, named: bool = False) -> NotFound:
+    """Explain a 404 of an endpoint that the specification does not have.
+
+    Parameters
+    ----------
+    named
+        Whether the request names something, which may not be there.
+    """
+    if named and error.code == "NOT_FOUND":
+        return error
+    message = f"{error.message}. The embedded service offers {name}, beyond the specification; this service may not have it"
     return NotFound(
         message, status=error.status, code=error.code, details=error.details, request=error.request
     )

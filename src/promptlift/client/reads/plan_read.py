@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from promptlift.client.reads.pages import list_page
 from promptlift.client.reads.paging import pages_for
-from promptlift.client.reads.read_list import ask_plan
 
 if TYPE_CHECKING:
     from promptlift.client.reads.conversations import ConversationRead, Wanted
@@ -47,7 +46,7 @@ class ReadPlan:
 
 def plan_read(transport: Transport, read: ConversationRead, wanted: Wanted) -> ReadPlan:
     """Request one row and the plan, and estimate what a read will cost."""
-    ask_plan(transport)
+    transport.ask_plan()
     call = read.call().page(1, 0)
     page = list_page(transport.send(call).data, call)
     total = page.total

@@ -10,15 +10,12 @@ from promptlift.client.reads.paging import ListBroken, Row, Walk
 from promptlift.client.transport import Call, Task, Transport
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.schema import endpoints
-from promptlift.schema.account import account_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 # More in flight than a nearby service needs, and enough to hide a network delay of 30 ms.
 DETAIL_THREADS: Final = 16
-# With fewer requests no plan is exceeded within a minute, so the plan need not be requested.
-ASK_PLAN_FROM: Final = 50
 
 
 def no_progress(_done: int, _total: int) -> None:
@@ -49,22 +46,6 @@ class RowsRead:
     complete: bool = False
     dropped: int = 0
     facts: dict[str, Any] = field(default_factory=dict)
-
-
-def ask_plan(transport: Transport, task: Task | None = None) -> None:
-    """Learn the request rate from the account's plan, once, when no header has given it.
-
-    The plan is optional: a key that may not read the account, or a service without one, leaves the
-    rate unknown, and the pace learns it from refusals.
-    """
-    if transport.pace.told or transport.pace.asked:
-        return
-    try:
-        account = transport.send(Call.to(endpoints.ACCOUNT_GET, transport.config.scheme), task).data
-    except ApiError:
-        account = None
-    plan = account.get("plan") if isinstance(account, dict) else None
-    transport.allow(account_rate(plan) if isinstance(plan, dict) else None)
 
 
 def stopped_early(what: str, problem: str, fetched: RowsRead) -> IncompleteError:

@@ -174,7 +174,7 @@ function render({ model, el, host }) {
         make("span", { class: "plw-soft" }, row.when), " ", make("b", {}, row.kind), " ", make("span", { class: "plw-foreign" }, row.name),
         row.undone && badge("undone", "plain"), row.note && make("span", { class: "plw-foreign plw-soft" }, ` “${row.note}”`), " ",
         row.undo && pushButton("Undo …", () => send("undo", row.id), { class: "plw-undo" }))),
-      make("div", { class: "plw-soft plw-kept" }, now.kept ? `Notes, verdicts and actions are kept in ${now.kept}.` : "Notes, verdicts and actions are kept by the service.")].filter(Boolean));
+      make("div", { class: "plw-soft plw-kept" }, now.keeps_notes ? "Notes, verdicts and actions are kept by the service." : "This service keeps no notes, verdicts and actions.")].filter(Boolean));
   }
 
   function reviews() {

@@ -61,7 +61,7 @@ class Review:
     labels: pd.DataFrame | None = None
     verdicts: dict[str, Row] = field(default_factory=dict)
     actions: list[Row] = field(default_factory=list)
-    kept_in_file: bool = False
+    keeps_notes: bool = True
     problems: list[str] = field(default_factory=list)
 
     def candidate(self, variant_id: str) -> Variant | None:
@@ -141,9 +141,7 @@ def read_after_stop(lift: Workspace, review: Review) -> Review:
     """
     stopped = _read_measurements(lift, review.optimization.id)
     _read_actions(lift, stopped)
-    return replace(
-        stopped, current=review.current, verdicts=review.verdicts, kept_in_file=review.kept_in_file
-    )
+    return replace(stopped, current=review.current, verdicts=review.verdicts, keeps_notes=review.keeps_notes)
 
 
 def _read_measurements(lift: Workspace, optimization_id: str) -> Review:
@@ -183,14 +181,18 @@ def _read_version(lift: Workspace, review: Review) -> None:
 
 def _read_notes(lift: Workspace, review: Review) -> None:
     _read_actions(lift, review)
+    if not review.keeps_notes:
+        return
     review.verdicts = {row["variant_id"]: row for row in records(lift.review(review.optimization.id))}
 
 
 def _read_actions(lift: Workspace, review: Review) -> None:
+    review.keeps_notes = lift.keeps_reviews()
+    if not review.keeps_notes:
+        return
     # All actions on the prompt, because other optimizations may have changed it since.
     with contextlib.suppress(NotFound):  # a deleted prompt on which nothing was done
         review.actions = records(lift.actions(review.optimization.prompt_id).head(_ACTIONS))
-    review.kept_in_file = not lift.keeps_reviews()
 
 
 def _try_part(review: Review, what: str, read: Callable[[], None]) -> None:

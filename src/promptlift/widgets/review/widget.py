@@ -73,8 +73,7 @@ class VariantReview(HandMade, BlindLabelling):
     A button on the card of a tested variant has simulated conversations of both arms labelled blind, in the place of the
     review, which is empty meanwhile and comes back with the lift as the labels correct it.
 
-    The embedded service keeps notes, verdicts and actions. Without it they are kept in ``promptlift-review.json`` in the
-    notebook's folder. ``lift.actions()`` lists the actions, ``lift.undo`` reverts one.
+    The embedded service keeps notes, verdicts and actions; another one only applies variants. ``lift.actions()`` lists the actions, ``lift.undo`` reverts one.
 
     Parameters
     ----------
@@ -390,7 +389,7 @@ class VariantReview(HandMade, BlindLabelling):
             ],
             "axis": {"low": signed(low), "high": signed(high), "zero": 100 * -low / (high - low)},
             "actions": actions(self._review, self._cards, _ACTIONS),
-            "kept": "promptlift-review.json" if self._review.kept_in_file else "",
+            "keeps_notes": self._review.keeps_notes,
             "search": self._search_state(),
         }
 

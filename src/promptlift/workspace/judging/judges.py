@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from promptlift.client.api.group import read_answer
-from promptlift.client.reads.optimizations import not_offered, read_offered
+from promptlift.client.reads.optimizations import not_offered
 from promptlift.client.reads.read_list import RowsRead
-from promptlift.client.transport import Task
 from promptlift.errors import NotFound
 from promptlift.schema import endpoints
-from promptlift.workspace.judging.runs import (
-    BackfillPlan,
-    JudgeRunFailed,
-    JudgeRunStillRunning,
-    JudgeRunStopped,
-)
-from promptlift.workspace.session import frames
-from promptlift.workspace.waiting import TimeIsOver
+from promptlift.workspace.judging.plan import BackfillPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -140,11 +130,7 @@ class Judges:
         DataFrame
             judge_id, judge (its name), judge_version, question, rubric, llm_model, origin, n_versions, n_verdicts, created_at.
         """
-
-        def read(_: object) -> RowsRead:
-            return read_offered(self._lift.client.transport, endpoints.JUDGES_LIST, task=Task())
-
-        return self._lift._table("judges", {}, read, frames().judges_table)  # noqa: SLF001 - a part of the workspace
+        return self._lift._offered("judges", endpoints.JUDGES_LIST)  # noqa: SLF001 - a part of the workspace
 
     def get(self, judge: str, *, version: int | None = None) -> Judge:
         """Return a version of a judge.
@@ -168,11 +154,11 @@ class Judges:
         """
         judge_id = self.id_of(judge)
 
-        def read(_: object) -> RowsRead:
+        def read() -> RowsRead:
             rows = _all_pages(partial(self._api.versions, judge_id))
             return RowsRead(rows, len(rows), 1 + len(rows) // _PAGE, complete=True)
 
-        return self._lift._table("judges", {"judge": judge}, read, frames().judges_table)  # noqa: SLF001 - as above
+        return self._lift._table("judges", read, {"judge": judge})  # noqa: SLF001 - as above
 
     def delete(self, judge: str) -> Done:
         """Delete a judge with its versions, verdicts and runs.
@@ -261,9 +247,9 @@ class Judges:
         ------
         InvalidState
             No language model is configured; the message says what to set.
-        JudgeRunFailed
+        RunFailed
             It failed; the message says why, and how to go on.
-        JudgeRunStillRunning
+        StillRunning
             When ``timeout`` is over. It goes on.
         """
         asked = {
@@ -381,11 +367,7 @@ class Judges:
         if group is not None:
             groups = self._groups(table, prompt_id, group)
             given = [one | {"group": groups.get(one["conversation_id"])} for one in given]
-        prompts = self._lift.client.prompts
-        try:
-            found = prompts.learn(prompt_id, labels=given, seed=seed)
-        except NotFound as error:
-            raise not_offered(error, "judges.learn") from None
+        found = self._lift.client.prompts.learn(prompt_id, labels=given, seed=seed)
         self._lift._wait_for_verdicts(prompt_id)  # noqa: SLF001 - as above
         return found
 
@@ -438,13 +420,10 @@ class Judges:
             run_id, kind, judge_id, judge, judge_version, status, prompt_id, n_done, n_failed, n_total, model_calls, tokens, cost,
             failure, stop_reason, created_at, started_at, completed_at.
         """
-        filters = {"judge_id": None if judge is None else self.id_of(judge)}
-
-        def read(_: object) -> RowsRead:
-            transport = self._lift.client.transport
-            return read_offered(transport, endpoints.JUDGE_RUNS_LIST, filters=filters, task=Task())
-
-        return self._lift._table("judge_runs", {"judge": judge}, read, frames().judge_runs_table)  # noqa: SLF001 - as above
+        asked = {"judge_id": None if judge is None else self.id_of(judge)}
+        return self._lift._offered(  # noqa: SLF001 - as above
+            "judge_runs", endpoints.JUDGE_RUNS_LIST, asked=asked, filters={"judge": judge}
+        )
 
     def stop(self, run_id: str, *, reason: str | None = None) -> JudgeRun:
         """Stop a run; its verdicts stay, and :meth:`resume` goes on with it.
@@ -481,28 +460,17 @@ class Judges:
         timeout
             Seconds to wait at most.
         """
-        go_on = f"lift.judges.wait({run_id!r}) waits for it, lift.judges.stop({run_id!r}) stops it."
-        try:
-            state = self._lift._wait_with_bar(  # noqa: SLF001 - as above
-                "conversations judged",
-                endpoints.JUDGE_RUNS_GET,
-                run_id,
-                noun="run",
-                go_on=go_on,
-                timeout=timeout,
-                counts=_counts,
-            )
-        except TimeIsOver as error:
-            last = self._lift.client.judge_runs.get(run_id) if error.state is None else _read(error.state)
-            raise JudgeRunStillRunning(str(error), run=last) from None
-        found = _read(state)
-        resume = f"lift.judges.resume({run_id!r}) goes on with it"
-        if found.status == "failed":
-            raise JudgeRunFailed(f"The run failed: {found.failure}. {resume}.", run=found)
-        if found.status == "stopped":
-            why = f": {found.stop_reason.rstrip('.')}" if found.stop_reason else ""
-            warnings.warn(f"The run was stopped{why}. {resume}.", JudgeRunStopped, stacklevel=3)
-        return found
+        waited: JudgeRun = self._lift._wait_with_bar(  # noqa: SLF001 - as above
+            "conversations judged",
+            endpoints.JUDGE_RUNS_GET,
+            run_id,
+            noun="run",
+            go_on=f"lift.judges.wait({run_id!r}) waits for it, lift.judges.stop({run_id!r}) stops it.",
+            resume=f"lift.judges.resume({run_id!r}) goes on with it.",
+            timeout=timeout,
+            counts=_counts,
+        )
+        return waited
 
     def id_of(self, judge: str) -> str:
         """Return the id of a judge by its name or id.
@@ -568,11 +536,7 @@ def _answers(name: str, labels: Any) -> list[Row]:
     return [{"conversation_id": str(one), "value": bool(value)} for one, value in zip(*answers, strict=True)]
 
 
-def _counts(state: Row) -> tuple[int, int | None] | None:
+def _counts(run: JudgeRun) -> tuple[int, int | None] | None:
     """Return how many conversations were tried, and of how many."""
-    progress = _read(state).progress
+    progress = run.progress
     return None if progress is None else (progress.done + progress.failed, progress.total)
-
-
-def _read(state: Row) -> JudgeRun:
-    return read_answer(endpoints.JUDGE_RUNS_GET, state, f"GET /judge-runs/{state.get('id')}")

@@ -1,4 +1,4 @@
-"""Labels of people: read from exports of other tools, kept by the service or beside the notebook, and read as a table."""
+"""Labels of people: kept by the service, read as a table, and read from exports of other tools."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import getpass
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.errors import ApiError, ConfigError, NotFound, TranscriptError, UnexpectedResponse
+from promptlift.client.reads.optimizations import not_offered
+from promptlift.errors import ConfigError, NotFound, PromptliftError, TranscriptError
+from promptlift.schema import endpoints
 from promptlift.schema.basis import weakest
-from promptlift.workspace.judging.label_store import FileLabelStore, LabelStore, ServiceLabelStore
 from promptlift.workspace.session import Session, frames
 
 if TYPE_CHECKING:
@@ -17,12 +18,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.client.reads.read_list import RowsRead
-
     Row = dict[str, Any]
 
-_FILTERS: Final = ("prompt_id", "question", "labeller", "draw_id", "optimization_id")
-_NO_SUCH_PATH: Final = (404, 405, 501)
+# Notes can be long, and a body is bounded.
+_AT_ONCE: Final = 100
 # Metadata of an imported conversation that name what other tools rate.
 _RATED: Final = ("traceIds", "spanIds")
 
@@ -30,12 +29,8 @@ _RATED: Final = ("traceIds", "spanIds")
 class Labelling(Session):
     """What people say of conversations.
 
-    The embedded service keeps labels itself. With a service that does not, they are kept in ``promptlift-labels.json`` in
-    the notebook's folder.
+    The embedded service keeps labels. With another one, keep the table in a file of your own: ``labels=`` takes tables.
     """
-
-    # Chosen at the first use, when the service is asked whether it keeps them itself.
-    _label_store: LabelStore | None = None
 
     def labels(
         self,
@@ -76,8 +71,7 @@ class Labelling(Session):
         -------
         DataFrame
             conversation_id, prompt_id, question, value, labeller, labelled_at (UTC), chance, draw_id, optimization_id,
-            label_id; newest first. ``attrs["promptlift"]`` says under ``kept`` whether the service or a file keeps them.
-            Of a file: one row for each labelled conversation, with ``conversation_id``, and ``task_completed`` or
+            label_id; newest first. Of a file: one row for each labelled conversation, with ``conversation_id``, and ``task_completed`` or
             ``sentiment`` or both.
 
         Raises
@@ -97,13 +91,14 @@ class Labelling(Session):
                     "Say which prompt the labels of the file are of: lift.labels(file, prompt)."
                 )
             return self._exported_labels(file, prompt_id, name)
-        values = (self._names.id_of_filter(prompt_id), question, labeller, draw_id, optimization_id)
-        filters = dict(zip(_FILTERS, values, strict=True))
-
-        def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int], Row]:
-            return *frames().labels_table(rows), {"kept": self._labels_kept().kept}
-
-        return self._whole_table("labels", filters, lambda: self._read_labels(filters), make)
+        filters = {
+            "prompt_id": self._names.id_of_filter(prompt_id),
+            "question": question,
+            "labeller": labeller,
+            "draw_id": draw_id,
+            "optimization_id": optimization_id,
+        }
+        return self._offered("labels", endpoints.LABELS_LIST, asked=filters)
 
     def add_labels(
         self,
@@ -141,7 +136,7 @@ class Labelling(Session):
         ConfigError
             When an answer, a chance or a labeller cannot be used.
         ApiError
-            When a conversation is not there: ``ValidationError`` of a service that keeps labels, else ``NotFound``.
+            ``ValidationError`` when a conversation is not there, ``NotFound`` when the service keeps no labels.
 
         Examples
         --------
@@ -150,10 +145,8 @@ class Labelling(Session):
         from promptlift.analysis.label_tables import label_records  # noqa: PLC0415  logging needs no tables
 
         rows = label_records(labels, labeller=labeller or self.labeller(), chance=chance)
-        store = self._labels_kept()
-        kept = [one for one in store.keep(rows) if one is not None]
-        table: pd.DataFrame = frames().labels_table(kept)[0]
-        table.attrs["promptlift"] = {"table": "labels", "rows": len(table), "kept": store.kept}
+        table: pd.DataFrame = frames().labels_table(self._keep(rows))[0]
+        table.attrs["promptlift"] = {"table": "labels", "rows": len(table)}
         return table
 
     def remove_label(self, conversation_id: str, question: str, *, labeller: str | None = None) -> None:
@@ -167,7 +160,7 @@ class Labelling(Session):
             Who answered; by default the name of the user of this computer.
         """
         answer = {"conversation_id": conversation_id, "question": question, "value": None}
-        self._labels_kept().keep([{**answer, "labeller": labeller or self.labeller()}])
+        self._keep([{**answer, "labeller": labeller or self.labeller()}])
 
     def labeller(self) -> str:
         """Return who labels where nobody says so: the user of this computer."""
@@ -187,40 +180,24 @@ class Labelling(Session):
         from promptlift.analysis.corrected import judged_rows  # noqa: PLC0415  pandas loads when it is used
 
         prompts = conversations["prompt_id"].unique()
-        one = prompts[0] if len(prompts) == 1 else None
         # A table needs no proof of its judge: labels that cannot be read, or are neither yes nor no, prove nothing.
-        with contextlib.suppress(ApiError, ValueError):
-            kept = self._read_labels(dict.fromkeys(_FILTERS) | {"prompt_id": one})
-            labels, _ = frames().labels_table(kept.rows)
+        with contextlib.suppress(PromptliftError, ValueError):
+            labels = self.labels(prompt_id=prompts[0] if len(prompts) == 1 else None)
             found = judged_rows(conversations[conversations["basis"] == basis], labels).agreement()
             if found is not None:
                 conversations.attrs["promptlift"]["agreement"] = [*found]
         return conversations
 
-    def _read_labels(self, filters: dict[str, str | None]) -> RowsRead:
-        """Read labels from where they are kept; the list itself shows whether the service keeps any."""
-        store = self._label_store or ServiceLabelStore(self.client)
-        try:
-            rows = store.read(filters)
-        except ApiError as error:
-            if self._label_store is not None or not _is_not_offered(error):
-                raise
-            store = FileLabelStore(self.client)
-            rows = store.read(filters)
-        self._label_store = store
-        return rows
-
-    def _labels_kept(self) -> LabelStore:
-        if self._label_store is None:
+    def _keep(self, labels: list[Row]) -> list[Row]:
+        """Send labels, a hundred at a time, and return those that are kept."""
+        kept: list[Row] = []
+        for start in range(0, len(labels), _AT_ONCE):
             try:
-                self.client.labels.list(limit=1)
-            except ApiError as error:
-                if not _is_not_offered(error):
-                    raise
-                self._label_store = FileLabelStore(self.client)
-            else:
-                self._label_store = ServiceLabelStore(self.client)
-        return self._label_store
+                answer = self.client.labels.create(labels[start : start + _AT_ONCE])
+            except NotFound as error:
+                raise not_offered(error, "labels.create") from None
+            kept += [one.to_wire() for one in answer.data if one is not None]
+        return kept
 
     def _exported_labels(
         self, file: str | os.PathLike[str], prompt_id: str, name: str | None
@@ -264,8 +241,3 @@ class Labelling(Session):
             if isinstance(row.source_id, str):
                 known[row.source_id] = row.conversation_id
         return known
-
-
-def _is_not_offered(error: ApiError) -> bool:
-    """Whether an answer of the list of labels shows that the service has none."""
-    return error.status in _NO_SUCH_PATH or isinstance(error, NotFound | UnexpectedResponse)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from promptlift.client.transport import Task
 from promptlift.schema import endpoints
 from promptlift.workspace.judging.judges import Judges
-from promptlift.workspace.session import Session, frames
+from promptlift.workspace.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from promptlift.client.reads.read_list import RowsRead
     from promptlift.workspace.workspace import Workspace
 
 
@@ -75,10 +73,6 @@ class Judging(Session):
 
     def _read_verdicts(self, judge_id: str, filters: dict[str, Any], shown: dict[str, Any]) -> pd.DataFrame:
         """Read the verdicts of a judge; ``shown`` is what the table says that it was asked for."""
-
-        def read(_: object) -> RowsRead:
-            return self._read_with_bar(
-                "verdicts read", endpoints.JUDGES_VERDICTS, judge_id, filters=filters, task=Task()
-            )
-
-        return self._table("verdicts", shown, read, frames().verdicts_table)
+        return self._offered(
+            "verdicts", endpoints.JUDGES_VERDICTS, judge_id, filters, filters=shown, unit="verdicts read"
+        )

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from promptlift.client.api.group import read_answer
-from promptlift.client.reads.optimizations import not_offered
-from promptlift.errors import ConfigError, NotFound
+from promptlift.errors import ConfigError
 from promptlift.schema import endpoints
 from promptlift.workspace.session import Session
 from promptlift.workspace.unanswered import may_have_worked
-from promptlift.workspace.waiting import (
-    OptimizationFailed,
-    OptimizationStopped,
-    StillRunning,
-    TimeIsOver,
-    Wait,
-    bar_texts,
-    how_to_go_on,
-    progress_of,
-    why_it_ended,
-)
+from promptlift.workspace.waiting import Wait, bar_texts, progress_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -104,7 +91,7 @@ class Optimizing(Session):
 
         Raises
         ------
-        OptimizationFailed
+        RunFailed
             When it failed; the message says why.
         StillRunning
             When ``timeout`` is over. The optimization continues.
@@ -157,7 +144,7 @@ class Optimizing(Session):
 
         Raises
         ------
-        OptimizationFailed
+        RunFailed
             When it failed; the message says why.
         StillRunning
             When ``timeout`` is over. The optimization continues.
@@ -208,50 +195,28 @@ class Optimizing(Session):
         """
 
         def restore(found: str) -> RestoreAnswer:
-            try:
-                return self.client.prompts.restore(
-                    found, version_id=version_id, if_version_id=if_version_id, note=note
-                )
-            except NotFound as error:
-                raise not_offered(error, "prompts.restore") from None
+            return self.client.prompts.restore(
+                found, version_id=version_id, if_version_id=if_version_id, note=note
+            )
 
         return self._names.call(prompt_id, restore)
 
     def _wait(self, optimization_id: str, timeout: float | None, *, known: bool) -> Optimization:
         with self._waiting_bar() as look:
-            ended = self._ended(
-                Wait(
-                    self.client.transport,
-                    endpoints.OPTIMIZATIONS_GET,
-                    optimization_id,
-                    noun="optimization",
-                    go_on=how_to_go_on(optimization_id),
-                    timeout=timeout,
-                    look=look,
-                    known=known,
-                ),
+            wait = Wait(
+                self.client.transport,
+                endpoints.OPTIMIZATIONS_GET,
                 optimization_id,
+                noun="optimization",
+                go_on=f"The optimization continues: lift.wait({optimization_id!r}) waits for it again, "
+                f"lift.stop({optimization_id!r}) stops it.",
+                after_failure=f"For what was measured until then: lift.variants({optimization_id!r}).",
+                timeout=timeout,
+                look=look,
+                known=known,
             )
-        if ended.status == "failed":
-            raise OptimizationFailed(
-                f"{why_it_ended(ended)} For what was measured until then: lift.variants({optimization_id!r}).",
-                optimization=ended,
-            )
-        if ended.status == "stopped":
-            warnings.warn(why_it_ended(ended), OptimizationStopped, stacklevel=3)
+            ended: Optimization = wait.run()
         return ended
-
-    def _ended(self, wait: Wait, optimization_id: str) -> Optimization:
-        """Return the optimization at the end of a wait."""
-
-        def read(state: dict[str, Any]) -> Optimization:
-            return read_answer(endpoints.OPTIMIZATIONS_GET, state, f"GET /optimizations/{optimization_id}")
-
-        try:
-            return read(wait.run())
-        except TimeIsOver as error:
-            last = read(error.state or {"id": optimization_id, "status": "running"})
-            raise StillRunning(str(error), optimization=last) from None
 
     @contextlib.contextmanager
     def _waiting_bar(self) -> Iterator[Callable[[dict[str, Any]], None]]:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.client.reads.optimizations import OptimizationRead, read_offered, read_variants
+from promptlift.client.reads.optimizations import OptimizationRead, read_variants
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.client.transport import Task
 from promptlift.errors import ConfigError
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     Row = dict[str, Any]
-    Made = tuple[pd.DataFrame, dict[str, int], dict[str, Any]]
 
 # The status of optimizations that have no variants yet.
 _WITHOUT_VARIANTS: Final = "queued"
@@ -63,17 +62,12 @@ class OptimizationTables(Session):
         """
         _check_status(status)
         found = self._names.id_of_filter(prompt_id)
-
-        def make(rows: list[Row]) -> Made:
-            frame, doubts = frames().optimizations_table(rows)
-            return frame, doubts, {"rehearsal": _any_of(frame["rehearsal"])}
-
-        frame = self._whole_table(
+        frame = self._table(
             "optimizations",
-            {"prompt_id": found, "status": status},
             lambda: self._read_optimizations(found, status),
-            make,
+            {"prompt_id": found, "status": status},
         )
+        frame.attrs["promptlift"]["rehearsal"] = _any_of(frame["rehearsal"])
         if "completeness" in frame.attrs["promptlift"]:
             warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
         return frame
@@ -94,7 +88,7 @@ class OptimizationTables(Session):
             ``attrs["promptlift"]["hypothesis"]`` has the hypothesis, and whether it held.
         """
 
-        def read(_: object) -> RowsRead:
+        def read() -> RowsRead:
             whole = optimization_id
             if isinstance(whole, str):
                 whole = self.client.optimizations.get(whole)
@@ -106,7 +100,7 @@ class OptimizationTables(Session):
             return RowsRead(rows, len(rows), 1, complete=True, facts=facts)
 
         given = optimization_id if isinstance(optimization_id, str) else optimization_id.id
-        return self._table("targets", {"optimization_id": given}, read, frames().targets_table)
+        return self._table("targets", read, {"optimization_id": given})
 
     def variants(
         self,
@@ -159,7 +153,7 @@ class OptimizationTables(Session):
         IncompleteError
             When reading ended early; ``.fetched`` is the table of what was read.
         """
-        return self._table_of_variants("variants", optimization_id, prompt_id, frames().variants_table)
+        return self._table_of_variants("variants", optimization_id, prompt_id)
 
     def edits(
         self,
@@ -194,23 +188,17 @@ class OptimizationTables(Session):
         IncompleteError
             When reading ended early; ``.fetched`` is the table of what was read.
         """
-
-        def make(items: list[Row]) -> Made:
-            frame, doubts = frames().edits_table(items)
-            return frame, doubts, {"rehearsal": _any_rehearsal(items)}
-
-        return self._table_of_variants("edits", optimization_id, prompt_id, make)
+        return self._table_of_variants("edits", optimization_id, prompt_id)
 
     def _table_of_variants(
         self,
         name: str,
         optimization_id: str | Optimization | Iterable[str] | None,
         prompt_id: str | None,
-        make: Callable[[list[Row]], Made],
     ) -> pd.DataFrame:
         """Read the variants of optimizations and make a table of them; warn when some may be missing."""
         read, filters = self._variants_read(optimization_id, prompt_id)
-        frame = self._whole_table(name, filters, read, make)
+        frame = self._table(name, read, filters)
         if "completeness" in frame.attrs["promptlift"]:
             warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=3)
         return frame
@@ -281,30 +269,24 @@ class OptimizationTables(Session):
         IncompleteError
             When reading ended early; ``.fetched`` is the table of what was read.
         """
-        task = Task()
-        about: dict[str, Any] = {}
         identifier = optimization_id.id if isinstance(optimization_id, Optimization) else optimization_id
 
-        def read() -> RowsRead:
-            found = optimization_id
-            if not isinstance(found, Optimization):
-                found = self.client.optimizations.get(found)
-                task.count()
-            facts = frames().facts_of(found.to_wire())
-            about.update({name: facts[name] for name in ("prompt_id", "status", "rehearsal")})
-            return self._read_with_bar(
-                "simulated conversations read",
-                endpoints.OPTIMIZATIONS_SIMULATIONS,
-                identifier,
-                filters={"variant_id": variant_id, "include_content": content or None},
-                task=task,
-            )
-
-        def make(rows: list[Row]) -> Made:
-            return *frames().simulations_table(rows, content=content), about
-
-        filters = {"optimization_id": identifier, "variant_id": variant_id}
-        return self._whole_table("simulations", filters, read, make)
+        found = optimization_id
+        if not isinstance(found, Optimization):
+            found = self.client.optimizations.get(found)
+        frame = self._offered(
+            "simulations",
+            endpoints.OPTIMIZATIONS_SIMULATIONS,
+            identifier,
+            {"variant_id": variant_id, "include_content": content or None},
+            filters={"optimization_id": identifier, "variant_id": variant_id},
+            unit="simulated conversations read",
+            content=content,
+        )
+        told, facts = frame.attrs["promptlift"], frames().facts_of(found.to_wire())
+        told |= {name: facts[name] for name in ("prompt_id", "status", "rehearsal")}
+        told["requests"] += found is not optimization_id
+        return frame
 
     def versions(self, prompt_id: str) -> pd.DataFrame:
         """Return every text that a prompt ever had, one row each, newest first. Offered by the embedded service.
@@ -327,10 +309,7 @@ class OptimizationTables(Session):
         """
 
         def table(found: str) -> pd.DataFrame:
-            def read(_: object) -> RowsRead:
-                return read_offered(self.client.transport, endpoints.PROMPTS_VERSIONS, found, task=Task())
-
-            return self._table("versions", {"prompt_id": found}, read, frames().versions_table)
+            return self._offered("versions", endpoints.PROMPTS_VERSIONS, found, filters={"prompt_id": found})
 
         return self._names.call(prompt_id, table)
 
@@ -360,13 +339,13 @@ class OptimizationTables(Session):
         known = optimization_id if isinstance(optimization_id, Optimization) else None
         filters = {"optimization_id": known.id if known is not None else optimization_id}
 
-        def read(_: object) -> RowsRead:
+        def read() -> RowsRead:
             found = known or self.client.optimizations.get(str(optimization_id))
             production = found.deployment.production if found.deployment is not None else None
             rows = [one.to_wire() for one in production.metrics] if production is not None else []
             return RowsRead(rows, len(rows), requests=0 if known else 1, complete=True)
 
-        return self._table("production_metrics", filters, read, frames().production_metrics_table)
+        return self._table("production_metrics", read, filters)
 
     def personas(self) -> pd.DataFrame:
         """Return the personas that simulated conversations can be held with, one row each. Offered by the embedded service.
@@ -381,11 +360,7 @@ class OptimizationTables(Session):
         NotFound
             When the service does not offer this.
         """
-
-        def read(_: object) -> RowsRead:
-            return read_offered(self.client.transport, endpoints.PERSONAS_LIST, task=Task())
-
-        return self._table("personas", {}, read, frames().personas_table)
+        return self._offered("personas", endpoints.PERSONAS_LIST)
 
     def _read_optimizations(self, prompt_id: str | None, status: str | None) -> RowsRead:
         with self._bar("optimizations read", None) as move:
@@ -412,12 +387,6 @@ def _ids_of(given: Any) -> list[str] | None:
             f"optimization_id must be an id as text, or several, not {given!r}. lift.optimizations() lists them."
         )
     return list(dict.fromkeys(ids))
-
-
-def _any_rehearsal(items: list[Row]) -> bool | None:
-    found = [frames().facts_of(item["optimization"])["rehearsal"] for item in items]
-    known = [one for one in found if one is not None]
-    return any(known) if known else None
 
 
 def _any_of(column: pd.Series[Any]) -> bool | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.schema.insights import records_of
-from promptlift.workspace.session import Session, frames
+from promptlift.workspace.session import Session
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,13 +62,8 @@ class PromptViews(Session):
         """
         view = self.prompt_insights(prompt_id, days)
         found = view.prompt_id or prompt_id
-
-        def make(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, int]]:
-            made: tuple[pd.DataFrame, dict[str, int]] = frames().top_issues_table(rows, prompt_id=found)
-            return made
-
-        filters = {"prompt_id": found, "days": days}
-        return self._table("top_issues", filters, lambda _: _read(view, "top_issues"), make)
+        rows = _rows(view, "top_issues")
+        return self._table("top_issues", lambda: rows, {"prompt_id": found, "days": days}, prompt_id=found)
 
     def step_failures(self, prompt_id: str) -> pd.DataFrame:
         """Return where conversations of the last 30 days first went wrong, one row a step, most failures first.
@@ -86,12 +81,8 @@ class PromptViews(Session):
         """
         view = self._names.call(prompt_id, self.client.agents.step_failures)
         found = view.prompt_id or prompt_id
-
-        def make(rows: list[dict[str, Any]]) -> tuple[pd.DataFrame, dict[str, int]]:
-            made: tuple[pd.DataFrame, dict[str, int]] = frames().step_failures_table(rows, prompt_id=found)
-            return made
-
-        return self._table("step_failures", {"prompt_id": found}, lambda _: _read(view, "steps"), make)
+        rows = _rows(view, "steps")
+        return self._table("step_failures", lambda: rows, {"prompt_id": found}, prompt_id=found)
 
     def fleet(self, days: str | int = "30") -> pd.DataFrame:
         """Return all prompts of the account by task completion, one row each, the best first.
@@ -108,7 +99,7 @@ class PromptViews(Session):
             ends of its interval, n, failed. Only prompts with judged conversations, a hundred at most.
         """
 
-        def read(_: object) -> RowsRead:
+        def read() -> RowsRead:
             # The ranking comes with any of the agents.
             some = self.client.prompts.list(limit=1).data
             if not some:
@@ -118,9 +109,9 @@ class PromptViews(Session):
             whole = fleet is not None and len(rows) >= fleet.agents
             return RowsRead(rows, fleet.agents if fleet else 0, 2, complete=whole)
 
-        return self._table("fleet", {"days": days}, read, frames().fleet_table)
+        return self._table("fleet", read, {"days": days})
 
 
-def _read(view: PromptInsightsView | StepFailures, name: str) -> RowsRead:
+def _rows(view: PromptInsightsView | StepFailures, name: str) -> RowsRead:
     rows, facts = records_of(view, name), {"analyser": view.analyser, "basis": view.basis}
     return RowsRead(rows, len(rows), 1, complete=True, facts=facts)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from promptlift.errors import NotFound, UnexpectedResponse
 from promptlift.schema import endpoints
-from promptlift.workspace.snapshots.labels import SnapshotLabels, read_labels, write_labels
+from promptlift.workspace.snapshots.rows import labels_table, records_of
 from promptlift.workspace.snapshots.verdicts import VerdictPull, read_apart
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class OfferedPull:
         self._everything = everything
 
     def write_labels(self, state: NextState, deleted: set[str]) -> None:
-        """Write the labels: all that the service keeps, because they can be changed and taken back, and those kept by hand.
+        """Write the labels: all that the service keeps, because they can be changed and taken back.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class OfferedPull:
         UnexpectedResponse
             When a service that has labels gives something else.
         """
-        labels = SnapshotLabels() if self._old is None else read_labels(self._old)
+        labels = [] if self._old is None else records_of(self._old.read("labels", ["record"]))
         if self._asks("labels"):
             filters = {"prompt_id": self._prompt_id}
             try:
@@ -73,8 +73,9 @@ class OfferedPull:
                     raise
             else:
                 self._noted["keeps_labels"] = True
-                labels = labels.with_service(read.rows)
-        write_labels(state, labels.without(deleted))
+                labels = read.rows
+        kept = [row for row in labels if row["conversationId"] not in deleted]
+        state.set_table("labels", labels_table(kept))
 
     def write_verdicts(self, state: NextState, changed: set[str]) -> dict[str, int]:
         """Write the judges of one's own and their verdicts.

@@ -12,7 +12,6 @@ from promptlift.client.transport import Answer, Transport
 from promptlift.errors import ConfigError, NotFound
 from promptlift.schema import limits
 from promptlift.schema.naming import LINKS, SCHEMES, link_of
-from promptlift.workspace.snapshots.labels import read_labels
 from promptlift.workspace.snapshots.prompt_completion import COLUMNS, completion_by_prompt
 from promptlift.workspace.snapshots.rows import JUDGED_COLUMNS, conversation_row, records_of
 
@@ -29,7 +28,6 @@ _NOTHING: Final[dict[str, Any]] = {
     **dict.fromkeys(("rate", "rateLow", "rateHigh")),
     "weeks": [],
 }
-_KEEP_LABELS: Final = "keep_labels(…) of the opened snapshot keeps labels in it; "
 # What labels are filtered by.
 _LABELS: Final = ("conversationId", "optimizationId", "question", "labeller", "drawId")
 _SEGMENTS: Final = tuple(scheme.segment for scheme in SCHEMES.values())
@@ -64,7 +62,7 @@ class SnapshotTransport(Transport):
         if call.method != "GET":
             raise ConfigError(
                 f"{call.label} changes something at the service, and a snapshot is only read. "
-                f"{_KEEP_LABELS if call.path == '/labels' else ''}promptlift.connect() or promptlift.local() opens the service."
+                "promptlift.connect() or promptlift.local() opens the service."
             )
         found = self._found(call)
         if found is None:
@@ -143,7 +141,7 @@ class SnapshotTransport(Transport):
     @cached_property
     def _labels(self) -> list[Row]:
         """What people said of conversations, as the API writes it."""
-        return read_labels(self._snapshot).rows
+        return self._records("labels")
 
     @cached_property
     def _judges(self) -> dict[str, list[Row]]:

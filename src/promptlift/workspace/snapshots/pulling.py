@@ -57,7 +57,7 @@ class Pulling(Session):
         """Copy the account's tables into a folder of Parquet files, or bring such a folder up to date.
 
         A pull that was stopped, however it ended, goes on where it was. Nothing that is known already is fetched again.
-        Afterwards the workspace answers from the folder, see :meth:`use_snapshot`.
+        :meth:`use_snapshot` lets later reads be answered from the folder.
 
         Parameters
         ----------
@@ -101,11 +101,10 @@ class Pulling(Session):
         if options.prompt_id is not None and not used.location.exists(""):
             self._names.check_filter(options.prompt_id)
         snapshot, _ = self._pull_into(used, options)
-        self._in_use = used
         return snapshot
 
     def refresh(self) -> Snapshot:
-        """Bring the snapshot in use up to date, that of the last :meth:`pull` or of :meth:`use_snapshot`.
+        """Bring the snapshot in use up to date, see :meth:`use_snapshot`.
 
         Raises
         ------
@@ -114,7 +113,9 @@ class Pulling(Session):
         """
         used = self._in_use
         if used is None:
-            raise ConfigError('There is no snapshot to bring up to date: lift.pull("folder/") makes one.')
+            raise ConfigError(
+                'There is no snapshot in use: lift.pull("folder/") makes one, and lift.use_snapshot("folder/") uses it.'
+            )
         from promptlift.workspace.snapshots.pull import PullOptions  # noqa: PLC0415  Parquet takes its time to load
 
         snapshot, _ = self._pull_into(used, PullOptions(self._prompt_of(used)))
@@ -128,7 +129,7 @@ class Pulling(Session):
     ) -> None:
         """Answer tables of conversations from a snapshot, which each call first brings up to date.
 
-        :meth:`pull` and ``promptlift.connect(snapshot=…)`` do the same. ``conversations``, ``issues``, ``topics``, ``messages``
+        ``promptlift.connect(snapshot=…)`` does the same. ``conversations``, ``issues``, ``topics``, ``messages``
         and ``insights``, and what is made of them, then fetch only what is new or different, and are the tables that the
         service would give. It is asked directly for what the snapshot does not have (other prompts than the one it was
         pulled for, transcripts where it was pulled without them), and while another process writes the snapshot.

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from promptlift import frames
 from promptlift.frames.conversations.metadata_columns import MetadataColumns
 from promptlift.frames.conversations.tables import with_content_facts
-from promptlift.frames.layouts import ISSUES, TOPICS
+from promptlift.frames.layouts import ISSUES, LABELS, TOPICS
 from promptlift.snapshot.columns import arrow_table, to_json, with_metadata
 
 if TYPE_CHECKING:
@@ -175,6 +175,11 @@ def variants_table(items: Sequence[Row]) -> tuple[pa.Table, dict[str, int]]:
     frame, doubts, _ = frames.variants_table(items)
     rows = [variant for item in items for variant in item["variants"]]
     return records_table(rows, _linked(arrow_table(frame, frames.VARIANTS))), doubts
+
+
+def labels_table(rows: Sequence[Row]) -> pa.Table:
+    """Make the table of labels."""
+    return records_table(rows, arrow_table(frames.labels_table(rows)[0], LABELS))
 
 
 def _of_ids(table: pa.Table) -> pa.Table:

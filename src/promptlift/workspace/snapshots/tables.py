@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, INSIGHTS, MESSAGES, VERDICTS
 from promptlift.snapshot.columns import frame_of
-from promptlift.workspace.session import frames, no_collection, with_read_record
+from promptlift.workspace.session import frames, with_read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -82,8 +82,7 @@ class SnapshotTables:
             table = table.sort_by([("position", "descending")])
             if details.content:
                 table = self._with_content(table, *prompt_ids)
-        with no_collection():
-            frame = frame_of(_or_empty(table), columns, metadata=True)
+        frame = frame_of(_or_empty(table), columns, metadata=True)
         frame["prompt"] = frames().conversation_prompts(
             frame, self._labels_of(frame["prompt_id"].dropna().unique())
         )

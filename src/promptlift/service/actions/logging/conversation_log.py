@@ -224,10 +224,9 @@ class _Batch:
         with_source = [one for one in entries if one.is_reconciled and one.body.source_id is not None]
         if limit is not None or with_source:  # no other process may count, or log the same, in between
             accounts.lock(connection, account_id)
-        held: dict[str, Added] = {}
         by_key = {one.body.idempotency_key: one for one in entries}
-        for key, row in conversations.held_by_keys(connection, account_id, keys, now=now).items():
-            held[key] = at_its_state(by_key[key], row)
+        there = conversations.held_by_keys(connection, account_id, keys, now=now)
+        held: dict[str, Added] = {one: at_its_state(by_key[one], row) for one, row in there.items()}
         states = FormerStates(connection, with_source)
         used = 0 if limit is None else usage.used(connection, account_id, "conversations", now=now)
         outcomes: list[Added] = []

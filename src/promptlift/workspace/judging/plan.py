@@ -1,47 +1,15 @@
-"""What a run of a judge will take, and how waiting for one ends."""
+"""What a run of a judge will take."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptlift.errors import PromptliftError
-
 if TYPE_CHECKING:
     from promptlift.schema.judges import JudgePlan, JudgeRun
     from promptlift.workspace.judging.judges import Judges
 
-__all__ = ["BackfillPlan", "JudgeRunFailed", "JudgeRunStillRunning", "JudgeRunStopped"]
-
-
-class _WaitingEnded(PromptliftError):
-    def __init__(self, message: str, *, run: JudgeRun) -> None:
-        super().__init__(message)
-        self.run = run
-
-
-class JudgeRunFailed(_WaitingEnded):
-    """A backfill or an alignment failed. The message says why, and how to go on with it.
-
-    Attributes
-    ----------
-    run
-        As it ended; its verdicts stay.
-    """
-
-
-class JudgeRunStillRunning(_WaitingEnded, TimeoutError):
-    """The time limit of waiting is over; the run goes on.
-
-    Attributes
-    ----------
-    run
-        As it was in the last answer.
-    """
-
-
-class JudgeRunStopped(UserWarning):
-    """A run was stopped, by somebody or by its limit; its verdicts stay."""
+__all__ = ["BackfillPlan"]
 
 
 @dataclass(frozen=True)

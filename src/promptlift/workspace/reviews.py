@@ -1,29 +1,33 @@
-"""Reviews of variants, and actions on them that can be undone; kept by the service or beside the notebook."""
+"""Reviews of variants, and actions on them that can be undone."""
 
 from __future__ import annotations
 
 import contextlib
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.client.reads.optimizations import not_offered, read_offered
+from promptlift.client.reads.read_list import RowsRead
+from promptlift.client.transport import Task
 from promptlift.errors import (
     ApiError,
     ConfigError,
+    ConnectionFailed,
+    InvalidState,
     NotFound,
+    ServerError,
     UnexpectedResponse,
 )
+from promptlift.schema import endpoints
 from promptlift.schema.optimizations import VERDICTS, VariantReview
-from promptlift.workspace.reviewing.file_store import FileReviewStore
-from promptlift.workspace.reviewing.store import ReviewStore, ServiceReviewStore
-from promptlift.workspace.session import Session, frames
+from promptlift.workspace.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
-    from promptlift.client.reads.read_list import RowsRead
     from promptlift.schema.optimizations import ApplyAnswer, StopAnswer
     from promptlift.schema.prompts import UndoAnswer
-
-    Row = dict[str, Any]
 
 _NO_SUCH_PATH: Final = (404, 405, 501)
 _UNCHANGED: Final = object()
@@ -32,12 +36,11 @@ _UNCHANGED: Final = object()
 class Reviewing(Session):
     """Reviews of variants, and what is done about them: apply, stop and undo, each recorded.
 
-    The embedded service keeps reviews and actions itself. With a service that does not, they are kept in
-    ``promptlift-review.json`` in the notebook's folder, with the texts that undoing needs.
+    The embedded service keeps reviews and actions; others only apply and stop.
     """
 
-    # Chosen at the first use, when the service is asked whether it keeps them itself.
-    _review_store: ReviewStore | None = None
+    # Whether the service keeps them; None before it was asked.
+    _keeps_reviews: bool | None = None
 
     def apply(
         self,
@@ -65,7 +68,7 @@ class Reviewing(Session):
         rehearsal
             Apply the variant even though the optimization was a rehearsal, which says nothing about a real prompt.
         note
-            Why, in words; kept with the action.
+            Why, in words; kept with the action. Offered by the embedded service.
 
         Raises
         ------
@@ -75,15 +78,19 @@ class Reviewing(Session):
         ConfigError
             When both a variant and a text are given.
         """
-        if content is None:
-            return self._reviews().apply(
-                optimization_id, variant_id, if_version_id=if_version_id, rehearsal=rehearsal, note=note
-            )
-        if variant_id is not None:
+        if content is not None and variant_id is not None:
             raise ConfigError(
                 "Give variant_id or content, not both: the text is applied in place of a variant."
             )
-        return self._reviews().apply_text(optimization_id, content, if_version_id=if_version_id, note=note)
+        with _explained_apply(optimization_id):
+            return self.client.optimizations.apply(
+                optimization_id,
+                variant_id=variant_id,
+                content=content,
+                if_version_id=if_version_id,
+                accept_rehearsal=rehearsal or None,
+                note=note,
+            )
 
     def stop(self, optimization_id: str, reason: str | None = None, *, note: str | None = None) -> StopAnswer:
         """Stop an optimization that is queued or running; what was measured stays.
@@ -102,7 +109,7 @@ class Reviewing(Session):
         InvalidState
             When it has ended already.
         """
-        return self._reviews().stop(optimization_id, reason, note=note)
+        return self.client.optimizations.stop(optimization_id, reason=reason, note=note)
 
     def actions(self, prompt_id: str | None = None, *, optimization_id: str | None = None) -> pd.DataFrame:
         """Return what people did, one row each, newest first.
@@ -118,32 +125,12 @@ class Reviewing(Session):
         -------
         DataFrame
             action_id, kind (``apply``, ``stop``, ``restore``, ``undo``), acted_at (UTC), prompt_id, optimization_id,
-            variant_id, from_version_id and to_version_id (the texts before and after; of a foreign service a
-            digest of the text), note, undoes, undone, undone_by, undone_at, outcome (``unknown`` where no answer came
-            from a foreign service).
-
-            ``attrs["promptlift"]`` says under ``kept`` whether the service or a file keeps them.
+            variant_id, from_version_id and to_version_id (the texts before and after), note, undoes,
+            undone, undone_by, undone_at, outcome.
         """
         prompt_id = self._names.id_of_filter(prompt_id)
         filters = {"prompt_id": prompt_id, "optimization_id": optimization_id}
-
-        def read() -> RowsRead:
-            # The list itself shows whether the service keeps actions: asking for that costs no request of its own.
-            store = self._review_store or ServiceReviewStore(self.client)
-            try:
-                rows = store.actions(**filters)
-            except ApiError as error:
-                if self._review_store is not None or not _is_not_offered(error):
-                    raise
-                store = FileReviewStore(self.client)
-                rows = store.actions(**filters)
-            self._review_store = store
-            return rows
-
-        def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int], Row]:
-            return *frames().actions_table(rows), {"kept": self._reviews().kept}
-
-        return self._whole_table("actions", filters, read, make)
+        return self._offered("actions", endpoints.ACTIONS_LIST, asked=filters)
 
     def undo(self, action_id: str, *, note: str | None = None) -> UndoAnswer:
         """Bring back the text from before an action, byte for byte.
@@ -162,7 +149,8 @@ class Reviewing(Session):
         NotFound
             When there is no such action.
         """
-        return self._reviews().undo(action_id, note=note)
+        self._require_reviews()
+        return self.client.actions.undo(action_id, note=note)
 
     def review(self, optimization_id: str) -> pd.DataFrame:
         """Return what people think of the variants of an optimization, one row for each variant with a verdict or a note.
@@ -177,13 +165,13 @@ class Reviewing(Session):
         DataFrame
             variant_id, verdict (``keep``, ``reject`` or missing), note, updated_at (UTC).
         """
-        store = self._reviews()
+        self._require_reviews()
 
-        def make(rows: list[Row]) -> tuple[pd.DataFrame, dict[str, int], Row]:
-            return *frames().review_table(rows), {"kept": store.kept}
+        def read() -> RowsRead:
+            rows = [one.to_wire() for one in self.client.reviews.get(optimization_id).data]
+            return RowsRead(rows, len(rows), 1, complete=True)
 
-        filters = {"optimization_id": optimization_id}
-        return self._whole_table("review", filters, lambda: store.reviews(optimization_id), make)
+        return self._table("review", read, {"optimization_id": optimization_id})
 
     def review_variant(
         self, optimization_id: str, variant_id: str, *, verdict: Any = _UNCHANGED, note: Any = _UNCHANGED
@@ -206,7 +194,8 @@ class Reviewing(Session):
             raise ConfigError(f"verdict must be one of {', '.join(VERDICTS)}, or None, not {verdict!r}.")
         if not isinstance(changes.get("note"), str | None):
             raise ConfigError(f"note must be a text or None, not {type(note).__name__}.")
-        return self._reviews().review_variant(optimization_id, variant_id, changes)
+        self._require_reviews()
+        return self.client.reviews.update(optimization_id, variant_id=variant_id, **changes)
 
     def version_text(self, prompt_id: str, version_id: str) -> str | None:
         """Return the text of a version that :meth:`actions` names; None when it is not kept any more.
@@ -221,28 +210,43 @@ class Reviewing(Session):
         found = self._names.id_of_filter(prompt_id) or ""
         text = None
         with contextlib.suppress(NotFound):
-            text = self._reviews().version_text(found, version_id)
+            read = read_offered(self.client.transport, endpoints.PROMPTS_VERSIONS, found, task=Task())
+            text = next((row["content"] for row in read.rows if row["id"] == version_id), None)
         if text is None:
             self._names.check_empty(found)
         return text
 
-    def keeps_reviews(self) -> bool:
-        """Whether the service itself keeps reviews and actions; it is asked once."""
-        return self._reviews().kept == ServiceReviewStore.kept
+    def _require_reviews(self) -> None:
+        if not self.keeps_reviews():
+            raise not_offered(NotFound("This service keeps no reviews and actions"), "reviews")
 
-    def _reviews(self) -> ReviewStore:
-        if self._review_store is None:
+    def keeps_reviews(self) -> bool:
+        """Whether the service keeps reviews and actions; it is asked once."""
+        if self._keeps_reviews is None:
             try:
                 self.client.actions.list(limit=1)
             except ApiError as error:
-                if not _is_not_offered(error):
+                if error.status not in _NO_SUCH_PATH and not isinstance(error, NotFound | UnexpectedResponse):
                     raise
-                self._review_store = FileReviewStore(self.client)
+                self._keeps_reviews = False
             else:
-                self._review_store = ServiceReviewStore(self.client)
-        return self._review_store
+                self._keeps_reviews = True
+        return self._keeps_reviews
 
 
-def _is_not_offered(error: ApiError) -> bool:
-    """Whether an answer of the list of actions shows that the service has none."""
-    return error.status in _NO_SUCH_PATH or isinstance(error, NotFound | UnexpectedResponse)
+@contextlib.contextmanager
+def _explained_apply(optimization_id: str) -> Iterator[None]:
+    """Add what to do next to the message of an apply that failed."""
+    try:
+        yield
+    except (ConnectionFailed, ServerError, UnexpectedResponse) as error:
+        error.message = f"{error.message}. The variant may be live all the same; look at the prompt before applying again."
+        raise
+    except InvalidState as error:
+        if "acceptRehearsal" in error.details:
+            error.message = f"{error.message}: rehearsal=True in lift.apply"
+        elif not error.details or error.details.get("status") in ("queued", "running"):
+            error.message = (
+                f"{error.message}. lift.wait({optimization_id!r}) waits for the end of one that runs"
+            )
+        raise
