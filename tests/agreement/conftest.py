@@ -43,10 +43,10 @@ def new_account(service: ServiceProcess, database: Database) -> Callable[..., Wi
     return make
 
 
-@pytest.fixture(params=["prompt", "agent"])
+@pytest.fixture
 def wire(request: pytest.FixtureRequest, new_account: Callable[..., Wire]) -> Wire:
-    """A fresh account, once in each naming scheme."""
-    return new_account(scheme=request.param)
+    """A fresh account; once in each naming scheme where a test asks for ``both_schemes``."""
+    return new_account(scheme=getattr(request, "param", "prompt"))
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def _won(answering: Answering) -> Won:
     return win(answering.account())
 
 
-@pytest.fixture(params=["prompt", "agent"])
+@pytest.fixture
 def won(request: pytest.FixtureRequest, _won: Won) -> Won:
-    """An optimization with a winner, once in each naming scheme. Tests may apply its variants."""
-    return replace(_won, wire=replace(_won.wire, scheme=SCHEMES[request.param]))
+    """An optimization with a winner, as ``wire``. Tests may apply its variants."""
+    return replace(_won, wire=replace(_won.wire, scheme=SCHEMES[getattr(request, "param", "prompt")]))

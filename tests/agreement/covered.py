@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from promptlift.schema.model import ApiModel
 
+# Whose account is there once in each naming scheme.
+both_schemes = pytest.mark.parametrize("wire", ["prompt", "agent"], indirect=True)
 COVERED: dict[str, list[str]] = {}
 
 

@@ -42,16 +42,16 @@ def strangers(service):
     return mine, theirs, theirs_of(theirs, prompt_id, conversation)
 
 
-@pytest.mark.parametrize("endpoint", [endpoint for endpoint in SPECIFIED + OFFERED if "{id}" in endpoint])
-def test_the_ids_of_another_account_are_not_found(strangers, endpoint):
-    method, path = endpoint.split()
+def test_the_ids_of_another_account_are_not_found(strangers):
     mine, theirs, targets = strangers
     before = everything(theirs, targets)
-    body = body_for(method, path)
-    answer = mine.ask(method, path.replace("{id}", targets[path.split("/")[1]]), body)
-    missing = mine.ask(method, path.replace("{id}", "none"), body)
-    assert (answer.status, answer.error["code"]) == (404, "NOT_FOUND")
-    assert answer.raw == missing.raw
+    for endpoint in (one for one in SPECIFIED + OFFERED if "{id}" in one):
+        method, path = endpoint.split()
+        body = body_for(method, path)
+        answer = mine.ask(method, path.replace("{id}", targets[path.split("/")[1]]), body)
+        missing = mine.ask(method, path.replace("{id}", "none"), body)
+        assert (answer.status, answer.error["code"]) == (404, "NOT_FOUND"), endpoint
+        assert answer.raw == missing.raw
     assert before == everything(theirs, targets)
 
 
@@ -264,15 +264,6 @@ def everything(wire, targets):
         [one["id"] for one in wire.get(f"/webhooks/{targets['webhooks']}/deliveries")["data"]],
         wire.get("/events"),
     ]
-
-
-def test_nothing_can_be_logged_to_the_prompt_of_another_account(new_account):
-    mine, theirs = new_account(), new_account()
-    prompt_id = theirs.add_prompt()
-    for link in ("promptId", "agentId"):
-        answer = mine.ask("POST", "/conversations", {link: prompt_id, "content": "User: hi"})
-        assert answer.status == 404
-    assert theirs.get("/conversations")["data"] == []
 
 
 def test_lists_usage_and_settings_are_the_accounts_own(new_account):

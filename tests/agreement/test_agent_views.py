@@ -199,18 +199,3 @@ def test_the_owner_says_what_a_conversation_is_worth(new_account, connect):
         answer = wire.ask("PATCH", "/settings", {"business": bad})
         assert (answer.status, answer.error["code"]) == (400, "VALIDATION_ERROR")
         assert set(answer.error["details"]) == {f"business.{next(iter(bad))}"}
-
-
-def test_an_account_without_conversations_has_an_empty_fleet(new_account):
-    wire = new_account()
-    with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
-        assert lift.fleet().empty
-        prompt = wire.add_prompt()
-        assert lift.fleet().empty
-        assert lift.top_issues(prompt).empty
-        assert lift.step_failures(prompt).empty
-        view = lift.agent_insights(prompt)
-        assert (view.fleet_intelligence.agents, view.fleet_intelligence.rank) == (0, None)
-        assert (view.business_impact.failures_per_week, view.business_impact.undated) == (None, None)
-        assert view.metrics.task_completion.trend == "+0.0%"
-        assert view.recommendations == []

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from agreement.covered import covers, same
+from agreement.covered import both_schemes, covers, same
 from promptlift import errors
 from promptlift.schema import limits
 from promptlift.service import clock
@@ -34,6 +34,7 @@ def total(wire):
     return wire.get("/conversations")["pagination"]["total"]
 
 
+@both_schemes
 @covers("POST /conversations/bulk")
 def test_log_many_conversations(wire, client):
     prompt_id = wire.add_prompt()
@@ -137,16 +138,18 @@ def test_the_quota_takes_what_fits(new_account):
     assert again[1]["error"]["details"]["limit"] == again[1]["error"]["details"]["used"] == 500
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("in_lines", [False, True])
-def test_a_body_may_be_lines_and_may_be_compressed(new_account, packed, in_lines):
-    wire = new_account()
-    made = rows(wire, wire.add_prompt())
-    text = "\n".join(map(json.dumps, made)) + "\n\n" if in_lines else json.dumps({"conversations": made})
-    raw = gzip.compress(text.encode()) if packed else text.encode()
-    headers = {**(GZIP if packed else {}), **(LINES if in_lines else {})}
-    answer = wire.ask("POST", PATH, raw=raw, headers=headers)
-    assert [row["created"] for row in answer.body["data"]] == [True] * 3
+def test_a_body_may_be_lines_and_may_be_compressed(new_account):
+    for packed in [False, True]:
+        for in_lines in [False, True]:
+            wire = new_account()
+            made = rows(wire, wire.add_prompt())
+            text = (
+                "\n".join(map(json.dumps, made)) + "\n\n" if in_lines else json.dumps({"conversations": made})
+            )
+            raw = gzip.compress(text.encode()) if packed else text.encode()
+            headers = {**(GZIP if packed else {}), **(LINES if in_lines else {})}
+            answer = wire.ask("POST", PATH, raw=raw, headers=headers)
+            assert [row["created"] for row in answer.body["data"]] == [True] * 3
 
 
 def test_a_line_that_was_cut_is_refused_and_those_before_it_are_kept(new_account):
@@ -159,9 +162,8 @@ def test_a_line_that_was_cut_is_refused_and_those_before_it_are_kept(new_account
     assert [row["created"] for row in whole] == [False, False, True]
 
 
-@pytest.mark.parametrize(
-    ("raw", "headers", "status"),
-    [
+def test_a_body_that_is_none_is_refused_as_a_whole(new_account):
+    for raw, headers, status in (
         (gzip.compress(b'{"conversations": []}', mtime=0)[:-6], GZIP, 400),
         (b"plain", GZIP, 400),
         (b"{}", {"Content-Encoding": "br"}, 415),
@@ -173,12 +175,10 @@ def test_a_line_that_was_cut_is_refused_and_those_before_it_are_kept(new_account
         (b"{}", {}, 400),
         (b"", {}, 400),
         (b"{}", {"Content-Type": "text/csv"}, 415),
-    ],
-)
-def test_a_body_that_is_none_is_refused_as_a_whole(new_account, raw, headers, status):
-    wire = new_account()
-    assert wire.ask("POST", PATH, raw=raw, headers=headers).status == status
-    assert wire.ask("POST", PATH, {"conversations": []}).body == {"data": []}
+    ):
+        wire = new_account()
+        assert wire.ask("POST", PATH, raw=raw, headers=headers).status == status
+        assert wire.ask("POST", PATH, {"conversations": []}).body == {"data": []}
 
 
 def test_a_request_that_is_cut_off_keeps_nothing_and_comes_again_whole(new_account):

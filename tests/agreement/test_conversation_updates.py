@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select
 
-from agreement.covered import both, covers, same
+from agreement.covered import both, both_schemes, covers, same
 from promptlift import errors
 from promptlift.service.store.tables import events
 from support.service_process import wait_until
@@ -37,6 +37,7 @@ def timed(*seconds):
     return json.dumps({"messages": messages})
 
 
+@both_schemes
 @covers("PATCH /conversations/{id}")
 def test_update_conversation(wire, client):
     prompt_id = wire.add_prompt()
@@ -147,14 +148,6 @@ def test_lookup_conversations(wire, client):
     found = client.conversations.lookup(prompt_id, ids=body["ids"], source_ids=body["sourceIds"])
     assert same(found, answer.body)
     assert wire.ask("POST", path, {}).body == {"data": []}
-
-
-def test_at_most_nine_conversations_of_one_source_id_are_found_and_they_are_the_newest(wire):
-    prompt_id = wire.add_prompt()
-    ids = [wire.log(prompt_id, f"User: {number}", sourceId="customer") for number in range(12)]
-    path = f"/{wire.scheme.segment}/{prompt_id}/conversations/lookup"
-    found = wire.ask("POST", path, {"sourceIds": ["customer"]}).body["data"]
-    assert [one["id"] for one in found] == ids[:2:-1]
 
 
 def test_a_source_id_may_be_given_later_and_is_found_then(wire):

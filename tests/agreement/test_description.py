@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from jsonschema import Draft202012Validator
 
 from support.wire import OFFERED, SPECIFIED, description
@@ -32,42 +31,41 @@ def described(service, endpoint):
     return description(service.base_url)["paths"][f"/api/v1{path}"][method.lower()]
 
 
-@pytest.mark.parametrize("endpoint", [one for one in ENDPOINTS if one.split()[0] in ("POST", "PATCH")])
-def test_a_body_is_described_and_required_where_it_is_needed(service, endpoint):
-    body = described(service, endpoint).get("requestBody")
-    if endpoint in WITHOUT:
-        assert body is None
-        return
-    assert body["required"] is (endpoint not in OPTIONAL)
-    name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-    schema = description(service.base_url)["components"]["schemas"][name]
-    Draft202012Validator.check_schema(schema)
-    assert schema["properties"]
+def test_a_body_is_described_and_required_where_it_is_needed(service):
+    for endpoint in [one for one in ENDPOINTS if one.split()[0] in ("POST", "PATCH")]:
+        body = described(service, endpoint).get("requestBody")
+        if endpoint in WITHOUT:
+            assert body is None
+            return
+        assert body["required"] is (endpoint not in OPTIONAL)
+        name = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        schema = description(service.base_url)["components"]["schemas"][name]
+        Draft202012Validator.check_schema(schema)
+        assert schema["properties"]
 
 
-@pytest.mark.parametrize("endpoint", [one for one in ENDPOINTS if one.split()[0] in ("GET", "DELETE")])
-def test_what_reads_or_deletes_has_no_body(service, endpoint):
-    assert "requestBody" not in described(service, endpoint)
+def test_what_reads_or_deletes_has_no_body(service):
+    for endpoint in [one for one in ENDPOINTS if one.split()[0] in ("GET", "DELETE")]:
+        assert "requestBody" not in described(service, endpoint)
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS)
-def test_every_answer_is_described_with_its_error(service, endpoint):
-    answers = dict(described(service, endpoint)["responses"])
-    assert answers.keys() & {"200", "201"}
-    assert {"401", "429", "500", "503"} <= answers.keys()
-    assert ("404" in answers) or "{id}" not in endpoint
-    unchanged = answers.pop("304", None)
-    assert (unchanged is not None) == endpoint.startswith("GET ")
-    for status, answer in answers.items():
-        schema = answer["content"]["application/json"]["schema"]
-        assert schema["$ref"].endswith("/ErrorBody") == (status >= "400")
-        assert answer["description"]
-    assert described(service, endpoint)["summary"]
+def test_every_answer_is_described_with_its_error(service):
+    for endpoint in ENDPOINTS:
+        answers = dict(described(service, endpoint)["responses"])
+        assert answers.keys() & {"200", "201"}
+        assert {"401", "429", "500", "503"} <= answers.keys()
+        assert ("404" in answers) or "{id}" not in endpoint
+        unchanged = answers.pop("304", None)
+        assert (unchanged is not None) == endpoint.startswith("GET ")
+        for status, answer in answers.items():
+            schema = answer["content"]["application/json"]["schema"]
+            assert schema["$ref"].endswith("/ErrorBody") == (status >= "400")
+            assert answer["description"]
+        assert described(service, endpoint)["summary"]
 
 
-@pytest.mark.parametrize(
-    ("endpoint", "names"),
-    [
+def test_the_parameters_are_described_and_none_is_required(service):
+    for endpoint, names in (
         ("GET /optimizations", {"promptId", "agentId", "status", "limit", "offset"}),
         (
             "GET /optimizations/{id}/simulations",
@@ -76,13 +74,11 @@ def test_every_answer_is_described_with_its_error(service, endpoint):
         ("GET /personas", {"limit", "offset"}),
         ("GET /prompts/{id}/versions", {"limit", "offset"}),
         ("GET /agents/{id}/versions", {"limit", "offset"}),
-    ],
-)
-def test_the_parameters_are_described_and_none_is_required(service, endpoint, names):
-    parameters = described(service, endpoint)["parameters"]
-    assert {one["name"] for one in parameters if one["in"] == "query"} == names
-    assert all(one["required"] == (one["in"] == "path") for one in parameters)
-    assert all(one["description"] for one in parameters if one["in"] == "query")
+    ):
+        parameters = described(service, endpoint)["parameters"]
+        assert {one["name"] for one in parameters if one["in"] == "query"} == names
+        assert all(one["required"] == (one["in"] == "path") for one in parameters)
+        assert all(one["description"] for one in parameters if one["in"] == "query")
 
 
 def test_states_and_quotas_of_optimizations_are_described(service):

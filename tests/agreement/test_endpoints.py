@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agreement.covered import both, covers, same
+from agreement.covered import both, both_schemes, covers, same
 from support import shapes
 from support.shapes import differences
 from support.shapes.conversations import CONVERSATION, CONVERSATION_CREATED, CONVERSATION_LISTED, INSIGHTS
@@ -23,6 +23,7 @@ from support.shapes.prompts import (
     STEP_FAILURES,
 )
 
+pytestmark = both_schemes
 HAPPY = "User: How do I reset my password?\nAssistant: Click on Forgot password.\nUser: Great, that worked, thank you!"
 ANGRY = "User: This is terrible, it never works!\nAssistant: I cannot help with that.\nUser: Awful. I want a human."
 
@@ -220,44 +221,44 @@ def test_prompt_status_without_conversations(wire, client, root):
 
 
 @covers(*both("GET", "/{id}/insights"))
-@pytest.mark.parametrize(("query", "days"), [("", 30), ("?days=7", 7), ("?days=90", 90), ("?days=all", None)])
-def test_prompt_insights(wire, client, root, judged, query, days):
-    prompt_id, ids = judged
-    body = wire.get(f"{root}/{prompt_id}/insights{query}")
-    shape = {wire.scheme.link: shapes.text, **INSIGHTS_VIEW}
-    if wire.scheme.name == "agent":
-        shape |= AGENT_EXTRAS
-    assert differences(body, shape) == []
-    assert body[wire.scheme.link] == prompt_id
-    # "all" begins with the first conversation, which started a little more than two days ago.
-    assert body["period"]["days"] == (3 if days is None else days)
-    assert body["summary"] == {
-        "totalConversations": 3,
-        "completedConversations": 2,
-        "abandonedConversations": 1,
-        "completionRate": pytest.approx(200 / 3),
-    }
-    judged_views = [wire.get(f"/conversations/{one}/insights") for one in ids]
-    metrics = body["metrics"]
-    completed = [view["taskCompleted"] for view in judged_views]
-    assert metrics["taskCompletion"]["rate"] == pytest.approx(100 * sum(completed) / 3)
-    assert metrics["sentiment"]["average"] == pytest.approx(
-        sum(v["sentimentScore"] for v in judged_views) / 3
-    )
-    assert metrics["sentiment"]["distribution"] == {
-        name: sum(view["sentiment"] == name for view in judged_views)
-        for name in ("positive", "neutral", "negative")
-    }
-    assert metrics["avgResponseTime"] == pytest.approx(4.0)
-    assert metrics["avgConversationLength"] == pytest.approx(8 / 3)
-    typed = client.prompts.insights(prompt_id, days="all" if days is None else days)
-    expected = wire.get(f"{root}/{prompt_id}/insights{query}")
-    assert typed.prompt_id == prompt_id
-    got = typed.to_wire()
-    for view in (got, expected):
-        view.pop("period")
-        view.pop("promptId", None), view.pop("agentId", None)
-    assert got == expected
+def test_prompt_insights(wire, client, root, judged):
+    for query, days in [("", 30), ("?days=7", 7), ("?days=90", 90), ("?days=all", None)]:
+        prompt_id, ids = judged
+        body = wire.get(f"{root}/{prompt_id}/insights{query}")
+        shape = {wire.scheme.link: shapes.text, **INSIGHTS_VIEW}
+        if wire.scheme.name == "agent":
+            shape |= AGENT_EXTRAS
+        assert differences(body, shape) == []
+        assert body[wire.scheme.link] == prompt_id
+        # "all" begins with the first conversation, which started a little more than two days ago.
+        assert body["period"]["days"] == (3 if days is None else days)
+        assert body["summary"] == {
+            "totalConversations": 3,
+            "completedConversations": 2,
+            "abandonedConversations": 1,
+            "completionRate": pytest.approx(200 / 3),
+        }
+        judged_views = [wire.get(f"/conversations/{one}/insights") for one in ids]
+        metrics = body["metrics"]
+        completed = [view["taskCompleted"] for view in judged_views]
+        assert metrics["taskCompletion"]["rate"] == pytest.approx(100 * sum(completed) / 3)
+        assert metrics["sentiment"]["average"] == pytest.approx(
+            sum(v["sentimentScore"] for v in judged_views) / 3
+        )
+        assert metrics["sentiment"]["distribution"] == {
+            name: sum(view["sentiment"] == name for view in judged_views)
+            for name in ("positive", "neutral", "negative")
+        }
+        assert metrics["avgResponseTime"] == pytest.approx(4.0)
+        assert metrics["avgConversationLength"] == pytest.approx(8 / 3)
+        typed = client.prompts.insights(prompt_id, days="all" if days is None else days)
+        expected = wire.get(f"{root}/{prompt_id}/insights{query}")
+        assert typed.prompt_id == prompt_id
+        got = typed.to_wire()
+        for view in (got, expected):
+            view.pop("period")
+            view.pop("promptId", None), view.pop("agentId", None)
+        assert got == expected
 
 
 def test_a_prompt_without_conversations_has_an_insights_view_too(wire, client, root):
@@ -346,14 +347,13 @@ def test_create_conversation(wire, client):
     assert same(created, answer.body)
 
 
-@pytest.mark.parametrize("link", ["promptId", "agentId"])
-def test_both_links_are_accepted_and_answered_as_they_came(new_account, link):
-    wire = new_account()
-    prompt_id = wire.add_prompt()
-    answer = wire.ask("POST", "/conversations", {link: prompt_id, "content": HAPPY})
-    assert answer.status == 201
-    assert set(answer.body) == {"id", link, "status", "createdAt"}
-    assert answer.body["status"] == "completed"
+def test_both_links_are_accepted_and_answered_as_they_came(wire):
+    for link in ("promptId", "agentId"):
+        prompt_id = wire.add_prompt()
+        answer = wire.ask("POST", "/conversations", {link: prompt_id, "content": HAPPY})
+        assert answer.status == 201
+        assert set(answer.body) == {"id", link, "status", "createdAt"}
+        assert answer.body["status"] == "completed"
 
 
 @covers("GET /conversations")

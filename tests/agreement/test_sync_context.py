@@ -155,9 +155,8 @@ def test_without_a_model_the_words_of_the_page_are_kept(start_service, website):
         thread.join()
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
+def test_a_body_that_is_not_in_order_is_refused(new_account):
+    for body, field in (
         ({}, "url"),
         ({"url": ""}, "url"),
         ({"url": "   "}, "url"),
@@ -168,15 +167,13 @@ def test_without_a_model_the_words_of_the_page_are_kept(start_service, website):
         ({"url": "https://" + "x" * 3_000}, "url"),
         ({"url": "https://example.com", "overwrite": "yes please"}, "overwrite"),
         ({"url": "https://example.com", "overwrite": None}, "overwrite"),
-    ],
-)
-def test_a_body_that_is_not_in_order_is_refused(new_account, body, field):
-    answer = new_account().ask("POST", "/settings/sync-context", body)
-    assert (answer.status, answer.error["code"], list(answer.error["details"])) == (
-        400,
-        "VALIDATION_ERROR",
-        [field],
-    )
+    ):
+        answer = new_account().ask("POST", "/settings/sync-context", body)
+        assert (answer.status, answer.error["code"], list(answer.error["details"])) == (
+            400,
+            "VALIDATION_ERROR",
+            [field],
+        )
 
 
 def test_private_addresses_are_refused(new_account, connect):

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from agreement.covered import both_schemes
 from agreement.test_errors import same
 from promptlift import errors
 
+pytestmark = both_schemes
 STAND_IN = "Imported; its text is not known."
 SINCE = "2025-10-01T09:00:00.000Z"
 

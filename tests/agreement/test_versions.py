@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from agreement.covered import both, covers, same
+from agreement.covered import both, both_schemes, covers, same
 from agreement.test_outbox import outbox
 from support import shapes
 from support.shapes import differences
 from support.shapes.prompts import RESTORED, VERSION
+
+pytestmark = both_schemes
 
 
 @pytest.fixture

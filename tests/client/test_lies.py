@@ -35,49 +35,25 @@ NO_ID = "not an object with a text as id"
 PAGES = {
     # the total
     "a total that is a cap": (total(100), r"counts 100 rows and gives 100 from offset 97"),
-    "a total of the page": (total(lambda page, _: len(page["data"])), "counts 100 rows and gives 100"),
     "a total that ends with every page": (
         total(lambda page, asked: asked.offset + len(page["data"])),
         WHOLE,
     ),
-    "a total of nothing": (total(0), "counts 0 rows and gives 100"),
-    "a negative total": (total(-1), NO_PAGE),
     "a total one too low": (total(349), "counts 349 rows and gives"),
     "a total one too high": (total(351), "no rows at offset 350 of 351"),
-    "a total that ends with the second page": (total(197), "counts 197 rows and gives 100 from offset 194"),
-    "a huge total": (total(10**15), "no rows at offset 350"),
-    "a total with a point": (total(350.0), NO_PAGE),
-    "a total of true": (total(True), NO_PAGE),
-    "a total as text": (total("350"), NO_PAGE),
-    "a total of null": (total(None), NO_PAGE),
     "a total of NaN": (total(float("nan")), NO_PAGE),
     "no total": (without("total"), NO_PAGE),
     "a total that falls in mid read": (
         total(lambda _, asked: 294 if asked.number >= 3 else 350),
         "counts 294 rows and gives 59 from offset 291",
     ),
-    "a total that falls to what was read": (
-        total(lambda _, asked: 350 if asked.number == 1 else 100),
-        "counts 100 rows and gives",
-    ),
     "a total and a page that are short once": (lies.cut_total, WHOLE),
     "a total that falls when it is looked at again": (lies.hidden, "do not show as many"),
-    "a total that rises with every page": (
-        total(lambda _, asked: 350 + 100 * asked.number),
-        "no rows at offset 350",
-    ),
     "a total that swings": (total(lambda _, asked: 350 if asked.number % 2 else 100), WHOLE),
-    "a total that swings to a higher one": (total(lambda _, asked: 350 + 200 * (asked.number % 2)), WHOLE),
     # what else is said of the page
-    "no pagination": (without("pagination"), NO_PAGE),
-    "a list as pagination": (lambda page, _: page | {"pagination": [350, 100, 0]}, NO_PAGE),
     "another offset in the answer": (pagination(offset=7), "those from 0 were asked for"),
     "a limit that is not kept to": (cap(50), WHOLE),
-    "a limit that is said to be smaller": (pagination(limit=20), WHOLE),
-    "a limit of nothing": (pagination(limit=0), WHOLE),
-    "a negative limit": (pagination(limit=-5), WHOLE),
     "a limit as text": (pagination(limit="100"), WHOLE),
-    "a limit that is ignored": (lies.from_offset, WHOLE),
     "a limit and an offset that are ignored": (
         lies.everything,
         "counts 350 rows and gives 350 from offset 347",
@@ -90,10 +66,6 @@ PAGES = {
         both(cap(50), total(50)),
         "counts 50 rows and gives 50 from offset 47",
     ),
-    "a hidden cap that is each page's total": (
-        both(cap(20), total(lambda page, asked: asked.offset + len(page["data"]))),
-        WHOLE,
-    ),
     # the rows
     "the first page again": (lies.repeated, WHOLE),
     "the first page for ever, of a huge list": (
@@ -101,7 +73,6 @@ PAGES = {
         "the same 100 of 1000000000000000 rows again and again",
     ),
     "a row twice in a page": (rows(lambda data, _: [*data[:-1], data[0]]), "the same row twice"),
-    "a row in another's place": (lies.swapped, "do not show as many"),
     "a row left out": (
         rows(lambda data, asked: [row for row in data if row["id"] != asked.truth[200]["id"]]),
         "do not show as many|no rows at offset",
@@ -114,27 +85,13 @@ PAGES = {
         WHOLE,
     ),
     "another order with every request": (lies.shuffled, "do not show as many|changes faster"),
-    "another direction with every request": (lies.turned, "do not show|changes faster|gives no rows|same"),
     "rows without end": (lies.endless, "began with 200 rows and does not end"),
     "rows that are never the same": (lies.random_rows, "changes faster|does not end"),
     "numbers as ids": (rows(lambda data, _: [row | {"id": 7} for row in data]), NO_ID),
-    "null as an id": (rows(lambda data, _: [*data[:-1], data[-1] | {"id": None}]), NO_ID),
-    "an empty id": (rows(lambda data, _: [*data[:-1], data[-1] | {"id": ""}]), NO_ID),
-    "texts as rows": (rows(lambda data, _: [row["id"] for row in data]), NO_ID),
-    "null as rows": (rows(lambda *_: None), NO_PAGE),
-    "an object as rows": (rows(lambda data, _: {row["id"]: row for row in data}), NO_PAGE),
     "no rows at all": (without("data"), NO_PAGE),
     "a page of another prompt": (
         rows(lambda data, _: [row | {"promptId": "p2"} for row in data]),
         "does not keep to the filter promptId=p1",
-    ),
-    "an agent's page": (
-        rows(lambda data, _: [row | {"promptId": None, "agentId": "a9"} for row in data]),
-        "does not keep to the filter promptId=p1",
-    ),
-    "a page of another status": (
-        rows(lambda data, _: [row | {"status": "abandoned"} for row in data]),
-        "does not keep to the filter status=completed",
     ),
     # HTTP
     "an error with a success status": (
@@ -142,28 +99,11 @@ PAGES = {
         NO_PAGE,
     ),
     "a web page": (raw(lambda _: with_length(b"<html>sign in</html>", 20)), "not JSON"),
-    "JSON that breaks off": (raw(lambda body: with_length(body[:-30], len(body) - 30)), "not JSON"),
-    "two objects one behind the other": (raw(lambda body: with_length(2 * body, 2 * len(body))), "not JSON"),
-    "rows under a name that comes twice": (
-        raw(lambda body: with_length(body[:-1] + b', "data": []}', len(body) + 12)),
-        "no rows at offset",
-    ),
     "a body that is cut": (
         raw(lambda body: with_length(body[:100], len(body))),
         "ended before it was complete",
     ),
-    "a length that is too small": (raw(lambda body: with_length(body, len(body) - 10)), "not JSON"),
-    "a length that is too large": (
-        raw(lambda body: with_length(body, len(body) + 10)),
-        "ended before it was complete",
-    ),
-    "gzip that is none": (
-        raw(lambda body: with_length(body, len(body), b"Content-Encoding: gzip\r\n")),
-        "cannot be unpacked",
-    ),
     "gzip that breaks off": (raw(lies.half_gzip), "not JSON|cannot be unpacked"),
-    "no content": (raw(lambda _: b"HTTP/1.1 204 No Content\r\n\r\n"), "not JSON"),
-    "not modified": (raw(lambda _: b"HTTP/1.1 304 Not Modified\r\n\r\n"), "redirects"),
     "another address in mid read": (
         raw(lambda _: b"HTTP/1.1 302 Found\r\nLocation: http://x.example/\r\nContent-Length: 0\r\n\r\n"),
         "redirects to http://x.example",
@@ -219,14 +159,8 @@ def test_no_lie_makes_a_table_of_conversations_complete(service, lift, name):
 @pytest.mark.parametrize(
     "name",
     [
-        "a total that is a cap",
-        "a total of nothing",
-        "a negative total",
         "a total one too low",
-        "a total that falls in mid read",
-        "a row in another's place",
-        "an offset that is ignored",
-        "an empty id",
+        "a row left out",
     ],
 )
 def test_no_lie_makes_a_table_of_prompts_complete(service, lift, name):
@@ -235,7 +169,7 @@ def test_no_lie_makes_a_table_of_prompts_complete(service, lift, name):
     check(lift.prompts, says, [row["id"] for row in service.prompts], "prompt_id")
 
 
-@pytest.mark.parametrize("count", [100, 200, 20, 55])
+@pytest.mark.parametrize("count", [100, 55])
 def test_a_service_that_caps_its_pages_and_its_total_is_found_out(service, lift, count):
     """The issue's case: a total of 100 with a full page of 100."""
     service.page_limit = min(count, 100)
@@ -264,8 +198,10 @@ DETAILS = {
 }
 
 
-@pytest.mark.parametrize("wanted", ["insights", "content"])
-@pytest.mark.parametrize("name", DETAILS)
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [*((name, "content") for name in DETAILS), ("the detail of another conversation", "insights")],
+)
 def test_no_lie_of_a_detail_comes_into_a_table(service, lift, name, wanted):
     del service.rows[20:]
     service.detail, says = DETAILS[name]

@@ -41,9 +41,10 @@ class ChangingList:
         return walk
 
 
-@pytest.mark.parametrize("where", ["top", "end", "anywhere"])
-@pytest.mark.parametrize("deletes", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("burst", [2, 5, 30])
+@pytest.mark.parametrize(
+    ("where", "deletes", "burst"),
+    [("top", 0.0, 2), ("top", 0.5, 30), ("end", 1.0, 5), ("anywhere", 0.5, 5), ("anywhere", 1.0, 30)],
+)
 def test_no_row_that_was_there_throughout_is_missed(where, deletes, burst):
     for seed in range(6):
         for count, limit in ((37, 10), (450, 100), (230, 20)):
@@ -53,8 +54,7 @@ def test_no_row_that_was_there_throughout_is_missed(where, deletes, burst):
             assert walk.complete, (seed, count, limit)
 
 
-@pytest.mark.parametrize("where", ["top", "end"])
-@pytest.mark.parametrize("deletes", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(("where", "deletes"), [("top", 0.0), ("end", 0.5)])
 def test_twenty_changes_cost_at_most_a_seventh_more_than_the_plain_list(where, deletes):
     ratios = []
     for seed in range(20):
@@ -63,7 +63,7 @@ def test_twenty_changes_cost_at_most_a_seventh_more_than_the_plain_list(where, d
     assert max(ratios) <= 1.15
 
 
-@pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 197, 1000, 10_000, 40_000])
+@pytest.mark.parametrize("count", [0, 100, 197, 10_000])
 def test_a_quiet_read_makes_the_requests_that_a_plan_counts(count):
     walk = ChangingList(count, 0, events=0, deletes=0, where="top", burst=0).read()
     assert walk.pages == pages_for(count) <= count / 97 + 1
@@ -175,7 +175,7 @@ def noise(kind, chance, rows, offset):
 def test_pages_that_are_wrong_at_random_never_make_a_complete_list_of_a_part(kind):
     rows = [{"id": str(number)} for number in range(450)]
     complete = 0
-    for seed in range(200):
+    for seed in range(50):
         chance, walk = random.Random(f"{kind}.{seed}"), Walk()
         with contextlib.suppress(ListBroken):
             while not walk.done:

@@ -43,8 +43,7 @@ def read(client, *, insights=False, content=False, **options):
     return ConversationRead(client.transport, Wanted(insights=insights, content=content), **options).run()
 
 
-@pytest.mark.parametrize("count", [0, 1, 100, 101, 450])
-@pytest.mark.parametrize("page_limit", [100, 37])
+@pytest.mark.parametrize(("count", "page_limit"), [(0, 100), (101, 100), (450, 37)])
 def test_a_quiet_list_is_read_whole_and_once(service, count, page_limit):
     service.fill(count)
     service.page_limit = page_limit
@@ -55,8 +54,7 @@ def test_a_quiet_list_is_read_whole_and_once(service, count, page_limit):
     assert (got.complete, got.total, got.requests) == (True, count, len(service.seen))
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("oldest_first", [False, True])
+@pytest.mark.parametrize(("seed", "oldest_first"), [(0, False), (1, True), (2, False), (3, True)])
 def test_rows_that_stay_are_there_once_while_others_come_and_go(service, seed, oldest_first):
     chance = random.Random(seed)
     service.oldest_first = oldest_first
@@ -210,7 +208,7 @@ class SkippingClock(Clock):
         return stop.is_set()
 
 
-@pytest.mark.parametrize("headers", ["seconds", "since 1970", None])
+@pytest.mark.parametrize("headers", ["since 1970", None])
 def test_the_plan_is_kept(service, headers):
     clock = SkippingClock()
     service.plan, service.per_minute, service.rate_headers = "pro", 300, headers is not None
@@ -224,34 +222,19 @@ def test_the_plan_is_kept(service, headers):
     assert service.refused <= (headers is None)
 
 
-REFUSALS = {
-    "not there": (404, "NOT_FOUND"),
-    "not allowed": (403, "FORBIDDEN"),
-    "broken": (501, "INTERNAL"),
-}
-
-
-@pytest.mark.parametrize("kind", REFUSALS)
-def test_an_account_that_nobody_may_read_ends_no_read(service, kind):
-    status, code = REFUSALS[kind]
+@pytest.mark.parametrize(
+    "answer", [(403, {"error": {"code": "FORBIDDEN", "message": "no"}}), (200, b"<html>")]
+)
+def test_an_account_that_nobody_can_read_ends_no_read(service, answer):
     service.fill(130)
     service.fault = lambda _m, path, _c: (
-        (lambda handler: service.error(handler, status, code, "no")) if path == "/account" else None
+        (lambda handler: service.send(handler, *answer)) if path == "/account" else None
     )
     with open_client(service) as client:
         got = read(client, insights=True)
         assert client.transport.pace.per_minute is None
     assert (len(got.rows), got.complete) == (130, True)
     assert service.requests("GET", "/account") == 1
-
-
-def test_an_account_that_makes_no_sense_ends_no_read(service):
-    service.fill(130)
-    service.fault = lambda _m, path, _c: (
-        (lambda handler: service.send(handler, 200, b"<html>")) if path == "/account" else None
-    )
-    with open_client(service) as client:
-        assert read(client, insights=True).complete
 
 
 def test_the_rate_of_an_untold_plan_is_learned_from_one_refusal(service):

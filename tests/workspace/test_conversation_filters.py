@@ -15,7 +15,6 @@ from promptlift.errors import ConfigError, FrameError, IncompleteError, NotFound
 from promptlift.local import wait_for_insights
 from promptlift.workspace import NothingMatchesWarning
 from support.foreign_service import KEY, ForeignService
-from support.postgres_cluster import new_postgres_database
 from support.service_process import ServiceProcess
 
 pytestmark = pytest.mark.slow  # a service holds what they read
@@ -45,14 +44,11 @@ CONTENTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def ours(request, tmp_path_factory):
-    """A workspace with two prompts on each database; tests that change something take prompts of their own."""
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory):
+    """A workspace with two prompts; tests that change something take prompts of their own."""
     with ExitStack() as ends:
-        url = None
-        if request.param == "postgresql":
-            url = ends.enter_context(new_postgres_database(request.getfixturevalue("_postgres_server")))
-        service = ServiceProcess(tmp_path_factory.mktemp("filters"), database=url).start()
+        service = ServiceProcess(tmp_path_factory.mktemp("filters")).start()
         ends.callback(service.kill)
         lift = ends.enter_context(promptlift.connect(service.base_url, service.key, progress=False))
         lift.create_prompt("Support", "You help.", llm_model=MODEL)
@@ -76,8 +72,7 @@ def ours(request, tmp_path_factory):
 
 
 @pytest.fixture
-def foreign(tmp_path, monkeypatch):
-    monkeypatch.setenv("PROMPTLIFT_DATA", str(tmp_path))
+def foreign():
     with ForeignService() as service:
         for content in CONTENTS:
             service.insert(content=content)
@@ -173,15 +168,11 @@ def assert_days(lift, prompt, wanted, days, **options):
     assert set(wanted) <= set(told["filters"])
 
 
-@pytest.mark.parametrize(("wanted", "days"), FILTERS)
-def test_filters_leave_the_right_rows(ours, wanted, days):
-    assert_days(ours, "Support", wanted, days)
-
-
-@pytest.mark.parametrize(("wanted", "days"), FILTERS)
-def test_filters_leave_the_right_rows_of_a_service_that_knows_none_of_them(foreign, wanted, days):
-    # It has the metadata in the content only.
-    assert_days(foreign, "p1", wanted, days, content=True)
+def test_filters_leave_the_right_rows_also_of_a_service_that_knows_none_of_them(ours, foreign):
+    for wanted, days in FILTERS:
+        assert_days(ours, "Support", wanted, days)
+        # It has the metadata in the content only.
+        assert_days(foreign, "p1", wanted, days, content=True)
 
 
 def test_several_prompts_are_one_table_newest_first(ours):
@@ -208,9 +199,8 @@ def test_a_read_of_several_prompts_that_stops_carries_what_was_read(ours, monkey
     assert caught.value.fetched.attrs["promptlift"]["complete"] is False
 
 
-@pytest.mark.parametrize(
-    ("wanted", "said"),
-    [
+def test_a_filter_that_matches_nothing_says_what_there_is(foreign):
+    for wanted, said in (
         (
             {"where": {"metadata.channel": "sms"}},
             r"No conversation has 'sms' in metadata.channel. There are: 'web' \(2\)",
@@ -227,17 +217,14 @@ def test_a_read_of_several_prompts_that_stops_carries_what_was_read(ours, monkey
         ),
         ({"until": "2026-01-01"}, "No conversation started before 2026-01-01"),
         ({"where": {"metadata.channel": "mail", "metadata.seats": 1}}, "matches all filters together"),
-    ],
-)
-def test_a_filter_that_matches_nothing_says_what_there_is(foreign, wanted, said):
-    with pytest.warns(NothingMatchesWarning, match=said) as caught:
-        foreign.conversations(content=True, **wanted)
-    assert len(caught) == 1
+    ):
+        with pytest.warns(NothingMatchesWarning, match=said) as caught:
+            foreign.conversations(content=True, **wanted)
+        assert len(caught) == 1
 
 
-@pytest.mark.parametrize(
-    ("wanted", "error", "said"),
-    [
+def test_what_cannot_be_filtered_by_is_refused_with_near_names(ours):
+    for wanted, error, said in (
         ({"prompt_id": "Suport"}, NotFound, "Did you mean 'Support'"),
         ({"prompt_id": ["Support", "Suport"]}, NotFound, "Did you mean 'Support'"),
         ({"where": {"metadata.chanel": "web"}}, FrameError, "Did you mean 'metadata.channel'"),
@@ -255,11 +242,9 @@ def test_a_filter_that_matches_nothing_says_what_there_is(foreign, wanted, said)
         ({"since": 5}, ConfigError, "give a time such as"),
         ({"since": "2026-03-02", "until": "2026-03-01"}, ConfigError, "must be before until"),
         ({"prompt_id": []}, ConfigError, "empty list"),
-    ],
-)
-def test_what_cannot_be_filtered_by_is_refused_with_near_names(ours, wanted, error, said):
-    with pytest.raises(error, match=said):
-        ours.conversations(**{"prompt_id": "Support", **wanted})
+    ):
+        with pytest.raises(error, match=said):
+            ours.conversations(**{"prompt_id": "Support", **wanted})
 
 
 def test_an_empty_table_has_the_same_columns_and_no_filter_warns(ours):
