@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from promptlift import analysis
 from promptlift.analysis.periods import last_period_end
 from promptlift.errors import FrameError
-from support.cases import slow_except
 from support.synthetic_tables import conversations, small
 
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu", "Australia/Lord_Howe"]
@@ -31,9 +30,10 @@ def reference(table, freq, tz):
     return ended["task_completed"].astype(int).groupby(key).agg(["size", "sum"])
 
 
-@pytest.mark.parametrize("tz", slow_except(["Australia/Lord_Howe"], ZONES))
 @pytest.mark.parametrize("freq", ["h", "D", "W", "MS"])
-@pytest.mark.parametrize("start", ["2026-03-01", "2026-10-05"])
+@pytest.mark.parametrize(
+    ("tz", "start"), [("Australia/Lord_Howe", "2026-03-01"), ("Europe/Berlin", "2026-10-05")]
+)
 def test_the_trend_is_what_pandas_calendar_gives(freq, tz, start):
     table = conversations(1_500, days=45, start=start)
     result = analysis.completion_trend(table, freq=freq, tz=tz)
@@ -51,10 +51,7 @@ def test_the_trend_is_what_pandas_calendar_gives(freq, tz, start):
     ("tz", "day", "before", "after", "hours"),
     [
         ("Europe/Berlin", "2026-03-29", "2026-03-28T22:59:59Z", "2026-03-29T22:00:00Z", 23),
-        ("Europe/Berlin", "2026-10-25", "2026-10-24T21:59:59Z", "2026-10-25T23:00:00Z", 25),
-        ("America/New_York", "2026-03-08", "2026-03-08T04:59:59Z", "2026-03-09T04:00:00Z", 23),
         ("America/New_York", "2026-11-01", "2026-11-01T03:59:59Z", "2026-11-02T05:00:00Z", 25),
-        ("Asia/Kolkata", "2026-03-08", "2026-03-07T18:29:59Z", "2026-03-08T18:30:00Z", 24),
     ],
 )
 def test_a_day_is_a_local_day_also_when_the_clock_changes(tz, day, before, after, hours):
@@ -75,17 +72,6 @@ def test_the_hour_that_comes_twice_is_two_hours():
         "2026-10-25 02:00:00+02:00",
         "2026-10-25 02:00:00+01:00",
     ]
-
-
-def test_a_day_that_a_zone_left_out_is_not_on_the_axis():
-    table = small(started_at=["2011-12-29T12:00Z", "2011-12-31T12:00Z"], task_completed=[True, True])
-    result = analysis.completion_trend(table, tz="Pacific/Apia", freq="D")
-    assert [f"{start:%Y-%m-%d}" for start in result["period_start"]] == [
-        "2011-12-29",
-        "2011-12-31",
-        "2012-01-01",
-    ]
-    assert result["n"].tolist() == [1, 0, 1]
 
 
 def test_days_without_conversations_are_there_and_have_no_rate():
@@ -126,12 +112,6 @@ def test_auto_takes_weeks_when_days_are_thin(n, days, freq):
     result = analysis.completion_trend(table, freq="auto")
     assert result.attrs["promptlift"]["freq"] == freq
     pd.testing.assert_frame_equal(result, analysis.completion_trend(table, freq=freq))
-
-
-@pytest.mark.parametrize("freq", ["MS", "ME", "M"])
-def test_all_spellings_of_a_month_mean_the_month(freq):
-    result = analysis.completion_trend(conversations(50, days=70), freq=freq)
-    assert result["period_start"].dt.day.eq(1).all()
 
 
 def test_an_empty_table_has_the_same_columns():
@@ -216,13 +196,10 @@ def test_every_conversation_lies_in_its_period(times, tz, freq):
 @pytest.mark.parametrize(
     ("last", "freq", "tz", "end"),
     [
-        ("2026-01-31", "D", "UTC", "2026-02-01 00:00+00:00"),
         ("2026-03-29", "D", "Europe/Berlin", "2026-03-30 00:00+02:00"),  # 23 hours
         ("2026-10-25", "D", "Europe/Berlin", "2026-10-26 00:00+01:00"),  # 25 hours
         ("2026-10-25 01:00+00:00", "h", "Europe/Berlin", "2026-10-25 02:00+00:00"),
         ("2026-09-05", "D", "America/Santiago", "2026-09-06 01:00-03:00"),  # the clock skips midnight
-        ("2026-09-06", "D", "America/Santiago", "2026-09-07 00:00-03:00"),
-        ("2026-03-23", "W", "Europe/Berlin", "2026-03-30 00:00+02:00"),
         ("2026-12-01", "MS", "Pacific/Kiritimati", "2027-01-01 00:00+14:00"),
         ("2028-02-01", "MS", "America/Los_Angeles", "2028-03-01 00:00-08:00"),
     ],

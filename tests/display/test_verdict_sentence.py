@@ -30,7 +30,7 @@ SAID = [
             "results": {**WON, "lift": 24.04, "liftLow": 8.25, "liftHigh": 41.0, "liftExpected": 18},
         },
         (
-            "A winner was found: it completes 24% more tasks than the original (8.2% to 41%); confidence 0.97. "
+            "A winner was found: it completes 24% more tasks than the original (8% to 41%); confidence 0.97. "
             "Expect +18% in production."
         ),
     ),
@@ -40,11 +40,11 @@ SAID = [
     ),
     (  # a winner whose interval holds 0 does not complete "more"
         {"status": "completed", "results": {**WON, "lift": 5.0, "liftLow": -0.04, "liftHigh": 9.0}},
-        "A winner was found; the measured lift is +5% (−0.04% to +9%); confidence 0.97.",
+        "A winner was found; the measured lift is +5.00% (−0.04% to +9.00%); confidence 0.97.",
     ),
     (
         {"status": "completed", "results": {**WON, "lift": 12.5}},
-        "A winner was found; the measured lift is +12.5%, without an interval; confidence 0.97.",
+        "A winner was found; the measured lift is +12%, without an interval; confidence 0.97.",
     ),
     ({"status": "completed", "results": {"winnerSelected": True}}, "A winner was found."),
     (

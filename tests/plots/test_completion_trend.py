@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.collections import FillBetweenPolyCollection, LineCollection, PolyCollection
 from matplotlib.colors import same_color, to_hex
@@ -151,19 +150,6 @@ def test_the_word_list_analyser_is_owned_up_to(analyser, said):
     assert any(PLOTS["word list"] in text.replace("\n", " ") for text in texts) == said
 
 
-def test_it_draws_on_the_axes_it_is_given_and_makes_no_figure():
-    _, ax = plt.subplots()
-    assert plots.completion_trend(conversations(50), ax=ax) is ax
-    assert len(plt.get_fignums()) == 1
-
-
-def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
-    table = analysis.completion_trend(conversations(300), freq="W", by="prompt_id", tz="Asia/Tokyo")
-    ax = plots.completion_trend(table)
-    assert ax.get_xlabel() == "Week from Monday (Asia/Tokyo)"
-    assert len(ax.get_legend().get_texts()) == 2
-
-
 def test_colours_and_markers_can_be_chosen():
     ax = plots.completion_trend(
         conversations(300), freq="W", by="prompt_id", color={"b": "black"}, marker="s"
@@ -171,12 +157,6 @@ def test_colours_and_markers_can_be_chosen():
     squares = [line for line in ax.lines if line.get_marker() == "s"]
     (own,) = {line.get_color() for line in squares} - {"black"}
     assert own in PALETTE
-
-
-def test_on_a_dark_ground_the_first_colour_is_light():
-    with plt.style.context("dark_background"):
-        ax = plots.completion_trend(conversations(300), freq="W")
-        assert same_color(points(ax)[0].get_color(), "#56B4E9")
 
 
 @pytest.mark.parametrize("freq", ["h", "D", "W", "MS"])
@@ -192,21 +172,6 @@ def test_bad_options_raise_as_in_the_analysis_and_leave_no_figure():
     assert plt.get_fignums() == []
 
 
-def test_the_input_stays_as_it_was():
-    table = conversations(100)
-    before = table.copy(deep=True)
-    plots.completion_trend(table)
-    pd.testing.assert_frame_equal(table, before)
-
-
-@pytest.mark.slow
-def test_three_groups_share_the_axes_whatever_their_length():
-    table = conversations(6_000, prompts=[*"abc"], days=90)
-    ax = plots.completion_trend(table, by="prompt_id", freq="D")
-    assert len(ax.get_legend().get_texts()) == 3
-    assert ax.get_ylim()[0] > -0.5
-
-
 def test_more_than_sixty_periods_have_a_ribbon_instead_of_whiskers():
     table = conversations(9_000, days=90)
     ax = plots.completion_trend(table, freq="D")
@@ -220,13 +185,7 @@ def test_more_than_sixty_periods_have_a_ribbon_instead_of_whiskers():
     assert path.vertices[:, 1].max() == pytest.approx(expected["rate_high"].max())
 
 
-def test_a_period_without_neighbours_keeps_its_whisker():
-    days = [*["2026-01-01"] * 5, *["2026-04-01"] * 5]
-    ax = plots.completion_trend(small(started_at=days, task_completed=[True, False] * 5), freq="D")
-    assert len(whiskers(ax)) == 2
-
-
-@pytest.mark.parametrize(("freq", "days"), [("h", 3), ("h", 40), ("D", 30), ("D", 400), ("W", 200), ("W", 1_500), ("MS", 400), ("MS", 4_000)])  # fmt: skip
+@pytest.mark.parametrize(("freq", "days"), [("h", 40), ("D", 400), ("W", 200), ("MS", 4_000)])  # fmt: skip
 def test_every_tick_is_under_a_point(freq, days):
     ax = plots.completion_trend(conversations(500, days=days), freq=freq, tz="Europe/Berlin")
     ticks = ax.get_xticks()

@@ -11,10 +11,10 @@ import pytest
 from promptlift import plots
 from promptlift.analysis import benchmark as benchmark_table
 from promptlift.analysis.findings import finding
-from promptlift.analysis.wording import name_in_title
-from promptlift.plots.theme import lines_of, new_axes, write_title
+from promptlift.plots.theme import lines_of
 from promptlift.plots.user_text import plain
-from support.every_plot import HOSTILE, LONG, benchmark, of_conversations, of_views, table
+from promptlift.words.names import name_in_title
+from support.every_plot import HOSTILE, LONG, benchmark, table
 from support.synthetic_versions import simulations
 
 HEBREW = "שלום עולם"
@@ -46,21 +46,6 @@ def test_a_legend_stands_above_everything_that_is_drawn(name, names):
     assert max(rows, default=0) < bottom + 3
 
 
-def test_axes_of_ones_own_keep_their_height():
-    figure, ax = plt.subplots(figsize=(8, 3))
-    plots.issues(table(100, HOSTILE), by="prompt_id", ax=ax)
-    assert figure.get_figheight() == 3
-
-
-def test_long_targets_are_told_apart():
-    draw = dict(of_views(LONG, 60))["targets"]
-    shown = [
-        text.get_text() for text in draw().texts if re.search(": (?:improved|unclear)$", text.get_text())
-    ]
-    assert len(shown) == len(set(shown)) == len(LONG)
-    assert "Amst" in shown[0]
-
-
 def test_the_label_of_a_benchmark_says_which_long_name_is_the_reference():
     label = plots.benchmark(benchmark(LONG, 60)).get_xlabel()
     assert "Amsterdam" in label
@@ -76,11 +61,6 @@ def test_long_personas_and_scenarios_of_a_heatmap_are_told_apart():
     assert len(names) == len(set(names)) == 7
 
 
-def test_the_title_of_applied_variants_says_which_of_two_long_names():
-    draw = dict(of_conversations(table(300, LONG), several=True))["simulated_vs_production"]
-    assert any(city in draw(title="auto").get_title("left").replace("\n", " ") for city in ("Edinburgh", "Florence"))  # fmt: skip
-
-
 def test_names_from_right_to_left_leave_the_numbers_of_a_title_in_order():
     assert name_in_title(HEBREW, 44) == plain(HEBREW) == f"{MARK}{HEBREW}{MARK}"
     assert name_in_title("Short", 44) == plain("Short") == "Short"
@@ -90,12 +70,6 @@ def test_names_from_right_to_left_leave_the_numbers_of_a_title_in_order():
     said = finding(plots.theme.result_of(data, "issues"))
     lines = lines_of(said.replace("Long", HEBREW), 150, "medium")
     assert all(line.startswith(MARK) for line in lines if set(line) & set(HEBREW) - {" "})
-
-
-def test_marks_of_the_direction_are_no_missing_characters():
-    ax = new_axes(None, 3)
-    write_title(ax, table(5), f"{MARK}\u2068abc\u2069")
-    assert ax.get_title("left") == f"{MARK}\u2068abc\u2069"
 
 
 @pytest.mark.parametrize("room", [250, 330, 480])

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from promptlift import analysis, plots
 from promptlift.plots.drill_down import drill_down_of
-from support.every_plot import HOSTILE, table
+from support.every_plot import table
 from support.synthetic_versions import versions
 
 DATA = table(400, ("v1", "v2"))
@@ -117,15 +117,6 @@ def test_a_plot_of_a_result_says_how_to_get_at_the_conversations():
     assert len(analysis.conversations_of(result, DATA, "Long wait")) > 0
 
 
-def test_the_last_plot_on_the_same_axes_counts():
-    _, ax = plt.subplots()
-    plots.issues(DATA, ax=ax)
-    plots.topics(DATA, ax=ax)
-    assert [mark.key for mark in drill_down_of(ax).marks] == [
-        (one,) for one in analysis.topics(DATA)["topic"]
-    ]
-
-
 def test_the_overview_and_the_timeline_lead_to_conversations_too():
     figure = plots.prompt_overview(DATA)
     _, trend, sentiment, issues = figure.axes
@@ -144,13 +135,3 @@ def test_nothing_to_draw_has_no_marks():
             assert drill_down_of(ax).marks == []
     _, other = plt.subplots()
     assert drill_down_of(other) is None
-
-
-def test_hostile_names_are_on_one_line():
-    data = table(300, HOSTILE, tuple(reversed(HOSTILE[:4])))
-    for mark in drill_down_of(plots.issues(data, by="prompt_id")).marks:
-        assert "\n" not in mark.words
-        assert "\x00" not in mark.words
-        assert "\u202e" not in mark.words
-        assert len(mark.words) < 260
-        assert mark.key[0] in set(analysis.issues(data)["issue"])

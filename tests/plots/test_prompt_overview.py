@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -12,13 +11,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
-from promptlift.analysis.findings import finding
 from promptlift.errors import FrameError, NotFound
 from promptlift.schema.insights import PromptInsightsView
 from support.cases import slow_except
 from support.drawn import words
 from support.sentences import PLOTS
-from support.synthetic_tables import TITLES, conversations, small
+from support.synthetic_tables import conversations, small
 
 SUMMARY = {
     "totalConversations": 420,
@@ -77,16 +75,6 @@ def test_the_page_has_four_panels_with_the_numbers_of_the_analysis():
 def test_few_or_no_conversations_give_a_page_too(n):
     texts = words(plots.prompt_overview(conversations(n, seed=2)))
     assert ("No conversations" in texts) == (n == 0)
-
-
-@pytest.mark.slow
-def test_nothing_is_drawn_past_the_edge_of_the_page():
-    figure = plots.prompt_overview(conversations(30_000, prompts=["a" * 90]), "a" * 90)
-    figure.draw_without_rendering()
-    box = figure.get_tightbbox()
-    width, height = figure.get_size_inches()
-    assert 0 <= box.x0 < box.x1 <= width
-    assert 0 <= box.y0 < box.y1 <= height
 
 
 def test_a_workspace_is_read_once_and_the_prompt_has_its_name():
@@ -186,26 +174,3 @@ def test_ends_of_an_interval_that_look_alike_have_one_more_digit():
     assert low != high
     few = small(status=["completed"] * 10**5, task_completed=[i % 10 < 7 for i in range(10**5)], sentiment=["neutral"] * 10**5, sentiment_score=[0.5] * 10**5, conversation_id=["c"] * 10**5, issues=[None] * 10**5, started_at=["2026-01-01"] * 10**5)  # fmt: skip
     assert any(text.startswith("95% interval 69.7% to 70.3%") for text in words(plots.prompt_overview(few)))
-
-
-def test_a_long_finding_keeps_its_interval():
-    title = "Assistant could not do what was asked by the user"
-    table = conversations(146).reset_index(drop=True)
-    table["issues"] = [
-        [{"title": title, "severity": "medium"}] if place < 15 else [] for place in table.index
-    ]
-    said = finding(analysis.issues(table))
-    assert said.endswith(" to 18%)")
-    assert said in words(plots.prompt_overview(table))
-
-
-@pytest.mark.slow
-def test_wide_counts_leave_room_for_the_titles_of_issues_and_for_the_headline():
-    figure = plots.prompt_overview(conversations(40_000, seed=3))
-    figure.canvas.draw()
-    trend, found = figure.axes[1], figure.axes[3]
-    assert trend.get_ylabel() == ""
-    written = {text.get_text() for text in found.texts}
-    assert set(TITLES) & written
-    assert not any("…" in text for text in written)
-    assert any(re.fullmatch(r"\d\d,\d{3} · high in \d,\d{3}", text) for text in written)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -136,12 +135,6 @@ def test_the_lift_on_pairs_after_the_decision_has_a_line_of_its_own():
     assert PLOTS["verified"] not in words(without)
 
 
-def test_an_open_end_of_the_verified_lift_reaches_the_edge():
-    open_end = {**VERIFIED, "lift_verified_high": np.nan}
-    ax = plots.variant_lift(table([{"stage": "confirm"}, {**WINNER, **open_end}]))
-    assert (-2.0, ax.get_xlim()[1]) in whiskers(ax)
-
-
 def test_the_missing_sample_size_is_said_once():
     without = table([{}, {"lift": 12.5, "warnings": NO_SAMPLE_SIZE}])
     assert "Some variants have warnings" not in words(plots.variant_lift(without))
@@ -171,16 +164,6 @@ def test_dots_and_whiskers_are_the_numbers_of_the_analysis():
     ]
     assert [x for x, _ in dots(ax, "D")] == answer["lift_expected"].tolist()
     assert not any(hollow for _, hollow in dots(ax))
-
-
-@pytest.mark.slow
-def test_the_answer_of_the_analysis_draws_the_same_picture():
-    first, second = (
-        plots.variant_lift(FULL, equivalence=5),
-        plots.variant_lift(analysis.variant_lift(FULL, equivalence=5)),
-    )
-    assert dots(first) == dots(second)
-    assert words(first) == words(second)
 
 
 def test_without_an_interval_dots_are_hollow_and_have_no_whiskers():
@@ -301,41 +284,10 @@ def test_a_rehearsal_is_marked_on_both_pictures():
     assert "REHEARSAL" not in words(plots.variant_lift(FULL))
 
 
-def test_five_variants_with_long_names_fit():
-    long = "Asks for the order number before anything else and then confirms it twice"
-    frame = table(
-        [
-            {},
-            *({**sent(n * 5.0, n * 5 - 9, n * 5 + 9, n * 4.0, 150), "name": f"{n} {long}"} for n in range(5)),
-        ]
-    )
-    ax = plots.variant_lift(frame)
-    ax.figure.draw_without_rendering()
-    edge = ax.figure.bbox
-    boxes = [text.get_window_extent() for text in ax.texts]
-    for box in boxes:
-        assert edge.x0 <= box.x0
-        assert box.x1 <= edge.x1 + 1
-    names = [box for box, text in zip(boxes, ax.texts, strict=True) if "Asks" in text.get_text()]
-    numbers = [box for box, text in zip(boxes, ax.texts, strict=True) if "pairs" in text.get_text()]
-    assert len(names) == len(numbers) == 5
-    for name, number in zip(names, numbers, strict=True):
-        assert name.x1 < number.x0
-        assert abs(name.y0 - number.y0) < name.height
-
-
-@pytest.mark.parametrize("width", [3.0, 5.0])
-def test_it_draws_on_axes_that_are_given(width):
-    figure, ax = plt.subplots(figsize=(width, 3))
-    assert plots.variant_lift(FULL, ax=ax) is ax
-    assert plots.variant_confidence(FULL, ax=plt.figure().add_subplot()).figure is not figure
-    figure.draw_without_rendering()
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(0, len(hostile.ENCODABLE), 10))
+@pytest.mark.parametrize("start", range(0, len(hostile.ENCODABLE), 40))
 def test_hostile_names_are_only_text(start):
-    names = hostile.ENCODABLE[start : start + 10]
+    names = hostile.ENCODABLE[start : start + 40]
     frame = table([{}, *({"lift": 5.0, "name": name, "optimization_id": name} for name in names)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -377,10 +329,6 @@ def test_without_a_trace_the_reported_confidence_is_one_dot():
     assert "does not say how it defines confidence" in text
 
 
-def test_no_confidence_yet_says_so():
-    assert "No confidence yet" in words(plots.variant_confidence(table([{}, {}])))
-
-
 def test_traces_of_several_optimizations_have_a_legend():
     frame = pd.concat([FULL, FULL.assign(optimization_id="o2")], ignore_index=True)
     frame.attrs = {
@@ -394,15 +342,3 @@ def test_traces_of_several_optimizations_have_a_legend():
     ax = plots.variant_confidence(frame)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["o1 (passes = 2)", "o2 (passes = 3)"]
     assert ax.get_xlim()[1] >= 3
-
-
-@pytest.mark.slow
-def test_a_minus_is_written_alike_on_the_axis_and_in_the_numbers():
-    ax = plots.variant_lift(FULL)
-    ax.figure.canvas.draw()
-    numbers = [text.get_text() for text in ax.figure.findobj(Text) if "pairs" in text.get_text()]
-    assert any("−27.0 % (−52.0 to +8.0)" in text for text in numbers)
-    ticks = [label.get_text() for label in ax.get_xticklabels()]
-    assert any(label.startswith("−") for label in ticks)
-    assert not any("-" in text for text in [*ticks, *numbers])
-    plt.close(ax.figure)

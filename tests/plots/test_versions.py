@@ -11,7 +11,6 @@ from matplotlib.dates import date2num
 
 from promptlift import analysis, plots
 from promptlift.plots.simulated_vs_production import NO_INTERVAL
-from support.cases import slow_except
 from support.drawn import words
 from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
@@ -54,18 +53,10 @@ def test_the_rate_of_each_text_is_a_line_with_its_interval():
     assert any(PLOTS["observational"] in text for text in texts)
 
 
-def test_the_trend_under_it_is_the_completion_trend():
-    ax = plots.prompt_timeline(TABLE, versions=TEXTS, freq="W")
-    np.testing.assert_allclose(
-        marked(ax, "o")[0].get_ydata(), analysis.completion_trend(TABLE, freq="W")["rate"]
-    )
-
-
-@pytest.mark.parametrize(
-    "tz", slow_except(["Pacific/Kiritimati"], ["UTC", "Pacific/Kiritimati", "America/Los_Angeles"])
-)
 @pytest.mark.parametrize("freq", ["h", "D", "W", "MS"])
-@pytest.mark.parametrize("now", slow_except(["23:59:59.999"], ["00:00", "19:13", "23:59:59.999"]))
+@pytest.mark.parametrize(
+    ("tz", "now"), [("Pacific/Kiritimati", "23:59:59.999"), ("America/Los_Angeles", "00:00")]
+)
 def test_a_text_that_went_live_at_the_last_minute_is_marked_at_any_hour_and_in_any_zone(now, freq, tz):
     applied = pd.Timestamp(f"2026-01-31 {now}", tz="UTC")
     edited = applied - pd.Timedelta(days=40)
@@ -85,14 +76,6 @@ def test_a_text_that_went_live_after_the_last_period_is_counted_in_words():
     )
     texts = words(plots.prompt_timeline(table, versions=later))
     assert any(PLOTS["version not shown"] in text for text in texts)
-
-
-def test_many_texts_are_named_by_their_number_alone():
-    times = [str(day) for day in pd.date_range("2026-01-12", periods=14, freq="3D")]
-    texts = words(
-        plots.prompt_timeline(TABLE, versions=versions(times, origins=["created", *["updated"] * 13]))
-    )
-    assert {str(number) for number in range(1, 15)} <= set(texts)
 
 
 @pytest.mark.parametrize(("n", "texts"), [(0, 0), (0, 4), (5, 4), (50, 0)])
@@ -144,8 +127,3 @@ def test_rehearsals_are_marked_on_the_picture():
     texts = words(plots.simulated_vs_production(variants([PROMISED], rehearsal=True), TABLE, versions=TEXTS))
     assert "REHEARSAL" in texts
     assert any(PLOTS["rehearsal"] in text for text in texts)
-
-
-def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
-    answer = analysis.simulated_vs_production(variants([PROMISED]), TABLE, versions=TEXTS)
-    assert marked(plots.simulated_vs_production(answer), "s")

@@ -34,7 +34,6 @@ from support.report_page import NOW, Page, clock, conversations, read_page
 
 pytestmark = pytest.mark.usefixtures("draws")
 
-TEMPLATE = next(text for text in PAYLOADS if text.startswith("{{"))
 # What the page itself is made of.
 OWN_TAGS = set(
     "html head meta title style body main header footer section article figure figcaption h1 h2 h3 p div span dl dt dd "  # noqa: SIM905
@@ -50,7 +49,7 @@ def encodable(payload):
 
 
 # A few payloads a report: all of them are shown in it. The first is also its title, and the name of its prompt.
-GROUPS = [ONE_OF_EACH, *(PAYLOADS[start::17] for start in range(17))]
+GROUPS = [ONE_OF_EACH, *(PAYLOADS[start::8] for start in range(8))]
 groups = pytest.mark.parametrize("group", slow_except([0], range(len(GROUPS))))
 
 
@@ -294,13 +293,6 @@ def test_a_spreadsheet_program_shows_payloads_as_they_are_and_computes_nothing(t
 
 
 @pytest.mark.slow
-def test_templates_in_texts_are_not_run(tmp_path):
-    page = read_page(write([TEMPLATE], tmp_path / "r.html"))
-    assert "1337" not in page.text
-    assert "{{ 7 * 191 }}" in page.text
-
-
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not on this machine")
 def test_a_browser_runs_nothing_of_it(tmp_path):
     table = all_payloads(tmp_path)
@@ -333,9 +325,9 @@ def made_of(names):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(0, len(ENCODABLE), 20))
+@pytest.mark.parametrize("start", range(0, len(ENCODABLE), 60))
 def test_names_of_variants_become_text(start):
-    names = ENCODABLE[start : start + 20]
+    names = ENCODABLE[start : start + 60]
     one = {"id": "opt_1", "promptId": "p1", "status": "completed", "createdAt": "2026-03-01T10:00:00Z"}
     one |= {"results": {"winnerSelected": True, "winningVariantId": "var_0", "lift": 5.0}}
     rows = [

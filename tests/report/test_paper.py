@@ -46,7 +46,7 @@ def boxes(sheet, *names):
     return [box for box in sheet._page_box.descendants() if box.element_tag in names]
 
 
-@pytest.mark.parametrize("prompts", [1, 2, 4, 6, 7])
+@pytest.mark.parametrize("prompts", [2, 7])
 def test_every_cell_and_figure_is_inside_the_page(prompts):
     period = 14 if prompts < 6 else None
     for sheet in laid_out(LONG[:prompts], period=period):
@@ -55,8 +55,7 @@ def test_every_cell_and_figure_is_inside_the_page(prompts):
             assert box.position_x + box.width <= right + 0.5, box.element
 
 
-@pytest.mark.parametrize("prompts", [1, 2, 6])
-@pytest.mark.parametrize("period", [None, 14])
+@pytest.mark.parametrize(("prompts", "period"), [(1, None), (2, 14), (6, None)])
 def test_the_first_page_is_not_half_empty(prompts, period):
     first = laid_out(LONG[:prompts], period=period)[0]
     bottom = max(box.position_y + box.height for box in boxes(first, "td", "p", "figure", "li"))

@@ -10,7 +10,7 @@ import pytest
 
 from promptlift import report
 from promptlift.report import renderers
-from promptlift.report.formatting import interval, percent, plural, share_and_interval, signed
+from promptlift.report.formatting import interval, percent, share_and_interval, signed
 from promptlift.report.period import window_of
 from promptlift.report.redaction import redact
 from promptlift.schema.inert import one_line, shorten, shorten_around, shorten_middle, visible
@@ -109,8 +109,6 @@ def test_numbers_are_printed_alike_everywhere():
     assert share_and_interval(0.7004, 0.6998, 0.701) == ("70.04%", "69.98% to 70.10%")
     assert share_and_interval(0.5, float("nan"), float("nan")) == ("50%", "no interval")
     assert share_and_interval(float("nan"), 0.1, 0.2) == ("–", "")
-    assert plural(1, "message") == "1 message"
-    assert plural(1234, "message") == "1,234 messages"
 
 
 def test_periods():

@@ -12,7 +12,7 @@ import pytest
 
 from promptlift import report
 from promptlift.errors import ConfigError
-from promptlift.report.redaction import WITHHELD, redact, repeats
+from promptlift.report.redaction import WITHHELD, repeats
 from promptlift.report.renderers import pdf
 from support.report_numbers import FORMATS, pdf_text
 from support.report_page import clock, conversations, read_page
@@ -114,8 +114,3 @@ def test_addresses_and_numbers_are_taken_out_of_titles(tmp_path):
 )
 def test_a_title_repeats_what_was_said_when_four_words_in_a_row_are_the_same(title, said, found):
     assert repeats(title, said) is found
-
-
-def test_redacting_twice_changes_nothing():
-    once = redact("jo@example.org called +44 20 7946 0999")
-    assert redact(once) == once == "[e-mail] called [number]"

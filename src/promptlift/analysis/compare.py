@@ -35,10 +35,10 @@ from promptlift.analysis.corrected import Rectifier, as_labelled, comparison_col
 from promptlift.analysis.reading import JUDGED, By, basis_of, blank, one_group_column, with_provenance
 from promptlift.analysis.sentences import comparison_sentence
 from promptlift.analysis.verdicts import judge_facts, mixed_judges, read_outcome
-from promptlift.analysis.wording import score_rule
 from promptlift.schema.basis import may_tell
 from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, MIXTURE
 from promptlift.stats.intervals import check_level
+from promptlift.words.sentences import score_rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ import pandas as pd
 from promptlift.analysis.labels import KEY, LabelledRows, all_columns, label_rows
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.period_counts import started, times_of
-from promptlift.analysis.reading import facts_of, is_missing
+from promptlift.analysis.reading import facts_of
 from promptlift.analysis.verdicts import OUTCOME, question_of
 from promptlift.stats.intervals import rate_and_interval
 from promptlift.stats.judge_errors import equal_error_test, pooled_difference, rogan_gladen
@@ -22,6 +22,7 @@ from promptlift.stats.labels import (
     corrected_rate,
 )
 from promptlift.stats.multiplicity import holm
+from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -12,7 +12,6 @@ import pandas as pd
 from promptlift.analysis.arms import read_arms
 from promptlift.analysis.long_mentions import LABELS, check_engines
 from promptlift.analysis.mentions import found_in
-from promptlift.analysis.one_line import one_line
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.period_counts import started, times_of
 from promptlift.analysis.periods import last_period_end
@@ -21,7 +20,6 @@ from promptlift.analysis.reading import (
     TIMES,
     collect,
     facts_of,
-    is_missing,
     names_of,
     one_group_column,
     require,
@@ -34,6 +32,8 @@ from promptlift.analysis.sentiments import sentiment_codes
 from promptlift.analysis.spans import Span, instant
 from promptlift.analysis.verdicts import VERDICT, read_outcome
 from promptlift.schema.insights import SENTIMENTS
+from promptlift.words.figures import is_missing
+from promptlift.words.names import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ Where nothing was found it says so, with what was measured.
 >>> from promptlift.analysis import compare
 >>> table = pd.DataFrame({"prompt": ["v1"] * 50 + ["v2"] * 50, "task_completed": [i % 4 != 0 for i in range(100)]})
 >>> finding(compare(table, by="prompt", control="v1"))
-'No difference was found: v2 2 points higher than v1 (−15 to 19)'
+'No clear difference between v2 and v1: +2 points measured (−15 to +19)'
 """
 
 from __future__ import annotations
@@ -17,31 +17,40 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from promptlift.analysis.reading import agreement_of, facts_of, is_missing
-from promptlift.analysis.sentences import why_not
+from promptlift.analysis.reading import agreement_of, facts_of
+from promptlift.analysis.sentences import ends_of, outcome_name, why_not
 from promptlift.analysis.view_findings import VIEWS
-from promptlift.analysis.wording import (
-    TOO_FEW,
-    figures,
-    known,
-    name_in_title,
-    names_in_title,
-    outcome_name,
-    percent,
-    points,
-    signed_figures,
-    size_figures,
-)
 from promptlift.schema.basis import UNTOLD, as_seen_by, may_say_clearly
 from promptlift.stats.differences import FEWEST, compare_unpaired
 from promptlift.stats.intervals import rate_and_interval
+from promptlift.words.figures import (
+    counted,
+    figures,
+    known,
+    percent,
+    points,
+    signed,
+    signed_figures,
+    size_figures,
+)
+from promptlift.words.names import capital, names_in_title, quoted
+from promptlift.words.sentences import (
+    COMPLETION,
+    TOO_FEW,
+    Ends,
+    alike,
+    completed,
+    differs,
+    labels_differ,
+    leaves_out_zero,
+    trend,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["finding"]
 
-_NAME: Final = 44
 _NO_INSIGHTS: Final = "No conversations with insights"
 
 
@@ -112,33 +121,27 @@ def _completion_trend(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     by = facts["by"]
     tested = facts.get("trends") or []
     found = [
-        trend for trend in tested if trend["is_trend"] and _sure(trend["points_low"], trend["points_high"])
+        one for one in tested if one["is_trend"] and leaves_out_zero(one["points_low"], one["points_high"])
     ]
     if found:
-        parts = [_slope(trend, by) for trend in found[:2]]
         more = f"; {len(found) - 2} more rise or fall" if len(found) > 2 else ""
-        return "; ".join(parts) + more
+        return "; ".join(_slope(one, by) for one in found[:2]) + more
     if by is not None:
-        return _groups(_pooled(table, by, "completed", "n"), "complete their task", facts["level"])
-    level = _share(table["completed"].sum(), table["n"].sum(), facts["level"])
-    if not tested:
-        n = int(table["n"].sum())
-        their = "its" if n == 1 else "their"
-        return (
-            f"{level[0]} of {_counted(n, 'conversation')} completed {their} task ({level[1]} to {level[2]})"
+        return _groups(
+            _pooled(table, by, "completed", "n"), "complete their task", facts["level"], COMPLETION
         )
-    slope = signed_figures(*(tested[0][key] for key in ("points_per_day", "points_low", "points_high")))
-    return (
-        f"No trend was found: {level[0]} completed their task ({level[1]} to {level[2]}), {points(slope[0])} a day "
-        f"({slope[1]} to {slope[2]})"
-    )
+    n = int(table["n"].sum())
+    said = completed(_rate(table["completed"].sum(), n, facts["level"]), n)
+    if not tested:
+        return said
+    none = _slope(tested[0], by)
+    return f"{none}; {said}"
 
 
-def _slope(trend: Mapping[str, Any], by: str | None) -> str:
-    up = trend["points_per_day"] > 0
-    shown, low, high = size_figures(*(trend[key] for key in ("points_per_day", "points_low", "points_high")))
-    subject = "Task completion" if by is None else name_in_title(trend["group"], _NAME)
-    return f"{subject} {'rises' if up else 'falls'} by {points(shown)} a day ({low} to {high})"
+def _slope(found: Mapping[str, Any], by: str | None) -> str:
+    ends = found["points_per_day"], found["points_low"], found["points_high"]
+    name = "" if by is None else names_in_title([found["group"]])[0]
+    return trend(ends, name, is_trend=found["is_trend"])
 
 
 def _sentiment_distribution(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -173,13 +176,13 @@ def _sentiment_trend(
 
 def _sentiments(counts: Mapping[str, Any], n: int, level: float) -> str:
     shares = {
-        label: _share(count, n, level)
+        label: percent(*_rate(count, n, level))
         for label, count in counts.items()
         if label != "neutral" or len(counts) == 1
     }
     are = "is" if n == 1 else "are"
     parts = [f"{share[0]} {are} {label} ({share[1]} to {share[2]})" for label, share in shares.items()]
-    return f"Of {_counted(n, 'conversation')}, {' and '.join(parts)}"
+    return f"Of {counted(n, 'conversation')}, {' and '.join(parts)}"
 
 
 def _mean_scores(table: pd.DataFrame, by: str | None) -> str:
@@ -193,18 +196,14 @@ def _mean_scores(table: pd.DataFrame, by: str | None) -> str:
     ]
     n = int(rows["sentiment_n"].sum())
     if by is None:
-        return f"The mean sentiment of {_counted(n, 'conversation')} is {_score(means[0][1])}"
+        return f"The mean sentiment of {counted(n, 'conversation')} is {signed(means[0][1], 2)}"
     if len(means) == 1:
         name, mean = means[0]
-        shown = names_in_title([name], _NAME)[0]
-        return f"The mean sentiment of {_counted(n, 'conversation')} of {shown} is {_score(mean)}"
+        shown = names_in_title([name])[0]
+        return f"The mean sentiment of {counted(n, 'conversation')} of {shown} is {signed(mean, 2)}"
     low, high = min(means, key=lambda one: one[1]), max(means, key=lambda one: one[1])
-    names = names_in_title([low[0], high[0]], _NAME)
-    return f"The mean sentiment is between {_score(low[1])} ({names[0]}) and {_score(high[1])} ({names[1]})"
-
-
-def _score(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+    names = names_in_title([low[0], high[0]])
+    return f"The mean sentiment is between {signed(low[1], 2)} ({names[0]}) and {signed(high[1], 2)} ({names[1]})"
 
 
 def _issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -219,11 +218,11 @@ def _most_frequent(table: pd.DataFrame, facts: Mapping[str, Any], label: str) ->
     if not facts["n_judged"]:
         return _NO_INSIGHTS
     if table.empty:
-        return f"No {label} was found in {_counted(facts['n_judged'], 'conversation')} with insights"
+        return f"No {label} was found in {counted(facts['n_judged'], 'conversation')} with insights"
     by = facts["by"]
     first = table[table[label] == table[label].iloc[0]]
     titles = list(dict.fromkeys(table[label]))
-    title = _quoted(names_in_title(titles, _NAME)[0])
+    title = quoted(names_in_title(titles)[0])
     counts = table.groupby(label, sort=False)["n"].sum()
     also = int(counts.eq(counts.iloc[0]).sum()) - 1
     most = f"{title} is the most frequent {label}"
@@ -233,12 +232,12 @@ def _most_frequent(table: pd.DataFrame, facts: Mapping[str, Any], label: str) ->
     if by is None:
         row = first.iloc[0]
         share, low, high = percent(row["share"], row["share_low"], row["share_high"])
-        counted = _counted(row["total"], "conversation")
-        return f"{most}: {row['n']:,} of {counted}{each} ({share}, {low} to {high})"
+        of = counted(row["total"], "conversation")
+        return f"{most}: {row['n']:,} of {of}{each} ({share}, {low} to {high})"
     groups = _pooled(first[first["total"] > 0], by, "n", "total")
     if also or len(groups) > 2:
         n, total = sum(one[1] for one in groups), sum(one[2] for one in groups)
-        return f"{most}: {n:,} of {_counted(total, 'conversation')}{each}"
+        return f"{most}: {n:,} of {counted(total, 'conversation')}{each}"
     shares = [f"{percent(n / total)[0]} in {name}" for name, n, total in groups]
     return f"{most}: {', '.join(shares)}"
 
@@ -250,26 +249,26 @@ def _changes(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if table.empty:
         return f"No {label}s in either period"
     largest = table.loc[table["difference"].abs().sort_values(ascending=False, kind="stable").index]
-    largest = largest.assign(**{label: names_in_title(list(largest[label]), _NAME)})
+    largest = largest.assign(**{label: names_in_title(list(largest[label]))})
     changed = largest[largest["change"].ne("unclear")]
     if changed.empty:
         row = largest.iloc[0]
-        why = _why_not(row, facts) if _sure(row["difference_low"], row["difference_high"]) else ""
-        shown, low, high = signed_figures(row["difference"], row["difference_low"], row["difference_high"])
-        return f"No change was found{why}: most for {_quoted(row[label])}, {points(shown)} ({low} to {high})"
+        shown, low, high = signed_figures(*ends_of(row, "difference"))
+        said = f"No clear change: most for {quoted(row[label])}, {points(shown)} ({low} to {high})"
+        return said + _why_not(row, facts, "difference")
     row = changed.iloc[0]
     before, after = percent(row["share_before"], row["share_after"])
-    shown, low, high = size_figures(row["difference"], row["difference_low"], row["difference_high"])
+    shown, low, high = size_figures(*ends_of(row, "difference"))
     way = "more" if row["difference"] > 0 else "less"
     more = f"; {len(changed) - 1} more changed" if len(changed) > 1 else ""
-    return f"{_quoted(row[label])} is {way} frequent: {before} to {after}, {points(shown)} {way} ({low} to {high}){more}"
+    return f"{quoted(row[label])} is {way} frequent: {before} to {after}, {points(shown)} {way} ({low} to {high}){more}"
 
 
 def _compare(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if table.empty:
         return "No variants to compare"
-    names = dict(zip(table.index, names_in_title([*table["variant"], facts["control"]], _NAME), strict=False))
-    control = names_in_title([*table["variant"], facts["control"]], _NAME)[-1]
+    names = dict(zip(table.index, names_in_title([*table["variant"], facts["control"]]), strict=False))
+    control = names_in_title([*table["variant"], facts["control"]])[-1]
     column = "difference_points" if "difference_points" in table else "difference"
     size: Any = table[column].abs()
     decided = {
@@ -283,47 +282,31 @@ def _compare(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
             return said + _others(len(table), {name: len(part) for name, part in decided.items()})
     if table["verdict"].isna().all():
         return f"Nothing to compare with {control}: no outcomes of the same items"
-    among = f" among {len(table)} variants" if len(table) > 1 else ""
+    among = counted(len(table), "variant") if len(table) > 1 else ""
     if size.isna().all():
-        return f"No difference was found{among}"
+        return "No clear difference" + (f" among {among}" if among else "")
     best = size.idxmax()
-    ends = _ends(table.loc[best], column)
-    why = _why_not(table.loc[best], facts) if _sure(*ends[1:]) else ""
-    measured = _measured(names[best], control, *ends, facts["kind"] != "score")
-    mostly = "the largest, " if len(table) > 1 else ""
-    return f"No difference was found{among}{why}: {mostly}{measured}"
+    row, score = table.loc[best], facts["kind"] == "score"
+    said = alike(names[best], control, ends_of(row, column), outcome_name(facts), score=score, among=among)
+    return said + _why_not(row, facts, column)
 
 
-def _why_not(row: Any, facts: Mapping[str, Any]) -> str:
-    return f" ({why})" if (why := why_not(row, facts)) else ""
+def _why_not(row: Any, facts: Mapping[str, Any], column: str) -> str:
+    """Return why a difference has no verdict although its interval leaves out 0."""
+    why = why_not(row, facts) if leaves_out_zero(*ends_of(row, column)[1:]) else ""
+    return f"; {why}" if why else ""
 
 
 def _verdict_in_words(
     row: Any, column: str, verdict: str, names: tuple[str, str], facts: Mapping[str, Any]
 ) -> str:
-    one, other = names
-    outcome = outcome_name(facts).replace("_", " ")
-    value, low, high = _ends(row, column)
-    up = verdict == "winner"
-    if facts["kind"] == "label" or not known(value):
-        p = row["p_holm"]
-        said = f"p {p:.2g}" if known(p) and p >= 0.001 else "p below 0.001"
-        what = {"winner": "better", "worse": "worse", "different": "different"}[verdict]
-        return (
-            f"{_capital(name_in_title(outcome, 30))} is {what} for {one} than for {other} ({said})".replace(
-                "different for", "distributed differently for"
-            )
-        )
-    if not _sure(low, high):
-        measured = _measured(one, other, value, low, high, facts["kind"] != "score")
-        return f"{_capital(one)} is {'better' if up else 'worse'} by its test, but the interval holds 0: {measured}"
-    shown, least, most = size_figures(value, low, high)
-    way = "higher" if up else "lower"
-    if facts["kind"] == "score":
-        return f"{one}: mean {name_in_title(outcome, 30)} {shown} {way} than {other} ({least} to {most})"
-    if outcome_name(facts) == "task_completed":
-        return f"{one} completes {points(shown)} {'more' if up else 'less'} than {other} ({least} to {most})"
-    return f"{one}: {name_in_title(outcome, 30)} {points(shown)} {way} than {other} ({least} to {most})"
+    ends, score = ends_of(row, column), facts["kind"] == "score"
+    if facts["kind"] == "label" or not known(ends[0]):
+        return labels_differ(*names, outcome_name(facts), verdict, row["p_holm"])
+    if leaves_out_zero(*ends[1:]):
+        return differs(*names, ends, outcome_name(facts), score=score)
+    better = "better" if verdict == "winner" else "worse"
+    return f"{names[0]} is {better} by its test. {alike(*names, ends, outcome_name(facts), score=score)}"
 
 
 def _others(k: int, counts: Mapping[str, int]) -> str:
@@ -347,7 +330,7 @@ def _prompt_timeline(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     name = f"version {row['number']}" if known(row["number"]) else "the last version"
     if min(before, row["n"]) < FEWEST:
         return f"Too few conversations to compare {name} with the one before: {row['n']:,} and {before:,}"
-    return _difference(_ends(row, "difference"), name, "the one before")
+    return _difference(ends_of(row, "difference"), name, "the one before")
 
 
 def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -356,7 +339,7 @@ def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     found = table[table["verdict"].ne("unclear")]
     basis = facts.get("basis")
     if found.empty and not may_say_clearly(basis, agreement_of(facts)):
-        return f"None of {_counted(len(table), 'segment')} is named: no labels show that the judge is right on them"
+        return f"None of {counted(len(table), 'segment')} is named: no labels show that the judge is right on them"
     if found.empty:
         least = facts["smallest_findable_points"]
         missed = "" if least is None else f"; drops of less than {figures(least)[0]} points may be missed"
@@ -368,17 +351,9 @@ def _segments(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         return f"{none} from the rest{missed}"
     row = found.iloc[0]
     by_labels = known(row.get("difference_points_corrected"))
-    value, low, high = _ends(row, f"difference_points{'_corrected' if by_labels else ''}")
-    shown, least, most = size_figures(value, low, high)
-    name = _quoted(f"{row['column']}: {row['segment']}")
-    if outcome_name(facts) == "task_completed":
-        said = f"{name} completes {points(shown)} {'more' if value > 0 else 'less'} than the rest ({least} to {most})"
-    else:
-        outcome, way = (
-            name_in_title(outcome_name(facts).replace("_", " "), 30),
-            "higher" if value > 0 else "lower",
-        )
-        said = f"{name}: {outcome} {points(shown)} {way} than the rest ({least} to {most})"
+    name = quoted(f"{row['column']}: {row['segment']}")
+    ends = ends_of(row, f"difference_points{'_corrected' if by_labels else ''}")
+    said = differs(name, "the rest", ends, outcome_name(facts))
     said = f"Corrected by labels: {said}" if by_labels else said + as_seen_by(basis)
     others = len(found) - 1
     differ = f"clearly differ{'s' if others == 1 else ''}"
@@ -391,20 +366,20 @@ def _simulated_vs_production(table: pd.DataFrame, facts: Mapping[str, Any]) -> s
         return "No variant was applied yet"
     row = table.iloc[-1]
     ids = table["variant_id"].where(table["name"].isna(), table["name"])
-    name = _quoted(names_in_title(list(ids), _NAME)[-1])
-    value, low, high = _ends(row, "difference")
+    name = quoted(names_in_title(list(ids))[-1])
+    value, low, high = ends_of(row, "difference")
     predicted = f"; simulated {signed_figures(row['predicted'])[0]}" if known(row["predicted"]) else ""
     if not known(value):
         return f"Production cannot be compared yet: no conversations before or after {name} was applied{predicted}"
     if min(row["n_before"], row["n_after"]) < FEWEST:
         few = f"{row['n_before']:,} before and {row['n_after']:,} after {name} was applied"
         return f"Too few conversations to see a change: {few}{predicted}"
-    if _sure(low, high):
+    if leaves_out_zero(low, high):
         shown, least, most = size_figures(value, low, high)
         way = "rose" if value > 0 else "fell"
         return f"Completion {way} by {points(shown)} after {name} was applied ({least} to {most}){predicted}"
     shown, least, most = signed_figures(value, low, high)
-    return f"No change was found after {name} was applied: {points(shown)} ({least} to {most}){predicted}"
+    return f"No clear change after {name} was applied: {points(shown)} ({least} to {most}){predicted}"
 
 
 def _persona_scenario_heatmap(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -413,40 +388,20 @@ def _persona_scenario_heatmap(table: pd.DataFrame, facts: Mapping[str, Any]) -> 
     if everything.empty or not everything["n"].iloc[0]:
         return "No pairs of simulated conversations"
     row = everything.iloc[0]
-    return f"{_difference(_ends(row, 'difference'), 'the variant', 'the original')}, {_counted(row['n'], 'pair')}"
+    return f"{_difference(ends_of(row, 'difference'), 'the variant', 'the original')}, {counted(row['n'], 'pair')}"
 
 
-def _difference(ends: tuple[float, float, float], one: str, other: str) -> str:
-    """Return in words how the completion of two differs, decided by the interval alone."""
-    value, low, high = ends
-    if not _sure(low, high):
-        return f"No difference was found: {_measured(one, other, value, low, high, True)}"
-    shown, least, most = size_figures(value, low, high)
-    return f"{_capital(one)} completes {points(shown)} {'more' if value > 0 else 'less'} than {other} ({least} to {most})"
-
-
-def _measured(one: str, other: str, value: float, low: float, high: float, in_points: bool) -> str:  # noqa: FBT001
-    """Return in words what was measured where nothing was found: the size in words, the interval with its signs."""
-    # With its sign, as a sentence has it: so the digits are the same there.
-    shown, *bounds = figures(value, *((low, high) if known(low) and known(high) else ()))
-    shown = shown.lstrip("−")
-    ends = f" ({' to '.join(bounds)})" if bounds else ""
-    unit = points(shown) if in_points else shown
-    if shown == "0":
-        return f"{one} the same as {other}{ends}"
-    return f"{one} {unit} {'higher' if value > 0 else 'lower'} than {other}{ends}"
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+def _difference(ends: Ends, one: str, other: str) -> str:
+    """Return how the completion of two differs, decided by the interval alone."""
+    return capital(differs(one, other, ends) if leaves_out_zero(*ends[1:]) else alike(one, other, ends))
 
 
 def _share_of(label: str) -> str:
-    return f" in the share of {label} conversations"
+    return f"the share of {label} conversations"
 
 
-def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float, what: str = "") -> str:
-    """Return in words how the shares of groups differ: two with a test, more from the lowest to the highest."""
+def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float, outcome: str) -> str:
+    """Return how the shares of groups differ: two with a test, more from the lowest to the highest."""
     known_groups = [group for group in groups if group[2]]
     if not known_groups:
         return _NO_INSIGHTS
@@ -454,52 +409,31 @@ def _groups(groups: Sequence[tuple[str, int, int]], deed: str, level: float, wha
         ranked = sorted(known_groups, key=lambda group: group[1] / group[2])
         parts = []
         for name, n, total in dict.fromkeys((ranked[0], ranked[-1])):
-            share, least, most = _share(n, total, level)
+            share, least, most = percent(*_rate(n, total, level))
             parts.append(f"{share} of {name} ({least} to {most})")
         return f"{' to '.join(parts)} {deed}"
     (control, x0, n0), (name, x1, n1) = known_groups
     test = compare_unpaired(x1, n1, x0, n0, level=level)
     ends = test.lift_points, test.lift_points_low, test.lift_points_high
-    value, low, high = (math.nan if end is None else end for end in ends)
     if test.direction == "unclear":
-        why = f" ({TOO_FEW})" if _sure(low, high) else ""
-        return f"No difference was found{what}{why}: {_measured(name, control, value, low, high, True)}"
-    shown, least, most = size_figures(value, low, high)
+        why = f"; {TOO_FEW}" if leaves_out_zero(*ends[1:]) else ""
+        return f"{alike(name, control, ends, outcome)}{why}"
+    value, *_ = ends
+    shown, least, most = size_figures(*(math.nan if end is None else end for end in ends))
     rates = " and ".join(percent(x1 / n1, x0 / n0))
-    way = "more" if value > 0 else "fewer"
+    way = "more" if value is not None and value > 0 else "fewer"
     return f"{points(shown)} {way} of {name} than of {control} {deed} ({rates}; {least} to {most})"
 
 
 def _pooled(table: pd.DataFrame, by: str, part: str, whole: str) -> list[tuple[str, int, int]]:
     sums = table.groupby(by, sort=False, dropna=False, observed=True)[[part, whole]].sum()
-    names = names_in_title(list(sums.index), _NAME)
+    names = names_in_title(list(sums.index))
     return [(name, int(n), int(total)) for name, (n, total) in zip(names, sums.to_numpy(), strict=True)]
 
 
-def _share(part: Any, whole: Any, level: float) -> tuple[str, ...]:
+def _rate(part: Any, whole: Any, level: float) -> tuple[float, float, float]:
     share, low, high = (float(end[0]) for end in rate_and_interval([int(part)], [int(whole)], level=level))
-    return percent(share, low, high)
-
-
-def _ends(row: Any, column: str) -> tuple[float, float, float]:
-    value, low, high = (
-        math.nan if is_missing(row[f"{column}{end}"]) else float(row[f"{column}{end}"])
-        for end in ("", "_low", "_high")
-    )
-    return value, low, high
-
-
-def _sure(low: Any, high: Any) -> bool:
-    """Whether an interval is known and does not hold 0."""
-    return known(low) and known(high) and (low > 0 or high < 0)
-
-
-def _quoted(text: Any) -> str:
-    return f"“{name_in_title(text, _NAME)}”"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] if text.startswith(("the ", "version ", "task ")) else text
+    return share, low, high
 
 
 _COMPLETION: Final = f"Whether tasks were completed {UNTOLD}"

@@ -13,14 +13,7 @@ from promptlift.analysis.engines import is_remote, named, open_table
 from promptlift.analysis.long_mentions import KEPT, LABELS, SIGNS_OF_INSIGHTS, judged_here, judged_there
 from promptlift.analysis.mentions import check_top, find_mentions, issues, judged_rows, weighs
 from promptlift.analysis.outcomes import OUTCOMES, outcome_codes
-from promptlift.analysis.reading import (
-    blank,
-    collect,
-    count_by_key,
-    count_rows,
-    names_of,
-    with_provenance,
-)
+from promptlift.analysis.reading import blank, collect, count_by_key, count_rows, names_of, with_provenance
 from promptlift.analysis.sentences import issue_sentence
 from promptlift.stats.budget import confirm_passes, theta_of
 from promptlift.stats.evidence import e_threshold

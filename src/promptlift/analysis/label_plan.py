@@ -19,7 +19,6 @@ from promptlift.analysis.reading import (
     By,
     collect,
     group_rows,
-    is_missing,
     names_of,
     one_group_column,
     require,
@@ -28,6 +27,7 @@ from promptlift.analysis.reading import (
 )
 from promptlift.analysis.verdicts import OUTCOME, as_outcome, question_of
 from promptlift.stats.label_planning import completed_by_verdict, neyman_allocation
+from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.analysis.labels import KEY, LABEL_COLUMNS, QUESTIONS, WORDS
-from promptlift.analysis.reading import collect, is_missing, names_of
+from promptlift.analysis.reading import collect, names_of
 from promptlift.errors import ConfigError, FrameError
 from promptlift.schema import limits
+from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
     Row = dict[str, Any]

@@ -28,6 +28,7 @@ from promptlift.frames.columns import dtype_of
 from promptlift.frames.layouts import TABLES
 from promptlift.schema.basis import BASES, UNTOLD, Agreement, basis_of_analyser, weakest
 from promptlift.schema.insights import Insights
+from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +55,6 @@ __all__ = [
     "facts_of",
     "group_rows",
     "instants",
-    "is_missing",
     "is_rehearsal",
     "names_of",
     "one_group_column",
@@ -422,13 +422,6 @@ def instants(column: pd.Series[Any]) -> NDArray[np.int64]:
             f"Column {column.name} holds {dtype}, not times. Convert it with pandas.to_datetime(…, utc=True)."
         )
     return pd.DatetimeIndex(column).as_unit("us").asi8
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a cell is empty."""
-    if value is None or value is pd.NA or value is pd.NaT:
-        return True
-    return isinstance(value, float) and bool(np.isnan(value))
 
 
 def facts_of(table: Any) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.mentions import find_mentions
-from promptlift.analysis.one_line import one_line
 from promptlift.analysis.period_counts import NO_TIME
+from promptlift.words.names import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

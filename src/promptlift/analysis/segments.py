@@ -28,9 +28,8 @@ from promptlift.analysis.reading import (
 from promptlift.analysis.segment_columns import HOUR, Segment, Split, unused
 from promptlift.analysis.segment_readers import EngineReader, FrameReader
 from promptlift.analysis.segment_rows import judged_outcomes
-from promptlift.analysis.sentences import name_in_words, segment_sentence
+from promptlift.analysis.sentences import segment_sentence
 from promptlift.analysis.verdicts import judge_facts, read_outcome
-from promptlift.analysis.wording import figures
 from promptlift.errors import FrameError
 from promptlift.schema.basis import LABELS_OF_A_PROOF, UNTOLD, as_seen_by, may_say_clearly, may_tell
 from promptlift.schema.metadata import METADATA_PREFIX, SCORE_PREFIX
@@ -38,6 +37,8 @@ from promptlift.stats.differences import FEWEST, design_effect, score_interval, 
 from promptlift.stats.intervals import check_level, rate_and_interval
 from promptlift.stats.multiplicity import holm
 from promptlift.stats.planning import findable_points_unpaired
+from promptlift.words.figures import figures
+from promptlift.words.names import name_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.mentions import check_top
-from promptlift.analysis.reading import collect, is_missing, require, with_provenance
+from promptlift.analysis.reading import collect, require, with_provenance
+from promptlift.words.figures import is_missing
 
 __all__ = ["fleet", "step_failures", "top_issues"]
 

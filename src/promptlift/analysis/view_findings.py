@@ -5,20 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.analysis.production_metrics import metric_name, metric_text
-from promptlift.analysis.sentences import why_not
-from promptlift.analysis.wording import (
-    known,
-    name_in_title,
-    names_in_title,
-    percent,
-    percent_digits,
-    points,
-    signed_figures,
-    size_figures,
-)
+from promptlift.analysis.sentences import ends_of, why_not
 from promptlift.frames.headline import TESTED_LIFT, headlines_of
 from promptlift.schema.basis import UNTOLD, may_tell
 from promptlift.stats.differences import FEWEST
+from promptlift.words.figures import confidences, counted, known, percent, points, size_figures
+from promptlift.words.names import capital, name_in_title, names_in_title, quoted
+from promptlift.words.sentences import alike, differs, leaves_out_zero, lift, measured, measured_lift
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["VIEWS"]
 
-_NAME: Final = 44
 _NOTHING_MEASURED: Final = "Nothing is measured yet"
 
 
@@ -35,7 +27,7 @@ def _variant_lift(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     several = facts["n_optimizations"]
     if table.empty:
         return "No variants yet"
-    table = headlines_of(table.assign(name=names_in_title(list(table["name"]), _NAME)))
+    table = headlines_of(table.assign(name=names_in_title(list(table["name"]))))
     winners = table[table["is_winner"].astype(bool)]
     if several > 1:
         won = winners["optimization_id"].nunique()
@@ -50,7 +42,8 @@ def _variant_lift(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if len(best):
         row = best.iloc[best["lift"].argmax()]
         where = " in the screening" if row["stage"] == "screen" else ""
-        said = f": the best measured{where}, {_lift(row)}"
+        shown = measured_lift(ends_of(row, "lift"), in_points=row["lift_basis"] == "points_completion")
+        said = f": the best measured{where}, {quoted(row['name'])}, {shown}{_where(row)}"
     if status not in (None, "completed"):
         return f"{str(status).replace('_', ' ').capitalize()}, no winner so far{said}"
     return f"No winner was found{said}"
@@ -58,35 +51,14 @@ def _variant_lift(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
 
 def _winner(row: Any, facts: Mapping[str, Any]) -> str:
     confidence = facts.get("confidence")
-    confidence = row["confidence"] if confidence is None else confidence
-    sure = f", confidence {_confidences(confidence)[0]}" if known(confidence) else ""
-    name = _quoted(row["name"])
-    if not known(row["lift"]):
-        return f"{name} is the winner{sure}"
-    low, high = row["lift_low"], row["lift_high"]
-    if known(low) and low > 0:
-        unit = " points" if row["lift_basis"] == "points_completion" else "%"
-        ends = (row["lift"], low, high) if known(high) else (row["lift"], low)
-        shown, *rest = size_figures(*ends)
-        interval = f"{rest[0]} to {rest[1]}" if known(high) else f"{rest[0]} or more"
-        return f"{name} completes {shown}{unit} more than the original ({interval}){_where(row)}{sure}"
-    return f"{name} is the winner{sure}; its lift is {_lift(row, named=False)}"
+    sure = row["confidence"] if confidence is None else confidence
+    in_points = row["lift_basis"] == "points_completion"
+    return lift(quoted(row["name"]), ends_of(row, "lift"), in_points=in_points, where=_where(row), sure=sure)
 
 
 def _where(row: Any) -> str:
     """Return where a lift holds that is not the one on the tested mix."""
     return " on the logged mix" if known(row[TESTED_LIFT["lift"]]) else ""
-
-
-def _lift(row: Any, *, named: bool = True) -> str:
-    unit = " points" if row["lift_basis"] == "points_completion" else "%"
-    ends = [row[name] for name in ("lift_low", "lift_high")]
-    if all(map(known, ends)):
-        shown, low, high = signed_figures(row["lift"], *ends)
-        text = f"{shown}{unit} ({low} to {high}){_where(row)}"
-    else:
-        text = f"{signed_figures(row['lift'])[0]}{unit}, without an interval"
-    return f"{_quoted(row['name'])}, {text}" if named else text
 
 
 def _variant_confidence(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -99,24 +71,18 @@ def _variant_confidence(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         return f"{reached} of {len(runs)} optimizations reached the confidence that a winner needs"
     last, needed = runs[0]["confidence"], runs[0]["threshold"]
     if not known(needed):
-        return f"Confidence {_confidences(last)[0]}"
-    shown, least = _confidences(last, needed)
+        return f"Confidence {confidences(last)[0]}"
+    shown, least = confidences(last, needed)
     after = f" after pass {int(runs[0]['look'])}" if facts.get("has_trace") and known(runs[0]["look"]) else ""
     if last >= needed:
         return f"Confidence {shown}{after} reaches the {least} that a winner needs"
     return f"Confidence {shown}{after}, below the {least} that a winner needs"
 
 
-def _confidences(*values: float) -> tuple[str, ...]:
-    """Format confidences with two digits, more where different ones would look alike or one would look certain."""
-    digits = max(2, percent_digits(*values) + 2)
-    return tuple(f"{value:.{digits}f}" for value in values)
-
-
 def _benchmark(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if table.empty:
         return _NOTHING_MEASURED
-    names = dict(zip(table.index, names_in_title(list(table["name"]), _NAME), strict=True))
+    names = dict(zip(table.index, names_in_title(list(table["name"])), strict=True))
     is_reference = table["is_reference"].astype(bool)
     reference = next((names[place] for place in table.index[is_reference]), "the reference")
     arms = table[~is_reference & table["difference"].notna()]
@@ -130,7 +96,7 @@ def _benchmark(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     better = found["better"]
     if len(better):
         row = better.iloc[better["difference"].argmax()]
-        return _by_points(row, names[row.name], reference, "more") + cheap
+        return _by_points(row, names[row.name], reference) + cheap
     fine = arms[arms["not_worse"].fillna(value=False).astype(bool)]
     if len(fine):
         more = f" and {len(fine) - 1} more are" if len(fine) > 1 else " is"
@@ -139,47 +105,41 @@ def _benchmark(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         return f"No arm is better than {reference}; {names[fine.index[0]]}{more} not worse{loss}{cheap}"
     if len(found["worse"]) == len(arms):
         row = arms.iloc[arms["difference"].argmax()]
-        return _by_points(row, names[row.name], reference, "less") + (
+        return _by_points(row, names[row.name], reference) + (
             ", the best of the others" if len(arms) > 1 else ""
         )
     row = arms.iloc[arms["difference"].argmax()]
-    low, high = row["difference_low"], row["difference_high"]
-    said = {"level": facts.get("level") or 0.95, "n_tests": len(arms)}
+    ends = ends_of(row, "difference")
+    about = {"level": facts.get("level") or 0.95, "n_tests": len(arms)}
     # An interval that leaves out 0 needs a reason beside it.
-    why = (
-        why_not({**row, "n": row["n_pairs"]}, said)
-        if known(low) and known(high) and not low <= 0.0 <= high
-        else ""
-    )
-    best = f"the best, {names[row.name]}, {_in_points(row)}"
-    return f"No arm is better than {reference}{f' ({why})' if why else ''}: {best}"
+    why = why_not({**row, "n": row["n_pairs"]}, about) if leaves_out_zero(*ends[1:]) else ""
+    best = alike(names[row.name], reference, ends, among=counted(len(arms), "arm") if len(arms) > 1 else "")
+    return f"{best}; {why}" if why else best
 
 
-def _by_points(row: Any, name: str, reference: str, way: str) -> str:
-    ends = [row[f"difference{end}"] for end in ("", "_low", "_high")]
-    if known(ends[1]) and known(ends[2]) and (ends[1] > 0 or ends[2] < 0):
-        shown, low, high = size_figures(*ends)
-        return f"{name} completes {points(shown)} {way} than {reference} ({low} to {high})"
-    verdict = "better" if way == "more" else "worse"
-    return f"{name} is {verdict} than {reference} by its test: {_in_points(row)}"
+def _by_points(row: Any, name: str, reference: str) -> str:
+    ends = ends_of(row, "difference")
+    if leaves_out_zero(*ends[1:]):
+        return differs(name, reference, ends)
+    return f"{name} is {row['verdict']} by its test. {alike(name, reference, ends)}"
 
 
 def _search(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
     if table.empty:
         return "This optimization has no search"
-    counts = f"{len(table)} candidate{'' if len(table) == 1 else 's'}"
+    counts = counted(len(table), "candidate")
     generations = table["generation"].nunique()
     if generations > 1:
         counts += f" of {generations} generations"
-    table = table.assign(name=names_in_title(list(table["name"]), _NAME))
+    table = table.assign(name=names_in_title(list(table["name"])))
     kept = table[table["state"].ne("rejected")]
     ahead = kept[kept["points_low"].gt(0) & kept["points_high"].notna()]
     if ahead.empty:
         return f"None of {counts} is clearly ahead of the original in the search"
     row = ahead.iloc[ahead["points_low"].argmax()]
-    shown, low, high = size_figures(row["points"], row["points_low"], row["points_high"])
-    said = f"The search puts {_quoted(row['name'])} {points(shown)} above the original ({low} to {high})"
+    shown, low, high = size_figures(*ends_of(row, "points"))
+    said = f"The search puts {quoted(row['name'])} {points(shown)} above the original ({low} to {high})"
     return said if len(table) == 1 else f"{said}, the best of {counts}"
 
 
@@ -187,17 +147,21 @@ def _top_issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
     if table.empty:
         return "No issues"
-    table = table.assign(issue=names_in_title(list(table["issue"]), _NAME))
+    table = table.assign(issue=names_in_title(list(table["issue"])))
     lower = table[
         table["impact_points_high"].lt(0).fillna(value=False) & table["n"].ge(FEWEST).fillna(value=False)
     ]
     if lower.empty:
         return "No issue goes clearly with lower task completion"
     row = lower.iloc[0]
-    shown, low, high = size_figures(*(row[f"impact_points{end}"] for end in ("", "_low", "_high")))
-    others = {0: "", 1: "; 1 more issue goes with lower completion"}
-    more = others.get(len(lower) - 1, f"; {len(lower) - 1} more issues go with lower completion")
-    return f"With {_quoted(row['issue'])}, completion is {points(shown)} lower ({low} to {high}){more}"
+    shown, low, high = size_figures(*ends_of(row, "impact_points"))
+    others = len(lower) - 1
+    more = (
+        f"; {counted(others, 'more issue')} {'goes' if others == 1 else 'go'} with lower completion"
+        if others
+        else ""
+    )
+    return f"With {quoted(row['issue'])}, completion is {points(shown)} lower ({low} to {high}){more}"
 
 
 def _step_failures(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -207,13 +171,13 @@ def _step_failures(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         return f"Which step fails most often {UNTOLD}"
     row = table.iloc[0]
     steps = [str(step).replace("tool:", "tool ") for step in table["step"]]
-    step = _quoted(names_in_title(steps, _NAME)[0])
+    step = quoted(names_in_title(steps)[0])
     also = int(table["failed"].eq(row["failed"]).sum()) - 1
     most = "fails most often"
     if also:
         most = f"and {also} more step{'s' if also > 1 else ''} fail most often"
     found = f"{step} {most}: {row['failed']:,} of {row['n']:,} conversations that came to {'the first' if also else 'it'}"
-    ends = [row[f"failure_pct{end}"] for end in ("", "_low", "_high")]
+    ends = ends_of(row, "failure_pct")
     if not all(map(known, ends)):
         return found
     rate, low, high = percent(*(end / 100.0 for end in ends))
@@ -228,7 +192,7 @@ def _fleet(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if judged["rank"].isna().all():
         return f"Which of {len(judged):,} prompts completes the most {UNTOLD}"
     row = judged.iloc[0]
-    name = _quoted(names_in_title(list(judged["name"].fillna(judged["prompt_id"])), _NAME)[0])
+    name = quoted(names_in_title(list(judged["name"].fillna(judged["prompt_id"])))[0])
     ends = [row[f"completion_pct{end}"] / 100.0 for end in ("", "_low", "_high")]
     if all(map(known, ends)):
         shown, low, high = percent(*ends)
@@ -249,20 +213,20 @@ def _targets(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     del facts
     if table.empty:
         return "This optimization has no targets"
-    measured = table[table["difference"].notna()]
-    if measured.empty:
+    tested = table[table["difference"].notna()]
+    if tested.empty:
         return "No target was measured on a pair of conversations yet"
-    measured = measured.assign(target=names_in_title(list(measured["target"]), _NAME))
-    is_change = measured["change"].eq
-    improved = measured[is_change("improved") & measured["difference_low"].gt(0)]
-    worse = measured[is_change("worse") & measured["difference_high"].lt(0)].iloc[::-1]
+    tested = tested.assign(target=names_in_title(list(tested["target"])))
+    is_change = tested["change"].eq
+    improved = tested[is_change("improved") & tested["difference_low"].gt(0)]
+    worse = tested[is_change("worse") & tested["difference_high"].lt(0)].iloc[::-1]
     if improved.empty and worse.empty:
-        row = measured.iloc[measured["difference"].abs().argmax()]
-        return f"No target clearly improved or became worse: most for {_quoted(row['target'])}, {_in_points(row)}"
+        row = tested.iloc[tested["difference"].abs().argmax()]
+        return f"No target clearly improved or became worse: most for {quoted(row['target'])}, {measured(ends_of(row, 'difference'))}"
     first = (improved if len(improved) else worse).iloc[0]
-    shown, low, high = size_figures(*(first[f"difference{end}"] for end in ("", "_low", "_high")))
+    shown, low, high = size_figures(*ends_of(first, "difference"))
     way = "more" if len(improved) else "less"
-    said = f"{_quoted(first['target'])} is met {points(shown)} {way} often ({low} to {high})"
+    said = f"{quoted(first['target'])} is met {points(shown)} {way} often ({low} to {high})"
     if len(table) == 1:
         return said
     counts = {"improved": len(improved), "became worse": len(worse)}
@@ -284,8 +248,8 @@ def _production_metrics(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
         before, after = (metric_text(row["metric"], row[side]) for side in ("before", "after"))
         others = [metric_name(metric).lower() for metric in harmed["metric"].iloc[1:]]
         also = f"; {_list(others)} regressed too" if others else ""
-        return f"{name_in_title(metric_name(row['metric']), _NAME)} regressed from {before} to {after}{_test_of(row)}{also}"
-    metrics = "1 metric" if len(compared) == 1 else f"{len(compared)} metrics"
+        return f"{name_in_title(metric_name(row['metric']))} regressed from {before} to {after}{_test_of(row)}{also}"
+    metrics = counted(len(compared), "metric")
     tested = compared[compared["p"].notna()]
     least = tested.iloc[tested["p"].argmin()] if len(tested) else None
     where = (
@@ -298,15 +262,6 @@ def _test_of(row: Any) -> str:
     if not (known(row["p"]) and known(row["level"])):
         return ""
     return f" (p {row['p']:.2g}, {'below' if row['p'] < row['level'] else 'not below'} {row['level']:.2g})"
-
-
-def _in_points(row: Any) -> str:
-    """Return a difference in points with its signs, and its interval where there is one."""
-    value, *ends = (row[f"difference{end}"] for end in ("", "_low", "_high"))
-    if not all(map(known, ends)):
-        return f"{points(signed_figures(value)[0])}, without an interval"
-    shown, low, high = signed_figures(value, *ends)
-    return f"{points(shown)} ({low} to {high})"
 
 
 def _usage(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -323,7 +278,7 @@ def _usage(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
     if len(soon):
         row = soon.iloc[0]
         more = f"; {_list(soon['resource'].iloc[1:])} later in the period" if len(soon) > 1 else ""
-        return f"{name_in_title(row['resource'], 28).capitalize()} reach their limit around {row['full_at']:%d %b} at this rate{more}"
+        return f"{capital(name_in_title(row['resource'], 28))} reach their limit around {row['full_at']:%d %b} at this rate{more}"
     if not limited["projected"].notna().any():
         return "No limit is reached so far; it is too early for a projection"
     return "No limit is reached in this period at this rate"
@@ -331,10 +286,6 @@ def _usage(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
 
 def _list(names: Any) -> str:
     return ", ".join(name_in_title(name, 28) for name in names)
-
-
-def _quoted(text: Any) -> str:
-    return f"“{name_in_title(text, _NAME)}”"
 
 
 VIEWS: Final[dict[str, Callable[..., str]]] = {

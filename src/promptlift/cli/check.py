@@ -134,11 +134,11 @@ def _live(lift: Workspace, found: str) -> str:
 
 def _high_enough(table: pd.DataFrame, fail_below: float, fewest: int) -> Finding:
     from promptlift import analysis  # noqa: PLC0415  tables take their time to load
-    from promptlift.analysis.sentences import completion_sentence  # noqa: PLC0415
+    from promptlift.analysis.sentences import completion_sentence, ends_of  # noqa: PLC0415
 
     row = analysis.completion(table).iloc[0]
     n = int(row["n"])
-    said = completion_sentence(rate=row["rate"], low=row["rate_low"], high=row["rate_high"], n=n).rstrip(".")
+    said = completion_sentence(ends_of(row, "rate"), n).rstrip(".")
     least = f"{100 * fail_below:g}%"
     if n < fewest:
         return Finding(TOO_FEW, f"{said}; a verdict needs {fewest:,}.")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from promptlift.words.figures import signed_figures
+from promptlift.words.sentences import confidence, measured_lift, than_original
+
 if TYPE_CHECKING:
     from promptlift.schema.optimizations import Optimization
     from promptlift.schema.results import OptimizationResults
@@ -41,7 +44,7 @@ def _said(optimization: Optimization) -> str:
     if status in ("completed", "stopped") and results is not None and results.winner_selected:
         found = _winner(results)
         expected = None if optimization.rehearsal else results.headline.lift_expected
-        return found if expected is None else f"{found} Expect {_signed(expected)}% in production."
+        return found if expected is None else f"{found} Expect {signed_figures(expected)[0]}% in production."
     said = {
         "queued": "It waits for its turn.",
         "running": _running(results),
@@ -75,52 +78,33 @@ def _running(results: OptimizationResults | None) -> str:
             f"{progress.conversations_done:,} of at most {progress.conversations_max:,} conversations"
         )
     if results is not None and results.confidence is not None:
-        parts.append(f"confidence so far {results.confidence:.2f}")
+        parts.append(f"confidence so far {confidence(results.confidence)}")
     return f"{', '.join(parts)}."
 
 
 def _winner(results: OptimizationResults) -> str:
     shown = results.headline
-    low, high = shown.lift_low, shown.lift_high
-    if shown.lift is not None and low is not None and low > 0.0:
-        ends = f"{_figure(low)}% to {_figure(high)}%" if high is not None else f"{_figure(low)}% or more"
-        found = (
-            f"A winner was found: it completes {_figure(shown.lift)}% more tasks than the original ({ends})"
-        )
-        if shown is not results:
-            found += f" on the mix of the logged conversations{_tested_too(results)}"
+    where = "" if shown is results else f" on the mix of the logged conversations{_tested_too(results)}"
+    more = than_original((shown.lift, shown.lift_low, shown.lift_high))
+    if more:
+        found = f"A winner was found: it {more}{where}"
     else:
         lift = _lift(results)
         found = f"A winner was found{'; ' + lift[0].lower() + lift[1:].rstrip('.') if lift else ''}"
-    sure = "" if results.confidence is None else f"; confidence {results.confidence:.2f}"
+    sure = "" if results.confidence is None else f"; confidence {confidence(results.confidence)}"
     return f"{found}{sure}."
 
 
 def _tested_too(results: OptimizationResults) -> str:
     if results.lift is None:
         return ""
-    return f" (on the tested mix, in which failed ones come up more often, {_signed(results.lift)}%)"
+    (tested,) = signed_figures(results.lift)
+    return f" (on the tested mix, in which failed ones come up more often, {tested}%)"
 
 
 def _lift(results: OptimizationResults) -> str:
     shown = results.headline
     if shown.lift is None:
         return ""
-    said = f"The measured lift is {_signed(shown.lift)}%"
-    if shown.lift_low is None or shown.lift_high is None:
-        said = f"{said}, without an interval"
-    else:
-        said = f"{said} ({_signed(shown.lift_low)}% to {_signed(shown.lift_high)}%)"
-    if shown is not results:
-        said += f" on the mix of the logged conversations{_tested_too(results)}"
-    return f"{said}."
-
-
-def _figure(value: float) -> str:
-    """Write a number with one decimal at most; one that is not 0 never as 0."""
-    text = f"{abs(value):,.1f}".removesuffix(".0")
-    return f"{abs(value):.1g}" if text == "0" and value else text
-
-
-def _signed(value: float) -> str:
-    return f"{'−' if value < 0 else '+' if value > 0 else ''}{_figure(value)}"
+    where = "" if shown is results else f" on the mix of the logged conversations{_tested_too(results)}"
+    return f"The measured lift is {measured_lift((shown.lift, shown.lift_low, shown.lift_high))}{where}."

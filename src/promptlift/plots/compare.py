@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.wording import outcome_name
+from promptlift.analysis.sentences import outcome_name
 from promptlift.plots import theme
 from promptlift.plots.corrected import corrected_notes, has_corrected
 from promptlift.plots.differences import draw_differences, draw_expected, fit_points, mark_zero, signed_ticks

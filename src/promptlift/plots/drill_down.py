@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.analysis.drill_down import SCORE_MARK, conversations_of, mark_names
-from promptlift.analysis.one_line import one_line
-from promptlift.analysis.reading import facts_of, is_missing
-from promptlift.analysis.wording import known, percent, signed_figures
+from promptlift.analysis.reading import facts_of
+from promptlift.words.figures import is_missing, known, percent, signed_figures
+from promptlift.words.names import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from promptlift.analysis.wording import known
 from promptlift.plots import theme
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.legends import legend, legend_headroom, legend_rows, make_room
+from promptlift.words.figures import known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

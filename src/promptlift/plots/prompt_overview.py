@@ -10,7 +10,6 @@ import pandas as pd
 from promptlift import analysis
 from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import check_prompts, require, rows_with
-from promptlift.analysis.wording import percent
 from promptlift.plots import theme
 from promptlift.plots.aggregates import draw_view, write_headlines
 from promptlift.plots.completion_trend import draw_trend
@@ -19,6 +18,7 @@ from promptlift.plots.fonts import MISSING, make_readable
 from promptlift.plots.mentions import draw_mentions
 from promptlift.plots.preview import in_notebook, shown_while
 from promptlift.plots.sentiment import draw_sentiment
+from promptlift.words.figures import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

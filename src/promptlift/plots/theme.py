@@ -18,12 +18,12 @@ from matplotlib.textpath import text_to_path
 
 from promptlift import analysis
 from promptlift.analysis.findings import finding
-from promptlift.analysis.one_line import in_a_sentence
 from promptlift.analysis.reading import basis_note, facts_of
 from promptlift.plots.drill_down import record_marks
 from promptlift.plots.fonts import MISSING, make_readable
 from promptlift.plots.palette import MARKERS, PALETTE, PALETTE_ON_DARK, SENTIMENT_COLORS, slots_of
 from promptlift.plots.user_text import columns_of, distinct_names, escaped, plain
+from promptlift.words.names import in_a_sentence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from promptlift.analysis.distinct import distinct_lines
-from promptlift.analysis.one_line import columns_of, fit_to_width, in_a_sentence, one_line
+from promptlift.words.names import columns_of, distinct_lines, fit_to_width, in_a_sentence, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

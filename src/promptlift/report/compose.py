@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift import analysis
 from promptlift.analysis.sentences import trend_sentence
 from promptlift.report.document import Document, HeadlineGroup, Section
-from promptlift.report.formatting import day, plural
-from promptlift.report.gather import GROUP, gather, records, with_labels
+from promptlift.report.formatting import day
+from promptlift.report.gather import GROUP, gather, records, text_of, with_labels
 from promptlift.report.period import window_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.report.sections import explanations, measures
@@ -21,6 +21,7 @@ from promptlift.report.sections.headlines import CARDS, headlines, side_by_side
 from promptlift.report.sections.issues import issues
 from promptlift.report.sections.optimizations import optimizations, rehearsal_notice
 from promptlift.schema.inert import one_line
+from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -240,7 +241,7 @@ def _title(material: Material) -> str:
 
 def _subtitle(material: Material, rows: int) -> str:
     what = " · ".join(material.names) if material.compared else "How this prompt performs"
-    return f"{what} · {plural(rows, 'conversation')}"
+    return f"{what} · {counted(rows, 'conversation')}"
 
 
 def _facts(material: Material, window: Window, overview: pd.DataFrame) -> list[tuple[str, str]]:
@@ -254,7 +255,7 @@ def _facts(material: Material, window: Window, overview: pd.DataFrame) -> list[t
     if not material.compared:
         prompt = material.prompts[material.names[0]]
         for label, name in (("Model", "llm_model"), ("Status", "status"), ("Objective", "objective")):
-            text = one_line(prompt.get(name), 300) if isinstance(prompt.get(name), str) else ""
+            text = one_line(text_of(prompt.get(name)), 300)
             if text:
                 facts.append((label, text))
     return facts

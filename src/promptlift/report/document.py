@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,6 +57,11 @@ class Estimate:
     value: float
     low: float = math.nan
     high: float = math.nan
+
+    @classmethod
+    def of(cls, row: Any, name: str) -> Estimate:
+        """Read a column of a row, with the columns of its interval."""
+        return cls(*(float(row[f"{name}{end}"]) for end in ("", "_low", "_high")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from promptlift.analysis import wording
+from promptlift.words import figures
 
 __all__ = [
     "NOTHING",
@@ -19,7 +19,6 @@ __all__ = [
     "omitted",
     "percent",
     "plain_number",
-    "plural",
     "points",
     "relative",
     "share_and_interval",
@@ -83,19 +82,14 @@ def share_and_interval(share: float, low: float, high: float) -> tuple[str, str]
     if math.isnan(share):
         return NOTHING, ""
     if math.isnan(low) or math.isnan(high):
-        return wording.percent(share)[0], "no interval"
-    shown, lower, upper = wording.percent(share, low, high)
+        return figures.percent(share)[0], "no interval"
+    shown, lower, upper = figures.percent(share, low, high)
     return shown, f"{lower} to {upper}"
 
 
 def count(number: int) -> str:
     """Format a whole number with separators."""
     return f"{int(number):,}"
-
-
-def plural(number: int, one: str) -> str:
-    """Format a number with its noun."""
-    return f"{count(number)} {one}{'' if number == 1 else 's'}"
 
 
 def omitted(characters: int) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.analysis.corrected import as_labelled
-from promptlift.analysis.distinct import distinct_lines
 from promptlift.analysis.reading import (
     basis_of,
     check_prompts,
@@ -22,13 +21,24 @@ from promptlift.analysis.reading import (
 from promptlift.errors import FrameError, NotFound
 from promptlift.schema.basis import weakest
 from promptlift.schema.inert import one_line
+from promptlift.words.names import distinct_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from promptlift.report.period import Window
 
-__all__ = ["GROUP", "MAX_OPTIMIZATIONS", "Material", "Provenance", "gather", "records", "with_labels"]
+__all__ = [
+    "GROUP",
+    "MAX_OPTIMIZATIONS",
+    "Material",
+    "Provenance",
+    "gather",
+    "records",
+    "text_of",
+    "whole_of",
+    "with_labels",
+]
 
 GROUP: Final = "prompt"
 _NEEDED: Final = ("status", "task_completed", "sentiment", "sentiment_score", "issues")
@@ -274,6 +284,16 @@ def _edits(source: Any, variants: pd.DataFrame) -> pd.DataFrame:
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a table by the names of its columns."""
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def text_of(value: Any) -> str:
+    """Return a text of a table, empty where it has none."""
+    return value if isinstance(value, str) else ""
+
+
+def whole_of(value: Any) -> int | None:
+    """Return a whole number of a table."""
+    return None if pd.isna(value) else int(value)
 
 
 def _ids(prompt_id: str | Sequence[str] | None) -> list[str | None]:

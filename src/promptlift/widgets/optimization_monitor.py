@@ -26,8 +26,8 @@ from promptlift.widgets.review.cards import (
     REHEARSAL,
     confidence_in_words,
     interval_in_words,
-    signed,
 )
+from promptlift.words.figures import relative
 from promptlift.workspace.waiting import ENDED, pause_before_next_request, why_it_ended
 
 if TYPE_CHECKING:
@@ -178,21 +178,21 @@ class OptimizationMonitor(CommandWidget):
             return "", []
         level = results.interval_level
         if level is None:
-            words = f"lift so far {signed(results.lift)}, {NO_INTERVAL}"
+            words = f"lift so far {relative(results.lift)}, {NO_INTERVAL}"
         else:
             interval = interval_in_words(level, results.lift_low, results.lift_high)
-            words = f"lift so far {signed(results.lift)} ({interval}, valid at every look)"
+            words = f"lift so far {relative(results.lift)} ({interval}, valid at every look)"
         mix = results.logged_mix
         first = mix is not None and mix.is_headline and mix.lift is not None
         if mix is not None and mix.lift is not None and first:
             interval = interval_in_words(level, mix.lift_low, mix.lift_high)
             words = (
-                f"lift so far {signed(mix.lift)} on the mix of the logged conversations ({interval}), "
-                f"{signed(results.lift)} on the tested mix, in which failed ones come up more often"
+                f"lift so far {relative(mix.lift)} on the mix of the logged conversations ({interval}), "
+                f"{relative(results.lift)} on the tested mix, in which failed ones come up more often"
             )
         if results.lift_verified is not None:
             pairs = results.verified_pairs.n if results.verified_pairs is not None else 0
-            words += f"; {signed(results.lift_verified)} on {pairs:,} new pairs after the decision"
+            words += f"; {relative(results.lift_verified)} on {pairs:,} new pairs after the decision"
         shown = mix if mix is not None and first else results
         ends = (shown.lift, shown.lift_low, shown.lift_high)
         return words, effect_pieces(*ends, axis=common_axis(ends), interval=level is not None)
@@ -255,6 +255,6 @@ def _sparklines(results: OptimizationResults) -> list[list[Any]]:
         words = last_values(["?" if one is None else f"{one:.2f}" for one in results.trace])
         found.append([bars(results.trace, low=0.0, high=1.0), f"confidence by pass: {words}"])
     if any(one is not None for one in results.lift_trace):
-        words = last_values(["?" if one is None else signed(one) for one in results.lift_trace])
+        words = last_values(["?" if one is None else relative(one) for one in results.lift_trace])
         found.append([bars(results.lift_trace), f"lift by pass: {words}"])
     return found

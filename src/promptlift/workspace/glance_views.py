@@ -141,7 +141,7 @@ def _cells(one: PromptGlance) -> list[str]:
 
 
 def _rate(one: PromptGlance) -> str:
-    from promptlift.analysis.wording import figures  # noqa: PLC0415  tables take their time to load
+    from promptlift.words.figures import figures  # noqa: PLC0415  tables take their time to load
 
     if one.rate is None:
         return "not known" if one.judged is None else "none judged yet"

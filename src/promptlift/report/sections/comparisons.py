@@ -13,11 +13,12 @@ from promptlift.analysis import two_groups
 from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import basis_of
 from promptlift.analysis.what_else import MEASURES
-from promptlift.analysis.wording import score_rule
 from promptlift.report.document import Column, Estimate, Section, Table
 from promptlift.report.gather import GROUP
 from promptlift.report.sections.headlines import CARDS
 from promptlift.schema.basis import may_tell
+from promptlift.words.names import capital
+from promptlift.words.sentences import score_rule
 from promptlift.workspace.comparing.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -108,11 +109,9 @@ def against_the_period_before(material: Material, words: str, *, redacted: bool)
         part = table[table[GROUP] == name]
         comparison = _comparison(part, "period", (words, _NOW), material.labels, redacted=redacted)
         prefix = f"{name}: " if material.compared else ""
-        sentences.append(prefix + _capital(comparison.sentence))
+        sentences.append(prefix + capital(comparison.sentence))
         if not comparison.table.empty:
-            rate = Estimate(
-                *(comparison.table[f"rate_control{end}"].iloc[0] for end in ("", "_low", "_high"))
-            )
+            rate = Estimate.of(comparison.table.iloc[0], "rate_control")
             cells = _cells(_compared(part, "period", words, material.labels), _NOW, material)
             rows.append((*material.naming(name), rate, *cells))
     if not rows:
@@ -202,7 +201,7 @@ def _cells(found: dict[str, pd.DataFrame], name: str, material: Material) -> tup
         judged = _difference(row)
         # Where all conversations of a part have labels, its outcome is theirs.
         column = f"difference_points{'_corrected' if 'difference_points_corrected' in row else ''}"
-        corrected = Estimate(*(float(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
+        corrected = Estimate.of(row, column)
         known = not math.isnan(corrected.value)
         verdict = _verdict(row["verdict"], corrected if known else judged)
         cells += [corrected, verdict, judged] if known else [None, f"{verdict}, not corrected", judged]
@@ -214,8 +213,7 @@ def _cells(found: dict[str, pd.DataFrame], name: str, material: Material) -> tup
 
 
 def _difference(row: Any) -> Estimate:
-    column = "difference_points" if "difference_points" in row else "difference"
-    return Estimate(*(float(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
+    return Estimate.of(row, "difference_points" if "difference_points" in row else "difference")
 
 
 def _verdict(verdict: Any, difference: Estimate) -> str:
@@ -237,10 +235,6 @@ def _section(name: str, table: Table, comparison: Comparison | None) -> Section:
     elif n:
         said.append(f"Nothing else clearly differs among {n:,} comparisons, corrected for their number.")
     return Section(name, table.title, tuple(said), others[:_MOST_OTHERS], tables=(table,))
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
 
 
 def _rule(control: str, count: int) -> str:

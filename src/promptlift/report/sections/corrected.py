@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from promptlift.analysis.sentences import completion_sentence
+from promptlift.analysis.sentences import completion_sentence, ends_of
 from promptlift.report.document import Column, Estimate, Section, Table
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def corrected(rows: list[tuple[str, dict[str, Any] | None]], material: Material)
     cells: list[tuple[Cell, ...]] = [
         (
             *material.naming(name),
-            _estimate(row, "rate"),
-            _estimate(row, "rate_corrected") if not row["not_corrected"] else None,
+            Estimate.of(row, "rate"),
+            Estimate.of(row, "rate_corrected") if not row["not_corrected"] else None,
             int(row["n_labels"]),
             float(round(row["n_effective"])) if not row["not_corrected"] else None,
             row["not_corrected"],
@@ -64,16 +64,10 @@ def corrected_sentences(row: dict[str, Any]) -> tuple[str, ...]:
     row
         Its row of ``analysis.prompt_overview``.
     """
-    rate, low, high = (row[f"rate{end}"] for end in ("", "_low", "_high"))
-    judged = completion_sentence(rate=rate, low=low, high=high, n=int(row["n"]))
+    judged = completion_sentence(ends_of(row, "rate"), int(row["n"]))
     if "not_corrected" not in row:
         return (judged,)
     if row["not_corrected"]:
         return judged, f"Not corrected by labels. {row['not_corrected']}"
-    rate, low, high = (row[f"rate_corrected{end}"] for end in ("", "_low", "_high"))
-    said = completion_sentence(rate=rate, low=low, high=high, n=int(row["n"]))
+    said = completion_sentence(ends_of(row, "rate_corrected"), int(row["n"]))
     return f"Corrected by {row['n_labels']:,} labels: {said}", f"Uncorrected, as the judge says: {judged}"
-
-
-def _estimate(row: dict[str, Any], name: str) -> Estimate:
-    return Estimate(*(float(row[f"{name}{end}"]) for end in ("", "_low", "_high")))

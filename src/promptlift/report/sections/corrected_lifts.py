@@ -100,7 +100,7 @@ def lift_refusals(lifts: Sequence[Row], numbers: dict[Any, int], names: dict[Any
 def _cells(one: Row, number: int, names: dict[Any, str]) -> tuple[Cell, ...]:
     refused = bool(one["not_corrected"])
     corrected = (
-        None if refused else Estimate(*(float(one[f"{name}{end}"]) for end in ("", "_low", "_high")))
+        None if refused else Estimate.of(one, name)
         for name in (
             "lift_points_corrected",
             "task_completion_corrected",

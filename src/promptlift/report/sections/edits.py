@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from promptlift.report.document import Column, Table
-from promptlift.report.gather import records
+from promptlift.report.gather import records, text_of, whole_of
 from promptlift.report.redaction import WITHHELD, redact, repeats
 from promptlift.schema.inert import one_line
+from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from promptlift.report.document import Cell
@@ -65,9 +64,9 @@ def _cells(row: dict[str, Any], number: int, *, redacted: bool) -> tuple[Cell, .
         _kept(_text(row["symptom"]), row["quotes"], redacted=redacted),
         _kept(_change(row), row["quotes"], redacted=redacted),
         _evidence(row, redacted=redacted),
-        _whole(row["won"]),
-        _whole(row["lost"]),
-        _whole(row["generation"]),
+        whole_of(row["won"]),
+        whole_of(row["lost"]),
+        whole_of(row["generation"]),
     )
 
 
@@ -80,11 +79,11 @@ def _change(row: dict[str, Any]) -> str:
 
 def _evidence(row: dict[str, Any], *, redacted: bool) -> str:
     places = int(row["n_evidence"])
-    counted = f"{places} place{'' if places == 1 else 's'}"
+    seen = counted(places, "place")
     if redacted or not places:
-        return counted
+        return seen
     quotes = [f"“{one_line(quote, _QUOTE)}”" for quote in row["quotes"][:_QUOTES]]
-    return f"{counted}: {' '.join(quotes)}"
+    return f"{seen}: {' '.join(quotes)}"
 
 
 def _kept(text: str, quotes: list[str], *, redacted: bool) -> str:
@@ -95,8 +94,4 @@ def _kept(text: str, quotes: list[str], *, redacted: bool) -> str:
 
 
 def _text(value: Any) -> str:
-    return one_line(value, _TEXT) if isinstance(value, str) else ""
-
-
-def _whole(value: Any) -> int | None:
-    return None if pd.isna(value) else int(value)
+    return one_line(text_of(value), _TEXT)

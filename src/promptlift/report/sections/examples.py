@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import pandas as pd
 
-from promptlift.analysis.reading import is_missing
 from promptlift.display.turn import Turn
 from promptlift.errors import TranscriptError
 from promptlift.report.document import Section, Transcript
-from promptlift.report.formatting import count, date_time, plural, signed
+from promptlift.report.formatting import count, date_time, signed
 from promptlift.report.gather import GROUP, records
 from promptlift.schema.inert import one_line
 from promptlift.schema.transcript import CALL, RESULT, parse_content
+from promptlift.words.figures import counted, is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -58,7 +58,7 @@ def example_conversations(material: Material, wanted: int, *, redacted: bool) ->
         return None
     failed = sum(one.outcome == "failed" for one in found)
     words = (
-        f"{plural(failed, 'conversation')} that did not complete the task and {count(len(found) - failed)} that did, "
+        f"{counted(failed, 'conversation')} that did not complete the task and {count(len(found) - failed)} that did, "
         "according to the analyser. They are chosen by a fixed rule that prefers different issues, so their numbers say "
         "nothing about how often either happens."
     )
@@ -188,7 +188,7 @@ def _turns(messages: Sequence[Message]) -> Iterator[Turn]:
     for place, message in enumerate(messages):
         if hidden > 1 and _FIRST <= place < len(messages) - _LAST:
             if place == _FIRST:
-                yield Turn("gap", f"… {plural(hidden, 'message')} omitted …")
+                yield Turn("gap", f"… {counted(hidden, 'message')} omitted …")
             continue
         turn = _turn(message)
         yield turn if turn.content else replace(turn, content=_EMPTY)

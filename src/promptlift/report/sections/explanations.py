@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from promptlift._version import __version__
 from promptlift.frames import insights_errors
 from promptlift.report.document import Column, Notice, Section, Table
-from promptlift.report.formatting import date_time, plural
+from promptlift.report.formatting import date_time
 from promptlift.report.redaction import REDACTION_NOTE, redact
 from promptlift.schema.basis import UNTOLD
 from promptlift.schema.inert import one_line
+from promptlift.words.figures import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +56,7 @@ def notices(
         words = "No conversation has insights yet. Write the report again once they are judged."
         found.append(Notice("warning", words))
     elif rated < _FEW:
-        words = f"Only {plural(rated, 'conversation')} with insights, so the intervals are wide."
+        words = f"Only {counted(rated, 'conversation')} with insights, so the intervals are wide."
         found.append(Notice("note", words))
     if basis == "words":
         found.append(Notice("note", _BASES[basis]))
@@ -79,7 +80,7 @@ def _unjudged(table: pd.DataFrame, *, redacted: bool) -> list[Notice]:
     )
     rest = sum(list(errors.values())[_REASONS:])
     more = f"; for other reasons ({rest:,})" if rest else ""
-    words = f"{plural(sum(errors.values()), 'conversation')} could not be judged and have no insights: "
+    words = f"{counted(sum(errors.values()), 'conversation')} could not be judged and have no insights: "
     return [Notice("warning", f"{words}{listed}{more}.")]
 
 

@@ -100,7 +100,7 @@ def _completed(row: dict[str, Any]) -> tuple[Headline, ...]:
     label, basis = "Completed their task", Part(row["completed"], row["n"])
     if row.get("not_corrected", "none"):
         return (_rate(label, _estimate(row, "rate"), basis),)
-    corrected = Estimate(*(float(row[f"rate_corrected{end}"]) for end in ("", "_low", "_high")))
+    corrected = Estimate.of(row, "rate_corrected")
     _, ends = share_and_interval(corrected.value, corrected.low, corrected.high)
     words = f"{ends} (95% interval), by {count(row['n_labels'])} labels"
     return (

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
 from promptlift.analysis.mentions import SEVERITIES
-from promptlift.analysis.reading import is_missing
 from promptlift.report.document import Chart, Column, Estimate, Figure, Part, Section, Table
 from promptlift.report.formatting import count
 from promptlift.report.gather import GROUP
 from promptlift.report.sections.headlines import CARDS
 from promptlift.report.sections.measures import estimates, painter
 from promptlift.schema.inert import shorten, visible
+from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -103,7 +103,7 @@ def _issue_table(found: pd.DataFrame, material: Material, quotes: Quotes | None,
                 row["issue"],
                 *material.naming(prompt),
                 _severity(row["severity"], row["n_worst"], row["n"]),
-                Estimate(row["share"], row["share_low"], row["share_high"]),
+                Estimate.of(row, "share"),
                 Part(int(row["n"]), int(row["total"])),
                 *(_completed(row) if weighed else ()),
                 *_evidence(quotes, prompt, row["issue"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
@@ -89,7 +88,7 @@ def _trend_table(trend: pd.DataFrame, material: Material, freq: str) -> Table:
         (
             row["period_start"].to_pydatetime(),
             *material.naming(row.get(GROUP)),
-            Estimate(row["rate"], row["rate_low"], row["rate_high"]),
+            Estimate.of(row, "rate"),
             Part(int(row["completed"]), int(row["n"])),
             int(row["n_missing"]),
             int(row["n_in_progress"]),
@@ -126,7 +125,7 @@ def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section | 
         (
             *material.naming(row.get(GROUP)),
             str(row["sentiment"]),
-            Estimate(row["share"], row["share_low"], row["share_high"]),
+            Estimate.of(row, "share"),
             Part(int(row["n"]), int(row["total"])),
         )
         for row in distribution.to_dict("records")
@@ -137,9 +136,7 @@ def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section | 
 
 def estimates(table: pd.DataFrame, name: str) -> tuple[Estimate, ...]:
     """Return a column with its interval."""
-    return tuple(
-        starmap(Estimate, zip(*(table[f"{name}{end}"] for end in ("", "_low", "_high")), strict=True))
-    )
+    return tuple(Estimate.of(row, name) for row in table.to_dict("records"))
 
 
 def painter(name: str, table: pd.DataFrame) -> Callable[[Width], str]:

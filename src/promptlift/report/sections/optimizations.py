@@ -10,8 +10,7 @@ import pandas as pd
 from promptlift.frames.headline import headline_of
 from promptlift.frames.variants import LOGGED_RATES
 from promptlift.report.document import Column, Estimate, Figure, Notice, Section, Table
-from promptlift.report.formatting import plural
-from promptlift.report.gather import MAX_OPTIMIZATIONS, records
+from promptlift.report.gather import MAX_OPTIMIZATIONS, records, text_of, whole_of
 from promptlift.report.redaction import redact
 from promptlift.report.sections.corrected_lifts import (
     LABELS_WORDS,
@@ -23,6 +22,8 @@ from promptlift.report.sections.corrected_lifts import (
 from promptlift.report.sections.edits import EDITS_WORDS, winner_edits
 from promptlift.report.sections.measures import painter
 from promptlift.schema.inert import one_line
+from promptlift.words.figures import counted
+from promptlift.words.sentences import ended
 
 if TYPE_CHECKING:
     from promptlift.report.document import Cell
@@ -33,12 +34,6 @@ __all__ = ["REHEARSAL", "optimizations", "rehearsal_notice"]
 REHEARSAL: Final = "rehearsal"
 _LEVEL: Final = 90
 _REMARKS: Final = 20
-_REASONS: Final = {
-    "futility": "no winner: stopped early, could no longer win",
-    "budget": "no winner within the budget",
-    "guardrail": "no winner: sentiment or quality declined",
-    "stopped": "stopped by a person",
-}
 _STATES: Final = {
     "staged": "staged, awaiting approval",
     "testing": "staged, regression test running",
@@ -137,7 +132,7 @@ def _words(tried: pd.DataFrame, variants: list[dict[str, Any]], level: int) -> t
             "is the one to quote. Verified and expected lift are those of the logged mix where it has them."
         )
     if len(tried) > MAX_OPTIMIZATIONS:
-        words.append(f"The newest {MAX_OPTIMIZATIONS} of {plural(len(tried), 'optimization')} are shown.")
+        words.append(f"The newest {MAX_OPTIMIZATIONS} of {counted(len(tried), 'optimization')} are shown.")
     if any(row["uncertainty_source"] == "none" and not math.isnan(row["lift"]) for row in variants):
         words.append("Where an interval is missing, the service reports no sample size.")
     if tried.attrs.get("completeness"):
@@ -151,7 +146,7 @@ def _remarks(
     """Return the warnings about single numbers."""
     remarks = []
     for row in variants:
-        text = one_line(row["warnings"], 300) if isinstance(row["warnings"], str) else ""
+        text = one_line(text_of(row["warnings"]), 300)
         if text:
             name = names[row["optimization_id"], row["variant_id"]]
             remarks.append(
@@ -191,13 +186,13 @@ def _tried_table(
                 numbers[row["optimization_id"]],
                 None if pd.isna(row["created_at"]) else row["created_at"].to_pydatetime(),
                 *material.naming(material.name_of(row["prompt_id"])),
-                _whole(row["variant_count"]),
+                whole_of(row["variant_count"]),
                 _result(row, winner),
                 _lift(row["lift_pct"], row["lift_low"], row["lift_high"]),
                 *((_logged_lift(row),) if both else ()),
                 row["confidence"],
-                _whole(row["n_pairs"]),
-                _STATES.get(_text(row["deployment_state"]), _text(row["deployment_state"])),
+                whole_of(row["n_pairs"]),
+                _STATES.get(text_of(row["deployment_state"]), text_of(row["deployment_state"])),
                 ", ".join(mark for mark, said in marks.items() if said),
             )
         )
@@ -238,7 +233,7 @@ def _variant_table(
             (
                 numbers[row["optimization_id"]],
                 names[row["optimization_id"], row["variant_id"]],
-                _text(row["stage"]),
+                text_of(row["stage"]),
                 row["task_completion"],
                 row["original_task_completion"],
                 *((row[name] for name in LOGGED_RATES) if both else ()),
@@ -252,7 +247,7 @@ def _variant_table(
                 ),
                 first["lift_expected"],
                 row["confidence"],
-                _whole(row["n"]),
+                whole_of(row["n"]),
                 ", ".join(mark for mark, said in marks.items() if _true(said)),
             )
         )
@@ -292,10 +287,10 @@ def _logged_lift(row: dict[str, Any]) -> Estimate:
 def _result(row: dict[str, Any], winner: str | None) -> str:
     if _true(row["winner_selected"]) or winner is not None:
         return f"winner: {winner or 'unnamed'}"
-    reason = _text(row["reason"])
-    if reason in _REASONS:
-        return _REASONS[reason]
-    status = _text(row["status"])
+    reason = text_of(row["reason"])
+    if reason:
+        return ended(reason)
+    status = text_of(row["status"])
     return "no winner" if status == "completed" else status
 
 
@@ -308,7 +303,7 @@ def _lift(value: float, low: float, high: float, *, bounded: bool = True) -> Est
 
 
 def _order(row: dict[str, Any], numbers: dict[Any, int]) -> tuple[Any, ...]:
-    number = _whole(row["number"])
+    number = whole_of(row["number"])
     return numbers[row["optimization_id"]], not _true(row["is_original"]), 1_000 if number is None else number
 
 
@@ -321,17 +316,9 @@ def _level(rows: list[dict[str, Any]]) -> int:
 
 
 def _name(row: dict[str, Any], *, redacted: bool) -> str:
-    name = one_line(_text(row["name"]), 60) or "(no name)"
+    name = one_line(text_of(row["name"]), 60) or "(no name)"
     return redact(name) if redacted else name
 
 
 def _true(value: Any) -> bool:
     return not pd.isna(value) and bool(value)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _whole(value: Any) -> int | None:
-    return None if pd.isna(value) else int(value)

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from promptlift.analysis.reading import collect, is_missing, names_of, require
+from promptlift.analysis.reading import collect, names_of, require
 from promptlift.display.turn import Turn
 from promptlift.errors import TranscriptError
 from promptlift.frames import insights_errors
@@ -21,6 +21,7 @@ from promptlift.schema.metadata import is_metadata_column, key_of_column
 from promptlift.schema.model import from_wire_time
 from promptlift.widgets.browser.facets import between, facets_in, orders_in, titles_in
 from promptlift.widgets.browser.marks import marked, search_words
+from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

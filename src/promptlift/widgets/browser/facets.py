@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import is_missing
 from promptlift.schema.inert import one_line
 from promptlift.schema.metadata import is_metadata_column, key_of_column
+from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

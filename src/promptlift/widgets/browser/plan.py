@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.reading import collect, facts_of, is_missing, names_of
+from promptlift.analysis.reading import collect, facts_of, names_of
 from promptlift.errors import ConfigError
 from promptlift.stats.labels import LabelledGroup, corrected_rate, too_few_labels
 from promptlift.widgets.browser.catalogue import Catalogue, Filters, Row
+from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,6 +11,8 @@ from promptlift.widgets.interval_bars import Piece, common_axis, confidence_piec
 from promptlift.widgets.review.labelled import label_verdict
 from promptlift.widgets.review.search import edits_shown
 from promptlift.widgets.word_diff import describe_difference, diff_lines
+from promptlift.words.figures import confidences, relative, signed
+from promptlift.words.sentences import ended
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,20 +36,10 @@ __all__ = [
     "interval_in_words",
     "lift_axis",
     "make_cards",
-    "signed",
 ]
 
 NO_INTERVAL: Final = "interval unavailable: the service reports no sample size"
 _NO_BOUNDS: Final = "the service reports no interval"
-# Why the service ended the optimization, in words.
-_REASONS: Final = {
-    "threshold": "the winner reached the confidence it needs",
-    "futility": "stopped early: could no longer win",
-    "budget": "no winner within the budget",
-    "guardrail": "no winner: sentiment or quality declined",
-    "stopped": "stopped by a person",
-    "failed": "failed",
-}
 _BADGES: Final = {"screen": "screened only", "confirm": "tested on new conversations"}
 _IN_PRODUCTION: Final = {
     "verified": "✓ verified",
@@ -175,9 +167,9 @@ def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> C
         original=original,
         winner=bool(row["is_winner"]),
         stage=row["stage"] if row["stage"] in _BADGES and not original else "",
-        lift="" if original or row["lift"] is None else signed(row["lift"]),
+        lift="" if original or row["lift"] is None else relative(row["lift"]),
         interval=() if original else _interval(row),
-        expected="" if original or row["lift_expected"] is None else signed(row["lift_expected"]),
+        expected="" if original or row["lift_expected"] is None else relative(row["lift_expected"]),
         in_production=_in_production(review, row),
         outcome=_outcome(review, row),
         n="" if row["n"] is None else f"{row['n']:,}",
@@ -266,11 +258,11 @@ def _facts(row: Row) -> list[tuple[str, str]]:
         ("pairs" if row["n_pairs"] is not None else "n", "" if row["n"] is None else f"{row['n']:,}"),
     ]
     if row["goal_points"] is not None:
-        pairs.append(("goal, beside the original", f"{row['goal_points']:+.1f} points".replace("-", "−")))
+        pairs.append(("goal, beside the original", signed(row["goal_points"], unit=" points")))
     if row[TESTED_LIFT["lift"]] is not None:
         pairs += [
-            ("lift, logged mix", signed(row["lift"])),
-            ("lift, tested mix", signed(row[TESTED_LIFT["lift"]])),
+            ("lift, logged mix", relative(row["lift"])),
+            ("lift, tested mix", relative(row[TESTED_LIFT["lift"]])),
             ("failed conversations, tested mix", _percent(row["failed_share_tested"])),
             ("failed conversations, logged mix", _percent(row["failed_share_logged"])),
         ]
@@ -286,7 +278,7 @@ def lift_in_words(row: Row) -> str:
     """Return a lift with its interval in words, without an interval where the service reports none."""
     if row["lift"] is None:
         return "lift not measured"
-    words = f"lift {signed(row['lift'])}"
+    words = f"lift {relative(row['lift'])}"
     if row["uncertainty_source"] != "service":
         return f"{words}, {NO_INTERVAL if row['n'] is None else _NO_BOUNDS}"
     if row[TESTED_LIFT["lift"]] is not None:
@@ -294,12 +286,12 @@ def lift_in_words(row: Row) -> str:
     words += f" ({interval_in_words(row['interval_level'], row['lift_low'], row['lift_high'])})"
     if row[TESTED_LIFT["lift"]] is not None:
         ends = _ends_in_words(row[TESTED_LIFT["lift_low"]], row[TESTED_LIFT["lift_high"]])
-        words += f", {signed(row[TESTED_LIFT['lift']])} on the tested mix, in which failed ones come up more often ({ends})"
+        words += f", {relative(row[TESTED_LIFT['lift']])} on the tested mix, in which failed ones come up more often ({ends})"
     if row["lift_expected"] is not None:
-        words += f", expected {signed(row['lift_expected'])}"
+        words += f", expected {relative(row['lift_expected'])}"
     if row["lift_verified"] is not None:
         ends = _ends_in_words(row["lift_verified_low"], row["lift_verified_high"])
-        words += f"; on new pairs after the decision {signed(row['lift_verified'])} (90% interval {ends})"
+        words += f"; on new pairs after the decision {relative(row['lift_verified'])} (90% interval {ends})"
     return words
 
 
@@ -309,14 +301,17 @@ def interval_in_words(level: float | None, low: float | None, high: float | None
 
 
 def _ends_in_words(low: float | None, high: float | None) -> str:
-    return " to ".join("no bound" if end is None else signed(end) for end in (low, high))
+    return " to ".join("no bound" if end is None else relative(end) for end in (low, high))
 
 
 def confidence_in_words(confidence: float | None, needed: float | None) -> str:
     """Return a confidence and what a winner needs in words."""
     if confidence is None:
         return "confidence not reported"
-    return f"confidence {confidence:.2f}{'' if needed is None else f', a winner needs {needed:.2f}'}"
+    if needed is None:
+        return f"confidence {confidences(confidence)[0]}"
+    shown, least = confidences(confidence, needed)
+    return f"confidence {shown}, a winner needs {least}"
 
 
 def _why_not(review: Review, row: Row) -> str:
@@ -345,7 +340,7 @@ def headline(review: Review) -> list[tuple[str, str]]:
     if optimization.status == "completed":
         facts.append(("winner", "none" if winner is None else one_line(winner["name"], 80)))
     if results is not None and results.reason:
-        facts.append(("ended", _REASONS.get(results.reason, results.reason)))
+        facts.append(("ended", ended(results.reason)))
     current = next(
         (row for row in review.variants if review.current and row["content"] == review.current.text), None
     )
@@ -378,11 +373,6 @@ def actions(review: Review, cards: Sequence[Card], most: int) -> list[Row]:
         # Only the newest change of the text can be undone.
         undoable = undoable and not changed
     return shown
-
-
-def signed(value: float) -> str:
-    """Format a percentage with its sign."""
-    return f"{value:+.1f} %".replace("-", "−")
 
 
 def _percent(value: float | None) -> str:

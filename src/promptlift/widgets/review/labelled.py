@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from promptlift.analysis.corrected_lift import corrected_lift, simulated_label_plan
 from promptlift.analysis.reading import facts_of
 from promptlift.errors import ConfigError, NotFound, PromptliftError
+from promptlift.words.figures import signed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,8 +133,8 @@ def _corrected(found: Any, *, winner: bool) -> LabelVerdict:
     sentences = [_errors(found)] if found["errors_differ"] else []
     sentences.append(
         f"Corrected by {found['n_labels'] + found['n_labels_original']:,} labels of people: "
-        f"{_signed(found['lift_points_corrected'])} points of task completion (90% interval {_signed(low)} to {_signed(high)}). "
-        f"As the judge says: {_signed(found['lift_points'])} points."
+        f"{signed(found['lift_points_corrected'])} points of task completion (90% interval {signed(low)} to {signed(high)}). "
+        f"As the judge says: {signed(found['lift_points'])} points."
     )
     warns = bool(found["errors_differ"])
     if found["confirmed"]:
@@ -160,7 +161,3 @@ def _errors(found: Any) -> str:
     p = found["p_equal_error"]
     chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
     return f"The judge errs differently on the two arms ({chance}){where}. Part of the lift that it measured is its own error."
-
-
-def _signed(points: float) -> str:
-    return f"{points:+.1f}".replace("-", "−")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from promptlift.schema.inert import one_line
 from promptlift.schema.search import DELETED, assembled
 from promptlift.widgets.interval_bars import Piece, common_axis, effect_pieces
+from promptlift.words.figures import signed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -230,7 +231,7 @@ def cells_in_words(edit: Edit) -> str:
     if edit.won is None or edit.lost is None:
         return "not tested for itself"
     alike = "" if edit.tied is None else f", {edit.tied:,} alike"
-    worth = "" if edit.effect is None else f"; worth {_signed(edit.effect)} points by all of the search"
+    worth = "" if edit.effect is None else f"; worth {signed(edit.effect)} points by all of the search"
     return f"with it against without it: {edit.won:,} won, {edit.lost:,} lost{alike}{worth}"
 
 
@@ -262,9 +263,9 @@ def _measured(one: Variant) -> str:
     found = one.search
     if found is None or found.points is None:
         return "" if one.is_original else "not measured by the search"
-    words = f"{_signed(found.points)} points over the original"
+    words = f"{signed(found.points)} points over the original"
     if found.points_low is not None and found.points_high is not None:
-        words += f" ({_signed(found.points_low)} to {_signed(found.points_high)})"
+        words += f" ({signed(found.points_low)} to {signed(found.points_high)})"
     return f"{words}, tested on {found.pairs:,} cell{'' if found.pairs == 1 else 's'}"
 
 
@@ -278,7 +279,3 @@ def _name(one: Variant) -> str:
 
 def _line(text: str, most: int = _LINE) -> str:
     return one_line(text, most)
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "−")

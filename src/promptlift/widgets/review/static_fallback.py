@@ -27,9 +27,9 @@ from promptlift.widgets.review.cards import (
     by_stage,
     headline,
     lift_axis,
-    signed,
 )
 from promptlift.widgets.review.search import SEARCH_ABOUT, family, spending_in_words
+from promptlift.words.figures import relative
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +92,7 @@ def render(review: Review, cards: Sequence[Card], examples: Sequence[tuple[str, 
 def _tables(review: Review, cards: Sequence[Card]) -> list[Markup]:
     """Return one table a stage, all on the same lift axis."""
     low, high = lift_axis(review)
-    scale = f"Lift axis: {signed(low)} to {signed(high)}; the dashed line is the original."
+    scale = f"Lift axis: {relative(low)} to {relative(high)}; the dashed line is the original."
     parts = [paragraph(scale, soft=True)]
     originals = [card for card in cards if card.original]
     if originals:

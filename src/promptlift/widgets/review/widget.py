@@ -22,7 +22,6 @@ from promptlift.widgets.review.cards import (
     headline,
     lift_axis,
     make_cards,
-    signed,
 )
 from promptlift.widgets.review.dialogs import comparison
 from promptlift.widgets.review.examples import OUTCOMES, Examples, pair_state
@@ -40,6 +39,7 @@ from promptlift.widgets.review.search import (
     family,
     spending_in_words,
 )
+from promptlift.words.figures import relative
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -387,7 +387,7 @@ class VariantReview(HandMade, BlindLabelling):
                 {**stage._asdict(), "ids": [card.id for card in cards]}
                 for stage, cards in by_stage(self._cards)
             ],
-            "axis": {"low": signed(low), "high": signed(high), "zero": 100 * -low / (high - low)},
+            "axis": {"low": relative(low), "high": relative(high), "zero": 100 * -low / (high - low)},
             "actions": actions(self._review, self._cards, _ACTIONS),
             "keeps_notes": self._review.keeps_notes,
             "search": self._search_state(),

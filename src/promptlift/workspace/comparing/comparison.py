@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from promptlift.words.figures import signed
+
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
@@ -136,4 +138,4 @@ class Comparison:
 
 
 def _signed(value: Any) -> str:
-    return "not known" if math.isnan(value) else f"{value:+,.1f}".replace("-", "−")
+    return "not known" if math.isnan(value) else signed(value)

@@ -1,0 +1,128 @@
+"""Numbers in a sentence: as few digits as tell different numbers apart, and never a rounded 0 or 100."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "confidences",
+    "counted",
+    "figures",
+    "is_missing",
+    "known",
+    "of_p",
+    "percent",
+    "points",
+    "relative",
+    "signed",
+    "signed_figures",
+    "size_figures",
+]
+
+_MOST_DIGITS: Final = 4
+_WHOLE: Final = (0.0, 100.0)
+_MISSING: Final = ("NAType", "NaTType")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty."""
+    if value is None or type(value).__name__ in _MISSING:
+        return True
+    return isinstance(value, float) and math.isnan(value)
+
+
+def known(value: Any) -> bool:
+    """Whether a value of a table is known, and finite where it is a number."""
+    return not is_missing(value) and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def figures(*values: float, ends: tuple[float, ...] = (0.0,)) -> tuple[str, ...]:
+    """Format numbers alike, with as few decimals as keep different ones different.
+
+    Parameters
+    ----------
+    values
+        Numbers, such as an estimate and the ends of its interval.
+    ends
+        Numbers that are shown only where they are exact: 0, and for percentages 100.
+    """
+    digits = _digits(values, ends)
+    return tuple(_text(value, digits) for value in values)
+
+
+def signed_figures(*values: float) -> tuple[str, ...]:
+    """Format differences as `figures` does, with a plus or a typographic minus; 0 has no sign."""
+    return tuple(
+        text if text.startswith("−") or not text.strip("0.,") else f"+{text}" for text in figures(*values)
+    )
+
+
+def size_figures(value: float, *ends: float) -> tuple[str, ...]:
+    """Format the size of a difference and the ends of its interval without signs, the end nearest to 0 first.
+
+    Parameters
+    ----------
+    value
+        The difference.
+    ends
+        The ends of an interval on the same side of 0; perhaps one of both, or none.
+    """
+    return figures(abs(value), *sorted(end if value > 0 else -end for end in ends))
+
+
+def signed(value: float, digits: int = 1, unit: str = "") -> str:
+    """Format a number with its sign, in a column of numbers that have as many digits."""
+    return f"{value:+,.{digits}f}{unit}".replace("-", "−")
+
+
+def relative(change: float) -> str:
+    """Format a change in percent with its sign, in a column of such numbers."""
+    return signed(change, unit=" %")
+
+
+def points(shown: str) -> str:
+    """Return a formatted number of percentage points with its unit."""
+    return f"{shown} {'point' if shown.lstrip('+−') == '1' else 'points'}"
+
+
+def percent(*fractions: float) -> tuple[str, ...]:
+    """Format fractions as percentages, 0 and 100 only where they are exact."""
+    return tuple(f"{text}%" for text in figures(*(100.0 * one for one in fractions), ends=_WHOLE))
+
+
+def confidences(*values: float) -> tuple[str, ...]:
+    """Format confidences with two digits, more where different ones would look alike or one would look certain."""
+    digits = max(2, _digits([100.0 * value for value in values], _WHOLE) + 2)
+    return tuple(f"{value:.{digits}f}" for value in values)
+
+
+def of_p(p: Any) -> str:
+    """Return a p-value in brackets after a space; empty where it is not known."""
+    if not known(p):
+        return ""
+    return " (p below 0.001)" if p < 0.001 else f" (p {p:.2g})"
+
+
+def counted(number: int, noun: str) -> str:
+    """Format a number with its noun."""
+    return f"{int(number):,} {noun}{'' if number == 1 else 's'}"
+
+
+def _digits(values: Sequence[float], ends: tuple[float, ...]) -> int:
+    exact = [round(value, 9) for value in values]
+    for digits in range(_MOST_DIGITS):
+        shown = [round(value, digits) for value in exact]
+        at_an_end = any(near in ends and near != value for near, value in zip(shown, exact, strict=True))
+        if len(set(shown)) == len(set(exact)) and not at_an_end:
+            return digits
+    return _MOST_DIGITS
+
+
+def _text(value: float, digits: int) -> str:
+    text = f"{value:,.{digits}f}".replace("-", "−")
+    # A negative number that rounds to 0 has no sign.
+    return text if text.strip("−0.,") else text.lstrip("−")
