@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +11,6 @@ from scipy.stats import ttest_rel
 
 from promptlift import analysis
 from promptlift.errors import FrameError
-from support.cases import slow_except
 from support.synthetic_tables import conversations
 from support.trials import groups, only, pairs, several
 
@@ -126,28 +123,6 @@ def test_the_kind_can_be_said():
     assert "cramers_v" in analysis.compare(stars, by="run", outcome="stars")
 
 
-@pytest.mark.parametrize("outcome", ["task_completed", "quality", "sentiment"])
-@pytest.mark.parametrize("pair", ["task", None])
-@pytest.mark.parametrize("n", slow_except([120], [120, 0]))
-def test_every_engine_gives_what_pandas_gives(outcome, pair, n):
-    if outcome == "sentiment" and pair:
-        return
-    table = several() if n else several().head(0)
-    expected = analysis.compare(table, by="run", pair=pair, outcome=outcome, control="a" if n else None)
-    arrow = pa.Table.from_pandas(table, preserve_index=False)
-    engines = [
-        pl.from_pandas(table),
-        pl.from_pandas(table).lazy(),
-        arrow,
-        arrow.to_pandas(types_mapper=pd.ArrowDtype),
-    ]
-    for engine in engines:
-        answer = analysis.compare(engine, by="run", pair=pair, outcome=outcome, control="a" if n else None)
-        pd.testing.assert_frame_equal(answer, expected, check_dtype=False)
-        numbers = expected.columns[2:]
-        assert answer[numbers].dtypes.astype(str).to_dict() == expected[numbers].dtypes.astype(str).to_dict()
-
-
 @pytest.mark.parametrize("pair", ["task", None])
 def test_the_empty_table_has_the_same_columns_and_dtypes(pair):
     empty = analysis.compare(several().head(0), by="run", pair=pair)
@@ -203,19 +178,6 @@ def test_swapping_variant_and_control_turns_the_verdict_round(counts):
     assert one["p"] == pytest.approx(other["p"])
 
 
-@pytest.mark.slow
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.booleans()), min_size=2, max_size=60), st.randoms())
-def test_the_order_of_rows_does_not_matter(rows, random):
-    if len({run for run, _ in rows}) < 2:
-        return
-    shuffled = random.sample(rows, len(rows))
-    first, second = (
-        analysis.compare(pd.DataFrame(r, columns=["run", "task_completed"]), by="run")
-        for r in (rows, shuffled)
-    )
-    pd.testing.assert_frame_equal(first, second)
-
-
 @pytest.mark.parametrize(
     ("change", "arguments", "message"),
     [
@@ -249,24 +211,3 @@ def test_bad_input_gets_an_error_that_says_what_to_do(change, arguments, message
         analysis.compare(table, **arguments)
     if message.startswith("no column"):
         assert isinstance(caught.value, FrameError)
-
-
-def test_something_that_is_no_table_is_refused():
-    with pytest.raises(TypeError, match="needs a table"):
-        analysis.compare([1, 2], by="run")
-
-
-@pytest.mark.slow
-def test_a_million_rows_are_compared():
-    rng = np.random.default_rng(0)
-    n = 500_000
-    table = pd.DataFrame(
-        {
-            "run": np.repeat(["a", "b"], n),
-            "task": np.tile(np.arange(n), 2),
-            "task_completed": rng.random(2 * n) < 0.7,
-        }
-    )
-    row = only(analysis.compare(table, by="run", pair="task"))
-    assert row["n_pairs"] == n
-    assert row["smallest_findable_points"] < 1

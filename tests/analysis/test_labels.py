@@ -59,13 +59,6 @@ def test_a_plan_draws_from_every_group_and_verdict_with_its_chance(world):
         assert plan.loc[rows, "chance"].to_numpy() == pytest.approx(one["n_labels"] / one["n"])
 
 
-def test_a_small_group_gets_as_many_labels_as_a_large_one(world):
-    table, _, _ = world
-    few = pd.concat([table[table["prompt"] == "new"].head(100), table[table["prompt"] == "old"]])
-    strata = pd.DataFrame(analysis.label_plan(few, by="prompt", n=120).attrs["promptlift"]["strata"])
-    assert strata.groupby("group")["n_labels"].sum().to_dict() == {"new": 60, "old": 60}
-
-
 def test_a_known_judge_sends_labels_to_the_verdict_that_is_less_sure(world):
     table, _, _ = world
     old = table[table["prompt"] == "old"]
@@ -345,20 +338,6 @@ def test_agreement_has_the_judges_rate_and_both_corrections(world):
     assert labels["question"].eq("task_completed").all()
 
 
-@pytest.mark.slow
-def test_another_engine_gives_the_same_numbers(world):
-    table, _, labels = world
-    other, theirs = pl.from_pandas(table), pl.from_pandas(labels)
-    for call in (
-        lambda data, known: analysis.completion(data, by="prompt", labels=known),
-        lambda data, known: analysis.completion_trend(data, freq="MS", labels=known),
-        lambda data, known: analysis.compare(data, by="prompt", control="old", labels=known),
-        lambda data, known: analysis.segments(data, by="prompt", labels=known),
-        lambda data, known: analysis.judge_agreement(known, data),
-    ):
-        pd.testing.assert_frame_equal(call(other, theirs), call(table, labels), check_dtype=False)
-
-
 # A census
 
 
@@ -514,14 +493,6 @@ def test_missing_columns_are_named(world):
         analysis.completion(pd.concat([table, table]), labels=labels)
     with pytest.raises(ValueError, match="labels correct rates of true and false"):
         analysis.compare(table, by="prompt", outcome="sentiment_score", kind="score", labels=labels)
-
-
-def test_words_from_a_file_are_labels_too(world):
-    table, _, labels = world
-    words = labels.assign(value=labels["value"].map({True: "yes", False: "No"}))
-    pd.testing.assert_frame_equal(
-        analysis.completion(table, labels=words), analysis.completion(table, labels=labels)
-    )
 
 
 # lift.compare

@@ -133,13 +133,3 @@ def test_the_analyses_load_neither_matplotlib_nor_scipy():
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
-
-
-def test_unknown_names_are_no_attributes():
-    with pytest.raises(AttributeError, match="nonsense"):
-        analysis.nonsense  # noqa: B018
-
-
-def test_a_missing_column_is_described_to_those_who_make_their_own_table():
-    with pytest.raises(FrameError, match=r"task_completed \(boolean\): Whether the conversation did what"):
-        analysis.completion(pd.DataFrame({"status": ["completed"]}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pandas as pd
-import polars as pl
 import pytest
 
 from promptlift import analysis
@@ -71,13 +70,6 @@ def test_an_empty_table_says_zero_pairs():
     assert found["part"].tolist() == ["all"]
     assert found["n"].tolist() == [0]
     assert found["rate"].isna().all()
-
-
-def test_polars_gives_the_same():
-    table = simulations(40)
-    pd.testing.assert_frame_equal(
-        analysis.persona_scenario_heatmap(pl.from_pandas(table)), analysis.persona_scenario_heatmap(table)
-    )
 
 
 def test_rehearsals_stay_marked():

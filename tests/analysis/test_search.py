@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pandas as pd
-import polars as pl
 import pytest
 
 from promptlift import analysis
@@ -63,9 +62,3 @@ def test_several_searches_are_refused():
         analysis.search(both)
     with pytest.raises(FrameError, match="generation"):
         analysis.search(pd.DataFrame({"variant_id": ["v1"], "name": ["a"]}))
-
-
-def test_other_engines_give_the_same():
-    made = table()
-    other = analysis.search(pl.from_pandas(made[[name for name in made if made[name].dtype != object]]))
-    pd.testing.assert_frame_equal(other, analysis.search(made), check_dtype=False, check_categorical=False)

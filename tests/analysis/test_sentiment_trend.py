@@ -40,13 +40,6 @@ def test_a_period_without_conversations_is_a_gap_and_not_zero():
     assert trend["sentiment_mean"].isna().all()  # no scores in the table
 
 
-def test_the_mean_of_one_score_has_no_interval():
-    table = small(started_at=["2026-01-01"], sentiment=["positive"]).assign(sentiment_score=[0.5])
-    row = analysis.sentiment_trend(table).iloc[0]
-    assert (row["sentiment_n"], row["sentiment_mean"]) == (1, 0.5)
-    assert np.isnan(row["sentiment_low"])
-
-
 def test_thin_days_become_weeks():
     assert analysis.sentiment_trend(conversations(100), freq="auto").attrs["promptlift"]["freq"] == "W"
     assert analysis.sentiment_trend(conversations(3_000), freq="auto").attrs["promptlift"]["freq"] == "D"
@@ -70,9 +63,3 @@ def test_what_cannot_be_read_is_refused():
         analysis.sentiment_trend(small(started_at=["2026-01-01"]))
     with pytest.raises(FrameError, match="started_at"):
         analysis.sentiment_trend(small(sentiment=["positive"]))
-
-
-@pytest.mark.parametrize(("n", "freq"), [(300, "W"), (3_000, "D")])
-def test_thin_days_become_weeks_by_default(n, freq):
-    trend = analysis.sentiment_trend(conversations(n, days=60))
-    assert trend.attrs["promptlift"]["freq"] == freq

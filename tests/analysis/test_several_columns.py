@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 from promptlift import analysis
@@ -67,16 +66,6 @@ def test_one_column_in_a_list_is_that_column_and_numbers_are_written():
     )
     seats = analysis.completion(table, by=["prompt", "metadata.seats"])
     assert list(seats.iloc[:, 0]) == ["Sales · 1", "Sales · 2", "Support · 1", "Support · 2"]
-
-
-def test_another_engine_gives_the_same_groups():
-    table = conversations()[["prompt", "metadata.channel", "metadata.seats", "status", "task_completed"]]
-    by = [*BY, "metadata.seats"]
-    pd.testing.assert_frame_equal(
-        analysis.completion(pl.from_pandas(table), by=by),
-        analysis.completion(table, by=by),
-        check_dtype=False,
-    )
 
 
 @pytest.mark.parametrize(

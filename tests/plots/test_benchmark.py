@@ -4,7 +4,6 @@ import pytest
 
 from promptlift import analysis, plots
 from promptlift.schema.benchmarks import Benchmark
-from support import every_plot
 from support.drawn import words
 
 ARMS = [
@@ -83,16 +82,6 @@ def test_costs_are_drawn_with_the_cheapest_acceptable_arm():
     assert "currency of the prices" in text
     xs = sorted(float(x) for line in ax.lines if line.get_marker() == "o" for x in line.get_xdata())
     assert xs == pytest.approx([0.00048, 0.008, 0.014])
-
-
-def test_the_name_of_an_arm_that_completes_everything_does_not_run_into_the_title():
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(6.0, 2.6))
-    plots.benchmark(every_plot.benchmark(("Now", "Short"), 40), value="cost", title="auto", ax=ax)
-    figure.canvas.draw()
-    (name,) = [text for text in ax.texts if text.get_text().startswith("Now: reference")]
-    assert name.get_window_extent().y1 < ax.get_window_extent().y1
 
 
 def test_without_prices_tokens_are_drawn_and_said():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
-from matplotlib.colors import same_color
 
 from promptlift import analysis, plots
 from support.drawn import words
@@ -50,12 +49,6 @@ def test_each_row_says_both_shares_and_whether_it_changed():
     assert any("Compared: until 10 Jan 2026 (n = 50) with from 10 Jan 2026 (n = 50), UTC. Observational" in text for text in texts)  # fmt: skip
 
 
-def test_few_conversations_are_hollow():
-    table = conversations(12, seed=3)
-    ax = plots.issue_changes(table, at=table["started_at"].max())
-    assert all(same_color(dots.get_markerfacecolor(), ax.get_facecolor()) for dots in points(ax))
-
-
 @pytest.mark.parametrize(
     ("table", "at", "said"),
     [
@@ -70,8 +63,3 @@ def test_few_conversations_are_hollow():
 )
 def test_with_nothing_to_compare_the_picture_says_so(table, at, said):
     assert said in words(plots.issue_changes(table, at=at))
-
-
-def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
-    answer = analysis.issue_changes(conversations(200), window="20D", top=2)
-    assert len(points(plots.issue_changes(answer))[0].get_xdata()) == 2

@@ -52,13 +52,6 @@ def test_a_comparison_has_the_judges_difference_hollow_and_the_corrected_one_fil
     assert "Hollow: as the judge says. Filled: corrected by 240 labels." in words(ax)
 
 
-def test_a_lift_has_no_corrected_one_beside_it(world):
-    table, labels = world
-    ax = plots.compare(analysis.compare(table, by="prompt", control="old", labels=labels), value="lift")
-    assert len(points(ax)[0]) == 1
-    assert points(ax)[1] == []
-
-
 def test_a_trend_has_both_in_every_period_that_could_be_corrected(world):
     table, labels = world
     result = analysis.completion_trend(table, freq="MS", labels=labels)
@@ -113,16 +106,6 @@ def test_titles_say_what_labels_say_or_that_it_is_uncorrected(world):
         .get_title("left")
         .startswith("Uncorrected, as the judge says: ")
     )
-
-
-def test_labels_may_be_passed_to_the_plots_themselves(world):
-    table, labels = world
-    trend = plots.completion_trend(table, freq="MS", labels=labels)
-    rates = analysis.completion_trend(table, freq="MS", labels=labels)["rate_corrected"].dropna()
-    assert [y for _, y in points(trend)[1]] == pytest.approx(rates.tolist())
-    compared = plots.compare(table, by="prompt", control="old", labels=labels)
-    assert len(points(compared)[1]) == 1
-    assert points(plots.segments(table, by="prompt", labels=labels))[1]
 
 
 @pytest.mark.slow

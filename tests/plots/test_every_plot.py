@@ -63,14 +63,3 @@ def test_every_plot_that_there_is_takes_a_title_and_is_among_these():
         assert "title" in inspect.signature(getattr(plots, name)).parameters, name
         assert '``"auto"`` writes the finding' in getattr(plots, name).__doc__, name
     assert {name.split()[0] for name, _ in plots_of_long_names()} == every
-
-
-@pytest.mark.slow
-def test_every_finding_is_the_title_of_its_plot():
-    for name, call in plots_of_long_names():
-        if name == "prompt_overview":
-            continue
-        title = call(title="auto").get_title("left")
-        assert len(title) > 10, name
-        assert not title.endswith("."), name
-        plt.close("all")

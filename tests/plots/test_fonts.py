@@ -106,21 +106,6 @@ def test_texts_that_can_be_drawn_keep_their_font(text):
     assert written.get_text() == text
 
 
-def test_a_font_of_ones_own_stays_the_first(japanese_font):
-    with mpl.rc_context({"font.family": [japanese_font]}):
-        figure = plt.figure()
-        both = figure.text(0, 0, JAPANESE)
-        fonts.make_readable([both])
-        assert both.get_fontfamily() == [japanese_font]
-
-
-@pytest.mark.slow
-def test_the_overview_finds_fonts_for_the_name_of_a_prompt(japanese_font):
-    figure = plots.prompt_overview(conversations(60, prompts=[JAPANESE]), JAPANESE)
-    assert japanese_font in figure.texts[0].get_fontfamily()
-    figure.canvas.draw()
-
-
 def test_a_file_that_is_no_font_is_passed_over(tmp_path):
     broken = tmp_path / "broken.ttf"
     broken.write_bytes(b"no font")

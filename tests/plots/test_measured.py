@@ -114,11 +114,6 @@ def test_before_the_first_look_that_is_said():
     )
 
 
-def test_a_metric_that_we_do_not_know_is_drawn_with_its_name():
-    table = metrics().assign(metric="karma")
-    assert any("karma" in text for text in words(plots.production_metrics(table)))
-
-
 def test_what_is_missing_is_named():
     with pytest.raises(FrameError, match="points"):
         plots.targets(pd.DataFrame({"target": ["a"]}))

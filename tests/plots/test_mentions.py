@@ -43,12 +43,6 @@ def test_without_issues_the_picture_says_why(table, said):
     assert said in words(plots.issues(table))
 
 
-def test_groups_are_named_with_their_size():
-    ax = plots.issues(conversations(300), by="prompt_id", top=2)
-    assert len(ax.get_legend().get_texts()) == 2
-    assert len([line for line in ax.lines if line.get_marker() in MARKERS]) == 2
-
-
 def test_hostile_titles_are_drawn_as_they_are():
     title = "$\\frac{1}{0}$ <script>\n\x00 costs $5 and $6 \u202egnp.exe" + "x" * 500
     table = small(

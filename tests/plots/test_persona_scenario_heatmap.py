@@ -54,29 +54,10 @@ def test_only_the_largest_are_drawn_and_a_note_says_so():
     assert "REHEARSAL" in texts
 
 
-def test_long_and_hostile_names_are_cut_and_harmless():
-    table = simulations(30, personas=2, scenarios=2)
-    table["persona"] = "$x^2$ \u202e" + table["persona"] + " y" * 200
-    table["scenario"] = "<b>" + table["scenario"] + "z" * 300
-    ax = plots.persona_scenario_heatmap(table)
-    ax.figure.draw_without_rendering()
-    width, height = ax.figure.get_size_inches()
-    box = ax.figure.get_tightbbox()
-    assert box.x0 >= -0.01
-    assert box.x1 <= width + 0.01
-    assert box.y1 <= height + 0.01
-    assert not any("\u202e" in text for text in words(ax))
-
-
 @pytest.mark.parametrize("dark", [False, True])
 def test_an_empty_table_says_so(dark):
     with plt.style.context("dark_background" if dark else "default"):
         assert "No pairs of simulated conversations" in words(plots.persona_scenario_heatmap(simulations(0)))
-
-
-def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
-    answer = analysis.persona_scenario_heatmap(simulations(20))
-    assert boxes(plots.persona_scenario_heatmap(answer, cells=True))
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -53,12 +52,6 @@ def test_generations_and_states_are_words(table):
     assert labels == ["in the pool (n = 4)", "finalist (n = 1)", "rejected (n = 1)"]
     assert any("partly lucky" in " ".join(text.split()) for text in words)
     assert "31 points above the original" in ax.get_title("left").replace("\n", " ")
-
-
-def test_a_result_and_axes_of_ones_own_are_taken(table):
-    _, ax = plt.subplots()
-    assert plots.search(analysis.search(table), ax=ax) is ax
-    assert plots.search(analysis.search(table), title="Mine").get_title("left") == "Mine"
 
 
 def test_without_a_search_it_says_so(table):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -48,20 +47,6 @@ def test_it_says_the_verdict_the_rule_and_what_may_be_missed(table):
     assert "Drops of less than 13 points may be missed." in said
     assert "Only the 12 surest are shown." in said
     assert "llama · " not in said
-
-
-def test_a_result_and_its_table_draw_the_same(table):
-    one, other = plots.segments(table, top=5), plots.segments(analysis.segments(table), top=5)
-    assert words(one) == words(other)
-
-
-@pytest.mark.parametrize("n", [0, 5, 300])
-def test_any_size_is_drawn(n):
-    part = segmented(np.random.default_rng(1), 300).head(n)
-    _, ax = plt.subplots()
-    assert plots.segments(part, ax=ax) is ax
-    ax.figure.canvas.draw()
-    assert ("No segments to compare" in words(ax)) == (n < 300)
 
 
 @pytest.mark.slow

@@ -43,19 +43,6 @@ def test_labels_say_the_counts_and_colours_the_labels():
     assert any("1 without a sentiment" in text for text in words(ax))
 
 
-def test_shares_of_few_conversations_are_hollow():
-    ax = plots.sentiment_distribution(small(sentiment=["positive"] * 4))
-    assert all(same_color(dot.get_markerfacecolor(), ax.get_facecolor()) for dot in dots(ax))
-
-
-def test_groups_stand_side_by_side_with_their_size():
-    table = conversations(500)
-    ax = plots.sentiment_distribution(table, by="prompt_id")
-    first, second = dots(ax)
-    assert (first.get_ydata() > second.get_ydata()).all()
-    assert [text.get_text().split(" ")[0] for text in ax.get_legend().get_texts()] == ["a", "b"]
-
-
 @pytest.mark.parametrize(
     ("table", "said"),
     [

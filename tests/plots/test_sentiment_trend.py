@@ -69,29 +69,6 @@ def test_groups_are_compared_by_one_label():
     assert all(any(same_color(dots.get_color(), tone) for tone in PALETTE) for dots in (first, second))
 
 
-def test_two_labels_share_the_axes_however_many_periods_there_are():
-    table = conversations(2_000)
-    ax = plots.sentiment_trend(table)
-    expected = analysis.sentiment_trend(table)
-    np.testing.assert_allclose(points(ax)[1].get_ydata(), expected["positive_share"])
-    assert len(ax.get_legend().get_texts()) == 2
-
-
-def test_few_are_hollow_and_none_are_a_gap():
-    table = small(
-        started_at=["2026-01-01"] * 5 + ["2026-01-03"] * 2, sentiment=["negative"] * 4 + ["positive"] * 3
-    )
-    ax = plots.sentiment_trend(table, value="negative", freq="D")
-    many, few = points(ax)
-    assert (many.get_ydata().tolist(), few.get_ydata().tolist()) == ([0.8], [0.0])
-    assert same_color(few.get_markerfacecolor(), ax.get_facecolor())
-
-
-def test_the_answer_of_the_analysis_can_be_drawn_as_it_is():
-    answer = analysis.sentiment_trend(conversations(300), freq="W", by="prompt_id")
-    assert len(plots.sentiment_trend(answer, value="positive").get_legend().get_texts()) == 2
-
-
 @pytest.mark.parametrize("table", [conversations(0), small(started_at=["2026-01-01"], sentiment=[None])])
 @pytest.mark.parametrize("value", [None, "score"])
 def test_without_labels_the_picture_says_so(table, value):

@@ -6,7 +6,6 @@ import itertools
 import subprocess
 import sys
 
-import matplotlib.pyplot as plt
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -72,16 +71,6 @@ def test_different_names_stay_different(names):
     assert not any(is_math_text(name) for name in shown)
 
 
-def test_long_names_are_told_apart_by_their_ends():
-    names = [
-        f"A very long name of a prompt that supports customers {end}" for end in ("in Berlin", "in Paris")
-    ]
-    one, other = distinct_names(names, 28)
-    assert one.endswith("in Berlin")
-    assert other.endswith("in Paris")
-    assert one.startswith("A very long")
-
-
 def test_names_that_start_and_end_alike_are_told_apart_by_their_middle():
     shown = distinct_names(LONG, 28)
     assert all(city in name for city, name in zip(("Amsterdam", "Berlin", "Copenhagen"), shown, strict=False))
@@ -110,23 +99,3 @@ def test_the_package_loads_matplotlib_only_when_a_plot_is_asked_for():
         "p.issues; assert 'matplotlib' in sys.modules and 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.slow
-def test_nothing_is_shown(monkeypatch):
-    monkeypatch.setattr(plt, "show", lambda: pytest.fail("a plot showed itself"))
-    table = conversations(30)
-    for draw in (
-        plots.completion_trend,
-        plots.sentiment_distribution,
-        plots.issues,
-        plots.topics,
-        plots.prompt_overview,
-    ):
-        draw(table)
-    assert len(plt.get_fignums()) == 5
-
-
-def test_unknown_names_are_no_attributes():
-    with pytest.raises(AttributeError, match="nonsense"):
-        plots.nonsense  # noqa: B018

@@ -151,16 +151,3 @@ def test_labels_that_do_not_say_what_they_are_of_are_matched_by_conversation(
     found = tables_of(lift, world, labels)["corrected_lifts"]
     assert found["n_labels"].tolist() == [80]
     assert tables_of(lift, world, lift.labels())["corrected_lifts"].equals(found)
-
-
-def test_only_optimizations_with_labels_are_read(lift, world, optimization, tmp_path, monkeypatch):
-    other = world.optimization()
-    world.talk(other, ["another"])
-    asked = []
-    read = lift.simulations
-    monkeypatch.setattr(lift, "simulations", lambda one, **more: asked.append(one) or read(one, **more))
-    written(lift, world, tmp_path, "md", labels=lift.labels())
-    assert asked == [optimization]
-    text = written(lift, world, tmp_path, "md").read_text()
-    assert asked == [optimization]
-    assert "orrected by labels" not in text

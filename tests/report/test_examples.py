@@ -50,15 +50,6 @@ def test_examples_show_different_issues_first(tmp_path):
     assert {"Problem 0", "Problem 1", "Problem 2"} <= set(shown)
 
 
-def test_the_choice_does_not_depend_on_the_order_of_rows(tmp_path):
-    table = conversations(60)
-    first = write(table, tmp_path / "a.html")
-    turned = table.iloc[::-1].reset_index(drop=True)
-    turned.attrs = table.attrs
-    second = write(turned, tmp_path / "b.html")
-    assert [t for t in first.pieces if t[0] == "dd"] == [t for t in second.pieces if t[0] == "dd"]
-
-
 def test_prompts_that_are_compared_take_turns(tmp_path):
     table = pd.concat([conversations(40), conversations(40, prompt_id="p2")], ignore_index=True)
     page = write(table, tmp_path / "r.html", ["p1", "p2"], examples=4)
@@ -105,13 +96,6 @@ def test_examples_come_after_all_numbers_and_are_folded_after_two_lines(tmp_path
     assert "Answer" in summary
     assert source.index("</summary>") < source.index('<div class="turns">') < source.index("</details>")
     assert "<details open" not in source
-
-
-def test_a_workbook_and_markdown_have_the_examples_last_too(tmp_path):
-    table = conversations(60)
-    text = report.write(table, "p1", tmp_path / "r.md", clock=clock).read_text("utf-8")
-    assert [line for line in text.splitlines() if line.startswith("## ")][-1] == "## Examples"
-    assert text.count("<details><summary>") == text.count("</details>") == 6
 
 
 def tool_call(text, role="system"):

@@ -52,12 +52,6 @@ def test_the_worst_severity_goes_before_everything_else(tmp_path):
     assert tables["issues"][1][1] == "high in 1 of 2"
 
 
-def test_the_quotation_does_not_depend_on_the_order_of_rows():
-    table = judged(*((one("Slow", f"slow {number}"), "abandoned", False, -0.5) for number in range(9)))
-    turned = table.iloc[::-1].reset_index(drop=True)
-    assert quotes(table) == quotes(turned)
-
-
 def test_a_quotation_is_cut_at_a_word():
     said = "I have been waiting for an answer since Monday and " * 6
     (quote,) = quotes(judged((one("Slow", said), "abandoned", False, -0.5))).values()
@@ -90,12 +84,3 @@ def test_each_prompt_has_a_column_and_its_own_quotation_below(tmp_path):
         report.write(table, ["p1", "p2"], tmp_path / "x.html", clock=clock, redact=True)
     )
     assert redacted["issues_by_prompt"][0][-1] == "p2 (95% interval)"
-
-
-@pytest.mark.slow
-def test_more_prompts_than_fit_have_rows(tmp_path):
-    names = [f"p{number}" for number in range(7)]
-    table = pd.concat([conversations(20, prompt_id=name) for name in names], ignore_index=True)
-    path = report.write(table, names, tmp_path / "r.html", clock=clock)
-    assert "issues_by_prompt" not in html_tables(path)[0]
-    assert 'details id="table-issues"' not in path.read_text("utf-8")

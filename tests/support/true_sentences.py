@@ -53,37 +53,3 @@ def check(sentence, row):
     assert bool(users) == (row["verdict"] != "no winner")
     if users:
         assert value(users[1]) / value(users[2]) == pytest.approx(value(found[1]) / 100)
-
-
-_CLAIMS = re.compile(r"\b(?:more|less|fewer|rises|falls|rose|fell|higher|lower)\b")
-_UP = re.compile(r"\b(?:more|rises|rose|higher)\b")
-
-
-def claims(said):
-    """Whether a finding says that something is more or less; what was only measured is no claim."""
-    return not said.startswith(("No ", "None ")) and bool(_CLAIMS.search(said.partition(";")[0]))
-
-
-def ends_of(said):
-    """Return a difference in a finding with the ends of its interval, as they are printed."""
-    return re.search(rf"({NUMBER}) (?:points? ).*?\((?:.*; )?({NUMBER}) to ({NUMBER})\)", said).groups()
-
-
-def check_finding(said, difference, low, high, *, decided=True):
-    """Compare a finding with the difference that it is about: direction, numbers, and a claim only where it is one."""
-    clear = decided and not low <= 0 <= high
-    assert claims(said) == clear, said
-    if not clear:
-        if "the same as" in said:
-            assert abs(difference) <= 0.5
-        elif "higher" in said or "lower" in said:
-            assert ("higher" in said) == (difference > 0)
-            agrees(ends_of(said)[0], abs(difference))
-        else:
-            agrees(ends_of(said)[0], difference)
-        return
-    assert bool(_UP.search(said.partition(";")[0])) == (difference > 0)
-    shown = ends_of(said)
-    assert all(value(text) > 0 for text in shown)
-    for text, number in zip(shown, (abs(difference), *sorted((abs(low), abs(high)))), strict=True):
-        agrees(text, number)
