@@ -12,19 +12,15 @@ import pandas as pd
 from promptlift.analysis.engines import ROWS, count_by, is_remote, open_table, with_instant
 from promptlift.analysis.long_mentions import (
     EXAMPLE,
-    KEPT,
-    LATEST,
     SEVERITY,
     SIGNS_OF_INSIGHTS,
     TITLE,
     check_engines,
-    count_mentions,
-    judged_there,
     needs_long_table,
 )
-from promptlift.analysis.mentions import SEVERITIES, check_top, found_in
+from promptlift.analysis.mentions import SEVERITIES, Mentioned, check_top, count_mentioned
 from promptlift.analysis.period_counts import NO_TIME, started, times_of
-from promptlift.analysis.reading import collect, names_of, require, with_provenance
+from promptlift.analysis.reading import collect, count_by_key, names_of, require, with_provenance
 from promptlift.analysis.spans import Span, two_spans
 from promptlift.stats import compare_unpaired
 from promptlift.stats.differences import FEWEST
@@ -204,29 +200,16 @@ def _tally_here(conversations: Any, mentions: Any, column: str, spans: tuple[Any
     side = np.where(earlier.contains(began), 0, np.where(later.contains(began), 1, -1))
     kept = dated & (side >= 0)
     order = np.argsort(began[kept], kind="stable")
-    frame, found = found_in(frame[kept].iloc[order].assign(_side=side[kept][order]), mentions, column)
-    side = frame["_side"].to_numpy()
-    size = len(found.titles)
-    severity = np.full(size, -1)
-    np.maximum.at(severity, found.title, found.severity)
-    last = np.zeros(size, np.intp)
-    last[found.title] = found.row
-    return _Tally(
-        titles=found.titles,
-        n=np.bincount(found.title * 2 + side[found.row], minlength=2 * size).reshape(-1, 2),
-        severity=severity,
-        example=frame["conversation_id"].to_numpy(object)[last],
-        totals=np.bincount(side, minlength=2),
-        n_undated=int((~dated).sum()),
-        spans=(earlier, later),
-    )
+    frame = frame[kept].iloc[order].assign(_side=side[kept][order])
+    found = count_mentioned(frame, mentions, column, ["_side"])
+    return _tally(found, int((~dated).sum()), (earlier, later))
 
 
 def _tally_there(conversations: Any, mentions: Any, column: str, spans: tuple[Any, Any, Any]) -> _Tally:
     """Count in the engine that has both tables."""
     require(conversations, ["conversation_id"])
     times = times_of(conversations)
-    frame = with_instant(judged_there(open_table(conversations)), times, "_began")
+    frame = with_instant(open_table(conversations), times, "_began")
     began = nw.col("_began")
     about = count_by(frame, [], last=began.max(), dated=began.count()).iloc[0]
     last = np.array([about["last"]], np.int64) if about["dated"] else np.zeros(0, np.int64)
@@ -234,21 +217,26 @@ def _tally_there(conversations: Any, mentions: Any, column: str, spans: tuple[An
     earlier, later = two_spans(last, at=at, window=window, periods=periods)
     inside = [(began >= span.low) & (began < span.high) for span in (earlier, later)]
     side = nw.when(inside[0]).then(nw.lit(0)).otherwise(nw.when(inside[1]).then(nw.lit(1)))
-    frame = frame.with_columns(_side=side)
-    frame = frame.with_columns((nw.col(KEPT) & ~nw.col("_side").is_null()).fill_null(value=False).alias(KEPT))
-    everyone = count_by(frame.filter(nw.col(KEPT)), ["_side"])
-    found = count_mentions(frame, mentions, column, ["_side"], latest="_began")
+    inside_one = ~nw.col("_side").is_null()
+    table = frame.with_columns(_side=side).to_native()
+    found = count_mentioned(table, mentions, column, ["_side"], kept=inside_one, latest="_began")
+    return _tally(found, int(about[ROWS] - about["dated"]), (earlier, later))
+
+
+def _tally(counted: Mentioned, n_undated: int, spans: tuple[Span, Span]) -> _Tally:
+    """Count mentions in the order of their times."""
+    found = counted.found
     title, titles = pd.factorize(found[TITLE])
     n = np.zeros((len(titles), 2), np.int64)
     np.add.at(n, (title, found["_side"].to_numpy(np.intp)), found[ROWS].to_numpy(np.int64))
     severity = np.full(len(titles), -1)
     np.maximum.at(severity, title, found[SEVERITY].to_numpy(np.intp))
-    order = found[LATEST].argsort().to_numpy()
     example = np.full(len(titles), None, dtype=object)
-    example[title[order]] = found[EXAMPLE].to_numpy(dtype=object)[order]
-    totals = everyone.set_index("_side")[ROWS].reindex([0, 1], fill_value=0).to_numpy(np.int64)
-    undated = int(about[ROWS] - about["dated"])
-    return _Tally([str(one) for one in titles], n, severity, example, totals, undated, (earlier, later))
+    example[title] = found[EXAMPLE].to_numpy(dtype=object)
+    totals = count_by_key(
+        counted.everyone["_side"].to_numpy(np.intp), 2, counted.everyone[ROWS].to_numpy(np.int64)
+    )
+    return _Tally(list(map(str, titles)), n, severity, example, totals, n_undated, spans)
 
 
 def _numbers(n: np.ndarray[Any, Any], totals: np.ndarray[Any, Any], level: float) -> dict[str, Any]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.engines import ROWS, count_by, is_remote, open_table
-from promptlift.analysis.long_mentions import KEPT, SIGNS_OF_INSIGHTS, TITLE, count_mentions, judged_there
-from promptlift.analysis.mentions import found_in
+from promptlift.analysis.engines import ROWS, is_remote
+from promptlift.analysis.long_mentions import SIGNS_OF_INSIGHTS, TITLE
+from promptlift.analysis.mentions import ANY_ISSUE, count_mentioned
 from promptlift.analysis.outcomes import outcome_codes
-from promptlift.analysis.reading import collect, names_of
+from promptlift.analysis.reading import collect, count_by_key, names_of
 from promptlift.stats.differences import score_interval
 from promptlift.stats.stratified import stratified_difference
 
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["ADJUSTED", "ANY_ISSUE", "CONTRAST", "issue_contrasts"]
-
-ANY_ISSUE: Final = "(any issue)"
+__all__ = ["ADJUSTED", "CONTRAST", "issue_contrasts"]
 
 CONTRAST: Final = ("difference_points", "difference_points_low", "difference_points_high")
 ADJUSTED: Final = ("adjusted_points", "adjusted_points_low", "adjusted_points_high", "n_adjusted")
@@ -42,7 +39,7 @@ _NEEDED: Final = (
 
 
 def issue_contrasts(
-    conversations: Any, mentions: Any, titles: Sequence[str], *, any_mentions: Any, level: float
+    conversations: Any, mentions: Any, titles: Sequence[str], *, level: float
 ) -> tuple[pd.DataFrame, list[str]]:
     """Compare the completion of conversations with each issue and without it.
 
@@ -52,8 +49,6 @@ def issue_contrasts(
         As for `promptlift.analysis.mentions.issues`.
     titles
         ``(any issue)``, and the issues.
-    any_mentions
-        The long table in which all issues have one title; None without one.
     level
         Coverage of each interval.
 
@@ -63,71 +58,40 @@ def issue_contrasts(
         One row a title: the difference in percentage points, and the one within conversations that are alike in ``adjusted_for``
         (Mantel-Haenszel), with the conversations that it rests on, ``n_adjusted``.
     """
-    strata = [name for name in _STRATA if name in names_of(conversations)]
-    if is_remote(conversations):
-        everyone, with_it, strata = _counted_there(conversations, mentions, any_mentions, strata)
-    else:
-        everyone, with_it, strata = _counted_here(conversations, mentions, strata)
-    rows = []
-    for title in titles:
-        inside = with_it.get(title, np.zeros_like(everyone))
-        rows.append(_row(inside, everyone - inside, level))
-    table = pd.DataFrame(rows, columns=[*CONTRAST, *ADJUSTED], dtype="float64")
+    present = names_of(conversations)
+    strata = [name for name in _STRATA if name in present]
+    if not is_remote(conversations):
+        conversations = collect(
+            conversations, [name for name in dict.fromkeys([*_NEEDED, *strata]) if name in present]
+        )
+        if _TOPICS in present:
+            conversations = conversations.assign(**{_TOPICS: _first_topics(conversations[_TOPICS])})
+            strata.append(_TOPICS)
+    keys = [*(["status"] if "status" in present else []), "task_completed", *strata]
+    by_title = count_mentioned(conversations, mentions, "issues", keys)
+    of_any = count_mentioned(conversations, mentions, "issues", keys, alike=True).found
+    of_one = by_title.found[by_title.found[TITLE].astype("str") != ANY_ISSUE]
+    rows = pd.concat([by_title.everyone, of_one, of_any], ignore_index=True)
+    places = {title: place for place, title in enumerate(titles)}
+    place = np.full(len(rows), len(titles))
+    named = rows[TITLE].iloc[len(by_title.everyone) :].astype("object")
+    place[len(by_title.everyone) :] = named.map(places).fillna(-1)
+    codes = outcome_codes(rows).astype(np.intp)
+    stratum, strata = _stratum_codes(rows, strata)
+    size = int(stratum.max(initial=0)) + 1
+    kept = (codes >= 2) & (place >= 0)
+    key = 2 * (place * size + stratum) + codes % 2
+    counts = count_by_key(key[kept], 2 * (len(titles) + 1) * size, rows[ROWS].to_numpy(np.int64)[kept])
+    *inside, everyone = counts.reshape(-1, size, 2)
+    found = [_row(with_it, everyone - with_it, level) for with_it in inside]
+    table = pd.DataFrame(found, columns=[*CONTRAST, *ADJUSTED], dtype="float64")
     return table.astype({"n_adjusted": "int64"}), strata
 
 
-def _counted_here(
-    conversations: Any, mentions: Any, strata: list[str]
-) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]], list[str]]:
-    """Count failures and successes by stratum: of all, of each title, and of those with any."""
-    present = names_of(conversations)
-    frame = collect(conversations, [name for name in dict.fromkeys([*_NEEDED, *strata]) if name in present])
-    frame, found = found_in(frame, mentions, "issues")
-    if _TOPICS in frame:
-        # A conversation is of its first topic: sets of topics are too many to have two conversations each.
-        first = [
-            cell[0] if isinstance(cell, list | np.ndarray) and len(cell) else None for cell in frame[_TOPICS]
-        ]
-        frame = frame.assign(**{_TOPICS: pd.Series(map(str, first), frame.index, dtype="str")})
-        strata = [*strata, _TOPICS]
-    codes = outcome_codes(frame).astype(np.intp)
-    stratum, strata = _stratum_codes(frame, strata)
-    size = 2 * (int(stratum.max(initial=0)) + 1)
-    key, rated = 2 * stratum + codes % 2, codes >= 2
-
-    def count(rows: NDArray[np.intp]) -> NDArray[np.int64]:
-        return np.bincount(key[rows[rated[rows]]], minlength=size).astype(np.int64).reshape(-1, 2)
-
-    by_title = {title: count(found.row[found.title == at]) for at, title in enumerate(found.titles)}
-    return count(np.arange(len(frame))), {**by_title, ANY_ISSUE: count(np.unique(found.row))}, strata
-
-
-def _counted_there(
-    conversations: Any, mentions: Any, any_mentions: Any, strata: Sequence[str]
-) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]], list[str]]:
-    """Count the same in an engine, which keeps topics in another table."""
-    judged = judged_there(open_table(conversations))
-    keys = [*(["status"] if "status" in names_of(conversations) else []), "task_completed", *strata]
-    everyone = count_by(judged.filter(nw.col(KEPT)), keys)
-    by_title, any_at_all = (count_mentions(judged, one, "issues", keys) for one in (mentions, any_mentions))
-    together = pd.concat([everyone, by_title, any_at_all], ignore_index=True)
-    codes = outcome_codes(together).astype(np.intp)
-    stratum, strata = _stratum_codes(together, strata)
-    place = 2 * stratum + codes % 2
-    size, rated = 2 * (int(stratum.max(initial=0)) + 1), codes >= 2
-    weight = together[ROWS].to_numpy(np.int64)
-
-    def count(rows: NDArray[np.bool_]) -> NDArray[np.int64]:
-        kept = rows & rated
-        return np.bincount(place[kept], weights=weight[kept], minlength=size).astype(np.int64).reshape(-1, 2)
-
-    titles = together[TITLE].to_numpy(object)
-    different = [*by_title[TITLE].unique(), *any_at_all[TITLE].unique()]
-    return (
-        count(np.arange(len(titles)) < len(everyone)),
-        {one: count(titles == one) for one in different},
-        strata,
-    )
+def _first_topics(topics: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the first topic of each conversation: sets of topics are too many to have two conversations each."""
+    first = [cell[0] if isinstance(cell, list | np.ndarray) and len(cell) else None for cell in topics]
+    return pd.Series(map(str, first), topics.index, dtype="str")
 
 
 def _stratum_codes(frame: pd.DataFrame, columns: Sequence[str]) -> tuple[NDArray[np.intp], list[str]]:

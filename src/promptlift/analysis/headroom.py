@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.contrasts import ADJUSTED, ANY_ISSUE, CONTRAST, issue_contrasts
-from promptlift.analysis.engines import is_remote, named, open_table
-from promptlift.analysis.long_mentions import KEPT, LABELS, SIGNS_OF_INSIGHTS, judged_here, judged_there
-from promptlift.analysis.mentions import check_top, find_mentions, issues, judged_rows, weighs
-from promptlift.analysis.outcomes import OUTCOMES, outcome_codes
-from promptlift.analysis.reading import blank, collect, count_by_key, count_rows, names_of, with_provenance
+from promptlift.analysis.contrasts import ADJUSTED, CONTRAST, issue_contrasts
+from promptlift.analysis.mentions import ANY_ISSUE, any_issue, check_top, issues, weighs
+from promptlift.analysis.reading import blank, with_provenance
 from promptlift.analysis.sentences import issue_sentence
 from promptlift.stats.budget import confirm_passes, theta_of
 from promptlift.stats.evidence import e_threshold
-from promptlift.stats.intervals import check_level, rate_and_interval
+from promptlift.stats.intervals import check_level
 from promptlift.stats.planning import is_worth_a_test, points_to_gain, smallest_findable_points
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from promptlift.stats.budget import Mode
     from promptlift.stats.evidence import ConfidenceMode
 
@@ -100,7 +94,9 @@ def headroom(
     if pairs is None:
         pairs = PAIRS_A_PASS * confirm_passes(VARIANTS, mode, ITERATIONS)
     found = issues(conversations, mentions=mentions, top=top, level=level)[list(_KEPT)]
-    table = pd.concat([_any_issue(conversations, mentions, level), found], ignore_index=True)
+    table = pd.concat(
+        [any_issue(conversations, mentions, level=level)[list(_KEPT)], found], ignore_index=True
+    )
     counts = table[["completed", "n_rated", "completed_without", "n_rated_without"]]
     told = weighs(conversations)
     rows = [tuple(map(int, row)) if told else None for row in counts.itertuples(index=False)]
@@ -113,10 +109,7 @@ def headroom(
         [is_worth_a_test(*row, findable=findable) if row else None for row in rows],
         dtype="boolean",
     )
-    any_mentions = None if mentions is None else _all_alike(mentions)
-    contrasts, adjusted_for = issue_contrasts(
-        conversations, mentions, list(table["issue"]), any_mentions=any_mentions, level=level
-    )
+    contrasts, adjusted_for = issue_contrasts(conversations, mentions, list(table["issue"]), level=level)
     table = pd.concat([table, contrasts], axis=1)
     if not told:
         blank(table, (*CONTRAST, *ADJUSTED))
@@ -125,51 +118,3 @@ def headroom(
     about = result.attrs["promptlift"]
     about["sentences"] = [issue_sentence(row, about) for row in result.to_dict("records")]
     return result
-
-
-def _any_issue(conversations: Any, mentions: Any, level: float) -> pd.DataFrame:
-    """Count the conversations that have any issue at all, as `issues` counts those of one."""
-    judged = _judged(conversations, mentions)
-    if mentions is None:
-        named_any = np.isin(np.arange(len(judged)), find_mentions(judged["issues"], "issues").row)
-        marks = [[ANY_ISSUE] if one else [] for one in named_any.tolist()]
-        judged = judged.assign(issues=pd.Series(marks, judged.index, dtype=object))
-        table = issues(judged, top=1, level=level)
-    else:
-        table = issues(conversations, mentions=_all_alike(mentions), top=1, level=level)
-    if not table.empty:
-        return table[list(_KEPT)]
-    counted = count_rows(judged, [name for name in ("status", "task_completed") if name in names_of(judged)])
-    outcomes = count_by_key(
-        outcome_codes(counted.frame).astype(np.intp), len(OUTCOMES), counted.weight
-    ).tolist()
-    total, n, completed = sum(outcomes), sum(outcomes[2:]), outcomes[3]
-    row: dict[str, Any] = {"issue": ANY_ISSUE, "n": 0, "total": total}
-    row |= _rate(0, total, ("share", "share_low", "share_high"), level)
-    row |= {"n_rated": 0, "completed": 0, **_rate(0, 0, ("rate", "rate_low", "rate_high"), level)}
-    row |= {"n_rated_without": n, "completed_without": completed}
-    row |= _rate(completed, n, ("rate_without", "rate_low_without", "rate_high_without"), level)
-    return pd.DataFrame([row]).astype({"issue": "str"})[list(_KEPT)]
-
-
-def _judged(conversations: Any, mentions: Any) -> Any:
-    """Return the conversations that have insights: in pandas, or in the engine that has them."""
-    if is_remote(conversations):
-        return judged_there(open_table(conversations)).filter(nw.col(KEPT)).to_native()
-    columns = ["conversation_id", "task_completed", "status", "has_insights", *SIGNS_OF_INSIGHTS]
-    columns += ["issues"] if mentions is None else []
-    present = names_of(conversations)
-    frame = collect(conversations, list(dict.fromkeys(name for name in columns if name in present)))
-    return frame[judged_rows(frame, "issues") if mentions is None else judged_here(frame)]
-
-
-def _all_alike(mentions: Any) -> Any:
-    """Return a long table of issues in which all have one title."""
-    label = named(LABELS["issues"])
-    frame = nw.from_native(mentions)
-    told = ~nw.col(label).is_null() & (nw.col(label).cast(nw.String()).str.strip_chars() != "")
-    return frame.filter(told).with_columns(nw.lit(ANY_ISSUE).alias(label)).to_native()
-
-
-def _rate(x: int, n: int, names: Sequence[str], level: float) -> dict[str, float]:
-    return dict(zip(names, map(float, rate_and_interval(x, n, level=level)), strict=True))

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
-from promptlift.analysis.engines import ROWS, count_by, is_remote, open_table
+from promptlift.analysis.engines import ROWS, count_by, is_remote, named, open_table
 from promptlift.analysis.long_mentions import (
     EXAMPLE,
     KEPT,
+    KEY,
+    LABELS,
+    LATEST,
     SEVERITY,
     SIGNS_OF_INSIGHTS,
     TITLE,
@@ -28,7 +31,6 @@ from promptlift.analysis.long_mentions import (
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.reading import (
     By,
-    Groups,
     basis_of,
     blank,
     collect,
@@ -46,7 +48,22 @@ from promptlift.stats.intervals import check_level, rate_and_interval
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SEVERITIES", "Found", "check_top", "find_mentions", "found_in", "issues", "judged_rows", "topics"]
+__all__ = [
+    "ANY_ISSUE",
+    "SEVERITIES",
+    "Found",
+    "Mentioned",
+    "any_issue",
+    "check_top",
+    "count_mentioned",
+    "find_mentions",
+    "found_in",
+    "issues",
+    "topics",
+    "weighs",
+]
+
+ANY_ISSUE: Final = "(any issue)"
 
 _RATED = ("n_rated", "completed", "rate", "rate_low", "rate_high")
 _COLUMNS = (
@@ -154,23 +171,78 @@ class Found:
 
 
 @dataclass(frozen=True)
-class _Tally:
-    """Counts by title and group (titles in rows), and of each group all conversations with insights.
+class Mentioned:
+    """Conversations with insights, and what they mention: rows that count for ``_rows`` conversations each.
 
-    ``severity`` is the place of the worst one, -1 where none is named.
+    Both tables have the columns that were counted by. ``found`` also has ``_title``, ``_severity`` (its place, -1 where there is
+    none) and ``_example``, the id of a conversation.
     """
 
-    titles: list[str]
-    groups: Groups
-    n: NDArray[np.int64]
-    n_worst: NDArray[np.int64]
-    severity: NDArray[np.intp]
-    rated: NDArray[np.int64]
-    completed: NDArray[np.int64]
-    everyone: NDArray[np.int64]
-    all_rated: NDArray[np.int64]
-    all_completed: NDArray[np.int64]
-    example: NDArray[np.object_]
+    everyone: pd.DataFrame
+    found: pd.DataFrame
+
+
+def count_mentioned(
+    table: Any,
+    mentions: Any,
+    column: str,
+    keys: Sequence[str],
+    *,
+    alike: bool = False,
+    kept: nw.Expr | None = None,
+    latest: str = "",
+) -> Mentioned:
+    """Count what conversations mention by some columns, where the table lives; a conversation counts once for a title.
+
+    Parameters
+    ----------
+    table
+        Conversations with their lists, or with a long table.
+    mentions
+        The long table, or None.
+    column
+        ``issues`` or ``topics``.
+    keys
+        Columns of the conversations to count by.
+    alike
+        Whether all issues have one title, ``(any issue)``.
+    kept
+        Which conversations of an engine count. They are not filtered: a snapshot is joined by partition only where each mention
+        finds its conversation.
+    latest
+        Column of an engine by which the mentions are ordered; otherwise by id. Those of a pandas table keep its order.
+    """
+    keys = list(dict.fromkeys(keys))
+    if is_remote(table):
+        frame = judged_there(open_table(table))
+        if kept is not None:
+            frame = frame.with_columns((nw.col(KEPT) & kept).fill_null(value=False).alias(KEPT))
+        everyone = count_by(frame.filter(nw.col(KEPT)), keys)
+        long = _all_alike(mentions) if alike else mentions
+        counted = count_mentions(frame, long, column, keys, latest=latest)
+        return Mentioned(everyone, counted.sort_values(LATEST if latest else EXAMPLE))
+    needed = [*keys, KEY, "has_insights", *([column] if mentions is None else SIGNS_OF_INSIGHTS)]
+    present = names_of(table)
+    read = collect(table, [name for name in dict.fromkeys(needed) if name in present])
+    judged, found = found_in(read, mentions, column)
+    if alike:
+        found = _once_a_row(Found([ANY_ISSUE], found.row, np.zeros_like(found.title), found.severity))
+    everyone = judged[keys].assign(**{ROWS: 1})
+    titles = pd.Categorical.from_codes(found.title, categories=pd.Index(found.titles, dtype="str"))
+    told: dict[str, Any] = {
+        TITLE: titles,
+        SEVERITY: found.severity,
+        EXAMPLE: judged[KEY].to_numpy(object)[found.row],
+    }
+    return Mentioned(everyone, everyone.iloc[found.row].assign(**told))
+
+
+def _all_alike(mentions: Any) -> Any:
+    """Return a long table of issues in which all have one title."""
+    label = named(LABELS["issues"])
+    frame = nw.from_native(mentions)
+    told = ~nw.col(label).is_null() & (nw.col(label).cast(nw.String()).str.strip_chars() != "")
+    return frame.filter(told).with_columns(nw.lit(ANY_ISSUE).alias(label)).to_native()
 
 
 def _mentions(
@@ -181,25 +253,36 @@ def _mentions(
     conversations, by = one_group_column(conversations, by)
     if mentions is None and is_remote(conversations):
         needs_long_table(conversations, column, "mentions")
-    needed = ["conversation_id", *([column] if mentions is None else []), "task_completed"]
-    columns = require(conversations, needed, by=by, taken=(label, "example_id", *_COLUMNS))
-    optional = ["status", "has_insights", *([] if mentions is None else SIGNS_OF_INSIGHTS)]
-    optional = [name for name in optional if name in names_of(conversations)]
+    needed = [KEY, *([column] if mentions is None else []), "task_completed"]
+    require(conversations, needed, by=by, taken=(label, "example_id", *_COLUMNS))
     if mentions is not None:
         check_engines(conversations, mentions, "mentions")
-    if is_remote(conversations):
-        tally = _tally_there(conversations, mentions, column, by)
-    else:
-        frame = collect(conversations, list(dict.fromkeys([*columns, *optional])))
-        frame, found = found_in(frame, mentions, column)
-        tally = _tally_here(frame, found, group_rows(frame, by))
-    table = _table(tally, label, level=level, top=top)
-    tally.groups.name_rows(table, place=1)
-    facts = {"by": by, "level": level, "n_titles": len(tally.titles), "n_judged": int(tally.everyone.sum())}
+    counted = count_mentioned(
+        conversations, mentions, column, [*_outcome_of(conversations), *([by] if by else [])]
+    )
+    table, n_titles = _table(counted, label, by, level=level, top=top)
+    facts = {"by": by, "level": level, "n_titles": n_titles, "n_judged": int(counted.everyone[ROWS].sum())}
     result = with_provenance(table, conversations, column, **facts)
-    if column == "issues" and not weighs(conversations):
-        blank(result, [name for name in _COLUMNS if name.removesuffix("_without") in _RATED])
+    if column == "issues":
+        _blank_rates(result, conversations)
     return result
+
+
+def any_issue(conversations: Any, mentions: Any, *, level: float) -> pd.DataFrame:
+    """Count the conversations that have any issue at all, in a row as `issues` returns for one."""
+    counted = count_mentioned(conversations, mentions, "issues", _outcome_of(conversations), alike=True)
+    table, _ = _table(counted, "issue", None, level=level, top=1, titles=[ANY_ISSUE])
+    _blank_rates(table, conversations)
+    return table
+
+
+def _outcome_of(conversations: Any) -> list[str]:
+    return [name for name in ("status", "task_completed") if name in names_of(conversations)]
+
+
+def _blank_rates(table: pd.DataFrame, conversations: Any) -> None:
+    if not weighs(conversations):
+        blank(table, [name for name in _COLUMNS if name.removesuffix("_without") in _RATED])
 
 
 def weighs(conversations: Any) -> bool:
@@ -213,7 +296,7 @@ def weighs(conversations: Any) -> bool:
 
 def found_in(frame: pd.DataFrame, mentions: Any, column: str) -> tuple[pd.DataFrame, Found]:
     """Return the conversations with insights, and what they mention: by their lists, or by a long table."""
-    frame = frame[judged_rows(frame, column) if mentions is None else judged_here(frame)]
+    frame = frame[_judged_rows(frame, column) if mentions is None else judged_here(frame)]
     if mentions is None:
         return frame, find_mentions(frame[column], column)
     titles, row, title, severity = read_mentions(frame["conversation_id"], mentions, column)
@@ -236,7 +319,7 @@ def check_top(top: int | None) -> None:
         raise ValueError(f"top must be a whole number of at least 1, or None for all, not {top!r}.")
 
 
-def judged_rows(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
+def _judged_rows(frame: pd.DataFrame, column: str) -> NDArray[np.bool_]:
     """Return a mask of the conversations that have insights."""
     judged = frame[column].notna().to_numpy(dtype=bool)
     if "has_insights" in frame:
@@ -321,107 +404,64 @@ def _title(item: Any) -> tuple[str, int]:
     return " ".join(str(title).split()), SEVERITIES.index(severity) if severity in SEVERITIES else -1
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """Rows with the group and the outcome of each, and for how many conversations it stands."""
-
-    group: NDArray[np.intp]
-    outcome: NDArray[np.int8]
-    weight: NDArray[np.int64]
-
-
-def _tally_here(frame: pd.DataFrame, found: Found, groups: Groups) -> _Tally:
-    """Count the rows of a pandas table."""
-    outcome = outcome_codes(frame)
-    everyone = _Counted(groups.codes, outcome, np.ones(len(frame), np.int64))
-    mentioned = _Counted(groups.codes[found.row], outcome[found.row], np.ones(len(found.row), np.int64))
-    ids = frame["conversation_id"].to_numpy(dtype=object)[found.row]
-    return _tally(found.titles, found.title, found.severity, ids, mentioned, everyone, groups)
-
-
-def _tally_there(conversations: Any, mentions: Any, column: str, by: str | None) -> _Tally:
-    """Count in the engine that has both tables."""
-    frame = judged_there(open_table(conversations))
-    keys: list[str] = [name for name in ("status", "task_completed") if name in names_of(conversations)]
-    keys = [*keys, *([by] if by is not None and by not in keys else [])]
-    everyone = count_by(frame.filter(nw.col(KEPT)), keys)
-    found = count_mentions(frame, mentions, column, keys).sort_values(EXAMPLE)
-    both = pd.concat([everyone, found], ignore_index=True)
-    groups = group_rows(both, by)
-    outcome, weight, size = outcome_codes(both), both[ROWS].to_numpy(np.int64), len(everyone)
-    of_all = _Counted(groups.codes[:size], outcome[:size], weight[:size])
-    of_found = _Counted(groups.codes[size:], outcome[size:], weight[size:])
-    title, titles = pd.factorize(found[TITLE])
-    severity, ids = found[SEVERITY].to_numpy(np.intp), found[EXAMPLE].to_numpy(dtype=object)
-    return _tally([str(one) for one in titles], title, severity, ids, of_found, of_all, groups)
-
-
-def _tally(
-    titles: list[str],
-    title: NDArray[np.intp],
-    said: NDArray[np.intp],
-    ids: NDArray[np.object_],
-    mentioned: _Counted,
-    everyone: _Counted,
-    groups: Groups,
-) -> _Tally:
-    """Count mentions, each with its title, severity and conversation, the example first, and all conversations."""
+def _table(
+    counted: Mentioned,
+    label: str,
+    by: str | None,
+    *,
+    level: float,
+    top: int | None,
+    titles: Sequence[str] = (),
+) -> tuple[pd.DataFrame, int]:
+    """Return the most frequent titles by group, and how many there are; ``titles`` where they are known before."""
+    found, size = counted.found, len(counted.everyone)
+    both = pd.concat([counted.everyone, found[list(counted.everyone)]], ignore_index=True)
+    groups, outcome, weight = group_rows(both, by), outcome_codes(both), both[ROWS].to_numpy(np.int64)
+    title, different = pd.factorize(found[TITLE])
+    titles = list(titles) or list(map(str, different))
     shape = (len(titles), groups.count)
-    size = shape[0] * shape[1]
-    cell = title * groups.count + mentioned.group
+    cell = title * groups.count + groups.codes[size:]
+    said = found[SEVERITY].to_numpy(np.intp)
 
     def count(which: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return count_by_key(cell[which], size, mentioned.weight[which]).reshape(shape)
+        return count_by_key(cell[which], shape[0] * shape[1], weight[size:][which]).reshape(shape)
 
     def count_all(which: NDArray[np.bool_]) -> NDArray[np.int64]:
-        return count_by_key(everyone.group[which], groups.count, everyone.weight[which])
+        return count_by_key(groups.codes[:size][which], groups.count, weight[:size][which])
 
-    severity = np.full(size, -1)
+    severity = np.full(shape[0] * shape[1], -1)
     np.maximum.at(severity, cell, said)
-    example = np.full(size, None, dtype=object)
-    example[cell[::-1]] = ids[::-1]
-    return _Tally(
-        titles=titles,
-        groups=groups,
-        n=count(np.ones(len(cell), bool)),
-        n_worst=count((said >= 0) & (said == severity[cell])),
-        severity=severity.reshape(shape),
-        rated=count(mentioned.outcome >= 2),
-        completed=count(mentioned.outcome == 3),
-        everyone=count_all(np.ones(len(everyone.group), bool)),
-        all_rated=count_all(everyone.outcome >= 2),
-        all_completed=count_all(everyone.outcome == 3),
-        example=example.reshape(shape),
-    )
-
-
-def _table(tally: _Tally, label: str, *, level: float, top: int | None) -> pd.DataFrame:
-    totals = tally.n.sum(axis=1).tolist()
-    worsts = tally.severity.max(axis=1, initial=-1).tolist()
-    order = sorted(range(len(totals)), key=lambda i: (-totals[i], -worsts[i], tally.titles[i]))[:top]
-    shown, rated, completed = tally.n[order], tally.rated[order], tally.completed[order]
-    everyone = np.broadcast_to(tally.everyone, shown.shape)
-    unrated, uncompleted = tally.all_rated - rated, tally.all_completed - completed
-    titles = np.repeat([tally.titles[i] for i in order], tally.groups.count)
-    return pd.DataFrame(
+    example = np.full(len(severity), None, dtype=object)
+    example[cell[::-1]] = found[EXAMPLE].to_numpy(dtype=object)[::-1]
+    n = count(np.ones(len(cell), bool))
+    totals, worsts = n.sum(axis=1).tolist(), severity.reshape(shape).max(axis=1, initial=-1).tolist()
+    order = sorted(range(len(titles)), key=lambda i: (-totals[i], -worsts[i], titles[i]))[:top]
+    shown = n[order]
+    everyone = np.broadcast_to(count_all(np.ones(size, bool)), shown.shape)
+    rated, completed = count(outcome[size:] >= 2)[order], count(outcome[size:] == 3)[order]
+    unrated = count_all(outcome[:size] >= 2) - rated
+    uncompleted = count_all(outcome[:size] == 3) - completed
+    table = pd.DataFrame(
         {
-            label: pd.Series(titles, dtype="str"),
+            label: pd.Series(np.repeat([titles[i] for i in order], groups.count), dtype="str"),
             "n": shown.ravel(),
             "total": everyone.ravel(),
             **_rate(shown, everyone, ("share", "share_low", "share_high"), level),
             "severity": pd.Categorical.from_codes(
-                tally.severity[order].ravel(), categories=pd.Index(SEVERITIES), ordered=True
+                severity.reshape(shape)[order].ravel(), categories=pd.Index(SEVERITIES), ordered=True
             ),
-            "n_worst": tally.n_worst[order].ravel(),
+            "n_worst": count((said >= 0) & (said == severity[cell]))[order].ravel(),
             "n_rated": rated.ravel(),
             "completed": completed.ravel(),
             **_rate(completed, rated, ("rate", "rate_low", "rate_high"), level),
             "n_rated_without": unrated.ravel(),
             "completed_without": uncompleted.ravel(),
             **_rate(uncompleted, unrated, ("rate_without", "rate_low_without", "rate_high_without"), level),
-            "example_id": pd.Series(tally.example[order].ravel(), dtype="str"),
+            "example_id": pd.Series(example.reshape(shape)[order].ravel(), dtype="str"),
         }
     )
+    groups.name_rows(table, place=1)
+    return table, len(titles)
 
 
 def _rate(

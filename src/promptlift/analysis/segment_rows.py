@@ -21,7 +21,8 @@ from promptlift.analysis.engines import (
     open_table,
     with_instant,
 )
-from promptlift.analysis.long_mentions import KEPT, SEVERITY, TITLE, count_mentions, judged_there
+from promptlift.analysis.long_mentions import SEVERITY, TITLE
+from promptlift.analysis.mentions import count_mentioned
 from promptlift.analysis.outcomes import outcome_codes
 from promptlift.analysis.period_counts import NO_TIME
 from promptlift.analysis.periods import grain
@@ -272,20 +273,18 @@ class EngineRows:
 
     def mentioned(self, titles: Sequence[str] | None = None) -> Mentioned:
         """Count the conversations by topic; with ``titles`` those that have any of them, as one topic."""
-        # Marked and not filtered: a snapshot is joined by partition only where each mention finds its conversation.
-        judged = judged_there(open_table(self.table))
-        judged = judged.with_columns((nw.col(KEPT) & self.known).alias(KEPT))
         long = self.topics
         if titles is not None:
             rows = open_table(long)
             kept = nw.col("topic").str.replace_all(r"\s+", " ").str.strip_chars().is_in(list(titles))
             long = rows.filter(kept).with_columns(nw.lit("other").alias("topic")).to_native()
-        found = count_mentions(judged, long, "topics", self.keys).drop(columns=SEVERITY)
+        mentioned = count_mentioned(self.table, long, "topics", self.keys, kept=self.known)
+        found = mentioned.found.drop(columns=SEVERITY)
         title, different = pd.factorize(found[TITLE])
         counted = rows_of(found.assign(_title_code=title), self.outcome, side=self.side)
         place = counted.frame["_title_code"].to_numpy(np.intp)
         counts = [counted.count(place == at) for at in range(len(different))]
-        everyone = rows_of(count_by(judged.filter(nw.col(KEPT)), self.keys), self.outcome, side=self.side)
+        everyone = rows_of(mentioned.everyone, self.outcome, side=self.side)
         whole = everyone.count(np.ones(len(everyone.frame), bool))
         return Mentioned(
             [str(one) for one in different], np.array(counts).reshape(-1, everyone.sides, 2), whole

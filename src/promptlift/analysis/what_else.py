@@ -12,14 +12,15 @@ import pandas as pd
 
 from promptlift.analysis.compare import compare
 from promptlift.analysis.engines import ROWS, count_by, finite_number, is_remote, named, open_table
-from promptlift.analysis.long_mentions import KEPT, TITLE, check_engines, count_mentions, judged_there
+from promptlift.analysis.long_mentions import TITLE, check_engines
 from promptlift.analysis.measures import MEASURES
-from promptlift.analysis.mentions import found_in
+from promptlift.analysis.mentions import count_mentioned
 from promptlift.analysis.periods import check_zone
 from promptlift.analysis.reading import (
     JUDGED,
     basis_of,
     collect,
+    count_by_key,
     names_of,
     require,
     rows_with,
@@ -161,18 +162,13 @@ class _Two:
 
 def _mentions(two: _Two, kind: str, long: Any) -> list[dict[str, Any]]:
     column = f"{kind}s"
-    if is_remote(two.table):
-        if long is None:
-            return []
-        titles, counts, whole = _mentions_there(two, column, long)
-    elif long is not None or column in two.table:
-        frame, found = found_in(two.table, long, column)
-        side = (frame[two.by] == two.variant).to_numpy(dtype=bool, na_value=False).astype(int)
-        titles, whole = found.titles, np.bincount(side, minlength=2)
-        counts = np.bincount(found.title * 2 + side[found.row], minlength=2 * len(titles)).reshape(-1, 2)
-    else:
+    if long is None and (is_remote(two.table) or column not in two.table):
         return []
-    n0, n1 = whole.tolist()
+    counted = count_mentioned(two.table, long, column, [two.by], kept=two.inside)
+    title, different = pd.factorize(counted.found[TITLE])
+    titles = list(map(str, different))
+    counts = _by_side(counted.found, two, title, len(titles))
+    ((n0, n1),) = _by_side(counted.everyone, two, np.zeros(len(counted.everyone), np.intp), 1).tolist()
     total = counts.sum(axis=1).tolist()
     often = sorted(range(len(titles)), key=lambda at: (-total[at], titles[at]))[:_MOST_TITLES]
     rows = []
@@ -184,24 +180,10 @@ def _mentions(two: _Two, kind: str, long: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _mentions_there(
-    two: _Two, column: str, long: Any
-) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    """Count titles, and all conversations with insights, on both sides, in the engine that has them."""
-    frame = judged_there(open_table(two.table))
-    frame = frame.with_columns((nw.col(KEPT) & two.inside).alias(KEPT))
-    found = count_mentions(frame, long, column, [two.by])
-    title, titles = pd.factorize(found[TITLE])
-    counts = np.zeros((len(titles), 2), np.int64)
-    np.add.at(counts, (title, _place(found, two)), found[ROWS].to_numpy(np.int64))
-    everyone = count_by(frame.filter(nw.col(KEPT)), [two.by])
-    whole = np.zeros(2, np.int64)
-    np.add.at(whole, _place(everyone, two), everyone[ROWS].to_numpy(np.int64))
-    return [str(one) for one in titles], counts, whole
-
-
-def _place(counted: pd.DataFrame, two: _Two) -> NDArray[np.intp]:
-    return np.asarray((counted[two.by] == two.variant).to_numpy(dtype=bool, na_value=False), np.intp)
+def _by_side(counted: pd.DataFrame, two: _Two, place: NDArray[np.intp], places: int) -> NDArray[np.int64]:
+    """Count conversations by their place, of the control and of the variant."""
+    side = (counted[two.by] == two.variant).to_numpy(dtype=bool, na_value=False)
+    return count_by_key(2 * place + side, 2 * places, counted[ROWS].to_numpy(np.int64)).reshape(-1, 2)
 
 
 def _measures(two: _Two) -> list[dict[str, Any]]:
