@@ -5,7 +5,7 @@ A place is a path such as ``usage.output``; each part of it may be JSON text, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -68,9 +68,16 @@ class CallFields:
     @cached_property
     def names(self) -> frozenset[str]:
         """The names of a record that are read."""
-        own = (value for name, value in vars(self).items() if name != "metadata")
-        paths = {*chain.from_iterable(own), *chain.from_iterable(self.metadata.values())}
-        return frozenset({*paths, *(path.partition(".")[0] for path in paths)})
+        return self._paths | {path.partition(".")[0] for path in self._paths}
+
+    @cached_property
+    def _paths(self) -> frozenset[str]:
+        own = [getattr(self, one.name) for one in fields(self) if one.name != "metadata"]
+        return frozenset(chain.from_iterable([*own, *self.metadata.values()]))
+
+    @cached_property
+    def _nested(self) -> frozenset[str]:
+        return frozenset(path.partition(".")[0] for path in self._paths if "." in path)
 
     def drop_others(self, record: dict[str, Any], collector: Collector) -> None:
         """Count what a record says besides, and the parameters of its request."""
@@ -101,10 +108,14 @@ class CallFields:
         more
             Fields of the call that have no place in the record.
         """
-        history = chat_messages(first(record, self.asked), "user")
-        answer = chat_messages(first(record, self.answered), "assistant")
+        # JSON text is decoded once, however many fields are in it.
+        texts = {name: record[name] for name in self._nested if isinstance(record.get(name), str)}
+        record = record | {name: decoded(text) for name, text in texts.items()}
+        if "history" not in more:
+            more["history"] = chat_messages(first(record, self.asked), "user")
+            more["answer"] = chat_messages(first(record, self.answered), "assistant")
         if whole:
-            history, answer = whole_run(history, answer)
+            more["history"], more["answer"] = whole_run(more["history"], more["answer"])
         found = {
             name: first(record, getattr(self, name))
             for name in ("trace", "span", "model", "prompt_name", "prompt_version", "title")
@@ -122,8 +133,6 @@ class CallFields:
             **found
             | {
                 "session": found["trace"] if session is None else session,
-                "history": history,
-                "answer": answer,
                 "started": collector.time(*_named(record, self.started)),
                 "ended": collector.time(*_named(record, self.ended)),
                 "input_tokens": collector.tokens(*_named(record, self.input_tokens)),

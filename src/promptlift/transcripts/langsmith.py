@@ -83,7 +83,7 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
         if is_something(record.get("parent_run_id")) or not is_something(decoded(record.get("outputs"))):
             return None
     known = inside(extra, "metadata")
-    own = known_only({"sessionId": first(record, _RUN.session), "tags": decoded(record.get("tags"))})
+    own = known_only({"sessionId": first(known, _THREAD), "tags": decoded(record.get("tags"))})
     for name, value in known.items():
         if name not in _THREAD and not str(name).startswith(_OWN) and value is not None:
             own[_CARRIED.get(str(name), str(name))] = value

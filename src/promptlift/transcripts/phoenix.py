@@ -10,7 +10,7 @@ from promptlift.transcripts.collector import is_something
 from promptlift.transcripts.fields import CallFields
 from promptlift.transcripts.sessions import Call, Step
 from promptlift.transcripts.traces import read_traces
-from promptlift.transcripts.wrapped import at, chat_messages, decoded, first, inside, whole_run
+from promptlift.transcripts.wrapped import at, chat_messages, decoded, first, inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,18 +73,14 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
             return Step(at(record, "context.trace_id"), failed=failed)
         if is_something(record.get("parent_id")) or not is_something(first(record, _SPAN.answered)):
             return None
-    history, answer = _messages(record, "input", "user"), _messages(record, "output", "assistant")
-    if whole:
-        history, answer = whole_run(history, answer)
-    title = record.get("name") if whole else None
     return _SPAN.call(
         record,
         collector,
         whole=whole,
         metadata=_metadata(record),
-        title=title,
-        history=history,
-        answer=answer,
+        title=record.get("name") if whole else None,
+        history=_messages(record, "input", "user"),
+        answer=_messages(record, "output", "assistant"),
     )
 
 
