@@ -175,21 +175,6 @@ def test_keys_of_the_notebook_are_not_set_off(lab):
     assert notebook.problems() == []
 
 
-def test_running_again_keeps_the_labels_and_adds_none(lab):
-    notebook = opened(lab, "again.ipynb", rows=200)
-    box = notebook.page.locator(".plw-browser")
-    box.locator(".plw-row").nth(3).click()
-    opens(box, "parcel number 3?")
-    notebook.page.keyboard.press("y")
-    says(box.locator(".plw-progress"), "1 labelled")
-    written = (lab.folder / "labels.csv").read_bytes()
-    for _ in range(2):
-        notebook.run_all()
-        says(box.locator(".plw-progress"), "1 labelled")
-        assert (lab.folder / "labels.csv").read_bytes() == written
-    assert notebook.problems() == []
-
-
 def test_labels_given_while_the_kernel_is_busy_are_kept_and_only_what_is_shown_is_labelled(lab):
     notebook = opened(lab, "busy.ipynb", rows=200, options="")
     page = notebook.page
@@ -216,40 +201,3 @@ def test_labels_given_while_the_kernel_is_busy_are_kept_and_only_what_is_shown_i
     ]
     assert not box.locator(".plw-notice").is_visible()
     assert notebook.problems() == []
-
-
-def test_blind_labelling_shows_nothing_that_the_judge_said(lab):
-    notebook = opened(lab, "blind.ipynb", rows=60, options="blind=True")
-    box = notebook.page.locator(".plw-browser")
-    opens(box, "parcel number 0?")
-    shown = box.inner_text()
-    for word in ("not completed", "Had to ask twice", "Summary", "Any completion", "word list"):
-        assert word not in shown
-    assert box.locator(".plw-small .plw-badge").count() == 0
-    notebook.screenshot("browser-blind")
-
-
-def test_without_content_the_browser_says_what_is_missing(lab):
-    notebook = opened(lab, "bare.ipynb", rows=60, table="df.drop(columns='content')", options="")
-    box = notebook.page.locator(".plw-browser")
-    says(box.locator(".plw-shown"), "lift.conversations(insights=True, content=True)")
-    # What there is without content stays: the list.
-    assert box.locator(".plw-row").count() > 0
-    assert notebook.problems() == []
-    notebook.screenshot("browser-no-content")
-
-
-def test_a_dark_theme_is_followed(lab):
-    notebook = opened(lab, "dark.ipynb", rows=60, options="")
-    page = notebook.page
-    notebook.command("apputils:change-theme", theme="JupyterLab Dark")
-    page.wait_for_function(
-        "() => { const [r] = getComputedStyle(document.querySelector('.plw')).backgroundColor.match(/\\d+/g).map(Number); return r < 60; }"
-    )
-    page.locator("#jupyterlab-splash").wait_for(state="detached")
-    text = page.locator(".plw").first.evaluate(
-        "one => getComputedStyle(one).color.match(/\\d+/g).slice(0, 3)"
-    )
-    assert min(map(int, text)) > 180, "the text is light on the dark ground"
-    notebook.screenshot("browser-dark")
-    notebook.command("apputils:change-theme", theme="JupyterLab Light")

@@ -19,13 +19,15 @@ root => [root, ...root.querySelectorAll('*')]
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def searched():
     with SearchedService() as running:
         yield running
 
 
-def opened(lab, searched, name, width=1280):
+@pytest.fixture(scope="module")
+def review(lab, searched):
+    """A notebook with the review, for all tests of this file."""
     code = f"""
 import promptlift
 from promptlift import widgets
@@ -33,18 +35,17 @@ lift = promptlift.connect({searched.base_url!r}, {KEY!r}, progress=False)
 review = widgets.VariantReview(lift, "o00001")
 review
 """
-    notebook = lab.open([code], name=name)
-    notebook.page.set_viewport_size({"width": width, "height": 1000})
+    notebook = lab.open([code], name="search.ipynb")
     notebook.run_all()
     box = notebook.page.locator(".plw-review")
     box.locator(".plw-card").wait_for()
     return notebook, box
 
 
-@pytest.mark.parametrize("width", [1000, 1280])
-def test_tree_and_edits_are_read_without_scrolling_sideways(lab, searched, width):
-    notebook, box = opened(lab, searched, f"search-{width}.ipynb", width)
-    for theme in ("Light", "Dark"):
+def test_tree_and_edits_are_read_without_scrolling_sideways(review):
+    notebook, box = review
+    for theme, width in (("Light", 1000), ("Dark", 1280)):
+        notebook.page.set_viewport_size({"width": width, "height": 1000})
         notebook.command("apputils:change-theme", theme=f"JupyterLab {theme}")
         notebook.page.locator("#jupyterlab-splash").wait_for(state="detached")
         assert box.locator(".plw-member").count() == 7
@@ -63,10 +64,10 @@ def test_tree_and_edits_are_read_without_scrolling_sideways(lab, searched, width
     assert notebook.problems() == []
 
 
-def test_an_edit_is_switched_off_tested_and_the_text_applied(lab, searched):
+def test_an_edit_is_switched_off_tested_and_the_text_applied(review, searched):
     from playwright.sync_api import expect
 
-    notebook, box = opened(lab, searched, "search-edits.ipynb")
+    notebook, box = review
     page = notebook.page
     # The tree chooses the card, with the mouse and the keyboard.
     tree = box.locator(".plw-family")

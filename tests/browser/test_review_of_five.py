@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import promptlift
-from support.service_process import wait_until
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -51,7 +50,9 @@ def five(service):
         return lift.optimize(prompt.id, mode="exploratory", variants=5, seed=3, timeout=240).id
 
 
-def opened(lab, five, name, width=1280):
+@pytest.fixture(scope="module")
+def review(lab, five):
+    """A notebook with the review, for all tests of this file."""
     code = f"""
 import promptlift
 from promptlift import widgets
@@ -59,8 +60,7 @@ lift = promptlift.connect(progress=False)
 review = widgets.VariantReview(lift, {five!r})
 review
 """
-    notebook = lab.open([code], name=name)
-    notebook.page.set_viewport_size({"width": width, "height": 1000})
+    notebook = lab.open([code], name="five.ipynb")
     notebook.run_all()
     box = notebook.page.locator(".plw-review")
     box.locator(".plw-card").wait_for()
@@ -74,10 +74,10 @@ def in_sight(locator):
     expect(locator).to_be_in_viewport(ratio=0.9, timeout=20_000)
 
 
-@pytest.mark.parametrize("width", [1000, 1280])
-def test_five_variants_are_read_without_scrolling_sideways(lab, five, width):
-    notebook, box = opened(lab, five, f"five-{width}.ipynb", width)
-    for theme in ("Light", "Dark"):
+def test_five_variants_are_read_without_scrolling_sideways(review):
+    notebook, box = review
+    for theme, width in (("Light", 1000), ("Dark", 1280)):
+        notebook.page.set_viewport_size({"width": width, "height": 1000})
         notebook.command("apputils:change-theme", theme=f"JupyterLab {theme}")
         notebook.page.locator("#jupyterlab-splash").wait_for(state="detached")
         assert box.locator(".plw-variant").count() == 6
@@ -96,10 +96,10 @@ def test_five_variants_are_read_without_scrolling_sideways(lab, five, width):
     assert notebook.problems() == []
 
 
-def test_a_row_chooses_its_card_with_the_mouse_and_the_keyboard(lab, five):
+def test_a_row_chooses_its_card_with_the_mouse_and_the_keyboard(review):
     from playwright.sync_api import expect
 
-    notebook, box = opened(lab, five, "five-rows.ipynb")
+    notebook, box = review
     confirmed, screened = (box.locator(f"tbody[data-stage={stage}]") for stage in ("confirm", "screen"))
     expect(confirmed.locator(".plw-variant:not(.plw-screened)")).to_have_count(1)
     expect(screened.locator(".plw-screened")).to_have_count(4)
@@ -121,41 +121,13 @@ def test_a_row_chooses_its_card_with_the_mouse_and_the_keyboard(lab, five):
     expect(card.locator(".plw-name")).to_have_text(below.inner_text())
     notebook.page.keyboard.press("Home")
     expect(card.locator(".plw-name")).to_have_text("Original")
-    # The finalist was screened too: its conversations of both stages are never listed, or counted, together.
-    confirmed.locator(".plw-choose").click()
-    stage = box.get_by_label("Stage")
-    expect(stage.locator("option")).to_have_text(["confirmation", "screening"])
-
-    def listed(chosen: str) -> bool:
-        # The front end shows the stage before until the kernel has answered for this one.
-        counts[chosen] = int(
-            notebook.evaluate(
-                "print((lambda e: e['total'] if e['found'] == e['total'] and e['stage'] == "
-                f"{chosen!r} else 0)(review._examples))"
-            )
-        )
-        return counts[chosen] > 0
-
-    counts: dict[str, int] = {}
-    for chosen in ("confirm", "screen"):
-        stage.select_option(chosen)
-        box.get_by_label("Outcome").select_option("")
-        wait_until(lambda chosen=chosen: listed(chosen), what=f"the pairs of {chosen}", seconds=60)
-        expect(box.locator(".plw-examples [role=status]")).to_have_text(
-            f"{counts[chosen]} of {counts[chosen]} pairs"
-        )
-    table = notebook.evaluate(
-        "s = lift.simulations(review._id); v = lift.variants(review._id); f = v[v['stage'].eq('confirm') & ~v['is_original']]"
-        ".variant_id.iloc[0]; print(*s[s.variant_id.eq(f)].stage.value_counts()[['confirm', 'screen']])"
-    )
-    assert table == f"{counts['confirm']} {counts['screen']}"
     assert notebook.problems() == []
 
 
-def test_the_notice_and_undo_are_in_sight_after_apply(lab, five):
+def test_the_notice_and_undo_are_in_sight_after_apply(review):
     from playwright.sync_api import expect
 
-    notebook, box = opened(lab, five, "five-apply.ipynb", 1000)
+    notebook, box = review
     page = notebook.page
     page.set_viewport_size({"width": 1000, "height": 620})
     apply = box.locator(".plw-apply")

@@ -31,6 +31,13 @@ LABELS = "conversation_id,task_completed,sentiment,labelled_at\nc4,true,negative
 LABELLED = pd.DataFrame({"conversation_id": ["c4"], "task_completed": [True], "sentiment": ["negative"]})
 
 
+PLOT = """
+from support.synthetic_tables import conversations
+from promptlift import plots
+widgets.InteractivePlot(plots.issues(conversations(200)))
+"""
+
+
 def code():
     return CODE.replace("TESTS", repr(str(TESTS)))
 
@@ -70,32 +77,42 @@ def readable(page, url):
         assert part in words
 
 
+def shows_the_picture(page):
+    picture = page.locator(".jp-OutputArea-output img")
+    assert picture.count() == 1
+    assert picture.evaluate("one => one.naturalWidth") == 2 * int(picture.get_attribute("width"))
+
+
 def test_a_notebook_that_a_program_ran_is_read_without_scripts(lab, without_scripts):
-    """nbconvert --execute: the page has the table and the transcript, and no label was given."""
+    """nbconvert --execute: the page has the table, the transcript and the plot, and no label was given."""
     labels = lab.folder / "labels.csv"
     labels.write_text(LABELS)
     before = labels.stat().st_mtime_ns
-    page = export(lab.write([code()], "program.ipynb"), "--execute")
+    page = export(lab.write([code(), PLOT], "program.ipynb"), "--execute")
     assert labels.read_text() == LABELS
     assert labels.stat().st_mtime_ns == before
     readable(without_scripts, page.as_uri())
     without_scripts.screenshot(path=lab.screenshots / "fallback-executed.png")
     assert "widget-state" not in page.read_text()
+    shows_the_picture(without_scripts)
 
 
 def test_a_notebook_that_a_person_saved_is_read_without_scripts(lab, without_scripts):
     """Run in JupyterLab, saved, exported: what was a live view is the static fallback."""
     labels = lab.folder / "labels.csv"
     labels.write_text(LABELS)
-    notebook = lab.open([code()], name="saved.ipynb")
+    notebook = lab.open([code(), PLOT], name="saved.ipynb")
     notebook.run_all()
     notebook.page.locator(".plw-browser .plw-row").first.wait_for()
+    notebook.page.locator(".plw-plot .plw-mark").first.click(force=True)
+    notebook.page.locator(".plw-plot .plw-browser .plw-row").first.wait_for()
     notebook.page.locator(".jp-Cell").first.click()
     notebook.save()
     page = export(notebook.path)
     readable(without_scripts, page.as_uri())
     assert labels.read_text() == LABELS
     without_scripts.screenshot(path=lab.screenshots / "fallback-saved.png")
+    shows_the_picture(without_scripts)
 
 
 def test_the_fallback_is_read_where_styles_are_taken_out(lab, without_scripts, tmp_path):
@@ -106,32 +123,3 @@ def test_the_fallback_is_read_where_styles_are_taken_out(lab, without_scripts, t
     readable(without_scripts, bare.as_uri())
     assert without_scripts.locator("table").first.locator("tbody tr").count() == 12
     without_scripts.screenshot(path=lab.screenshots / "fallback-bare.png")
-
-
-PLOT = """
-import sys
-sys.path.insert(0, TESTS)
-from support.synthetic_tables import conversations
-from promptlift import plots, widgets
-widgets.InteractivePlot(plots.issues(conversations(200)))
-"""
-
-
-@pytest.mark.parametrize("saved", [False, True], ids=["executed by a program", "saved by a person"])
-def test_of_an_interactive_plot_the_picture_stays(lab, without_scripts, saved):
-    code = PLOT.replace("TESTS", repr(str(TESTS)))
-    if saved:
-        notebook = lab.open([code], name="plot-saved.ipynb")
-        notebook.run_all()
-        notebook.page.locator(".plw-plot .plw-mark").first.click(force=True)
-        notebook.page.locator(".plw-plot .plw-browser .plw-row").first.wait_for()
-        notebook.page.locator(".jp-Cell").first.click()
-        notebook.save()
-        page = export(notebook.path)
-    else:
-        page = export(lab.write([code], "plot-program.ipynb"), "--execute")
-    without_scripts.goto(page.as_uri())
-    picture = without_scripts.locator(".jp-OutputArea-output img")
-    assert picture.count() == 1
-    assert picture.evaluate("one => one.naturalWidth") == 2 * int(picture.get_attribute("width"))
-    without_scripts.screenshot(path=lab.screenshots / f"fallback-plot-{'saved' if saved else 'executed'}.png")
