@@ -134,7 +134,8 @@ def test_no_more_than_a_part_is_held(tmp_path, monkeypatch, layout):
     elif layout == "parquet":
         pq.write_table(pa.Table.from_pylist(dicts(table(count, text=text))), path, row_group_size=200)
     else:
-        path.write_text(json.dumps([chat(number, 2 * text) for number in range(count)]))
+        lines = (json.dumps(chat(number, 2 * text)) for number in range(count))
+        path.write_text("[" + ",\n".join(lines) + "]")
     with memory_below(8 * MB):
         assert sum(len(part.conversations) for part in transcripts.read_in_parts(path)) == count
 

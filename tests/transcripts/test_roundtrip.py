@@ -18,9 +18,11 @@ chats = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), texts), min_s
 
 
 @QUICK
-@given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), lines), min_size=1, max_size=8))
-@pytest.mark.parametrize("pair", [("User", "Assistant"), ("Human", "AI"), ("Customer", "Agent")])
-def test_plain_text_comes_back(written, said, pair, turns):
+@given(
+    st.lists(st.tuples(st.sampled_from(["user", "assistant"]), lines), min_size=1, max_size=8),
+    st.sampled_from([("User", "Assistant"), ("Human", "AI"), ("Customer", "Agent")]),
+)
+def test_plain_text_comes_back(written, said, turns, pair):
     labels = dict(zip(["user", "assistant"], pair, strict=True))
     text = "\n".join(f"{labels[role]}: {line}" for role, line in turns)
     reading = transcripts.read(written("a.txt", text.encode()), format="plain")
@@ -57,100 +59,19 @@ def test_what_was_read_is_read_again_as_the_same(written, conversations):
     assert [c.content for c in again.conversations] == [c.content for c in first.conversations]
 
 
-FIELDS = st.sampled_from(
-    [
-        "messages",
-        "content",
-        "role",
-        "metadata",
-        "status",
-        "conversations",
-        "from",
-        "value",
-        "mapping",
-        "id",
-        "current_node",
-        "parent",
-        "message",
-        "author",
-        "parts",
-        "run_type",
-        "inputs",
-        "outputs",
-        "extra",
-        "type",
-        "input",
-        "output",
-        "trace_id",
-        "span_kind",
-        "attributes",
-        "tool_calls",
-        "function",
-        "timestamp",
-        "tokens",
-        "attributes.llm.input_messages",
-        "usage_details",
-        "kwargs",
-        "choices",
-        "tags",
-        "context",
-        "text",
-        "data",
-        "message.role",
-        "message.contents",
-        "conversation_id",
-        "turn",
-        "model",
-        "createdAt",
-        "session_id",
-        "eval",
-        "samples",
-        "scores",
-        "contents",
-        "request",
-        "response",
-        "candidates",
-        "items",
-        "comments",
-        "tickets",
-        "source",
-        "conversation_parts",
-        "requester_id",
-        "body",
-        "html_body",
-        "via",
-        "object",
-        "instructions",
-        "custom_id",
-        "preferred_output",
-        "observations",
-        "dataset_id",
-        "usage",
-        "resourceSpans",
-        "scopeSpans",
-        "spans",
-        "traceId",
-        "spanId",
-        "resource",
-        "events",
-        "name",
-        "key",
-        "info",
-        "trace_metadata",
-        "op_name",
-        "started_at",
-        "summary",
-        "request_id",
-        "request_body",
-        "chat_messages",
-        "sender",
-        "annotations",
-        "result",
-        "prompt",
-        "error",
-        "arguments",
-    ]
-)
+FIELDS = st.sampled_from([
+    "messages", "content", "role", "metadata", "status", "conversations", "from", "value", "mapping", "id",
+    "current_node", "parent", "message", "author", "parts", "run_type", "inputs", "outputs", "extra",
+    "type", "input", "output", "trace_id", "span_kind", "attributes", "tool_calls", "function",
+    "timestamp", "tokens", "attributes.llm.input_messages", "usage_details", "kwargs", "choices", "tags",
+    "context", "text", "data", "message.role", "message.contents", "conversation_id", "turn", "model",
+    "createdAt", "session_id", "eval", "samples", "scores", "contents", "request", "response",
+    "candidates", "items", "comments", "tickets", "source", "conversation_parts", "requester_id", "body",
+    "html_body", "via", "object", "instructions", "custom_id", "preferred_output", "observations",
+    "dataset_id", "usage", "resourceSpans", "scopeSpans", "spans", "traceId", "spanId", "resource",
+    "events", "name", "key", "info", "trace_metadata", "op_name", "started_at", "summary", "request_id",
+    "request_body", "chat_messages", "sender", "annotations", "result", "prompt", "error", "arguments",
+])  # fmt: skip
 VALUES = st.sampled_from(
     ["user", "assistant", "tool", "llm", "LLM", "GENERATION", "human", "a", "", "{", '["x"]', "1"]
 )

@@ -125,12 +125,6 @@ def test_lines_of_message_arrays_are_conversations(written, said):
     assert [said(c) for c in reading.conversations] == [SAID, SAID]
 
 
-def test_openai_chats_without_tools_are_openais(written, said):
-    reading = transcripts.read(written("a.jsonl", [{"messages": HELLO}] * 2))
-    assert reading.format == "openai"
-    assert [said(c) for c in reading.conversations] == [SAID, SAID]
-
-
 def test_openai_tools_are_folded_into_three_roles(written, said):
     call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"q": "é"}'}}
     second = {"id": "c2", "type": "function", "function": {"name": "count", "arguments": {"n": [1]}}}
@@ -195,11 +189,3 @@ def test_the_same_conversation_has_the_same_fingerprint_and_its_copy_another(wri
     first = [c.fingerprint for c in transcripts.read(path).conversations]
     assert first == [c.fingerprint for c in transcripts.read(path).conversations]
     assert len(set(first)) == 2
-
-
-def test_odd_characters_stay_as_they_are(written, said):
-    text = "nul \0 bell \a \x85 \u2028 \u202eשלום 👩‍👩‍👧"
-    record = json.dumps({"messages": [{"role": "user", "content": text}]})
-    raw = json.dumps({"messages": [{"role": "user", "content": text}]}, ensure_ascii=False)
-    reading = transcripts.read(written("a.jsonl", f"{record}\n{raw}\n"))
-    assert [said(c) for c in reading.conversations] == [[("user", text)]] * 2

@@ -40,19 +40,11 @@ RECORDS = {
     "parts": {"messages": [{"role": "system", "content": [{"type": "text", "text": PROMPT}]}, *TALK]},
     "anthropic": {"system": PROMPT, "messages": TALK},
     "anthropic blocks": {"system": [{"type": "text", "text": PROMPT}], "messages": TALK},
-    "sharegpt": {
-        "conversations": [
-            {"from": "system", "value": PROMPT},
-            {"from": "human", "value": "Hi"},
-            {"from": "gpt", "value": "Hello"},
-        ]
-    },
     "sharegpt field": {
         "system": PROMPT,
         "conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello"}],
     },
     "content": {"content": json.dumps({"messages": [SYSTEM, *TALK]})},
-    "trace": langsmith([SYSTEM, TALK[0]]),
     "trace of anthropic": langsmith([TALK[0]], system=PROMPT),
     "trace of responses": langsmith([TALK[0]], instructions=PROMPT),
 }

@@ -289,48 +289,6 @@ def test_scores_are_recognised_and_hold_no_conversations(written):
     ]
 
 
-def test_what_calls_cost_and_how_long_they_took_is_kept(written):
-    costs = {
-        "langfuse": {"total_cost": 0.5, "latency": 9.0},
-        "langsmith": {"total_cost": 0.5, "prompt_tokens": 100},
-        "phoenix": {"attributes.llm.cost.total": 0.5, "attributes.llm.token_count.prompt": 100},
-    }
-    for name, make in TOOLS[:3]:
-        records = []
-        for history, answer, number in calls():
-            record = make("s-1", history, answer, number) | costs[name]
-            record["start_time"] = f"2026-01-05T10:00:0{number}"
-            record["end_time"] = f"2026-01-05T10:00:0{number}.{number + 1}00"
-            records.append(record)
-        reading = transcripts.read(written(f"{name}.jsonl", records))
-        (found,) = reading.conversations
-        assert (found.input_tokens, found.output_tokens, found.cost) == (300, 33, 1.5), name
-        assert found.latency_ms == 200, name
-        assert (found.tool_calls, found.tool_errors) == (1, None), name
-        assert found.metadata["userId"] == "u-1"
-        assert reading.model_calls == 3
-
-
-def tool_runs(name):
-    """The use of a tool that failed and one that did not, as each tool records them."""
-    common = {"id": "x", "trace_id": "t-s-1-1", "input": "", "output": "", "start_time": None, "inputs": {}}
-    if name == "langfuse":
-        return [{**common, "type": "TOOL", "level": level} for level in ("ERROR", "DEFAULT")]
-    if name == "langsmith":
-        return [{**common, "run_type": "tool", "error": error} for error in ("Timeout", None)]
-    return [
-        {"span_kind": "TOOL", "context.trace_id": "t-s-1-1", "status_code": code} for code in ("ERROR", "OK")
-    ]
-
-
-@pytest.mark.parametrize(("name", "make"), TOOLS[:3], ids=["langfuse", "langsmith", "phoenix"])
-def test_tools_that_failed_are_counted(written, name, make):
-    reading = transcripts.read(written("a.jsonl", [*tool_runs(name), *shuffled(make)]))
-    found = {one.source_id: one for one in reading.conversations}
-    assert (found["s-1"].tool_calls, found["s-1"].tool_errors) == (1, 1)
-    assert (found["s-2"].tool_calls, found["s-2"].tool_errors) == (1, None)
-
-
 def test_results_that_say_that_they_are_errors_are_counted(written):
     chat = [*CHAT[:5], {**CHAT[5], "status": "error"}, CHAT[6]]
     reading = transcripts.read(written("a.jsonl", [langsmith("s-1", *call) for call in calls(chat)]))

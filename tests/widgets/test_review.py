@@ -275,9 +275,8 @@ def test_calls_of_tools_are_shown_with_what_they_gave_and_how(lift, world):
     assert "[tool" not in page
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_what_is_no_command_does_nothing(lift, there, world):
+    messages = [
         None, 7, {}, {"number": 1}, {"client": "t", "number": True, "kind": "apply"},
         {"client": "t", "number": 1, "kind": "confirm", "target": None},
         {"client": "t", "number": 1, "kind": "__init__", "target": ""},
@@ -286,12 +285,12 @@ def test_calls_of_tools_are_shown_with_what_they_gave_and_how(lift, world):
         {"client": "t", "number": 1, "kind": "pair", "target": "confirm:99"},
         {"client": "t", "number": 1, "kind": "examples", "target": "", "text": "{"},
         {"client": 3, "number": 1, "kind": "apply"},
-    ],
-)  # fmt: skip
-def test_what_is_no_command_does_nothing(lift, there, world, message):
-    there.receive([message])
+    ]  # fmt: skip
+    for number, message in enumerate(messages, start=1):
+        is_numbered = isinstance(message, dict) and type(message.get("number")) is int
+        there.receive([{**message, "number": number} if is_numbered else message])
+        assert there.dialog == {}
     assert world.text == ORIGINAL
-    assert there.dialog == {}
     assert lift.actions().empty
 
 
