@@ -138,13 +138,15 @@ def impacts(*found):
     return analysis.top_issues(top_issues_table(rows, prompt_id="p")[0])
 
 
-def steps(*found):
+def steps(*found, basis="outcome"):
     rows = [
         {"step": name, "reached": n, "failures": failed, "failureRate": 100 * failed / n, "failureRateLow": 20.0,
          "failureRateHigh": 80.0, "kinds": {}, "medianTurn": 4.0, "quotes": []}
         for name, failed, n in found
     ]  # fmt: skip
-    return analysis.step_failures(step_failures_table(rows, prompt_id="p")[0])
+    table = step_failures_table(rows, prompt_id="p")[0]
+    table.attrs["promptlift"] = {"basis": basis}
+    return analysis.step_failures(table)
 
 
 def fleet(*found, ranked=True):
@@ -291,6 +293,7 @@ def tables():
         "impacts, unclear": impacts((-2.0, -9.0, 5.0)),
         "steps": steps(("tool:find", 8, 16), ("closing", 3, 9)),
         "steps, equally often": steps(("tool:find", 8, 16), ("closing", 8, 9)),
+        "steps, on words": steps(("tool:find", 8, 16), basis="words"),
         "fleet": fleet(("Ada", 90.0, 1, 1), ("Bea", 40.0, 2, 2)),
         "fleet, any": fleet(("Ada", 90.0, 1, 2), ("Bea", 88.0, 1, 2)),
         "fleet, unranked": fleet(("Ada", 90.0, None, None), ("Bea", 40.0, None, None), ranked=False),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from promptlift.schema.naming import LINKS, link_of
 
@@ -19,14 +18,17 @@ if TYPE_CHECKING:
 
     from promptlift.schema.columns import TableColumn
 
+try:
+    import pyarrow as pa
+except ModuleNotFoundError:  # only snapshots need it; with it, tables of texts are made faster
+    pa = None
+
 Row = dict[str, Any]
 
 PART_ROWS: Final = 5_000
 _CACHED_ROWS: Final = 64
 
 TIME_DTYPE: Final = pd.DatetimeTZDtype("us", "UTC")
-_STR: Final[Any] = pd.StringDtype("pyarrow", na_value=np.nan)  # the dtype "str"
-_WIRE_TIME: Final = pa.timestamp("us", "UTC")
 
 
 _DTYPES: Final[dict[str, Any]] = {
@@ -236,9 +238,12 @@ def _typed(values: list[Any], allowed: frozenset[type]) -> tuple[list[Any], int]
 
 def _texts(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _TEXT)
+    if pa is None:
+        return pd.array(kept, dtype="str"), bad
     # Arrow's own allocator keeps the memory that long texts needed briefly; the system's returns it.
     made = pa.array(kept, pa.large_string(), memory_pool=pa.system_memory_pool())
-    return _STR.__from_arrow__(made), bad
+    dtype: Any = pd.StringDtype("pyarrow", na_value=np.nan)  # "str"
+    return dtype.__from_arrow__(made), bad
 
 
 def _booleans(values: list[Any]) -> tuple[Any, int]:
@@ -274,13 +279,14 @@ def _is_integer(value: float) -> bool:
 
 def _times(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _TEXT)
-    try:
-        # Three times as fast as pandas, but strict: with one unusual text pandas reads them all.
-        exact = pa.array(kept, pa.string()).cast(_WIRE_TIME)
-    except (pa.ArrowInvalid, UnicodeEncodeError):
-        pass
-    else:
-        return pd.DatetimeIndex(exact.to_numpy(zero_copy_only=False), tz="UTC"), bad
+    if pa is not None:
+        try:
+            # Three times as fast as pandas, but strict: with one unusual text pandas reads them all.
+            exact = pa.array(kept, pa.string()).cast(pa.timestamp("us", "UTC"))
+        except (pa.ArrowInvalid, UnicodeEncodeError):
+            pass
+        else:
+            return pd.DatetimeIndex(exact.to_numpy(zero_copy_only=False), tz="UTC"), bad
     given = sum(1 for value in kept if value is not None)
     # To pandas "now" and "today" are times as well.
     kept = [value if value is not None and value.strip()[:1].isdigit() else None for value in kept]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.schema.insights import records_of
