@@ -21,7 +21,6 @@ from support.data_blocks import read_records
 from support.hostile import ENCODABLE, ONE_OF_EACH, name_of
 from support.rewritten_prompt import ORIGINAL, PROMPT, REWRITE
 from support.scripted_model import ScriptedModel, in_turn, model_tasks
-from support.stub_endpoint import completion
 
 
 def answer(*texts, **changes):
@@ -197,16 +196,6 @@ def test_hostile_words_stay_data_and_storable(payload):
     (request,) = model.asked
     assert {"kind": "prompt", "content": ORIGINAL} in read_records(request.messages)
     assert request.last.count("\nEND ") == 1
-
-
-def test_over_a_real_socket(talk):
-    stub, client = talk([completion(answer(BAD)), completion(answer(REWRITE))])
-    written = write(client, 1)
-    assert written.variants[0].content == REWRITE.strip()
-    assert len(stub.asked) == 2
-    assert stub.asked[1].headers["x-promptlift-purpose"] == "variants"
-    schema = stub.asked[0].body["response_format"]["json_schema"]["schema"]
-    assert schema["$defs"]["VariantDraft"]["required"] == ["name", "content", "rationale"]
 
 
 def test_what_is_excluded_is_not_brought_in_and_the_owners_own_words_stay():
