@@ -81,14 +81,41 @@ class Rehearsal:
         return [write_variant(one.name, content) for one in request.strategies], None
 
     def write_edits(self, request: EditsRequest) -> tuple[Sequence[EditDraft], Mark]:
-        """Add fixed rules against what failed most often."""
+        """Add a fixed rule against each of the most frequent issues of the failed conversations, whatever it is."""
         self._count()
-        return write_edits(request, self.seed), None
+        quotes: dict[str, list[dict[str, str]]] = {}
+        for one in request.conversations:
+            answers = [text for role, text in one.turns if role == "assistant"]
+            if answers and not one.completed:
+                issue = next(iter(one.issues), "The matter was left open")
+                quote = answers[-1].removeprefix(MARK).strip()[:_QUOTE_CHARS].rstrip()
+                quotes.setdefault(issue, []).append({"conversation": one.id, "quote": quote})
+        issues = sorted(quotes, key=lambda issue: -len(quotes[issue]))[:_EDITS]
+        draws = drawn("rules", request.prompt.content, self.seed, request.seed)
+        unused = [rule for rule in RULES.values() if rule not in request.prompt.content]
+        rules = sorted(unused, key=lambda _: draws.random())
+        edits = [
+            EditDraft.model_validate(
+                {
+                    "symptom": f"Rehearsal: {issue}",
+                    "cause": "No rule prevents it.",
+                    "evidence": quotes[issue][:_EVIDENCE],
+                    "operation": "add",
+                    "text": rule,
+                }
+            )
+            for issue, rule in zip(issues, rules, strict=False)
+        ]
+        return edits, None
 
     def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioAnswer]:
-        """Write everyday situations around the subjects of the prompt."""
+        """Write everyday situations around the subjects that the prompt names, with made-up details."""
         self._count()
-        return write_scenarios(request, self.seed)
+        text = f"{request.prompt.content}\n{request.prompt.objective or ''}"
+        draws = drawn(self.seed, "scenarios", request.seed, text, *request.titles)
+        pairs = product(SCRIPT["situations"], subjects(text) or SCRIPT["subjects"])
+        order = sorted(pairs, key=lambda _: draws.random())
+        return [_scenario(*order[number % len(order)], draws) for number in range(request.wanted)]
 
     def answer_as_assistant(
         self,
@@ -148,42 +175,6 @@ def write_variant(strategy: str, content: str) -> VariantDraft:
         content=f"{content}\n\n{rule}",
         rationale=_RATIONALE.format("a fixed rule was added"),
     )
-
-
-def write_edits(request: EditsRequest, seed: int) -> list[EditDraft]:
-    """Add a rule against each of the most frequent issues of the failed conversations, whatever it is."""
-    quotes: dict[str, list[dict[str, str]]] = {}
-    for one in request.conversations:
-        answers = [text for role, text in one.turns if role == "assistant"]
-        if answers and not one.completed:
-            issue = next(iter(one.issues), "The matter was left open")
-            quote = answers[-1].removeprefix(MARK).strip()[:_QUOTE_CHARS].rstrip()
-            quotes.setdefault(issue, []).append({"conversation": one.id, "quote": quote})
-    issues = sorted(quotes, key=lambda issue: -len(quotes[issue]))[:_EDITS]
-    draws = drawn("rules", request.prompt.content, seed, request.seed)
-    unused = [rule for rule in RULES.values() if rule not in request.prompt.content]
-    rules = sorted(unused, key=lambda _: draws.random())
-    return [
-        EditDraft.model_validate(
-            {
-                "symptom": f"Rehearsal: {issue}",
-                "cause": "No rule prevents it.",
-                "evidence": quotes[issue][:_EVIDENCE],
-                "operation": "add",
-                "text": rule,
-            }
-        )
-        for issue, rule in zip(issues, rules, strict=False)
-    ]
-
-
-def write_scenarios(request: ScenariosRequest, seed: int) -> list[ScenarioAnswer]:
-    """Write everyday situations around the subjects that the prompt names, with made-up details."""
-    text = f"{request.prompt.content}\n{request.prompt.objective or ''}"
-    draws = drawn(seed, "scenarios", request.seed, text, *request.titles)
-    pairs = product(SCRIPT["situations"], subjects(text) or SCRIPT["subjects"])
-    order = sorted(pairs, key=lambda _: draws.random())
-    return [_scenario(*order[number % len(order)], draws) for number in range(request.wanted)]
 
 
 def _scenario(situation: dict[str, str], subject: str, draws: random.Random) -> ScenarioAnswer:
