@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -38,13 +37,7 @@ def test_every_time_gives_as_many_digits(monkeypatch, seconds):
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
 def test_a_forked_process_makes_other_ids():
-    program = """
-import os
-from promptlift.service.identifiers import new_id
-new_id("cnv")
-if os.fork():
-    os.wait()
-print(new_id("cnv")[-16:])
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert len(set(done.stdout.split())) == 2
+    new_id("cnv")
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        made = pool.map(new_id, ["cnv"] * 20, chunksize=1)
+    assert len({one[-16:] for one in (*made, new_id("cnv"))}) == 21

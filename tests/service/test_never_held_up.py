@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import select
 import socket
-import threading
 from contextlib import ExitStack, closing
 from functools import partial
 
@@ -27,19 +26,6 @@ DEADLINE = 1.0
 def hang(line, _number):
     read_request(line)
     left(line)
-
-
-def drip(line, _number):
-    read_request(line)
-    line.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-    never = threading.Event()
-    while not never.wait(0.1):
-        line.sendall(b" ")
-
-
-def redirect(line, _number):
-    while read_request(line):
-        line.sendall(b"HTTP/1.1 302 Found\r\nLocation: /v1/elsewhere\r\nContent-Length: 0\r\n\r\n")
 
 
 def closed_port():
@@ -86,9 +72,7 @@ def ask_all(running):
         return refused, lists
 
 
-@pytest.mark.parametrize(
-    "endpoint", [hang, drip, redirect, None], ids=["hangs", "drips", "redirects", "refuses"], indirect=True
-)
+@pytest.mark.parametrize("endpoint", [hang, None], ids=["hangs", "refuses"], indirect=True)
 def test_a_hundred_unknown_models_hold_up_nobody(endpoint, start_service):
     base_url, connections = endpoint
     running = start_service(env={"PROMPTLIFT_LLM_BASE_URL": base_url, "PROMPTLIFT_LLM_MODEL": "stub"})

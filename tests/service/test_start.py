@@ -44,23 +44,6 @@ def test_a_data_folder_that_is_a_file_is_told(tmp_path, inside):
     assert file.read_text() == "not a folder"
 
 
-def test_a_file_that_is_no_database_is_told_and_kept(tmp_path):
-    file = tmp_path / "promptlift.db"
-    file.write_bytes(b"my diary " * 500)
-    with pytest.raises(ServiceStartError, match=r"promptlift\.db cannot be used: file is not a database"):
-        serve(ServiceSettings(port=0, data=tmp_path), on_ready=never)
-    assert file.read_bytes() == b"my diary " * 500
-
-
-def test_a_database_of_a_newer_version_is_told(tmp_path):
-    with sqlite3.connect(tmp_path / "promptlift.db") as newer:
-        newer.execute("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
-        newer.execute("INSERT INTO alembic_version VALUES ('9999')")
-    newer.close()
-    with pytest.raises(ServiceStartError, match=r"another version of promptlift"):
-        serve(ServiceSettings(port=0, data=tmp_path), on_ready=never)
-
-
 def test_a_database_of_another_program_is_told_and_left_alone(tmp_path):
     with sqlite3.connect(tmp_path / "promptlift.db") as theirs:
         theirs.execute("CREATE TABLE accounts (balance)")

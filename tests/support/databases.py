@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import pytest
 from sqlalchemy import text
 
 from promptlift.service.store.database import Database
@@ -15,7 +16,9 @@ from promptlift.service.store.database import Database
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pytest
+
+# For what both databases do alike, by statements of a kind that another test runs on PostgreSQL.
+sqlite_only = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
 
 def migrate(url: str) -> None:

@@ -121,4 +121,4 @@ class ReviewedWorld(World):
             ]
         with self.database.write() as connection:
             Rows(connection).insert(*found)
-            assert optimizations.find(connection, self.account, optimization_id)
+            assert optimizations.get(connection, optimization_id)

@@ -13,7 +13,7 @@ from promptlift.schema.naming import LINKS
 from promptlift.service.errors import invalid
 from promptlift.service.llm.served import is_known, problem_of
 from promptlift.service.store import prompts
-from promptlift.service.store.rows import Rows
+from promptlift.service.store.rows import R, Rows, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -146,6 +146,16 @@ class Call(Generic[Body, Query]):
             ``NOT_FOUND``, with the noun of the naming scheme.
         """
         return prompts.found(rows, self.account_id, self.id, self.scheme.noun, lock=lock)
+
+    def found(self, rows: Rows, kind: type[R], noun: str) -> R:
+        """Return the row of the path.
+
+        Raises
+        ------
+        ApiException
+            ``NOT_FOUND``, with the noun.
+        """
+        return rows.found(wanted(kind, account_id=self.account_id, id=self.id), noun)
 
 
 AnyCall = Call[Any, Any]

@@ -81,6 +81,32 @@ def quota(what: str, *, limit: int, used: int, now: int) -> ApiException:
     )
 
 
+def full(kind: str, limit: int) -> ApiException:
+    """Return the error for more of a kind than an account may have."""
+    return ApiException(
+        "INVALID_STATE",
+        f"The account has the maximum of {limit} {kind}; delete one first",
+        details={kind: f"at most {limit}"},
+    )
+
+
+def prompt_link(prompt_id: str | None, agent_id: str | None) -> tuple[str, str]:
+    """Return under which name a body says which prompt it is about, and the id.
+
+    Raises
+    ------
+    ApiException
+        ``VALIDATION_ERROR`` where it names none, or two.
+    """
+    given = {"promptId": prompt_id, "agentId": agent_id}
+    links = [(name, value) for name, value in given.items() if value is not None]
+    if not links:
+        raise invalid({"promptId": "Required field"}, "Required field: promptId (or agentId)")
+    if len({value for _, value in links}) > 1:
+        raise invalid({"agentId": "must be the same as promptId, or absent"})
+    return links[0]
+
+
 def tokens_used_up(limit: int, *, now: int) -> str:
     """Return in words why work that needs a language model waits or ends, and until when."""
     until = clock.iso(clock.billing_period(now)[1])

@@ -123,7 +123,7 @@ def first_account(connection: Connection, settings: ServiceSettings) -> str:
         plan = settings.plan or DEFAULT_PLAN
         return accounts.create(connection, name="My workspace", email="owner@localhost", plan=plan)
     if settings.plan is not None:
-        accounts.set_plan(connection, account_id, settings.plan)
+        accounts.change(connection, account_id, {"plan": settings.plan})
     return account_id
 
 

@@ -45,7 +45,7 @@ def structured(*texts):
     return json.dumps({"messages": [{"role": "user", "content": text} for text in texts]}, ensure_ascii=False)
 
 
-@pytest.mark.parametrize("char", ["x", "é", "🎈"])
+@pytest.mark.parametrize("char", ["x", "🎈"])
 def test_a_message_of_exactly_100_kb(wire, prompt_id, char):
     text = char * (102_400 // len(char.encode()))
     assert status_of(wire, prompt_id, structured(text)) == 201
@@ -58,11 +58,10 @@ def test_a_conversation_of_exactly_500_messages(wire, prompt_id):
 
 
 def test_plain_text_may_have_any_number_of_turns(wire, prompt_id):
-    assert status_of(wire, prompt_id, "User: x\n" * 501) == 201
     assert status_of(wire, prompt_id, "User: x\n" * 60_000) == 201
 
 
-@pytest.mark.parametrize("char", ["x", "é", "🎈", '"', "\\"])
+@pytest.mark.parametrize("char", ["é", '"'])
 def test_content_of_exactly_512_kb(wire, prompt_id, char):
     text = char * (95_000 // len(char.encode()))
     content = "\n".join([f"User: {text}"] * 5) + "\nUser: "
@@ -71,7 +70,7 @@ def test_content_of_exactly_512_kb(wire, prompt_id, char):
     assert status_of(wire, prompt_id, content + "x") == 413
 
 
-@pytest.mark.parametrize("escaped", ["\\u0041", "\\u00e9", "\\u0001"])
+@pytest.mark.parametrize("escaped", ["\\u00e9", "\\u0001"])
 def test_content_of_exactly_512_kb_when_every_character_is_escaped(wire, prompt_id, escaped):
     size = len(json.loads(f'"{escaped}"').encode())
     turn = "\\nUser: " + escaped * (100_000 // size)

@@ -131,7 +131,7 @@ def body(chance, prompt_id, variant_id):
     return raw
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_random_request_never_makes_the_service_fail(service, wire, seed):
     chance = random.Random(seed)
     prompt_id = wire.add_prompt()

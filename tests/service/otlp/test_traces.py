@@ -10,6 +10,8 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 import promptlift
+from promptlift.errors import ConfigError
+from promptlift.service.settings import ServiceSettings
 from support.instrumented import run_instrumented
 from support.service_process import wait_until
 from support.spans import as_json, as_protobuf, chat, span
@@ -104,21 +106,15 @@ def test_what_is_not_kept_is_told_as_partial_success(quiet):
     assert binary.partial_success.error_message == told["errorMessage"]
 
 
-@pytest.mark.parametrize("kind", [JSON, PROTOBUF])
-def test_a_span_that_cannot_be_read_is_rejected_and_the_others_are_kept(quiet, kind):
-    write = as_json if kind == JSON else as_protobuf
+def test_a_span_that_cannot_be_read_is_rejected_and_the_others_are_kept(quiet):
     model = {"gen_ai.request.model": "m"}
     bad = [
         span(8, {**model, f"gen_ai.prompt{'.0' * 400}": "x"}),
         span(9, {**model, f"gen_ai.prompt.{'9' * 5_000}.role": "x"}),
     ]
-    answer = post(quiet, write(chat(1, [HI], "Hello", trace=1), *bad, chat(2, [HI], "Hello", trace=2)), kind)
-    assert answer.status_code == 200
-    if kind == JSON:
-        told = answer.json()["partialSuccess"]
-        assert (told["rejectedSpans"], "is no field of a message" in told["errorMessage"]) == ("2", True)
-    else:
-        assert ExportTraceServiceResponse.FromString(answer.content).partial_success.rejected_spans == 2
+    answer = post(quiet, as_json(chat(1, [HI], "Hello", trace=1), *bad, chat(2, [HI], "Hello", trace=2)))
+    told = answer.json()["partialSuccess"]
+    assert (told["rejectedSpans"], "is no field of a message" in told["errorMessage"]) == ("2", True)
     assert len(conversations(quiet, 2)[0]) == 2
 
 
@@ -134,7 +130,6 @@ def test_a_header_names_the_prompt(quiet):
         (b"\x00\x01", PROTOBUF, {}, 400, "not OTLP"),
         (b"{}", "text/plain", {}, 415, "application/x-protobuf"),
         (b"{}", JSON, {"Content-Encoding": "br"}, 415, "gzip"),
-        (b"{}", JSON, {"Content-Encoding": "gzip"}, 400, "not gzip"),
         (bytes(16 * 1024 * 1024 + 1), JSON, {}, 413, "bytes"),
         (b"{}", JSON, {"Authorization": "Bearer nobody"}, 401, "API key"),
     ],
@@ -157,9 +152,9 @@ def test_an_acknowledged_span_survives_a_kill(start_service):
     assert json.loads(rows.content[0])["metadata"] == {"channel": "otlp"}
 
 
-def test_a_quiet_time_that_is_none_is_refused(start_service):
-    with pytest.raises(AssertionError, match="PROMPTLIFT_OTLP_QUIET_SECONDS must be a number of seconds"):
-        start_service(env={"PROMPTLIFT_OTLP_QUIET_SECONDS": "soon"})
+def test_a_quiet_time_that_is_none_is_refused():
+    with pytest.raises(ConfigError, match="PROMPTLIFT_OTLP_QUIET_SECONDS must be a number of seconds"):
+        ServiceSettings.from_env({"PROMPTLIFT_OTLP_QUIET_SECONDS": "soon"})
 
 
 def test_an_exporter_of_logs_is_told_what_to_set(service, caplog):

@@ -81,26 +81,13 @@ def test_this_machine_is_told_by_its_address(client, local):
     assert is_local({"type": "http", "client": client, "headers": [(b"host", b"localhost")]}) is local
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "LocalHost:8787", "localhost.:1", "[::1]:8787", "127.8.9.10"])
-def test_a_host_header_of_this_machine_needs_no_key(service, host):
-    assert httpx.get(f"{root(service)}/metrics", headers={"Host": host}).status_code == 200
+def test_a_host_header_of_this_machine_needs_no_key_and_a_name_that_is_rebound_to_it_does(service):
+    def status(host):
+        return httpx.get(f"{root(service)}/metrics", headers={"Host": host}).status_code
 
-
-@pytest.mark.parametrize(
-    "host",
-    [
-        "rebound.example:8787",
-        "127.0.0.1.example",
-        "localhost.example",
-        "10.0.0.1",
-        "[2606::1]",
-        "[::1",
-        "",
-        "@",
-    ],
-)
-def test_a_page_whose_name_is_rebound_to_this_machine_needs_a_key(service, host):
-    assert httpx.get(f"{root(service)}/metrics", headers={"Host": host}).status_code == 401
+    assert {status(host) for host in ("127.0.0.1", "LocalHost:8787", "localhost.:1", "[::1]:8787")} == {200}
+    strange = ("rebound.example:8787", "127.0.0.1.example", "localhost.example", "10.0.0.1", "[::1", "", "@")
+    assert {status(host) for host in strange} == {401}
 
 
 def test_metrics_are_given_when_the_database_is_gone(start_service):

@@ -15,6 +15,7 @@ from promptlift.service.actions.logging.entries import Entry, Logged
 from promptlift.service.store.accounts import Caller
 from service.store.conftest import NOW
 from service.store.test_partial_indexes import plans
+from support.databases import sqlite_only
 
 
 def entries(filled, numbers):
@@ -36,7 +37,8 @@ def log(filled, numbers):
 
     @event.listens_for(filled.database._writer, "before_cursor_execute")
     def note(connection, cursor, statement, parameters, context, executemany):
-        found.append(re.sub(r"\(\?(, \?)*\)", "(…)", statement))  # a list of any length
+        place = r"(\?|%\(\w+\)s(::\w+)?)"
+        found.append(re.sub(rf"\({place}(, {place})*\)", "(…)", statement))  # a list of any length
 
     try:
         with filled.database.write() as connection:
@@ -50,22 +52,20 @@ def log(filled, numbers):
 def test_every_batch_takes_the_same_statements(filled):
     log(filled, range(BULK_ROWS))  # the first one makes what others find
     small = log(filled, range(1_000, 1_100))
-    for start in (2_000, 3_000, 4_000):
-        assert log(filled, range(start, start + BULK_ROWS)) == small
+    assert log(filled, range(2_000, 2_000 + BULK_ROWS)) == small
     # The same rows again: their keys are found, and nothing is written.
     assert len(log(filled, range(2_000, 2_000 + BULK_ROWS))) < len(small)
     with filled.database.read() as connection:
         count = connection.exec_driver_sql("SELECT count(*) FROM conversations").scalar_one()
         text = connection.exec_driver_sql("SELECT content FROM conversation_contents LIMIT 1").scalar_one()
-    assert count == 4 * BULK_ROWS + 100
+    assert count == 2 * BULK_ROWS + 100
     assert bytes(text).decode().endswith("Assistant: ☎ \x00")
 
 
-@pytest.mark.parametrize("table", ["idempotency_keys", "conversations"])
 @pytest.mark.slow
-def test_what_a_batch_looks_up_is_found_in_an_index(filled, table):
+def test_what_a_batch_looks_up_is_found_in_an_index(filled):
     """Whether a key is known, and the newest number and time: never by reading all of a large table."""
-    for start in range(0, 4 * BULK_ROWS, BULK_ROWS):
+    for start in (0, BULK_ROWS):
         log(filled, range(start, start + BULK_ROWS))
     if not filled.database.is_sqlite:
         with filled.database.write() as connection:
@@ -74,15 +74,17 @@ def test_what_a_batch_looks_up_is_found_in_an_index(filled, table):
     def again(connection):
         log_entries(connection, entries(filled, [1, 2, 9_999]), now=NOW + 1)
 
-    looked_up = [plan for plan in plans(filled, again, table=f"{table} ", reading=True) if plan]
-    assert looked_up
-    for plan in looked_up:
-        assert "INDEX" in plan.upper(), plan
-        assert f"Seq Scan on {table}" not in plan
-        assert not any(line.startswith(f"SCAN {table}") and "INDEX" not in line for line in plan.splitlines())
+    for table in ("idempotency_keys", "conversations"):
+        looked_up = [plan for plan in plans(filled, again, table=f"{table} ", reading=True) if plan]
+        assert looked_up
+        for plan in looked_up:
+            assert "INDEX" in plan.upper(), plan
+            assert f"Seq Scan on {table}" not in plan
+            read = [line for line in plan.splitlines() if line.startswith(f"SCAN {table}")]
+            assert not any("INDEX" not in line for line in read)
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@sqlite_only
 def test_pages_go_from_the_log_of_sqlite_to_its_file_every_32_mb(database):
     for durable in (True, False):
         with database.write(durable=durable) as connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from contextlib import ExitStack
+from itertools import product
 
 import pytest
 from sqlalchemy import select
@@ -185,16 +186,14 @@ def test_readers_between_any_transactions_see_every_change(filled):
         assert copy == dict(connection.execute(select(table.c.id, table.c.title)).all()), seed
 
 
-@pytest.mark.parametrize("of_prompt", [False, True])
-@pytest.mark.parametrize("of_status", [False, True])
-def test_what_is_new_is_found_in_the_index_of_its_time(filled, of_prompt, of_status):
+def test_what_is_new_is_found_in_the_index_of_its_time(filled):
     if not filled.database.is_sqlite:
         fill_and_analyze(filled)
         with filled.database.write() as connection:
             connection.execute(sql_update(table).values(updated_at=table.c.seq))
             connection.exec_driver_sql("ANALYZE conversations")
     values = {"account": filled.account, "prompt": "prm_1", "status": "completed", "since": 20_980}
-    for counted in (True, False):
+    for of_prompt, of_status, counted in product((False, True), repeat=3):
         statement = conversations._updated(
             of_prompt=of_prompt, of_status=of_status, of_insights=False, counted=counted
         )

@@ -15,6 +15,7 @@ from promptlift.service.store import accounts, conversation_updates, conversatio
 from promptlift.service.store.accounts import Caller
 from promptlift.service.store.tables import conversations as rows
 from promptlift.service.store.tables import insights
+from support.databases import sqlite_only
 
 from .conftest import NOW
 
@@ -99,6 +100,7 @@ def test_a_new_content_removes_insights_and_waits_for_new_ones(filled):
     assert after.content_hash == conversation_updates.content_hash(NEW.encode())
 
 
+@sqlite_only
 def test_a_judge_that_read_the_old_content_keeps_nothing(filled):
     filled.add_conversations("c1")
     with filled.database.write() as connection:
@@ -110,6 +112,7 @@ def test_a_judge_that_read_the_old_content_keeps_nothing(filled):
         assert judging.LEASES.claim(connection, "worker", limit=5, now=LATER) == ["c1"]
 
 
+@sqlite_only
 @pytest.mark.parametrize("fields", [{"status": "abandoned"}, {"source_id": "s1"}, {}])
 def test_without_a_new_content_nothing_is_judged_again(filled, fields):
     filled.add_conversations("c1", has_insights=True, judging="done")
@@ -120,6 +123,7 @@ def test_without_a_new_content_nothing_is_judged_again(filled, fields):
     assert (after.content_hash is not None) == ("source_id" in fields)
 
 
+@sqlite_only
 def test_a_conversation_of_another_account_is_not_found(filled):
     filled.add_conversations("c1")
     with filled.database.write() as connection:

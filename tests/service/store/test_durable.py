@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from contextlib import contextmanager
 
-import pytest
-
 from promptlift.schema.conversations import ConversationCreate, ConversationUpdate
 from promptlift.service.actions.logging.content import accept
 from promptlift.service.actions.logging.conversation_log import ConversationLog
 from promptlift.service.actions.logging.entries import Entry, Update
 from promptlift.service.store.accounts import Caller
+from support.databases import sqlite_only
 
 FULL, NORMAL = 2, 1
 
@@ -20,7 +19,7 @@ def synchronous(connection):
     return connection.exec_driver_sql("PRAGMA synchronous").scalar_one()
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@sqlite_only
 def test_a_durable_transaction_is_synced_and_another_is_not(database):
     with database.write(durable=True) as connection:
         assert synchronous(connection) == FULL
@@ -28,6 +27,7 @@ def test_a_durable_transaction_is_synced_and_another_is_not(database):
         assert synchronous(connection) == NORMAL
 
 
+@sqlite_only
 def test_conversations_and_their_updates_are_logged_durably(filled):
     asked = []
 

@@ -14,6 +14,7 @@ from promptlift.service.llm.port import ChatAnswer
 from promptlift.service.store import accounts, aggregates, conversation_counts, events, usage
 from promptlift.service.store.tables import conversations as table
 from promptlift.service.store.tables import insights
+from support.databases import sqlite_only
 
 
 class Model:
@@ -72,6 +73,7 @@ def names_of(filled, account=None):
         return aggregates.names_of_issues(connection, account or filled.account)
 
 
+@sqlite_only
 def test_titles_that_the_model_joins_get_one_name_and_are_not_asked_again(filled, model):
     naming = IssueNaming(filled.database, model, "m")
     judge(filled, "c1", "Parcel never came", "Rude tone")
@@ -98,6 +100,7 @@ def test_titles_that_the_model_joins_get_one_name_and_are_not_asked_again(filled
         assert usage.used(connection, filled.account, "tokens", now=clock.now()) == 84
 
 
+@sqlite_only
 def test_a_model_that_does_not_answer_leaves_the_titles_for_the_next_time(filled, model):
     naming = IssueNaming(filled.database, model, "m")
     judge(filled, "c1", "Parcel never came", "Rude tone")
@@ -113,6 +116,7 @@ def test_a_model_that_does_not_answer_leaves_the_titles_for_the_next_time(filled
         assert usage.used(connection, filled.account, "tokens", now=clock.now()) == 49
 
 
+@sqlite_only
 def test_no_title_of_another_account_is_asked_about_or_named(filled, model):
     with filled.database.write() as connection:
         other = accounts.create(connection, name="Two", email="two@example.test", plan="free")
@@ -122,6 +126,7 @@ def test_no_title_of_another_account_is_asked_about_or_named(filled, model):
     assert len(model.asked) == 1
 
 
+@sqlite_only
 def test_one_title_alone_is_not_worth_a_question(filled, model):
     judge(filled, "c1", "Parcel never came")
     IssueNaming(filled.database, model, "m").step()

@@ -11,6 +11,7 @@ from sqlalchemy import select
 from promptlift.service.store import accounts, conversations, judging, workers
 from promptlift.service.store.leases import with_work
 from promptlift.service.store.tables import conversations as table
+from support.databases import sqlite_only
 
 from .conftest import NOW
 
@@ -59,6 +60,7 @@ def test_the_oldest_are_claimed_first_and_only_once(waiting):
     assert claim(waiting, "three") == []
 
 
+@sqlite_only
 def test_nothing_is_claimed_before_its_time(filled):
     filled.add_conversations("a", judge_after=NOW + 1)
     assert claim(filled, "one") == []
@@ -80,6 +82,7 @@ def test_jobs_that_claim_at_once_never_share_one(filled):
     assert sorted(one for some in taken for one in some) == ids
 
 
+@sqlite_only
 def test_a_job_reads_its_transcripts_and_the_objective(waiting):
     claim(waiting, "one", limit=2)
     with waiting.database.read() as connection:
@@ -99,6 +102,7 @@ def test_insights_are_kept_once(waiting):
     assert claim(waiting, "two") == []
 
 
+@sqlite_only
 def test_insights_of_a_job_that_lost_its_claim_are_not_kept(waiting):
     claim(waiting, "one")
     with waiting.database.write() as connection:
@@ -108,6 +112,7 @@ def test_insights_of_a_job_that_lost_its_claim_are_not_kept(waiting):
     assert keep(waiting, "two", "a")
 
 
+@sqlite_only
 def test_what_waits_again_waits_until_then_and_counts_its_tries(waiting):
     claim(waiting, "one")
     with waiting.database.write() as connection:
@@ -121,6 +126,7 @@ def test_what_waits_again_waits_until_then_and_counts_its_tries(waiting):
         assert conversations.find(connection, waiting.account, "a").judge_problem == "no answer"
 
 
+@sqlite_only
 def test_another_job_cannot_put_back_or_give_up(waiting):
     claim(waiting, "one")
     with waiting.database.write() as connection:
@@ -129,6 +135,7 @@ def test_another_job_cannot_put_back_or_give_up(waiting):
     assert state(waiting, "a") == ("claimed", "one", False, 1)
 
 
+@sqlite_only
 def test_what_was_given_up_can_be_asked_for_again(waiting):
     claim(waiting, "one")
     with waiting.database.write() as connection:
@@ -155,6 +162,7 @@ def test_asking_again_keeps_the_old_insights_until_the_new_ones_come(waiting):
         assert conversations.find(connection, waiting.account, "a").document == '{"summary": "generation 2"}'
 
 
+@sqlite_only
 def test_asking_again_while_a_job_works_makes_its_result_void(waiting):
     claim(waiting, "one")
     with waiting.database.write() as connection:
@@ -181,6 +189,7 @@ def test_another_verdict_while_a_job_works_makes_its_result_void_and_asks_no_jud
     assert keep(waiting, "one", "a", generation=generation)
 
 
+@sqlite_only
 def test_nobody_asks_for_another_accounts_conversations(waiting):
     with waiting.database.write() as connection:
         other = accounts.create(connection, name="Two", email="two@example.test", plan="pro")
@@ -189,6 +198,7 @@ def test_nobody_asks_for_another_accounts_conversations(waiting):
         assert judging.ask_again(connection, other, now=NOW) == 0
 
 
+@sqlite_only
 def test_what_is_left_to_do_is_counted(waiting):
     with waiting.database.read() as connection:
         assert with_work(connection, [judging.LEASES], now=NOW)
@@ -217,6 +227,7 @@ def test_claims_of_a_worker_that_died_are_given_to_others(waiting):
     assert keep(waiting, "living", "c")
 
 
+@sqlite_only
 def test_what_is_put_off_for_a_model_that_is_away_is_no_attempt_and_can_be_made_due(waiting):
     claim(waiting, "one")
     with waiting.database.write() as connection:
@@ -232,6 +243,7 @@ def test_what_is_put_off_for_a_model_that_is_away_is_no_attempt_and_can_be_made_
     assert attempts == {"a": 0, "b": 1, "c": 0}
 
 
+@sqlite_only
 def test_conversations_that_could_not_be_judged_are_counted_by_state_and_reason(waiting):
     waiting.add_prompt("prm_2")
     waiting.add_conversations("other", prompt="prm_2")

@@ -11,6 +11,7 @@ from promptlift.service.errors import ApiException
 from promptlift.service.store import accounts, conversation_updates
 from service.store.test_changes import judged
 from support.asking import ask
+from support.databases import sqlite_only
 
 
 @pytest.fixture
@@ -50,6 +51,7 @@ def test_labels_are_kept_changed_and_removed(filled, caller):
     assert len(listed(filled, caller)) == 1
 
 
+@sqlite_only
 def test_labels_go_with_their_conversation(filled, caller):
     keep(filled, caller, body("cnv_1", "cnv_2"))
     with filled.database.write() as connection:

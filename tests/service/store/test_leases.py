@@ -1,34 +1,30 @@
-"""Who works on which rows: both tables that are worked on, on both databases."""
+"""Who works on which rows."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import pytest
 
 from promptlift.service.store import deployments, optimizations, workers
 from promptlift.service.store.leases import with_work
-from support.databases import migrated
+from support.databases import migrated, sqlite_only
 from support.deployed import TESTED, World
 
-if TYPE_CHECKING:
-    from promptlift.service.store.leases import Leases
-
-LEASES = {"optimizations": optimizations.LEASES, "deployments": deployments.LEASES}
+LEASES = optimizations.LEASES
 
 
-@pytest.fixture(params=sorted(LEASES))
-def work(request, database) -> tuple[Leases, list[str]]:
+@pytest.fixture
+def world(database) -> World:
+    return World(database)
+
+
+@pytest.fixture
+def ids(world) -> list[str]:
     """Three rows to work on, the oldest first, among others that nobody works on."""
-    world = World(database)
     world.optimization()  # completed, deployed by hand only
-    if request.param == "optimizations":
-        return LEASES[request.param], [world.optimization(status="running", winner=None) for _ in range(3)]
-    return LEASES[request.param], [world.row(world.optimization(TESTED)).id for _ in range(3)]
+    return [world.optimization(status="running", winner=None) for _ in range(3)]
 
 
-def test_a_row_is_taken_once_and_the_oldest_first(database, work):
-    leases, ids = work
+def check_each_is_taken_once(database, leases, ids):
     with database.write() as connection:
         assert with_work(connection, [leases], now=100)
         assert leases.claim(connection, "one", limit=2, now=100) == ids[:2]
@@ -38,38 +34,42 @@ def test_a_row_is_taken_once_and_the_oldest_first(database, work):
         assert leases.held(connection, "two", ids[:2]) == set()
 
 
-def test_rows_of_a_worker_without_a_sign_of_life_are_released_and_those_of_others_are_not(database, work):
-    leases, ids = work
+def test_a_row_is_taken_once_and_the_oldest_first(database, ids):
+    check_each_is_taken_once(database, LEASES, ids)
+
+
+@sqlite_only
+def test_a_deployment_is_taken_once_too(database, world, ids):
+    tested = [world.row(world.optimization(TESTED)).id for _ in range(3)]
+    check_each_is_taken_once(database, deployments.LEASES, tested)
+
+
+def test_rows_of_a_worker_without_a_sign_of_life_are_released_and_those_of_others_are_not(database, ids):
     with database.write() as connection:
         workers.renew(connection, "dead", seconds=-1)
         workers.renew(connection, "living", seconds=60)
-        leases.claim(connection, "dead", limit=2, now=100)
-        leases.claim(connection, "living", limit=1, now=100)
-        assert leases.release_orphans(connection) == 0  # nobody has said so yet
+        LEASES.claim(connection, "dead", limit=2, now=100)
+        LEASES.claim(connection, "living", limit=1, now=100)
+        assert LEASES.release_orphans(connection) == 0  # nobody has said so yet
         assert workers.remove_expired(connection, seconds=60) == 1
-        assert leases.release_orphans(connection) == 2
-        assert leases.claim(connection, "another", limit=3, now=101) == ids[:2]
-        assert leases.held(connection, "dead", ids) == set()
-        assert leases.held(connection, "living", ids) == {ids[2]}
+        assert LEASES.release_orphans(connection) == 2
+        # What nobody knows of is released too: rows of the version before.
+        assert LEASES.claim(connection, "another", limit=3, now=101) == ids[:2]
+        assert LEASES.release_orphans(connection) == 2
+        workers.renew(connection, "another", seconds=60)
+        assert LEASES.claim(connection, "another", limit=3, now=101) == ids[:2]
+        assert LEASES.held(connection, "dead", ids) == set()
+        assert LEASES.held(connection, "living", ids) == {ids[2]}
 
 
-def test_rows_of_a_worker_that_nobody_knows_are_released(database, work):
-    leases, ids = work
+def test_what_a_worker_had_is_released_all_of_it_or_some(database, ids):
     with database.write() as connection:
-        leases.claim(connection, "of the version before", limit=2, now=100)
-        assert leases.release_orphans(connection) == 2
-        assert leases.claim(connection, "one", limit=3, now=100) == ids
-
-
-def test_what_a_worker_had_is_released_all_of_it_or_some(database, work):
-    leases, ids = work
-    with database.write() as connection:
-        leases.claim(connection, "one", limit=1, now=100)
-        leases.claim(connection, "two", limit=2, now=100)
-        assert leases.release(connection, "one") == 1
-        assert leases.claim(connection, "three", limit=3, now=101) == ids[:1]
-        assert leases.release(connection, "two", [*ids[:2], "none"]) == 1
-        assert leases.claim(connection, "four", limit=3, now=101) == ids[1:2]
+        LEASES.claim(connection, "one", limit=1, now=100)
+        LEASES.claim(connection, "two", limit=2, now=100)
+        assert LEASES.release(connection, "one") == 1
+        assert LEASES.claim(connection, "three", limit=3, now=101) == ids[:1]
+        assert LEASES.release(connection, "two", [*ids[:2], "none"]) == 1
+        assert LEASES.claim(connection, "four", limit=3, now=101) == ids[1:2]
 
 
 def test_a_renewed_lease_lives_on_and_says_why_work_waits(database):
@@ -90,6 +90,6 @@ def test_two_workers_never_claim_the_same_row_on_postgresql(request, tmp_path):
         world = World(database)
         ids = [world.optimization(status="running", winner=None) for _ in range(3)]
         with database.write() as one, database.write() as two:
-            assert optimizations.LEASES.claim(one, "one", limit=2, now=100) == ids[:2]
+            assert LEASES.claim(one, "one", limit=2, now=100) == ids[:2]
             # Without waiting for the other one to end.
-            assert optimizations.LEASES.claim(two, "two", limit=3, now=100) == ids[2:]
+            assert LEASES.claim(two, "two", limit=3, now=100) == ids[2:]

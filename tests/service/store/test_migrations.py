@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from promptlift.service.store import schema
 from promptlift.service.store.database import Database
 from promptlift.service.store.schema import newest_version
 from promptlift.service.store.tables import metadata
+from support.databases import migrate
 
 
 def test_migrations_make_the_tables_of_the_code(database):
@@ -88,15 +88,13 @@ def test_tables_of_another_program_are_left_alone(database_url):
 
 @pytest.mark.slow
 def test_processes_that_start_at_once_on_a_new_database_all_get_it(database_url):
-    code = (
-        "import sys; from promptlift.service.store.database import Database; Database(sys.argv[1]).migrate()"
-    )
-    started = [
-        subprocess.Popen([sys.executable, "-c", code, database_url], stderr=subprocess.PIPE, text=True)
-        for _ in range(3)
-    ]
-    ended = [process.communicate(timeout=60)[1] for process in started]
-    assert [process.returncode for process in started] == [0, 0, 0], ended
+    forked = multiprocessing.get_context("fork")
+    started = [forked.Process(target=migrate, args=(database_url,)) for _ in range(3)]
+    for process in started:
+        process.start()
+    for process in started:
+        process.join(60)
+    assert [process.exitcode for process in started] == [0, 0, 0]
 
 
 def test_a_database_of_another_version_is_left_alone_and_the_message_says_what_to_do(database_url):

@@ -20,6 +20,7 @@ from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables.runs import OptimizationRow
 from service.store.test_changes import judged, updated
 from support.conversation_recount import assert_counts_are_a_recount
+from support.databases import sqlite_only
 
 DAY = 24 * 3600 * 1000
 
@@ -78,6 +79,7 @@ def test_transcripts_go_before_insights_and_both_are_told_of(old, monkeypatch):
     assert (again.transcripts, again.conversations) == (0, 0)
 
 
+@sqlite_only
 def test_what_has_no_transcript_is_read_without_and_not_judged_again(old):
     maintenance.vacuum(old.settings, keep_days=350)
     caller = accounts.Caller(old.account, "free", "k")
@@ -96,6 +98,7 @@ def test_what_has_no_transcript_is_read_without_and_not_judged_again(old):
         assert len(judging.to_judge(connection, claimed, "w")) == len(claimed) == 5
 
 
+@sqlite_only
 def test_without_ages_nothing_is_deleted_and_space_is_given_back(old):
     with old.database.write() as connection:
         count = connection.scalar(select(func.count()).select_from(all_tables.conversation_contents))
@@ -105,6 +108,7 @@ def test_without_ages_nothing_is_deleted_and_space_is_given_back(old):
     assert len(ids_in(old.database, all_tables.conversation_contents, "conversation_id")) == count
 
 
+@sqlite_only
 @pytest.mark.parametrize(("keep", "keep_insights"), [(None, 400), (400, 399)])
 def test_insights_are_not_kept_for_less_long_than_transcripts(old, keep, keep_insights):
     with pytest.raises(ConfigError, match="--keep"):

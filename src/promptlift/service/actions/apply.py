@@ -10,14 +10,15 @@ from promptlift.schema.optimizations import ApplyAnswer
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.deployments.current_version import LivePrompt, version_id
-from promptlift.service.errors import ApiException, invalid, not_found
+from promptlift.service.errors import ApiException, invalid
 from promptlift.service.store import optimizations, prompts
+from promptlift.service.store.tables.runs import OptimizationRow
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from promptlift.schema.optimizations import ApplyRequest
-    from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
+    from promptlift.service.store.tables.runs import VariantRow
 
 
 @answers(endpoints.OPTIMIZATIONS_APPLY)
@@ -31,9 +32,7 @@ def apply(call: Call[ApplyRequest]) -> ApplyAnswer:
     if body.content is not None and body.variant_id is not None:
         raise invalid({"content": "is for a text of no variant; leave out one of content and variantId"})
     with call.write() as rows:
-        connection, optimization = rows.core, optimizations.find(rows.core, account_id, call.id)
-        if optimization is None:
-            raise not_found("Optimization")
+        connection, optimization = rows.core, call.found(rows, OptimizationRow, "Optimization")
         variant = _applicable(connection, optimization, body) if body.content is None else None
         noun = SCHEMES["prompt"].noun
         prompt = prompts.found(rows, account_id, optimization.prompt_id, noun, lock=True)

@@ -10,11 +10,12 @@ from promptlift.schema.optimizations import VariantReview
 from promptlift.schema.pages import Page
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
-from promptlift.service.errors import invalid, not_found
+from promptlift.service.errors import invalid
 from promptlift.service.identifiers import new_id
 from promptlift.service.store import accounts, conversation_updates, optimizations
 from promptlift.service.store.rows import newest, wanted
 from promptlift.service.store.tables.prompts import LabelRow, ReviewRow
+from promptlift.service.store.tables.runs import OptimizationRow
 
 if TYPE_CHECKING:
     from promptlift.schema.judges import LabelCreate, LabelRequest
@@ -135,6 +136,5 @@ def review(call: Call[ReviewUpdate]) -> VariantReview:
 
 
 def _variants(rows: Rows, call: AnyCall) -> list[str]:
-    if optimizations.find(rows.core, call.account_id, call.id) is None:
-        raise not_found("Optimization")
+    call.found(rows, OptimizationRow, "Optimization")
     return [one.id for one in optimizations.variants(rows.core, call.id)]

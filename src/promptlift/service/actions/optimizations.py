@@ -12,7 +12,7 @@ from promptlift.schema.simulations import Simulation, SimulationPersona, Simulat
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
 from promptlift.service.deployments import transitions
-from promptlift.service.errors import ApiException, invalid, quota
+from promptlift.service.errors import ApiException, invalid, prompt_link, quota
 from promptlift.service.identifiers import new_id
 from promptlift.service.insights.exclusions import read_exclusions
 from promptlift.service.optimizations import lifecycle
@@ -25,7 +25,6 @@ from promptlift.service.search.headroom import headroom
 from promptlift.service.simulations.personas import named
 from promptlift.service.simulations.tasks import PromptText
 from promptlift.service.store import accounts, optimizations, prompts, simulations, usage
-from promptlift.service.store.rows import wanted
 from promptlift.service.store.tables.runs import OptimizationRow
 
 if TYPE_CHECKING:
@@ -36,10 +35,8 @@ if TYPE_CHECKING:
     from promptlift.schema.optimizations import OptimizationCreate, StopRequest
     from promptlift.schema.queries import OptimizationsQuery, SimulationsQuery
     from promptlift.schema.search import Headroom
-    from promptlift.service.call import AnyCall
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.optimizations import JudgedConversation
-    from promptlift.service.store.rows import Rows
     from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.service.store.tables.runs import CellRow, SimulationRow
 
@@ -75,7 +72,7 @@ def create(call: Call[OptimizationCreate]) -> Optimization:
     """
     body, caller = call.body, call.caller
     rehearsal = call.context.models.rehearse
-    link, prompt_id = _link(body)
+    link, prompt_id = prompt_link(body.prompt_id, body.agent_id)
     pace = _pace(body, rehearsal=rehearsal, default=call.context.settings.rehearsal_seconds)
     now = clock.now()
     created_at = clock.to_datetime(now)
@@ -121,16 +118,6 @@ def create(call: Call[OptimizationCreate]) -> Optimization:
         row = optimizations.get(connection, row.id)
     call.links = (link,)
     return row.shown(Optimization, only=_CREATED)
-
-
-def _link(body: OptimizationCreate) -> tuple[str, str]:
-    given = {"promptId": body.prompt_id, "agentId": body.agent_id}
-    links = {name: value for name, value in given.items() if value is not None}
-    if not links:
-        raise invalid({"promptId": "Required field"}, "Required field: promptId (or agentId)")
-    if len(set(links.values())) > 1:
-        raise invalid({"agentId": "must be the same as promptId, or absent"})
-    return next(iter(links.items()))
 
 
 def _pace(body: OptimizationCreate, *, rehearsal: bool, default: float) -> dict[str, float]:
@@ -250,10 +237,6 @@ def _headroom(judged: Sequence[JudgedConversation], row: OptimizationRow) -> Hea
 # Reading
 
 
-def _found(rows: Rows, call: AnyCall) -> OptimizationRow:
-    return rows.found(wanted(OptimizationRow, account_id=call.account_id, id=call.id), "Optimization")
-
-
 @answers(endpoints.OPTIMIZATIONS_LIST)
 def page(call: Call[None, OptimizationsQuery]) -> Page[Optimization]:
     """Return one page of optimizations, newest first."""
@@ -275,7 +258,7 @@ def _shown(row: OptimizationRow, names: Sequence[str], **more: Any) -> Optimizat
 def get(call: Call) -> Optimization:
     """Return one optimization with all its details."""
     with call.read() as rows:
-        row = _found(rows, call)
+        row = call.found(rows, OptimizationRow, "Optimization")
         stages = simulations.count_by_stage(rows.core, row.id)
         deployment = transitions.shown(rows.core, row.id)
     terms = Terms(row)
@@ -301,7 +284,7 @@ def get(call: Call) -> Optimization:
 def variants(call: Call) -> Page[Variant]:
     """Return the variants of an optimization, the original first; the list is empty until they are written."""
     with call.read() as rows:
-        row = _found(rows, call)
+        row = call.found(rows, OptimizationRow, "Optimization")
         found = optimizations.variants(rows.core, row.id)
         deployment = transitions.shown(rows.core, row.id)
     kept = row.results
@@ -329,7 +312,7 @@ def conversations(call: Call[None, SimulationsQuery]) -> Page[Simulation]:
     """Return one page of simulated conversations, by cell and variant."""
     query = call.query
     with call.read() as rows:
-        optimization = _found(rows, call)
+        optimization = call.found(rows, OptimizationRow, "Optimization")
         ids = [one.id for one in optimizations.variants(rows.core, call.id)]
         if query.variant_id not in (None, *ids):
             raise invalid({"variantId": "no such variant in this optimization"})
@@ -380,7 +363,7 @@ def stop(call: Call[StopRequest]) -> StopAnswer:
     body = call.body
     with call.write() as rows:
         accounts.lock(rows.core, call.account_id)
-        row = _found(rows, call)
+        row = call.found(rows, OptimizationRow, "Optimization")
         # unspecified: which states accept stop.
         if row.status not in optimizations.OPEN:
             raise ApiException(

@@ -9,7 +9,7 @@ from promptlift.schema.pages import Done, Page
 from promptlift.schema.simulations import Persona
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
-from promptlift.service.errors import ApiException
+from promptlift.service.errors import ApiException, full
 from promptlift.service.identifiers import new_id
 from promptlift.service.simulations.personas import library, library_by_id
 from promptlift.service.store import accounts, prompts
@@ -54,11 +54,7 @@ def create(call: Call[PersonaCreate]) -> Persona:
     with call.write() as rows:
         accounts.lock(rows.core, call.account_id)
         if rows.count(prompts.living_personas(call.account_id)) >= OWN_MAX:
-            raise ApiException(
-                "INVALID_STATE",
-                f"The account has the maximum of {OWN_MAX} personas; delete one first",
-                details={"personas": f"at most {OWN_MAX}"},
-            )
+            raise full("personas", OWN_MAX)
         row = PersonaRow(
             id=new_id("per"),
             account_id=call.account_id,

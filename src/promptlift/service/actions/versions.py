@@ -14,7 +14,7 @@ from promptlift.service.call import Call, answers
 from promptlift.service.deployments.current_version import LivePrompt, version_id, version_seq
 from promptlift.service.errors import ApiException, not_found
 from promptlift.service.store import prompts
-from promptlift.service.store.rows import newest, wanted
+from promptlift.service.store.rows import newest
 from promptlift.service.store.tables.prompts import ActionRow, VersionRow
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _action(row: ActionRow) -> Action:
 def undo(call: Call[UndoRequest]) -> UndoAnswer:
     """Restore the text from before an action, byte for byte, as a new version."""
     with call.write() as rows:
-        row = rows.found(wanted(ActionRow, account_id=call.account_id, id=call.id), "Action")
+        row = call.found(rows, ActionRow, "Action")
         prompt = prompts.found(rows, call.account_id, row.prompt_id, SCHEMES["prompt"].noun, lock=True)
         # Read again: it may have been undone while this waited for the prompt.
         rows.refresh(row)

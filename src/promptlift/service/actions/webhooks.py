@@ -13,7 +13,7 @@ from promptlift.schema.queries import write_cursor
 from promptlift.schema.webhooks import SAMPLES, Delivery, Webhook, WebhookTest
 from promptlift.service import clock
 from promptlift.service.call import Call, answers
-from promptlift.service.errors import ApiException, invalid, not_found
+from promptlift.service.errors import ApiException, full, invalid, not_found
 from promptlift.service.identifiers import new_id
 from promptlift.service.net.addresses import UnusableUrl
 from promptlift.service.net.client import RefusedAddress
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from promptlift.schema.queries import EventsQuery, PageQuery
     from promptlift.schema.webhooks import WebhookCreate
     from promptlift.service.call import AnyCall
-    from promptlift.service.store.rows import Rows
 
 # unspecified: how many webhooks an account may have. Every event is compared with all of them.
 WEBHOOKS_MAX: Final = 100
@@ -68,11 +67,7 @@ def create(call: Call[WebhookCreate]) -> Webhook:
     with call.write() as rows:
         accounts.lock(rows.core, call.account_id)
         if rows.count(wanted(WebhookRow, account_id=call.account_id)) >= WEBHOOKS_MAX:
-            raise ApiException(
-                "INVALID_STATE",
-                f"The account has the maximum of {WEBHOOKS_MAX} webhooks; delete one first",
-                details={"webhooks": f"at most {WEBHOOKS_MAX}"},
-            )
+            raise full("webhooks", WEBHOOKS_MAX)
         row = WebhookRow(
             id=new_id("whk"),
             account_id=call.account_id,
@@ -101,7 +96,7 @@ def delete(call: Call) -> Done:
 def resume(call: Call) -> Webhook:
     """Make a failing webhook active again and return it; its undelivered events are retried now."""
     with call.write() as rows:
-        row = _found(rows, call)
+        row = call.found(rows, WebhookRow, "Webhook")
         if row.status == "failing":
             webhooks.resume(rows.core, row.id, now=clock.now())
             rows.refresh(row)
@@ -115,7 +110,7 @@ def test(call: Call) -> WebhookTest:
     The event says ``"test": true``, is kept nowhere, and changes nothing about the webhook.
     """
     with call.read() as rows:
-        row = _found(rows, call)
+        row = call.found(rows, WebhookRow, "Webhook")
     sender = call.context.sender
     if row.key_id != sender.secrets.key_id:
         raise ApiException(
@@ -139,7 +134,7 @@ def test(call: Call) -> WebhookTest:
 def deliveries(call: Call[None, PageQuery]) -> Page[Delivery]:
     """Return one page of the deliveries to a webhook, newest first."""
     with call.read() as rows:
-        webhook = _found(rows, call)
+        webhook = call.found(rows, WebhookRow, "Webhook")
         some, total = rows.page(newest(DeliveryRow, webhook_id=webhook.id), call.query)
     is_active = webhook.status == "active"
     return Page[Delivery](
@@ -154,10 +149,6 @@ def _delivery(row: DeliveryRow, *, is_active: bool) -> Delivery:
         event_type=row.event.type,
         next_attempt_at=clock.to_datetime(row.due_at) if is_due else None,
     )
-
-
-def _found(rows: Rows, call: AnyCall) -> WebhookRow:
-    return rows.found(wanted(WebhookRow, account_id=call.account_id, id=call.id), "Webhook")
 
 
 @answers(endpoints.EVENTS_LIST)

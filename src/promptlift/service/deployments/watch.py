@@ -67,7 +67,7 @@ def news(database: Database, *, after: int | None) -> tuple[set[str], int]:
         newest = production.last_event(connection)
         if after is None or newest <= after:
             return set(), newest
-        return production.prompts_with_news(connection, after=after), newest
+        return {prompt_id for _, prompt_id in production.with_news(connection, after=after)}, newest
 
 
 def check(database: Database, deployment: DeploymentRow) -> None:

@@ -216,8 +216,8 @@ class IssueNaming:
         """Name the new titles of every account that got insights since the last time."""
         with self._database.read() as connection:
             last = production.last_event(connection)
-            accounts = production.accounts_with_news(connection, after=self._seen)
-        for account_id in sorted(accounts):
+            found = production.with_news(connection, after=self._seen)
+        for account_id in sorted({account_id for account_id, _ in found}):
             self._name_titles(account_id)
         self._seen = last
 

@@ -14,7 +14,7 @@ from promptlift.service.actions.conversations import wire
 from promptlift.service.actions.logging.content import Shape, accept
 from promptlift.service.actions.logging.entries import Entry, Update
 from promptlift.service.call import writes
-from promptlift.service.errors import ApiException, invalid
+from promptlift.service.errors import ApiException, invalid, prompt_link
 from promptlift.service.routes.messages import validated
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _LARGE = 32 * limits.KB
 async def create(call: Call[ConversationCreate]) -> dict[str, object]:
     """Log a conversation."""
     body = call.body
-    _check_links(body)
+    prompt_link(body.prompt_id, body.agent_id)
     entry = Entry(call.caller, body, await _shape(body.content))
     logged = await call.context.log.log(entry)
     # unspecified: the status code for a conversation that an idempotency key stood for. 200: nothing was created.
@@ -75,7 +75,7 @@ def _check(caller: Caller, document: Any) -> Entry | ApiException:
             raise invalid({"body": "is not valid JSON"}, "The line is not valid JSON")
         missing = isinstance(document, dict) and not document.keys() & set(LINKS)
         body = validated(ConversationCreate, document, {"promptId": "Required field"} if missing else {})
-        _check_links(body)
+        prompt_link(body.prompt_id, body.agent_id)
         return Entry(caller, body, accept(body.content), is_reconciled=True)
     except ApiException as refusal:
         return refusal
@@ -100,11 +100,3 @@ async def _shape(text: str) -> Shape:
     if len(text) > _LARGE:
         return await run_in_threadpool(accept, text)
     return accept(text)
-
-
-def _check_links(body: ConversationCreate) -> None:
-    links = {link for link in (body.prompt_id, body.agent_id) if link is not None}
-    if not links:
-        raise invalid({"promptId": "Required field"}, "Required field: promptId (or agentId)")
-    if len(links) > 1:
-        raise invalid({"agentId": "must be the same as promptId, or absent"})

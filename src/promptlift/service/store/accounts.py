@@ -108,11 +108,6 @@ def change(connection: Connection, account_id: str, values: Mapping[str, object]
     connection.execute(update(accounts).filter_by(id=account_id).values(**values))
 
 
-def set_plan(connection: Connection, account_id: str, plan: PlanName) -> None:
-    """Move an account to another plan."""
-    connection.execute(update(accounts).filter_by(id=account_id).values(plan=plan))
-
-
 def add_key(connection: Connection, account_id: str, key: str, *, name: str) -> None:
     """Keep a key of an account, as its hash; a key that is known already stays as it is."""
     digest = key_hash(key)

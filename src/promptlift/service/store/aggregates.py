@@ -176,14 +176,8 @@ def totals(connection: Connection, account_id: str, prompt_id: str, *, since: in
     )
 
 
-def first(connection: Connection, account_id: str, prompt_id: str) -> int | None:
-    """Return when the first conversation of a prompt started."""
-    found: int | None = connection.scalar(_FIRST, {"account": account_id, "prompt": prompt_id})
-    return found
-
-
 def dated(
-    connection: Connection, account_id: str, prompt_id: str, *, since: int | None
+    connection: Connection, account_id: str, prompt_id: str, *, since: int | None = None
 ) -> tuple[int, int] | None:
     """Return when the first and the last conversation of a prompt started, of those that started at a time or later."""
     wanted = {"account": account_id, "prompt": prompt_id, "since": -(2**62) if since is None else since}
@@ -421,7 +415,4 @@ _ENDS = tuple(
         conversations.c.started_at >= bindparam("since"),
     )
     for end in (func.min, func.max)
-)
-_FIRST = select(func.min(conversations.c.started_at)).where(
-    conversations.c.account_id == bindparam("account"), _of_prompt(conversations)
 )

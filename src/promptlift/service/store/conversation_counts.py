@@ -58,6 +58,7 @@ _MERGED_FROM = 200
 
 _COLUMN_NUMBERS = {pair: number for number, pair in enumerate(BLOCK_COLUMNS)}
 _ONE, _ZERO = literal_column("1", Integer), literal_column("0", Integer)
+_NOTHING = literal_column("''", Text)
 
 
 def _flag(condition: ColumnElement[bool]) -> ColumnElement[int]:
@@ -80,10 +81,10 @@ EACH: Final[Mapping[str, ColumnElement[Any]]] = {
     "has_insights": conversations.c.has_insights,
     "user_turns": conversations.c.user_turns,
     # The hash is not known of a single conversation: it stands alone.
-    "issue_set": literal_column("''", Text),
+    "issue_set": _NOTHING,
     "issues": insights.c.issues,
-    "llm_model": func.coalesce(conversations.c.llm_model, ""),
-    "topic": func.coalesce(insights.c.topic, ""),
+    "llm_model": func.coalesce(conversations.c.llm_model, _NOTHING),
+    "topic": func.coalesce(insights.c.topic, _NOTHING),
     "scored": _flag(insights.c.sentiment.is_not(None)),
     "failed": _flag(and_(_JUDGED, insights.c.task_completed.is_(False))),
     "total": _ONE,

@@ -47,11 +47,6 @@ def add(connection: Connection, row: OptimizationRow) -> None:
     announce(connection, optimizations)
 
 
-def find(connection: Connection, account_id: str, optimization_id: str) -> OptimizationRow | None:
-    """Return an optimization of the account, ``None`` when there is none of this id."""
-    return Rows(connection).find(wanted(OptimizationRow, account_id=account_id, id=optimization_id))
-
-
 def get(connection: Connection, optimization_id: str) -> OptimizationRow:
     """Return an optimization that exists, of any account: for background work."""
     return Rows(connection).scalars(wanted(OptimizationRow, id=optimization_id)).one()

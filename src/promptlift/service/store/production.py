@@ -35,27 +35,15 @@ def last_event(connection: Connection) -> int:
     return int(connection.scalar(select(func.max(events.c.seq))) or 0)
 
 
-def prompts_with_news(connection: Connection, *, after: int) -> set[str]:
-    """Return the prompts with insights that came after an event."""
-    return set(
-        connection.scalars(
-            select(conversations.c.prompt_id)
-            .join(events, events.c.subject_id == conversations.c.id)
-            .where(events.c.seq > after, events.c.type == "insights.generated")
-            .distinct()
-        )
-    )
+_NEWS = select(events.c.account_id, conversations.c.prompt_id).join(
+    conversations, conversations.c.id == events.c.subject_id
+)
 
 
-def accounts_with_news(connection: Connection, *, after: int) -> set[str]:
-    """Return the accounts that got insights after an event."""
-    return set(
-        connection.scalars(
-            select(events.c.account_id)
-            .where(events.c.seq > after, events.c.type == "insights.generated")
-            .distinct()
-        )
-    )
+def with_news(connection: Connection, *, after: int) -> set[tuple[str, str]]:
+    """Return the prompts with insights that came after an event, each with its account."""
+    found = _NEWS.where(events.c.seq > after, events.c.type == "insights.generated").distinct()
+    return {(account_id, prompt_id) for account_id, prompt_id in connection.execute(found)}
 
 
 def watched(connection: Connection) -> Sequence[DeploymentRow]:

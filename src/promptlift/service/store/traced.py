@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, select
 
-from promptlift.service.store.leases import Leases, Wait
+from promptlift.service.store.leases import Leases, Wait, in_batches
 from promptlift.service.store.rows import wanted
 from promptlift.service.store.tables import conversations, traced_calls, traced_conversations
 from promptlift.service.store.tables.conversations import TracedCallRow, TracedConversationRow
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from promptlift.service.store.rows import Rows
 
-# Rows of one statement: databases bound the number of its parameters.
-_AT_ONCE: Final = 500
-
 
 def leases(*, quiet: int) -> Leases:
     """Return the leases of conversations that are to be closed, ``quiet`` milliseconds after their last call."""
@@ -31,10 +28,9 @@ def leases(*, quiet: int) -> Leases:
 def known_spans(connection: Connection, account_id: str, span_ids: Sequence[str]) -> set[str]:
     """Return which of these spans are kept already."""
     found: set[str] = set()
-    for at in range(0, len(span_ids), _AT_ONCE):
-        some = traced_calls.c.span_id.in_(span_ids[at : at + _AT_ONCE])
-        mine = select(traced_calls.c.span_id).where(traced_calls.c.account_id == account_id, some)
-        found.update(connection.scalars(mine))
+    for some in in_batches(span_ids):
+        mine = select(traced_calls.c.span_id).filter_by(account_id=account_id)
+        found.update(connection.scalars(mine.where(traced_calls.c.span_id.in_(some))))
     return found
 
 

@@ -53,8 +53,10 @@ def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
         sets = aggregates.issue_sets(connection, agent.account_id, prompt_id=None, since=period.since)
         agents = prompts.names(connection, agent.account_id)
         grouped = aggregates.names_of_issues(connection, agent.account_id)
-        first = aggregates.first(connection, agent.account_id, agent.id)
-        dated = aggregates.dated(connection, agent.account_id, agent.id, since=period.since)
+        ever, dated = (
+            aggregates.dated(connection, agent.account_id, agent.id, since=since)
+            for since in (None, period.since)
+        )
         settings = accounts.settings(connection, agent.account_id)
         exclusions = exclusions_of(rows, agent.account_id)
     view = insights_view(agent, period)
@@ -70,7 +72,7 @@ def agent_insights(call: Call[None, InsightsQuery]) -> AgentInsightsView:
         business_impact=impact_view(
             period.figures,
             costliest(period.issues, period.figures),
-            days=days_between(max(period.start, period.start if first is None else first), period.now),
+            days=days_between(max(period.start, period.start if ever is None else ever[0]), period.now),
             dated=dated,
             business=BusinessSettings.from_wire(settings.get("business", {})),
         ),

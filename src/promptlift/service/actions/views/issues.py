@@ -151,10 +151,12 @@ def effect(issue: IssueGroup, figures: Totals) -> IssueEffect | None:
     others = figures.judged - issue.judged
     done = figures.task_completed - issue.judged + issue.failed
     return IssueEffect(
-        points((issue.judged - issue.failed) / issue.judged),
-        points(done / others),
-        *(points(one) for one in (found.difference, found.low, found.high)),
-        clear,
+        with_it=points((issue.judged - issue.failed) / issue.judged),
+        without=points(done / others),
+        change=points(found.difference),
+        low=points(found.low),
+        high=points(found.high),
+        clear=clear,
     )
 
 

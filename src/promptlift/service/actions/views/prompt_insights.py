@@ -107,7 +107,8 @@ def read_period(connection: Connection, prompt: PromptRow, days: str) -> PeriodF
         before = aggregates.totals(connection, *ours, since=2 * since - now).less(figures)
     else:
         # unspecified: the period of "all". From the first conversation, else from when the prompt was made.
-        start = aggregates.first(connection, *ours)
+        dated = aggregates.dated(connection, *ours)
+        start = dated and dated[0]
     return PeriodFigures(
         since=since,
         start=clock.from_datetime(prompt.created_at) if start is None else start,
