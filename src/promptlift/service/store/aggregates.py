@@ -195,11 +195,11 @@ def issue_sets(
     wanted = {"account": account_id, "limit": ISSUE_SETS, **_bounds(since)}
     if prompt_id is not None:
         wanted["prompt"] = prompt_id
-    rows = connection.execute(_issue_sets(whole=since is None, of_prompt=prompt_id is not None), wanted)
+    statement = _issue_sets(whole=since is None, of_prompt=prompt_id is not None)
     titles = cache(lambda issues: tuple(orjson.loads(issues)))
     return [
         IssueSet((prompt, model, topic), titles(issues), *map(int, counts))
-        for prompt, model, topic, issues, *counts in rows
+        for prompt, model, topic, issues, *counts in connection.execute(statement, wanted).all()
     ]
 
 
