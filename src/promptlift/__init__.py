@@ -74,6 +74,7 @@ _LAZY: Final[dict[str, tuple[str, str | None]]] = {
             "stats",
             "transcripts",
             "widgets",
+            "words",
             "workspace",
         )
     },

@@ -41,6 +41,7 @@ ROOMS = {
     "stats",
     "transcripts",
     "widgets",
+    "words",
     "workspace",
 }
 SINGLE_MODULES = {

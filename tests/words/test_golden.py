@@ -14,7 +14,7 @@ if __name__ == "__main__":
 
 from promptlift import analysis
 from promptlift.analysis.findings import finding
-from promptlift.analysis.sentences import completion_sentence, other_difference_sentence
+from promptlift.analysis.sentences import completion_sentence, other_difference_sentence, score_rule
 from promptlift.frames import (
     fleet_table,
     production_metrics_table,
@@ -345,7 +345,7 @@ def values():
         "other, perhaps": other("issue", CLEAR, "unclear"),
         "users, one": sentences.of_users("1", up=True, completes=True),
         "users, of more": sentences.of_users("0.31", up=False, completes=True),
-        "rule": sentences.score_rule(0.95, 3),
+        "rule": score_rule(0.95, 3),
         "figures": " ".join(figures.figures(70.04, 69.98, 70.1)),
         "signs": " ".join(figures.signed_figures(0.0, -0.4, 3.0)),
         "percent": " ".join(figures.percent(0.9997, 0.992, 1.0)),

@@ -33,12 +33,11 @@ from promptlift.analysis.comparison_rows import (
 )
 from promptlift.analysis.corrected import Rectifier, as_labelled, comparison_columns, judged_rows
 from promptlift.analysis.reading import JUDGED, By, basis_of, blank, one_group_column, with_provenance
-from promptlift.analysis.sentences import comparison_sentence
+from promptlift.analysis.sentences import comparison_sentence, score_rule
 from promptlift.analysis.verdicts import judge_facts, mixed_judges, read_outcome
 from promptlift.schema.basis import may_tell
 from promptlift.stats.evidence import CONFIDENCE_THRESHOLDS, MIXTURE
 from promptlift.stats.intervals import check_level
-from promptlift.words.sentences import score_rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from promptlift.analysis.sentences import TOO_FEW
 from promptlift.stats import compare_paired, compare_unpaired, mcnemar_e_value, wilson
 from promptlift.stats.differences import FEWEST, score_interval, sign_test_p
 from promptlift.stats.evidence import confidence, e_threshold
@@ -15,7 +16,6 @@ from promptlift.stats.intervals import mean_interval
 from promptlift.stats.multiplicity import holm
 from promptlift.stats.planning import findable_mean, findable_points_paired, findable_points_unpaired
 from promptlift.stats.scores import label_test, paired_score_test, score_test
-from promptlift.words.sentences import TOO_FEW
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from promptlift.analysis.reading import agreement_of, facts_of
-from promptlift.analysis.sentences import ends_of, outcome_name, why_not
+from promptlift.analysis.sentences import TOO_FEW, ends_of, outcome_name, why_not
 from promptlift.analysis.view_findings import VIEWS
 from promptlift.schema.basis import UNTOLD, as_seen_by, may_say_clearly
 from promptlift.stats.differences import FEWEST, compare_unpaired
@@ -36,7 +36,6 @@ from promptlift.words.figures import (
 from promptlift.words.names import capital, names_in_title, quoted
 from promptlift.words.sentences import (
     COMPLETION,
-    TOO_FEW,
     Ends,
     alike,
     completed,

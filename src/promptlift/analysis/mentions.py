@@ -227,12 +227,14 @@ def count_mentioned(
     judged, found = found_in(read, mentions, column)
     if alike:
         found = _once_a_row(Found([ANY_ISSUE], found.row, np.zeros_like(found.title), found.severity))
+    # Without ids a mention has no example.
+    ids = judged[KEY] if KEY in judged else pd.Series(None, judged.index, dtype=object)
     everyone = judged[keys].assign(**{ROWS: 1})
     titles = pd.Categorical.from_codes(found.title, categories=pd.Index(found.titles, dtype="str"))
     told: dict[str, Any] = {
         TITLE: titles,
         SEVERITY: found.severity,
-        EXAMPLE: judged[KEY].to_numpy(object)[found.row],
+        EXAMPLE: ids.to_numpy(object)[found.row],
     }
     return Mentioned(everyone, everyone.iloc[found.row].assign(**told))
 

@@ -18,7 +18,6 @@ from promptlift.words.figures import is_missing, known, of_p, points, signed_fig
 from promptlift.words.names import name_in_words, one_line
 from promptlift.words.sentences import (
     COMPLETION,
-    TOO_FEW,
     alike,
     completed,
     differs,
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from promptlift.words.sentences import Ends
 
 __all__ = [
+    "TOO_FEW",
     "comparison_sentence",
     "completion_sentence",
     "corrected_sentence",
@@ -45,12 +45,14 @@ __all__ = [
     "issue_sentence",
     "other_difference_sentence",
     "outcome_name",
+    "score_rule",
     "score_sentence",
     "segment_sentence",
     "trend_sentence",
     "why_not",
 ]
 
+TOO_FEW: Final = f"fewer than {FEWEST} in a group are too few for a verdict"
 # What an adjusted difference holds alike.
 _ALIKE: Final = {"prompt_id": "prompt", "llm_model": "model", "topics": "topic"}
 # Columns that count a group.
@@ -296,3 +298,12 @@ def _label_sentence(row: Mapping[Any, Any], outcome: str, basis: str | None) -> 
         return f"{one} and {other} cannot be compared in {what} yet: one of them has no known outcome."
     said = labels_differ(one, other, outcome, verdict, row["p_holm"])
     return f"{said}; unclear." if verdict == "no winner" else f"{said}{as_seen_by(basis)}."
+
+
+def score_rule(level: float, n_tests: int) -> str:
+    """Return how two unpaired rates are decided, and how their interval belongs to it."""
+    adjusted = f", adjusted for {n_tests:,} comparisons" if n_tests > 1 else ""
+    return (
+        f"p of the score test below {1.0 - level:.3g}{adjusted}, with at least {FEWEST} in each group; the interval of one "
+        "difference inverts this test (Miettinen and Nurminen, corrected for skewness)"
+    )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from promptlift.analysis.sentences import score_rule
 from promptlift.plots import theme
 from promptlift.plots.differences import ENDS, draw_differences, fit_points, points_axis
 from promptlift.plots.drill_down import lead_to_conversations
-from promptlift.words.sentences import score_rule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

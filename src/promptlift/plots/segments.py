@@ -8,7 +8,7 @@ import numpy as np
 
 from promptlift.analysis.mentions import check_top
 from promptlift.analysis.reading import agreement_of
-from promptlift.analysis.sentences import outcome_name
+from promptlift.analysis.sentences import outcome_name, score_rule
 from promptlift.plots import theme
 from promptlift.plots.corrected import corrected_notes, has_corrected
 from promptlift.plots.differences import draw_differences, fit_points, mark_zero, signed_ticks
@@ -17,7 +17,6 @@ from promptlift.plots.judge_versions import version_notes
 from promptlift.plots.user_text import distinct_names
 from promptlift.schema.basis import may_say_clearly, may_tell
 from promptlift.words.figures import known
-from promptlift.words.sentences import score_rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

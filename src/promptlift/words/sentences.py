@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from promptlift.schema.basis import may_say_clearly
-from promptlift.stats.differences import FEWEST
 from promptlift.words.figures import (
     confidences,
     counted,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPLETION",
-    "TOO_FEW",
     "Ends",
     "Strength",
     "alike",
@@ -45,7 +43,6 @@ __all__ = [
     "lift",
     "measured",
     "measured_lift",
-    "score_rule",
     "strength_of",
     "than_original",
     "trend",
@@ -59,7 +56,6 @@ Strength = Literal[
 ]  # fmt: skip
 
 COMPLETION: Final = "task_completed"
-TOO_FEW: Final = f"fewer than {FEWEST} in a group are too few for a verdict"
 # Columns whose names hold a unit.
 _MEASURES: Final = {
     "duration_s": "duration in seconds",
@@ -228,15 +224,6 @@ def confidence(value: float) -> str:
 def ended(reason: str) -> str:
     """Return why an optimization ended; a reason that is not known keeps its name."""
     return _REASONS.get(reason, reason)
-
-
-def score_rule(level: float, n_tests: int) -> str:
-    """Return how two unpaired rates are decided, and how their interval belongs to it."""
-    adjusted = f", adjusted for {n_tests:,} comparisons" if n_tests > 1 else ""
-    return (
-        f"p of the score test below {1.0 - level:.3g}{adjusted}, with at least {FEWEST} in each group; the interval of one "
-        "difference inverts this test (Miettinen and Nurminen, corrected for skewness)"
-    )
 
 
 def of_users(shown: str, *, up: bool, completes: bool) -> str:

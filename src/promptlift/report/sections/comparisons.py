@@ -12,13 +12,13 @@ from promptlift import analysis
 from promptlift.analysis import two_groups
 from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import basis_of
+from promptlift.analysis.sentences import score_rule
 from promptlift.analysis.what_else import MEASURES
 from promptlift.report.document import Column, Estimate, Section, Table
 from promptlift.report.gather import GROUP
 from promptlift.report.sections.headlines import CARDS
 from promptlift.schema.basis import may_tell
 from promptlift.words.names import capital
-from promptlift.words.sentences import score_rule
 from promptlift.workspace.comparing.comparison import Comparison
 
 if TYPE_CHECKING:
