@@ -51,7 +51,13 @@ class FileImport:
         return not self.reading.problems and not failed
 
     def parts(self, parts: Iterable[Reading]) -> Iterator[Reading]:
-        """Yield the parts of the file, and count what they have."""
+        """Yield the parts of the file, and count what they have.
+
+        Parameters
+        ----------
+        parts
+            Readings of the file, in order.
+        """
         for part in parts:
             self.reading = part
             self.conversations += len(part.conversations)
@@ -59,7 +65,13 @@ class FileImport:
         self.reading = replace(self.reading, conversations=[])
 
     def lines(self, *, verbose: bool = False) -> list[str]:
-        """Return one line for the file, then what went wrong; fields and notes where there is nothing else, or on request."""
+        """Return one line for the file, then what went wrong.
+
+        Parameters
+        ----------
+        verbose
+            Whether fields that were left out and notes follow even where there were conversations.
+        """
         reading, logged = self.reading, self.logged
         lines = [self._line()] if reading.format else []
         if verbose:
