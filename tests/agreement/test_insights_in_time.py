@@ -47,5 +47,5 @@ def test_a_slow_judge_holds_nothing_up_and_its_insights_come_in_the_end(answerin
     finally:
         answering.model.fault = None
         go.set()
-    assert wire.get(f"/conversations/{ids[0]}/insights")["analyser"] == "llm:stub-1"
+    assert wire.get(f"/conversations/{ids[0]}/insights")["analyser"] == "llm:stub"
     assert wire.get("/usage")["tokens"]["used"] > 0
