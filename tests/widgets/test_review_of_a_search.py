@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import promptlift
+from promptlift.schema.optimizations import ApplyAnswer
 from promptlift.widgets import VariantReview
 from support.foreign_service import KEY
 from support.front_end import CommandFrontEnd
@@ -128,26 +129,26 @@ def test_the_text_is_tested_by_an_optimization_of_its_own(there, searched):
     assert "VariantReview(lift, 'o00002')" in there.notice
 
 
-def test_the_text_can_be_applied_with_a_warning(there, searched):
+def test_the_text_can_be_applied_with_a_warning(there, searched, lift, monkeypatch):
     there.click("switch", "v6", "edt_e4")
     dialog = there.click("apply made", "v6")
     assert any("untested" in words for words in dialog["warnings"])
-    assert searched.texts["p1"] == ORIGINAL
+    # A service without our endpoints would apply the winner in its place.
     there.confirm("Four adds nothing.")
-    assert TEXTS["e1"] in searched.texts["p1"]
-    assert TEXTS["e4"] not in searched.texts["p1"]
-    assert "now the current version" in there.notice
+    assert searched.texts["p1"] == ORIGINAL
+    sent = {}
 
+    def apply(_optimization_id, **fields):
+        sent.update(fields)
+        return ApplyAnswer(success=True, prompt_id="p1", action_id="act_1", changed=True)
 
-def test_a_text_by_hand_is_among_the_actions_and_can_be_undone(there, searched, lift):
-    there.click("switch", "v6", "edt_e4")
+    monkeypatch.setattr(lift, "apply", apply)
     there.click("apply made", "v6")
     there.confirm("Four adds nothing.")
-    (row,) = lift.actions(optimization_id="o00001").to_dict("records")
-    assert (row["kind"], row["note"]) == ("apply", "Four adds nothing.")
-    assert f"lift.undo({row['action_id']!r})" in there.notice
-    lift.undo(row["action_id"])
-    assert searched.texts["p1"] == ORIGINAL
+    assert TEXTS["e1"] in sent["content"]
+    assert TEXTS["e4"] not in sent["content"]
+    assert sent["note"] == "Four adds nothing."
+    assert "lift.undo('act_1')" in there.notice
 
 
 def test_a_text_by_hand_is_refused_where_the_prompt_was_changed_during_the_dialog(there, searched):

@@ -62,6 +62,7 @@ class Reviewing(Session):
             The variant; the winner when it is left out.
         content
             In place of a variant: a text that somebody put together from the edits of a search. Nothing was measured of it.
+            Offered by the embedded service.
         if_version_id
             Only while this version of :meth:`versions` is the current one, so that no change is overwritten
             unseen. Offered by the embedded service.
@@ -82,6 +83,8 @@ class Reviewing(Session):
             raise ConfigError(
                 "Give variant_id or content, not both: the text is applied in place of a variant."
             )
+        if content is not None:
+            self._require_reviews()  # another service would not know the field, and apply the winner
         with _explained_apply(optimization_id):
             return self.client.optimizations.apply(
                 optimization_id,
