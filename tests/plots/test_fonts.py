@@ -45,6 +45,8 @@ def japanese_font(tmp_path):
     path = tmp_path / "tiny.ttf"
     builder.save(path)
     known = list(font_manager.fontManager.ttflist)
+    # The machine may have another font with these characters.
+    font_manager.fontManager.ttflist[:] = [font for font in known if font.name.startswith("DejaVu")]
     font_manager.fontManager.addfont(path)
     fonts.covering.cache_clear()
     yield FAMILY

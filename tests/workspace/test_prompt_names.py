@@ -153,7 +153,8 @@ def test_no_public_call_that_takes_a_prompt_is_missing_here():
             is_warning = isinstance(value, type) and issubclass(value, Warning)
             if callable(value) and not is_warning and takes_a_prompt(value):
                 found.add(f"{room}.{name}")
-    assert found == set(CALLS)
+    # An import creates the prompt that is not there.
+    assert found - {"Workspace.import_files"} == set(CALLS)
 
 
 @pytest.mark.parametrize("call", sorted(CALLS))
