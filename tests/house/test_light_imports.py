@@ -85,3 +85,40 @@ def test_every_lazy_name_can_be_loaded():
     assert set(promptlift.__all__) <= set(dir(promptlift))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = promptlift.nothing
+
+
+@pytest.mark.slow
+def test_what_needs_arrow_names_its_extra_and_tables_are_the_same_without(tmp_path):
+    (tmp_path / "calls.parquet").write_bytes(b"PAR1")
+    program = f"""
+import sys
+sys.modules["pyarrow"] = None
+import pandas as pd, polars
+import promptlift
+from promptlift.frames import personas_table
+rows = [dict(id="a", name="Ann", createdAt="2026-01-01T10:00:00.123Z"), dict(id="b", name=None)]
+table, _ = personas_table(rows)
+print(table["name"].tolist(), table["created_at"].dt.microsecond.tolist(), *map(str, table.dtypes[["name", "created_at"]]))
+done = dict(task_completed=[True, False], status=["completed"] * 2)
+print(promptlift.transcripts.read({str(tmp_path / "calls.parquet")!r}).problems[0].message)
+print(promptlift.analysis.completion(pd.DataFrame(done))["rate"].tolist())
+for call in (
+    lambda: promptlift.open_snapshot({str(tmp_path)!r}),
+    lambda: promptlift.connect("http://localhost:1", "key").pull({str(tmp_path)!r}),
+    lambda: promptlift.analysis.completion(polars.DataFrame(done)),
+):
+    try:
+        call()
+    except promptlift.errors.MissingExtra as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    extra = "needs the extra 'parquet': pip install \"promptlift[parquet]\""
+    assert done.stdout.splitlines() == [
+        "['Ann', nan] [123000.0, nan] str datetime64[us, UTC]",
+        f"the file cannot be read: MissingExtra: Reading Parquet {extra}",
+        "[0.5]",
+        f"A snapshot {extra}",
+        f"A snapshot {extra}",
+        f"Analysis of a table that is not from pandas {extra}",
+    ], done.stderr

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import narwhals.stable.v2 as nw
 import pandas as pd
 
+from promptlift.errors import MissingExtra
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -180,6 +182,10 @@ def count_by(frame: nw.LazyFrame[Any], keys: Sequence[str], **sums: nw.Expr) -> 
 
 def fetch(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
     """Return the rows of a lazy frame as a pandas table with the dtypes that tables of this library have."""
+    try:
+        import pyarrow  # noqa: F401, ICN001, PLC0415
+    except ModuleNotFoundError as error:
+        raise MissingExtra("Analysis of a table that is not from pandas", "parquet") from error
     arrow = frame.collect(backend="pyarrow") if frame.implementation.is_polars() else frame.collect()
     table = arrow.to_arrow()
     columns: Mapping[str, Any] = {

@@ -5,6 +5,13 @@
 
 from __future__ import annotations
 
+from promptlift.errors import MissingExtra
+
+try:
+    import pyarrow  # noqa: F401, ICN001
+except ModuleNotFoundError as error:
+    raise MissingExtra("A snapshot", "parquet") from error
+
 from promptlift.snapshot.manifest import FilePart, Manifest
 from promptlift.snapshot.snapshot import Snapshot, verify
 

@@ -11,6 +11,7 @@ import re
 import zipfile
 from typing import IO, TYPE_CHECKING, Any, Final, TextIO, cast
 
+from promptlift.errors import MissingExtra
 from promptlift.schema.boundary import Boundary, Unreadable, reason
 from promptlift.transcripts.json_layouts import json_members
 from promptlift.transcripts.sources import Record, is_zip
@@ -114,7 +115,10 @@ def _open(archive: zipfile.ZipFile, member: zipfile.ZipInfo, raw: IO[bytes]) -> 
     """Open a member unpacked; Python before 3.14 does not unpack Zstandard in archives itself."""
     if member.compress_type != _ZSTANDARD:
         return archive.open(member)
-    import pyarrow as pa  # noqa: PLC0415  reading other files needs none of it
+    try:
+        import pyarrow as pa  # noqa: PLC0415  reading other files needs none of it
+    except ModuleNotFoundError as error:
+        raise MissingExtra("Unpacking Zstandard", "parquet") from error
 
     raw.seek(member.header_offset)
     header = raw.read(_LOCAL_HEADER)

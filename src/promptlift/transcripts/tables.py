@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from promptlift.errors import MissingExtra
 from promptlift.schema.boundary import Boundary, reason
 from promptlift.transcripts.lines import RECORD_CHARS, Line, Lines, too_long
 from promptlift.transcripts.sources import Record, open_bytes
@@ -174,7 +175,10 @@ def _next_row(rows: Iterator[list[str]], feed: _Feed) -> tuple[list[str], str | 
 
 def parquet_records(path: Path, *, most: int = RECORD_CHARS) -> Iterator[Record]:
     """Read the rows of a Parquet file as ``{column: value}``, in batches; a row of more than ``most`` bytes is a fault."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - only Parquet files need it
+    try:
+        import pyarrow.parquet as pq  # noqa: PLC0415 - only Parquet files need it
+    except ModuleNotFoundError as error:
+        raise MissingExtra("Reading Parquet", "parquet") from error
 
     number = 1
     with open_bytes(path) as file:

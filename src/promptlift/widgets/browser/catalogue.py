@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from promptlift.analysis.reading import collect, names_of, require
 from promptlift.display.turn import Turn
@@ -115,7 +113,7 @@ class Catalogue:
         self.facets = facets_in(self.frame, blind=blind)
         self.orders = orders_in(self.frame, self.times, blind=blind)
         self._several_prompts = any(facet.key == "prompt" for facet in self.facets)
-        self._texts: pa.Array | None = None
+        self._texts: pd.Series[str] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -150,9 +148,8 @@ class Catalogue:
 
     def _contains(self, words: str) -> NDArray[np.bool_]:
         if self._texts is None:
-            self._texts = pa.array(self._searchable(), pa.large_string())
-        found = pc.match_substring(self._texts, _storable(words))
-        return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+            self._texts = pd.Series(self._searchable(), dtype="str")
+        return self._texts.str.contains(_storable(words), regex=False).to_numpy(dtype=bool)
 
     def _searchable(self) -> list[str]:
         """Return everything that is shown of each conversation, case-folded; built at the first search."""

@@ -94,10 +94,10 @@ class Pulling(Session):
         --------
         >>> lift.pull("january/")  # doctest: +SKIP
         """
+        used = SnapshotInUse(_location(folder, storage_options))
         from promptlift.workspace.snapshots.pull import PullOptions  # noqa: PLC0415  Parquet takes its time to load
 
         options = PullOptions(self._names.id_of_filter(prompt_id), content, everything)
-        used = SnapshotInUse(_location(folder, storage_options))
         if options.prompt_id is not None and not used.location.exists(""):
             self._names.check_filter(options.prompt_id)
         snapshot, _ = self._pull_into(used, options)
