@@ -182,6 +182,9 @@ def count_by(frame: nw.LazyFrame[Any], keys: Sequence[str], **sums: nw.Expr) -> 
 
 def fetch(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
     """Return the rows of a lazy frame as a pandas table with the dtypes that tables of this library have."""
+    if frame.implementation.is_pandas():
+        found: pd.DataFrame = frame.collect().to_pandas().reset_index(drop=True)
+        return pd.DataFrame({column_name(name): _plain(found[name]) for name in found})
     try:
         import pyarrow  # noqa: F401, ICN001, PLC0415
     except ModuleNotFoundError as error:
@@ -192,6 +195,15 @@ def fetch(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
         column_name(name): _column(table.column(place)) for place, name in enumerate(table.column_names)
     }
     return pd.DataFrame(columns, copy=False)
+
+
+def _plain(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column of pandas with nullable truths and whole numbers, and with decimal numbers as float64."""
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return column.astype("boolean")
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return column.astype("Int64" if column.isna().any() else "int64")
+    return column.astype("float64") if pd.api.types.is_float_dtype(column.dtype) else column
 
 
 def _column(column: pa.ChunkedArray) -> pd.Series[Any]:
