@@ -77,7 +77,7 @@ def test_the_files_of_an_import_and_a_report_are_their_owners(tmp_path):
     assert done.stderr.startswith(
         f"promptlift: Other users of this machine may read the folder {data} (mode 755)"
     )
-    assert {"promptlift.db", "logged.sqlite3", "service.log"} <= {path.name for path in data.iterdir()}
+    assert {"promptlift.db", "service.log"} <= {path.name for path in data.iterdir()}
     assert not open_files(data)
     data.chmod(0o700)
     report = out / "report.html"
@@ -114,5 +114,4 @@ def test_a_notebook_keeps_its_umask_and_is_warned_of_an_open_folder(tmp_path):
         in done.stderr
     )
     assert mode_of(tmp_path / "own") == 0o644
-    assert (tmp_path / "data" / "logged.sqlite3").exists()
     assert not open_files(tmp_path / "data")

@@ -194,7 +194,7 @@ def test_a_click_makes_few_requests(lift, there, done, world):
 
 
 def test_opening_and_refreshing_ask_for_nothing_twice(done, service, world):
-    """Each part of the page is one request; opening reads the transcripts of one pair besides."""
+    """Each part of the page is one request; opening reads the transcripts of one pair too, and asks whether the service keeps reviews."""
     parts = Counter(
         [
             f"GET /optimizations/{done}",
@@ -208,10 +208,11 @@ def test_opening_and_refreshing_ask_for_nothing_twice(done, service, world):
         ]
     )
     transcripts = Counter({f"GET /optimizations/{done}/simulations": 2})
+    whether_kept = Counter({"GET /actions": 1})
     with promptlift.connect(service.base_url, world.key, progress=False) as fresh:
         with requests_of(fresh) as made:
             there = CommandFrontEnd(VariantReview(fresh, done))
-        assert Counter(made) == parts + transcripts
+        assert Counter(made) == parts + transcripts + whether_kept
         with requests_of(fresh) as made:
             there.click("refresh")
         assert Counter(made) == parts
