@@ -79,11 +79,11 @@ def test_a_learned_judge_judges_what_is_there_and_what_comes_and_is_taken_away(l
     table = lift.conversations(prompt.id, insights=True)
     assert table.attrs["promptlift"]["basis"] == "learned"
     # Labels that are kept prove the judge wherever it is asked.
-    named = [lift.compare(0, 2, by="tool_errors").sentence]
+    named = [lift.compare(0, 2, by="tool_errors", prompt="Learned").sentence]
     assert analysis.segments(table, by="tool_errors")["verdict"].eq("unclear").all()
     lift.add_labels(labels)
     table = lift.conversations(prompt.id, insights=True)
-    named.append(lift.compare(0, 2, by="tool_errors").sentence)
+    named.append(lift.compare(0, 2, by="tool_errors", prompt="Learned").sentence)
     assert ["clearly lower, as the learned judge sees it" in one for one in named] == [False, True]
     assert "lower" in set(analysis.segments(table, by="tool_errors")["verdict"])
     unseen = truth.drop(labels["conversation_id"])
