@@ -174,7 +174,7 @@ class ServiceUse:
         return child, logged
 
     def _why(self, logged: int, what: str) -> str:
-        end = self.folder.log_end(since=logged) or "It is empty: is the disk full?"
+        end = self.folder.log_end(since=logged) or "(nothing: the machine may be very busy, or the disk full)"
         return f"The embedded service {what}. Its log, {self.folder.log}, ends with:\n{end}"
 
     def _terminate(self, pid: int, *, wait: bool) -> None:
