@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
-# The embedded service of this computer has any port; a pull from it goes on with what was exported.
+# The embedded service of this computer has any port; a pull from it continues what was exported.
 _ADDRESS: Final = "http://localhost/api/v1"
 
 

@@ -65,7 +65,7 @@ def pull(
 ) -> None:
     """Copy an account's tables into a folder of Parquet files, or bring such a folder up to date.
 
-    A pull that was stopped goes on where it was.
+    A pull that was stopped resumes where it stopped.
     """
     with open_service(base_url, data) as lift:
 

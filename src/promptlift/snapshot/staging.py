@@ -1,4 +1,4 @@
-"""What a pull has read and not yet put into tables, so that it can be left at any point and goes on there."""
+"""Rows that a pull has read and not yet put into tables, so that it can be interrupted at any point and resumed."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def from_responses(asked: Any, answered: Any) -> tuple[list[Any], list[Any]]:
 def read_responses(records: Iterable[Record], collector: Collector) -> None:
     """Read answers of the Responses API, each with its request where the record has it.
 
-    An answer that goes on with an earlier one holds only what is new; it is one conversation with that one.
+    An answer that continues an earlier one has only the new messages; both are one conversation.
     """
     calls: dict[str, tuple[int, Call, str]] = {}
     for line, value in collector.objects(records, "record"):
@@ -74,7 +74,7 @@ def read_responses(records: Iterable[Record], collector: Collector) -> None:
 
 
 def _continued(calls: dict[str, tuple[int, Call, str]]) -> Iterator[tuple[int, Call]]:
-    """Yield calls with the history of those that they go on with."""
+    """Yield calls with the history of those that they continue."""
     done: set[str] = set()
     for name in calls:
         # From the first call of the chain on, so that each finds the whole history of the one before.

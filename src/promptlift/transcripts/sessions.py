@@ -1,7 +1,7 @@
 """The sessions of a file of traces: which model calls are one conversation.
 
 The calls of a file are in no order. The calls of one session with one prompt are one conversation. Where no session is named,
-it is those of one trace, and a call that repeats what was said in another trace goes on with it.
+it is those of one trace, and a call that repeats the messages of another trace continues it.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ def _set_defaults(known: dict[str, Any], more: dict[str, Any]) -> None:
 
 
 def _continued(sessions: dict[str, dict[str | None, Session]]) -> dict[str, dict[str | None, Session]]:
-    """Join traces that no session names where one repeats what was said in another, and goes on."""
+    """Join traces without a session where one repeats the messages of another and continues it."""
     alone = [
         (name, *next(iter(parts.items())))
         for name, parts in sessions.items()

@@ -99,7 +99,7 @@ class Benchmarking(Session):
         RunFailed
             When it failed; the message says why.
         StillRunning
-            When ``timeout`` is over. It goes on.
+            When ``timeout`` has passed. It continues.
         ConfigError
             When there is nothing to compare.
         """
@@ -141,7 +141,7 @@ class Benchmarking(Session):
         RunFailed
             When it failed; the message says why.
         StillRunning
-            When ``timeout`` is over. It goes on.
+            When ``timeout`` has passed. It continues.
         """
         waited: Benchmark = self._wait_with_bar(
             "simulated conversations",

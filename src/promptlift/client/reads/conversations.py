@@ -83,7 +83,7 @@ class ConversationRead:
     keep
         Says of every row of the list whether it is wanted; the others are read over, without their details.
     walk
-        A walk to go on with, where the list was read before.
+        A walk to continue, where the list was read before.
     updated_since
         Only what was logged or changed since that time, where the service knows it; others give everything.
     """

@@ -77,7 +77,7 @@ def read_list(
     first
         Decoded answer for the first page, where it was asked for already.
     walk
-        A walk to go on with, where the list was read before.
+        A walk to continue, where the list was read before.
 
     Raises
     ------

@@ -81,12 +81,12 @@ class BenchmarkRun(SimulationRun):
         self._models[conversation.arm].record(None)
 
     def unanswered(self, error: PromptliftError, conversation: SimulatedConversation) -> ModelGone | None:
-        """Note that an arm's model did not answer; an arm whose model is gone is given up, and the others go on.
+        """Note that an arm's model did not answer; an arm whose model is gone is given up, and the others continue.
 
         Returns
         -------
         ModelGone or None
-            Why the whole benchmark may not go on: the endpoint is gone, or no arm is left.
+            Why the whole benchmark cannot continue: the endpoint is gone, or no arm is left.
         """
         if is_hopeless(error, statuses=_NO_ENDPOINT):
             return ModelGone(str(error))

@@ -244,7 +244,7 @@ class _State(BaseModel):
 class Alignment(JudgeRunner):
     """Improve one version of a judge; see the module and ``JudgeRunner``.
 
-    Every answer of the model is kept in the run's state, so the run goes on after a kill with the same edits.
+    Every answer of the model is kept in the run's state, so the run continues after a kill with the same edits.
     """
 
     _state: _State

@@ -245,7 +245,7 @@ BATCH: Final = 64
 class Backfill(JudgeRunner):
     """Judge what a selection has and this version has not answered for, the newest first; see ``JudgeRunner``.
 
-    Each verdict is kept as it comes, so the run goes on after a kill with what is left.
+    Each verdict is kept as it comes, so the run continues after a kill with the rest.
     """
 
     def carry_on(self) -> None:

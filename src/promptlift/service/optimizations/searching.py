@@ -1,4 +1,4 @@
-"""The search of one optimization: each step is carried out and kept, so that another worker can go on from there."""
+"""The search of one optimization: each step is carried out and kept, so that another worker can continue from there."""
 
 from __future__ import annotations
 

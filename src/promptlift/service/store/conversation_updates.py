@@ -130,14 +130,14 @@ _HAS_CONTENT = exists().where(conversation_contents.c.conversation_id == convers
 
 
 def delete_transcripts(connection: Connection, *, before: int, after_seq: int) -> tuple[int, int | None]:
-    """Delete the transcripts of some conversations that started before a time; return how many and where to go on.
+    """Delete the transcripts of some conversations that started before a time; return how many and where to continue.
 
     Those that wait for their insights keep them. What searches quote from them goes too.
 
     Parameters
     ----------
     after_seq
-        Where to go on; 0 at first. ``None`` is the answer when nothing is left.
+        Where to continue; 0 at first. ``None`` is the answer when nothing is left.
     """
     rows = _some(
         connection, and_(_HAS_CONTENT, conversations.c.judging.in_(("done", "failed"))), before, after_seq
@@ -154,7 +154,7 @@ def delete_transcripts(connection: Connection, *, before: int, after_seq: int) -
 
 
 def delete_conversations(connection: Connection, *, before: int, after_seq: int) -> tuple[int, int | None]:
-    """Delete some conversations that started before a time, and return how many and where to go on.
+    """Delete some conversations that started before a time, and return how many and where to continue.
 
     Their insights, verdicts, labels, events and what searches quote from them go with them; the counts no longer have them, and readers are told.
     """

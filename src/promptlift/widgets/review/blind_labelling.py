@@ -49,7 +49,7 @@ class BlindLabelling(CommandWidget):
         n
             Conversations, half of each arm.
         seed
-            Another number is another draw; the same one goes on with what was labelled.
+            Another number is another draw; the same one continues what was labelled.
         labels
             Where the labels are kept, as of :class:`~promptlift.widgets.ConversationBrowser`; by default by the workspace.
         labeller

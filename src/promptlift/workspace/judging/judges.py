@@ -231,7 +231,7 @@ class Judges:
     ) -> JudgeRun:
         """Put a judge to logged conversations that this version has not answered for, and wait for the end.
 
-        It runs in the background, keeps every verdict as it comes, and goes on after a restart of the service. Interrupting
+        It runs in the background, keeps every verdict as it comes, and continues after a restart of the service. Interrupting
         the waiting does not stop it; :meth:`stop` does.
 
         Parameters
@@ -248,9 +248,9 @@ class Judges:
         InvalidState
             No language model is configured; the message says what to set.
         RunFailed
-            It failed; the message says why, and how to go on.
+            It failed; the message says why, and how to continue.
         StillRunning
-            When ``timeout`` is over. It goes on.
+            When ``timeout`` has passed. It continues.
         """
         asked = {
             "judge": judge, "version": version, "prompt": prompt, "since": since, "until": until,
@@ -426,7 +426,7 @@ class Judges:
         )
 
     def stop(self, run_id: str, *, reason: str | None = None) -> JudgeRun:
-        """Stop a run; its verdicts stay, and :meth:`resume` goes on with it.
+        """Stop a run; its verdicts stay, and :meth:`resume` continues it.
 
         Parameters
         ----------

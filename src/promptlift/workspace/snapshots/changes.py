@@ -68,7 +68,7 @@ class ChangeSearch:
         self._changed: set[str] = set()
 
     def run(self, total: int, checked_to: int) -> tuple[set[str], int]:
-        """Return the known conversations that differ, and where the next search goes on.
+        """Return the known conversations that differ, and where the next search continues.
 
         Parameters
         ----------

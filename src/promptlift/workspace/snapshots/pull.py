@@ -128,7 +128,7 @@ class Pull:
         SnapshotError
             When the snapshot is of another service, account or filter.
         IncompleteError
-            When reading ended early; the next pull goes on there.
+            When reading ended early; the next pull continues from there.
         """
         old = self._snapshot() if self._location.exists(MANIFEST_NAME) else None
         signer = None if old is None else old.key_to_sign

@@ -56,7 +56,7 @@ class Pulling(Session):
     ) -> Snapshot:
         """Copy the account's tables into a folder of Parquet files, or bring such a folder up to date.
 
-        A pull that was stopped, however it ended, goes on where it was. Nothing that is known already is fetched again.
+        A pull that was interrupted in any way resumes where it stopped, and fetches nothing twice.
         :meth:`use_snapshot` lets later reads be answered from the folder.
 
         Parameters
@@ -88,7 +88,7 @@ class Pulling(Session):
         SnapshotError
             When the folder is of another account, service or prompt, is being written by another process, or is damaged.
         IncompleteError
-            When reading ended early; what was read is kept, and the next pull goes on there.
+            When reading ended early; what was read is kept, and the next pull continues from there.
 
         Examples
         --------
