@@ -44,7 +44,7 @@ def try_acquire(lock: FileLock, *, timeout: float = 0.0) -> bool:
 
 
 def is_held(path: Path) -> bool:
-    """Whether anybody holds the lock on `path`."""
+    """Return whether anybody holds the lock on `path`."""
     if not path.exists():
         return False
     probe = file_lock(path)

@@ -317,7 +317,7 @@ def decide(rows: Sequence[dict[str, Any]], rule: Rule, *, labels: bool) -> None:
 
 
 def _holds_zero(row: dict[str, Any]) -> bool:
-    """Whether the interval of a completion rate holds 0: of pairs an exact test may be surer than the interval beside it.
+    """Return whether the interval of a completion rate holds 0: of pairs an exact test may be surer than the interval beside it.
 
     Scores and labels are decided by their ranks and shares, which an interval of means does not show.
     """

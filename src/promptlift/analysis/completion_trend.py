@@ -112,7 +112,7 @@ def completion_trend(
 
 
 def _has_few_weeks(found: PeriodCounts) -> bool:
-    """Whether the periods are weeks, few enough to test the days within them."""
+    """Return whether the periods are weeks, few enough to test the days within them."""
     return found.freq == "W" and len(found.starts) <= _MAX_TESTED_WEEKS and found.groups.count <= _MAX_TESTED
 
 

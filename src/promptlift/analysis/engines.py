@@ -50,7 +50,7 @@ _LARGEST: Final = sys.float_info.max
 
 
 def is_remote(table: Any) -> bool:
-    """Whether a table lives in an engine (DuckDB, Spark, Ibis) that is asked, rather than in this process."""
+    """Return whether a table lives in an engine (DuckDB, Spark, Ibis) that is asked, rather than in this process."""
     if isinstance(table, pd.DataFrame):
         return False
     return nw.from_native(table).implementation not in _LOCAL
@@ -80,7 +80,7 @@ def open_table(table: Any) -> nw.LazyFrame[Any]:
 
 
 def holds_lists(table: Any, column: str) -> bool:
-    """Whether a column of a table that is no pandas table holds lists or records."""
+    """Return whether a column of a table that is no pandas table holds lists or records."""
     return isinstance(nw.from_native(table).collect_schema()[column], nw.List | nw.Array | nw.Struct)
 
 

@@ -288,7 +288,7 @@ def _blank_rates(table: pd.DataFrame, conversations: Any) -> None:
 
 
 def weighs(conversations: Any) -> bool:
-    """Whether the outcomes of conversations may be counted against their issues: not where one judgement gave both.
+    """Return whether the outcomes of conversations may be counted against their issues: not where one judgement gave both.
 
     In a table that says nothing of a judge both are the caller's own.
     """

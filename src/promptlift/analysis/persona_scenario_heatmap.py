@@ -84,7 +84,7 @@ def persona_scenario_heatmap(
 
 
 def _confirmed(frame: pd.DataFrame, variant_id: str | None) -> bool:
-    """Whether the variant, or any where none is named, was tested in the confirmation."""
+    """Return whether the variant, or any where none is named, was tested in the confirmation."""
     if "stage" not in frame:
         return False
     tested = ~frame["is_original"].astype("boolean").fillna(value=False)

@@ -477,7 +477,7 @@ def _basis(source: Any, analyser: str | None) -> Basis | None:
 
 
 def is_rehearsal(source: Any) -> bool:
-    """Whether a table comes from a rehearsal, by its attributes or its column ``rehearsal``."""
+    """Return whether a table comes from a rehearsal, by its attributes or its column ``rehearsal``."""
     if facts_of(source).get("rehearsal") is True:
         return True
     return "rehearsal" in names_of(source) and True in distinct(source, "rehearsal")

@@ -53,7 +53,7 @@ class _Reader:
     task: str | None = None
 
     def is_hour(self, name: str) -> bool:
-        """Whether the hour of the day is meant, and not a column of that name."""
+        """Return whether the hour of the day is meant, and not a column of that name."""
         return name == HOUR and HOUR not in self.present
 
     def split_rows(self, rows: Rows, name: str) -> Split:

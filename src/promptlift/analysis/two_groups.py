@@ -243,7 +243,7 @@ def of_periods(
 
 
 def is_period(value: Any) -> bool:
-    """Whether a value is a pair, such as a period."""
+    """Return whether a value is a pair, such as a period."""
     return isinstance(value, tuple | list) and len(value) == 2
 
 

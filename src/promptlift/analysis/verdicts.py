@@ -104,7 +104,7 @@ def question_of(table: Any) -> str:
 
 
 def _is_judged(table: Any) -> bool:
-    """Whether the outcome of a table is the verdict of a judge of one's own."""
+    """Return whether the outcome of a table is the verdict of a judge of one's own."""
     names = set(names_of(table))
     return names >= _COLUMNS and not names >= {VERDICT, OUTCOME}
 

@@ -211,7 +211,7 @@ def read_versions(versions: Any) -> Versions:
 
 
 def _is_first(text: pd.Series[Any]) -> bool:
-    """Whether it is the text that the prompt was created with."""
+    """Return whether it is the text that the prompt was created with."""
     if pd.notna(text["origin"]):
         return bool(text["origin"] == "created")
     return bool(pd.notna(text["number"]) and text["number"] == 1)

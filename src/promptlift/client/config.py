@@ -93,7 +93,7 @@ def configure(
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this computer, so that nothing leaves it."""
+    """Return whether a host is this computer, so that nothing leaves it."""
     name = host.lower().rstrip(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True

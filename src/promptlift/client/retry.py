@@ -90,14 +90,14 @@ class RetryPolicy:
 
 
 def leaves_open(error: ApiError) -> bool:
-    """Whether an error leaves open what the service offers because it could not answer."""
+    """Return whether an error leaves open what the service offers because it could not answer."""
     if isinstance(error, ServerError):
         return error.status != 501
     return isinstance(error, RateLimited | LimitExceeded | ConnectionFailed) or error.code == CUT_OFF
 
 
 def _passing(error: ApiError) -> bool:
-    """Whether the failure may be temporary."""
+    """Return whether the failure may be temporary."""
     if isinstance(error, ConnectionFailed):
         return True
     if isinstance(error, UnexpectedResponse):

@@ -66,7 +66,7 @@ def _fits(given: GivenLift, scale: float) -> set[str]:
 
 
 def _is_base(original: float) -> bool:
-    """Whether something can be relative to a rate: it does not stand for 0."""
+    """Return whether something can be relative to a rate: it does not stand for 0."""
     return original > 0 and Printed.of(original).low > 0
 
 

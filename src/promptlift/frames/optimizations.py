@@ -36,7 +36,7 @@ def value_at(row: Any, path: str) -> Any:
 
 
 def is_rehearsal(row: Row) -> bool | None:
-    """Whether an optimization ran on the rehearsal model; ``None`` where nothing says."""
+    """Return whether an optimization ran on the rehearsal model; ``None`` where nothing says."""
     found = [value_at(row, "rehearsal"), value_at(row, "results.rehearsal")]
     known = [one for one in found if isinstance(one, bool)]
     return any(known) if known else None

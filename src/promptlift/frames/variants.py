@@ -110,7 +110,7 @@ def facts_of(optimization: Row) -> Row:
 
 
 def any_rehearsal(facts: dict[str, Row]) -> bool | None:
-    """Whether any of some optimizations was a rehearsal; ``None`` where nothing is known."""
+    """Return whether any of some optimizations was a rehearsal; ``None`` where nothing is known."""
     known = [one["rehearsal"] for one in facts.values() if one["rehearsal"] is not None]
     return any(known) if known else None
 
@@ -190,7 +190,7 @@ def _confidence(row: Row, facts: Row, *, winner: bool) -> float | None:
 
 
 def _has_interval(row: Row) -> bool:
-    """Whether the service sent an interval: an end, or the level of one that is not bounded."""
+    """Return whether the service sent an interval: an end, or the level of one that is not bounded."""
     ends = [_number(row.get("liftLow")), _number(row.get("liftHigh"))]
     if any(end is not None for end in ends):
         return True

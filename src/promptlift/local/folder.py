@@ -95,7 +95,7 @@ class DataFolder:
         return file_lock(self.path / "process.lock")
 
     def service_lives(self) -> bool:
-        """Whether a process serves this folder."""
+        """Return whether a process serves this folder."""
         return is_held(self.path / "process.lock")
 
     def key(self) -> str:
@@ -137,7 +137,7 @@ class DataFolder:
         return user_lock
 
     def in_use(self) -> bool:
-        """Whether a living process uses the service. Call it with the start lock held."""
+        """Return whether a living process uses the service. Call it with the start lock held."""
         used = False
         for path in sorted(self.users.glob("*")):
             if is_held(path):

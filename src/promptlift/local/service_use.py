@@ -78,7 +78,7 @@ class ServiceUse:
         self.plan = record.plan
 
     def lives(self) -> bool:
-        """Whether the service still answers at this address."""
+        """Return whether the service still answers at this address."""
         record = self.folder.read_record()
         return (
             record is not None
@@ -130,7 +130,7 @@ class ServiceUse:
         raise ServiceStartError(self._why(logged, f"was not ready within {START_SECONDS:.0f} seconds"))
 
     def _accepts(self, record: ServiceRecord) -> bool:
-        """Whether the running service answers; raises when it cannot be used."""
+        """Return whether the running service answers; raises when it cannot be used."""
         status = _status(record, self.folder.key())
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise ServiceStartError(

@@ -16,7 +16,7 @@ __all__ = ["corrected_notes", "draw_raw_and_corrected", "has_corrected"]
 
 
 def has_corrected(table: pd.DataFrame, estimate: str) -> bool:
-    """Whether a table has a corrected column of an estimate."""
+    """Return whether a table has a corrected column of an estimate."""
     return f"{estimate}_corrected" in table
 
 

@@ -89,7 +89,7 @@ def day_numbers(times: Any) -> NDArray[np.float64]:
 
 
 def has_conversations(table: pd.DataFrame) -> bool:
-    """Whether any conversation is in a table of periods, judged or not."""
+    """Return whether any conversation is in a table of periods, judged or not."""
     return bool(table.filter(["n", "n_missing", "n_in_progress"]).to_numpy().any())
 
 

@@ -116,7 +116,7 @@ def _draw(ax: Axes, table: pd.DataFrame, *, color: Any = None) -> list[str]:
 
 
 def _is_filled(table: pd.DataFrame) -> bool:
-    """Whether most cells have enough pairs to be looked at; an empty table has nothing against it."""
+    """Return whether most cells have enough pairs to be looked at; an empty table has nothing against it."""
     fields = table[table["part"] == "field"]
     return fields.empty or bool(fields["n"].ge(theme.FEW).mean() >= 0.5)
 

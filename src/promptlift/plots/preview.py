@@ -15,7 +15,7 @@ __all__ = ["in_notebook", "shown_while"]
 
 
 def in_notebook() -> bool:
-    """Whether this code runs in a notebook kernel, where a figure can be shown and removed again."""
+    """Return whether this code runs in a notebook kernel, where a figure can be shown and removed again."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return getattr(shell, "kernel", None) is not None

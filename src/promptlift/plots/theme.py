@@ -135,7 +135,7 @@ def background(ax: Axes) -> tuple[float, float, float, float]:
 
 
 def is_dark(ax: Axes) -> bool:
-    """Whether the background is closer to black than to white."""
+    """Return whether the background is closer to black than to white."""
     red, green, blue, opacity = background(ax)
     return opacity > 0 and 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
 
@@ -146,7 +146,7 @@ def palette(ax: Axes) -> tuple[str, ...]:
 
 
 def precomputed(data: Any, name: str) -> TypeGuard[pd.DataFrame]:
-    """Whether ``data`` is already the result of the analysis of this name."""
+    """Return whether ``data`` is already the result of the analysis of this name."""
     return (
         isinstance(data, pd.DataFrame)
         and facts_of(data).get("table") == name

@@ -38,7 +38,7 @@ def redact(text: str) -> str:
 
 
 def repeats(title: str, said: str) -> bool:
-    """Whether a title repeats four or more consecutive words of what was said, or all of it.
+    """Return whether a title repeats four or more consecutive words of what was said, or all of it.
 
     >>> repeats("Customer says my name is Jo Doe", "Hello, my name is Jo Doe!")
     True

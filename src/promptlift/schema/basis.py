@@ -68,7 +68,7 @@ def weakest(found: Iterable[str | None]) -> Basis | None:
 
 
 def may_tell(basis: str | None) -> bool:
-    """Whether a direction may be named: higher, lower, rising, better."""
+    """Return whether a direction may be named: higher, lower, rising, better."""
     return basis != "words"
 
 
@@ -96,7 +96,7 @@ class Agreement(NamedTuple):
 
 
 def may_say_clearly(basis: str | None, agreement: Agreement | None = None) -> bool:
-    """Whether a difference may be called clear.
+    """Return whether a difference may be called clear.
 
     Not on a judge whose errors nobody knows: a model or a learned judge may where at least 50 labels prove it. Numbers that labels
     correct rest on the labels, and those of a table that says nothing of a judge are the caller's own.
@@ -107,7 +107,7 @@ def may_say_clearly(basis: str | None, agreement: Agreement | None = None) -> bo
 
 
 def may_weigh(basis: str | None) -> bool:
-    """Whether the failures that go with an issue may be counted against it.
+    """Return whether the failures that go with an issue may be counted against it.
 
     Only where the verdict did not come from the words, or the call, in which the issue was found: else both are one finding.
     """

@@ -127,11 +127,11 @@ class Endpoint(Generic[Answer]):
         return path.replace("{id}", encode_id(identifier))
 
     def is_repeatable(self, *, keyed: bool) -> bool:
-        """Whether a client may send a request again after a failure; ``keyed`` if it has an idempotency key."""
+        """Return whether a client may send a request again after a failure; ``keyed`` if it has an idempotency key."""
         return self.method == "GET" or self.repeat == "always" or (self.repeat == "keyed" and keyed)
 
     def is_specified(self, scheme: Scheme) -> bool:
-        """Whether the specification has the endpoint in this scheme."""
+        """Return whether the specification has the endpoint in this scheme."""
         return scheme.name in self.specified
 
 

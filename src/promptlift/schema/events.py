@@ -336,7 +336,7 @@ class Printed:
         return cls(value - half, value + half)
 
     def meets(self, other: Printed) -> bool:
-        """Whether both may stand for the same number."""
+        """Return whether both may stand for the same number."""
         return self.low <= other.high and other.low <= self.high
 
 

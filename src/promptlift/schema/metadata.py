@@ -73,7 +73,7 @@ def key_of_column(column: str) -> str:
 
 
 def is_metadata_column(column: str) -> bool:
-    """Whether a column of a table holds a key of the metadata."""
+    """Return whether a column of a table holds a key of the metadata."""
     return column.startswith((METADATA_PREFIX, SCORE_PREFIX))
 
 

@@ -75,7 +75,7 @@ class Transcript(BaseModel):
 
 
 def looks_structured(text: str) -> bool:
-    """Whether content is meant as structured JSON: its first character opens an object."""
+    """Return whether content is meant as structured JSON: its first character opens an object."""
     return text.lstrip("\ufeff \t\r\n").startswith("{")
 
 

@@ -63,7 +63,7 @@ class Location(Protocol):
         """Remove what writers that were killed left of a file."""
 
     def exists(self, path: str) -> bool:
-        """Whether a file, or a folder with files, is there."""
+        """Return whether a file, or a folder with files, is there."""
 
     def paths(self, folder: str) -> list[str]:
         """Return all files below a folder, in order."""
@@ -128,7 +128,7 @@ class LocalFolder:
             one.unlink(missing_ok=True)
 
     def exists(self, path: str) -> bool:
-        """Whether a file or folder is there."""
+        """Return whether a file or folder is there."""
         return (self.place / path).exists()
 
     def paths(self, folder: str) -> list[str]:
@@ -215,7 +215,7 @@ class RemoteFolder:
         """Remove nothing: an object is put whole or not at all."""
 
     def exists(self, path: str) -> bool:
-        """Whether an object, or one below, is there."""
+        """Return whether an object, or one below, is there."""
         self.system.invalidate_cache()
         return bool(self.system.exists(self._at(path)))
 

@@ -175,7 +175,7 @@ class Staging:
         self._root.write(f"{FOLDER}/{name}", sink.getvalue().to_pybytes())
 
     def any(self) -> bool:
-        """Whether there is a row."""
+        """Return whether there is a row."""
         return bool(self._held or self._files)
 
     def ids(self) -> list[str]:

@@ -339,11 +339,11 @@ class Design:
         return mcnemar_log_e_value(pairs.n10, pairs.n01, theta=self.theta)
 
     def wins(self, pairs: Discordance, *, e_needed: float) -> bool:
-        """Whether the e-value is enough for a winner."""
+        """Return whether the e-value is enough for a winner."""
         return self.log_e(pairs) >= math.log(e_needed) - _ROUNDING
 
     def gives_up(self, pairs: Discordance, *, pairs_left: int, e_needed: float) -> bool:
-        """Whether a winner is so unlikely by now that the rest of the budget is better saved."""
+        """Return whether a winner is so unlikely by now that the rest of the budget is better saved."""
         # Without a pair left it is the budget that ends the run.
         missing = math.log(e_needed) - self.log_e(pairs)
         return pairs_left > 0 and missing > futility_bound(

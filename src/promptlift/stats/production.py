@@ -223,7 +223,7 @@ def _sign(metric: Metric) -> float:
 
 
 def _is_worse(metric: Metric, old: NDArray[np.float64], new: NDArray[np.float64]) -> bool:
-    """Whether the mean became worse by more than the margin."""
+    """Return whether the mean became worse by more than the margin."""
     if not len(old) or not len(new):
         return False
     was, now = float(old.mean()), float(new.mean())

@@ -419,7 +419,7 @@ def limited(messages: Iterable[ParsedMessage]) -> list[ParsedMessage]:
 
 
 def is_something(value: Any) -> bool:
-    """Whether a field holds anything that could be lost."""
+    """Return whether a field holds anything that could be lost."""
     return not (value is None or (isinstance(value, str | list | dict | tuple) and not value))
 
 

@@ -33,7 +33,7 @@ _IN_CHUNKS: Final = "samples of this log are stored in chunks ({}), a form that 
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is an ``.eval`` archive."""
+    """Return whether a file is an ``.eval`` archive."""
     if not is_zip(path):
         return False
     try:
@@ -44,7 +44,7 @@ def is_archive(path: Path) -> bool:
 
 
 def begins_log(head: str) -> bool:
-    """Whether a text begins as a log that was written as one JSON object."""
+    """Return whether a text begins as a log that was written as one JSON object."""
     return _BEGINNING.match(head) is not None
 
 

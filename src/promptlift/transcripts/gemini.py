@@ -31,7 +31,7 @@ _FAILED: Final = "Requests of the batch that failed, and are not imported: {}."
 
 
 def is_contents(value: dict[str, Any]) -> bool:
-    """Whether a record is a request of Gemini, or its answer in a batch."""
+    """Return whether a record is a request of Gemini, or its answer in a batch."""
     asked = inside(value, "request") or value
     contents = asked.get("contents")
     if isinstance(contents, list) and contents and isinstance(contents[0], dict) and "parts" in contents[0]:

@@ -61,7 +61,7 @@ _NO_BODY: Final = "the request has no bodies; export with --include-body: npx @h
 
 
 def is_request(value: dict[str, Any]) -> bool:
-    """Whether a record is a request."""
+    """Return whether a record is a request."""
     return "request_id" in value and not {
         "request_body",
         "request_created_at",

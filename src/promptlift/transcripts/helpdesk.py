@@ -41,7 +41,7 @@ _NO_PARTS: Final = "the conversation has no parts, as in a list of conversations
 
 
 def is_zendesk(value: dict[str, Any]) -> bool:
-    """Whether a record is a ticket with its comments, a page of them, or the comments of one ticket."""
+    """Return whether a record is a ticket with its comments, a page of them, or the comments of one ticket."""
     page = value.get("tickets")
     if isinstance(page, list) and page and isinstance(page[0], dict):
         return "comments" in page[0] or "requester_id" in page[0]
@@ -53,7 +53,7 @@ def is_zendesk(value: dict[str, Any]) -> bool:
 
 
 def is_intercom(value: dict[str, Any]) -> bool:
-    """Whether a record is a conversation, or a page of them."""
+    """Return whether a record is a conversation, or a page of them."""
     page = value.get("conversations")
     if isinstance(page, list) and page and isinstance(page[0], dict):
         value = page[0]

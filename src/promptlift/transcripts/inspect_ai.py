@@ -31,7 +31,7 @@ _ATTACHMENT: Final = "attachment://"
 
 
 def is_log(value: dict[str, Any]) -> bool:
-    """Whether a record is an evaluation log."""
+    """Return whether a record is an evaluation log."""
     return isinstance(value.get("eval"), dict) and "task" in value["eval"] and "samples" in value
 
 

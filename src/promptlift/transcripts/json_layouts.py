@@ -228,7 +228,7 @@ class _Window:
         return bool(piece)
 
     def _cut(self, error: json.JSONDecodeError) -> bool:
-        """Whether the error may come from the end of the part."""
+        """Return whether the error may come from the end of the part."""
         return error.msg.startswith("Unterminated string") or error.pos >= len(self.text) - _CUT
 
     def _fault(self, error: json.JSONDecodeError) -> Record:

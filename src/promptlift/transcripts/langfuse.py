@@ -59,7 +59,7 @@ _TOOLS: Final = ("TOOL", "RETRIEVER", "GUARDRAIL")
 
 
 def is_langfuse(value: dict[str, Any]) -> bool:
-    """Whether a record is an observation or a trace."""
+    """Return whether a record is an observation or a trace."""
     if {"type", "input", "output"} <= value.keys() and not {*_TRACE, "parentObservationId"}.isdisjoint(value):
         return True
     return {"input", "output", "timestamp"} <= value.keys() and not {

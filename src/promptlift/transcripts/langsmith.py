@@ -58,7 +58,7 @@ def read_langsmith(records: Iterable[Record], collector: Collector) -> None:
 
 
 def is_example(value: dict[str, Any]) -> bool:
-    """Whether a record is an example of a data set."""
+    """Return whether a record is an example of a data set."""
     if not {"inputs", "outputs"} <= value.keys() or not inside(value, "inputs"):
         return False
     # The files that its pages give have nothing else, or the texts of metadata.

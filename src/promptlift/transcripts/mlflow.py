@@ -44,7 +44,7 @@ _READ: Final = frozenset(
 
 
 def is_trace(value: dict[str, Any]) -> bool:
-    """Whether a record is a trace."""
+    """Return whether a record is a trace."""
     value = inside(value, "trace") or value
     if inside(value, "info") and "spans" in inside(value, "data"):
         return True

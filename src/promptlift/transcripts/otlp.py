@@ -76,7 +76,7 @@ _BESIDE: Final = "What these log records say is in the conversations of the file
 
 
 def is_spans(value: dict[str, Any]) -> bool:
-    """Whether a record is a batch of spans or log records, or one as an SDK prints it."""
+    """Return whether a record is a batch of spans or log records, or one as an SDK prints it."""
     if any(isinstance(value.get(name), list) for name in _BATCHES):
         return True
     context = value.get("context")

@@ -44,7 +44,7 @@ _LABEL: Final = re.compile(rf"({'|'.join(_TOGETHER)})[ \t]*:[ \t]?")
 
 
 def looks_plain(head: str) -> bool:
-    """Whether a text is a labelled conversation: it starts with a label, or holds both of a pair."""
+    """Return whether a text is a labelled conversation: it starts with a label, or holds both of a pair."""
     found: set[str] = set()
     for number, line in enumerate(row for row in _lines(head) if row.strip()):
         match = _LABEL.match(line)

@@ -27,7 +27,7 @@ _LABEL: Final = re.compile(r"(?:^|\n\n)(Human|Assistant): ?")
 
 
 def is_dpo(value: dict[str, Any]) -> bool:
-    """Whether a record is a preference pair."""
+    """Return whether a record is a preference pair."""
     pair = [name for names in (_PREFERRED, _OTHERS) for name in names if name in value]
     return len(pair) == 2 or ("input" in value and bool(pair))
 

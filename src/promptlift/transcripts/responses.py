@@ -29,7 +29,7 @@ _FAILED: Final = "Requests of the batch that failed, and are not imported: {}."
 
 
 def is_responses(asked: Any, answered: Any = None) -> bool:
-    """Whether a request or an answer is one of the Responses API."""
+    """Return whether a request or an answer is one of the Responses API."""
     if isinstance(answered, dict) and answered.get("object") == "response":
         return True
     if isinstance(asked, dict) and asked.get("object") == "response":
@@ -38,7 +38,7 @@ def is_responses(asked: Any, answered: Any = None) -> bool:
 
 
 def is_batch(value: dict[str, Any]) -> bool:
-    """Whether a record is a line of a batch: a request, or its answer."""
+    """Return whether a record is a line of a batch: a request, or its answer."""
     return "custom_id" in value and ("body" in value or "response" in value)
 
 

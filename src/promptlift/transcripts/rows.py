@@ -211,7 +211,7 @@ class _OtherColumns:
 
     @staticmethod
     def _fits(name: str, cell: Any, columns: Columns, thread: _Thread) -> bool:
-        """Whether a cell may be one for the whole conversation; its first one is kept."""
+        """Return whether a cell may be one for the whole conversation; its first one is kept."""
         plain_cell = cell if isinstance(cell, str | int | float) else str(cell)
         if isinstance(plain_cell, str) and len(plain_cell) > _LONG and name != columns.of.get("prompt"):
             return False
@@ -222,7 +222,7 @@ class _OtherColumns:
         return {name: cell for name, cell in thread.others.items() if name not in self._varying}
 
     def varies(self, name: str | None) -> bool:
-        """Whether a column has several values in a conversation."""
+        """Return whether a column has several values in a conversation."""
         return name in self._varying
 
     def drop(self, collector: Collector) -> None:
@@ -280,7 +280,7 @@ class _Survey:
             raise TooMuchError(_ALL_OF_ONE.format(number, how))
 
     def is_last(self, number: int, name: str | None) -> bool:
-        """Whether no row after this one is of the same conversation."""
+        """Return whether no row after this one is of the same conversation."""
         return number >= self._last.get(hash(name), number)
 
 
@@ -437,7 +437,7 @@ def _take(
 
 
 def _is_internal(row: dict[str, Any], columns: Columns) -> bool:
-    """Whether a row of a help desk is a note, or says only that the conversation was assigned, closed or the like."""
+    """Return whether a row of a help desk is a note, or says only that the conversation was assigned, closed or the like."""
     part = columns.get(row, "part")
     if part is not None and ("note" in str(part) or not is_something(columns.get(row, "text"))):
         return True

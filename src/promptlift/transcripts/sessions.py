@@ -289,7 +289,7 @@ def _reported_later(reason: str) -> None:
 
 
 def _follows(after: Session, before: Session) -> bool:
-    """Whether one began when the other had ended, as far as the times are known."""
+    """Return whether one began when the other had ended, as far as the times are known."""
     ended, begun = before.longest.ended, after.longest.started
     return ended is None or begun is None or ended <= begun
 
@@ -322,7 +322,7 @@ def role_of(message: Any) -> Any:
 
 
 def _several_turns(history: list[Any]) -> bool:
-    """Whether a user spoke again after an answer."""
+    """Return whether a user spoke again after an answer."""
     roles = [role_of(message) for message in history]
     return "assistant" in roles and "user" in roles[roles.index("assistant") :]
 

@@ -57,7 +57,7 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
 
 
 def is_sharegpt(value: dict[str, Any]) -> bool:
-    """Whether a record is a list of turns, or a pair of texts."""
+    """Return whether a record is a list of turns, or a pair of texts."""
     if any(isinstance(value.get(name), list) and value[name] for name in _LISTS[:2]):
         return True
     items = value.get("items")

@@ -32,12 +32,12 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def is_packed(path: Path) -> bool:
-    """Whether a file is gzip by content."""
+    """Return whether a file is gzip by content."""
     return _begins(path, b"\x1f\x8b")
 
 
 def is_zip(path: Path) -> bool:
-    """Whether a file is a ZIP archive by content."""
+    """Return whether a file is a ZIP archive by content."""
     return _begins(path, b"PK\x03\x04")
 
 

@@ -62,7 +62,7 @@ class Template:
         )
 
     def matches(self, text: str) -> bool:
-        """Whether a text is this template with values filled in."""
+        """Return whether a text is this template with values filled in."""
         fixed = self.fixed()
         if None not in self.parts:
             return text == fixed[0]
@@ -84,7 +84,7 @@ class Template:
         return bool(values) and all(map(_FILLED_IN.fullmatch, values))
 
     def shares(self, words: frozenset[str]) -> bool:
-        """Whether so many words are the same that a closer look is worth its time."""
+        """Return whether so many words are the same that a closer look is worth its time."""
         return 2 * len(words & self.words) >= _SHARE * min(len(words), len(self.words))
 
     def fixed(self) -> list[str]:
@@ -131,7 +131,7 @@ def templates_of(texts: Iterable[str]) -> list[Template]:
 
 
 def filled_in(template: str, text: str) -> bool:
-    """Whether a text is a template, its placeholders such as ``{{name}}`` filled in."""
+    """Return whether a text is a template, its placeholders such as ``{{name}}`` filled in."""
     pieces = _PLACEHOLDER.split(template)
     parts: list[str | None] = [pieces[0]]
     for piece in pieces[1:]:

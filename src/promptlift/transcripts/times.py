@@ -37,7 +37,7 @@ def read_time(value: Any) -> datetime | None:
 
 
 def has_zone(value: Any) -> bool:
-    """Whether a value that is a time says its zone itself. Seconds since 1970 do."""
+    """Return whether a value that is a time says its zone itself. Seconds since 1970 do."""
     if isinstance(value, datetime):
         return value.tzinfo is not None
     if isinstance(value, str):

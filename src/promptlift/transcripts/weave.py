@@ -47,7 +47,7 @@ _COSTS: Final = ("prompt_tokens_total_cost", "completion_tokens_total_cost")
 
 
 def is_call(value: dict[str, Any]) -> bool:
-    """Whether a record is a call."""
+    """Return whether a record is a call."""
     return {"op_name", "trace_id", "inputs"} <= value.keys()
 
 

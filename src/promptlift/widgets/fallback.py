@@ -31,7 +31,7 @@ def front_end(suffix: str, *names: str) -> str:
 
 
 def is_unattended() -> bool:
-    """Whether a program runs the notebook: nbconvert, papermill, nbclient, a documentation build.
+    """Return whether a program runs the notebook: nbconvert, papermill, nbclient, a documentation build.
 
     Such programs tell the kernel that no question can be answered. An interactive view would be blank in what they
     write (it needs a script from the network), and it could not be clicked.

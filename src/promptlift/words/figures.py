@@ -29,14 +29,14 @@ _MISSING: Final = ("NAType", "NaTType")
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell is empty."""
+    """Return whether a cell is empty."""
     if value is None or type(value).__name__ in _MISSING:
         return True
     return isinstance(value, float) and math.isnan(value)
 
 
 def known(value: Any) -> bool:
-    """Whether a value of a table is known, and finite where it is a number."""
+    """Return whether a value of a table is known, and finite where it is a number."""
     return not is_missing(value) and not (isinstance(value, float) and not math.isfinite(value))
 
 

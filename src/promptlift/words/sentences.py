@@ -73,7 +73,7 @@ _REASONS: Final = {
 
 
 def leaves_out_zero(low: Any, high: Any) -> bool:
-    """Whether an interval is known and does not hold 0."""
+    """Return whether an interval is known and does not hold 0."""
     return known(low) and known(high) and not low <= 0.0 <= high
 
 

@@ -65,7 +65,7 @@ class ConversationFilter:
         return cls(begin, end, {str(name): _values(value) for name, value in (where or {}).items()})
 
     def __bool__(self) -> bool:
-        """Whether anything is filtered."""
+        """Return whether anything is filtered."""
         return bool(self.since or self.until or self.where)
 
     def record(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def _unknown(frame: pd.DataFrame, name: str) -> FrameError:
 
 
 def _contains(column: pd.Series[Any], value: Any) -> pd.Series[Any]:
-    """Whether each row's list has a value; an issue has its title."""
+    """Return whether each row's list has a value; an issue has its title."""
     found: pd.Series[Any] = column.map(
         lambda cell: isinstance(cell, list) and any(value == _said(one) for one in cell)
     )

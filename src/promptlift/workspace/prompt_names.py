@@ -203,11 +203,11 @@ class PromptNames:
 
     @staticmethod
     def is_our_id(given: str) -> bool:
-        """Whether a text has the form of an id of the embedded service."""
+        """Return whether a text has the form of an id of the embedded service."""
         return _OUR_IDS.fullmatch(given) is not None
 
     def is_there(self, prompt_id: str) -> bool:
-        """Whether there is a prompt of this id."""
+        """Return whether there is a prompt of this id."""
         if prompt_id in self._ids:
             return True
         call = Call.to(endpoints.PROMPTS_GET, self._transport.config.scheme, prompt_id)
@@ -304,7 +304,7 @@ class PromptNames:
         return str(found[0]["id"]) if found else None
 
     def _has_conversations(self, prompt_id: str) -> bool:
-        """Whether a prompt has conversations; a service that ignores the filter sends those of others."""
+        """Return whether a prompt has conversations; a service that ignores the filter sends those of others."""
         scheme = self._transport.config.scheme
         call = Call.to(endpoints.CONVERSATIONS_LIST, scheme, query={"prompt_id": prompt_id, "limit": 1})
         try:

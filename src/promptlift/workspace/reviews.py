@@ -224,7 +224,7 @@ class Reviewing(Session):
             raise not_offered(NotFound("This service keeps no reviews and actions"), "reviews")
 
     def keeps_reviews(self) -> bool:
-        """Whether the service keeps reviews and actions; it is asked once."""
+        """Return whether the service keeps reviews and actions; it is asked once."""
         if self._keeps_reviews is None:
             try:
                 self.client.actions.list(limit=1)

@@ -58,7 +58,7 @@ class Wanted:
         return content, insights
 
     def lacks(self, row: Row) -> bool:
-        """Whether anything must be fetched separately."""
+        """Return whether anything must be fetched separately."""
         return any(self.missing(row))
 
 

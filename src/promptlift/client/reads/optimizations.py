@@ -156,7 +156,7 @@ class OptimizationRead:
 
     @staticmethod
     def _fits(row: Row, part: Part) -> bool:
-        """Whether a row passes the filters, which a service may ignore."""
+        """Return whether a row passes the filters, which a service may ignore."""
         return part.prompt_id in (None, link_of(row)) and part.status in (None, row.get("status"))
 
     def _read(self, *, complete: bool) -> RowsRead:
@@ -295,7 +295,7 @@ def read_offered(
 
 
 def _is_there(transport: Transport, endpoint: Endpoint[Any], identifier: str) -> bool:
-    """Whether the service has the prompt or the optimization that a list is of."""
+    """Return whether the service has the prompt or the optimization that a list is of."""
     for one in (endpoints.PROMPTS_GET, endpoints.OPTIMIZATIONS_GET):
         if endpoint.path.startswith(one.path):
             with contextlib.suppress(NotFound):

@@ -196,7 +196,7 @@ class Walk:
             raise ListBroken(f"the list began with {self._first_total} rows and does not end")
 
     def _doubtful(self, ids: list[str], total: int) -> bool:
-        """Whether the page contradicts its own total, so that it must be asked for again."""
+        """Return whether the page contradicts its own total, so that it must be asked for again."""
         end = self.offset + len(ids)
         if end <= total if ids else end >= total:
             self._doubts = 0
@@ -256,14 +256,14 @@ class Walk:
         self.offset = max(end - self._overlap, self.offset + 1) if end > self.offset else end
 
     def _proves_the_end(self, count: int, most: int) -> bool:
-        """Whether the page is shorter than the service could have made it."""
+        """Return whether the page is shorter than the service could have made it."""
         if self.pages == 1:
             # As many rows as a limit of the service's own would bring?
             return count < most and (count == 0 or count % _ROUND != 0)
         return count < min(most, self._largest)
 
     def _is_settled(self, end: int, total: int) -> bool:
-        """Whether a total that has fallen much further than rows were seen to go was given twice."""
+        """Return whether a total that has fallen much further than rows were seen to go was given twice."""
         fallen = self._highest - self._vanished - total
         if fallen <= max(_FALL_UNSEEN, self._highest // 100) or self._confirmed == (end, total):
             return True

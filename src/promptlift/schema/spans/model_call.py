@@ -126,7 +126,7 @@ class ModelCall:
 
 
 def is_model_call(span: Span) -> bool:
-    """Whether a span is a call of a language model that answers in text."""
+    """Return whether a span is a call of a language model that answers in text."""
     attributes = span.attributes
     operation = attributes.get("gen_ai.operation.name")
     if operation is not None:

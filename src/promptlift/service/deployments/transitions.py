@@ -45,7 +45,7 @@ _CHANGED = _Plan(
 
 
 def tests_before_deploying(settings: Mapping[str, Any], *, rehearsal: bool) -> bool:
-    """Whether the settings ask for a regression test of a winner before it is deployed automatically."""
+    """Return whether the settings ask for a regression test of a winner before it is deployed automatically."""
     automatic = settings.get("autoDeploy") or {}
     return not rehearsal and bool(automatic.get("enabled") and automatic.get("requireRegressionPass", True))
 

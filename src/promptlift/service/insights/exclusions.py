@@ -69,7 +69,7 @@ class Exclusions:
         return text
 
     def found_in(self, text: str) -> bool:
-        """Whether a text holds anything that must not appear."""
+        """Return whether a text holds anything that must not appear."""
         return any(pattern.search(text) for pattern in self.patterns)
 
     def new_in(self, text: str, known: str) -> list[str]:

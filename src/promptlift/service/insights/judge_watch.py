@@ -35,7 +35,7 @@ class Probe(Protocol):
     """The side of the endpoint that the watch uses."""
 
     def reachable(self) -> bool:
-        """Whether the endpoint answers at all; takes a few seconds at most."""
+        """Return whether the endpoint answers at all; takes a few seconds at most."""
 
 
 class JudgeWatch:
@@ -121,7 +121,7 @@ class JudgeWatch:
             return True
 
     def is_trial(self, conversation_id: str) -> bool:
-        """Whether this conversation is the trial: then the model is asked once and not again."""
+        """Return whether this conversation is the trial: then the model is asked once and not again."""
         return self.away and conversation_id == self._trial
 
     def answered(self, conversation_id: str) -> None:
@@ -145,7 +145,7 @@ class JudgeWatch:
                 self._next_look = self._clock()
 
     def alone(self, conversation_id: str) -> bool:
-        """Whether others were answered while this conversation was not: then the trouble is its own."""
+        """Return whether others were answered while this conversation was not: then the trouble is its own."""
         if self._probe is None:
             return True
         with self._lock:

@@ -133,7 +133,7 @@ class ChatClient:
         return model_names(reply.document)
 
     def reachable(self) -> bool:
-        """Whether the endpoint answers at all, whatever it says; takes a few seconds at most."""
+        """Return whether the endpoint answers at all, whatever it says; takes a few seconds at most."""
         return self._endpoint.reachable()
 
     def answer(

@@ -183,7 +183,7 @@ class ModelEndpoint:
             raise LlmUnavailable("The language model did not answer: the client was closed.") from None
 
     def reachable(self) -> bool:
-        """Whether the endpoint answers at all, whatever it says; takes at most ``PROBE_SECONDS``."""
+        """Return whether the endpoint answers at all, whatever it says; takes at most ``PROBE_SECONDS``."""
         try:
             return self._loop.submit(self._probe).result()
         except CancelledError:
@@ -418,7 +418,7 @@ class Dialect:
 
 
 def names_the_shape(text: str, body: Body | None) -> bool:
-    """Whether an error is about the requested answer format: some servers answer 500 where they mean 400."""
+    """Return whether an error is about the requested answer format: some servers answer 500 where they mean 400."""
     said = text.lower()
     return bool(body and "response_format" in body) and any(
         word in said for word in ("response_format", "json_schema", "json schema", "grammar")

@@ -105,7 +105,7 @@ class ModelGone(PromptliftError):
 
 
 def is_hopeless(error: PromptliftError, statuses: Collection[int] = HOPELESS_STATUSES) -> bool:
-    """Whether an error, or its cause, says that other calls will not fare better: the endpoint is down, or refuses with a status."""
+    """Return whether an error, or its cause, says that other calls will not fare better: the endpoint is down, or refuses with a status."""
     of_the_model = error if isinstance(error, LlmError) else error.__cause__
     return isinstance(of_the_model, EndpointDown) or (
         isinstance(of_the_model, LlmRefused) and of_the_model.status in statuses
@@ -158,7 +158,7 @@ class Availability:
                 self.why = problem
 
     def away_for(self, seconds: float, *, asked_since: float = -math.inf) -> bool:
-        """Whether it has been away for so long, and was asked all the time."""
+        """Return whether it has been away for so long, and was asked all the time."""
         since = self.since
         return not self.reachable and since is not None and self._clock() - max(since, asked_since) >= seconds
 

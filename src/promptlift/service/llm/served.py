@@ -136,7 +136,7 @@ _SNAPSHOT: Final = re.compile(
 
 
 def is_known(name: str, extra: Container[str] = ()) -> bool:
-    """Whether a model name is valid: in the catalogue, or among the extra names; a dated snapshot like its model."""
+    """Return whether a model name is valid: in the catalogue, or among the extra names; a dated snapshot like its model."""
     return any(one in CATALOGUE or one in extra for one in (name, _SNAPSHOT.sub("", name)))
 
 

@@ -109,7 +109,7 @@ def numeric_addresses(host: str) -> list[str]:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the public internet, also when it wraps an IPv4 address.
+    """Return whether an IP address is one of the public internet, also when it wraps an IPv4 address.
 
     Examples
     --------

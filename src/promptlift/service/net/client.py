@@ -332,7 +332,7 @@ async def _body(response: httpcore.Response, max_bytes: int) -> tuple[bytes, boo
 
 
 async def _drained(response: httpcore.Response) -> bool:
-    """Whether a body that nobody wants came to its end soon, so that the connection can be used again."""
+    """Return whether a body that nobody wants came to its end soon, so that the connection can be used again."""
     with contextlib.suppress(TimeoutError, *_BROKEN):
         async with asyncio.timeout(DRAIN_SECONDS):
             return (await _body(response, DRAIN_BYTES))[1]

@@ -89,7 +89,7 @@ def problems_of(
 
 
 def same_text(one: str, other: str) -> bool:
-    """Whether two texts differ in white space and case at most."""
+    """Return whether two texts differ in white space and case at most."""
     return one.casefold().split() == other.casefold().split()
 
 

@@ -114,7 +114,7 @@ def _mix_warnings(verdict: Verdict, mix: LoggedMix | None) -> Iterator[str]:
 
 
 def _tested(variant: VariantStats, passes_done: int) -> bool:
-    """Whether a variant was tested; the pairs of a finalist's own screening are no longer reported."""
+    """Return whether a variant was tested; the pairs of a finalist's own screening are no longer reported."""
     return variant.n_pairs + variant.n_dropped > 0 or (variant.is_finalist and passes_done > 0)
 
 

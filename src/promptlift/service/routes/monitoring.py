@@ -59,7 +59,7 @@ _METRICS: Final = {
 
 
 def is_local(scope: Scope) -> bool:
-    """Whether a request comes from this machine itself, and not through a proxy or a web page on it.
+    """Return whether a request comes from this machine itself, and not through a proxy or a web page on it.
 
     A page may have its own name resolve to this machine (DNS rebinding), but its browser sends that name as ``Host``.
     """

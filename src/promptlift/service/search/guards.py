@@ -39,7 +39,7 @@ def existing_evidence(claimed: Iterable[tuple[str, str]], texts: Mapping[str, st
 
 
 def says_what_was_said(text: str, messages: Iterable[str]) -> bool:
-    """Whether most words of an edit stand in one message of a stranger as they stand here.
+    """Return whether most words of an edit stand in one message of a stranger as they stand here.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def new_addresses(text: str, original: str) -> list[str]:
 
 
 def too_long(text: str) -> bool:
-    """Whether an edit is no small change any more."""
+    """Return whether an edit is no small change any more."""
     return len(text) > EDIT_CHARS
 
 

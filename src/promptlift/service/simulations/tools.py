@@ -164,7 +164,7 @@ class Toolbox:
         return content + _RULES.format(tools="; ".join(map(self._signature, self.names)))
 
     def knows(self, name: str) -> bool:
-        """Whether the agent has a tool."""
+        """Return whether the agent has a tool."""
         return name in self.names
 
     def replayed(self, call: ToolCall, *, seed: int) -> str | None:

@@ -158,7 +158,7 @@ def _oldest_first(query: Select[ApiKeyRow]) -> Select[ApiKeyRow]:
 
 
 def is_revoked(connection: Connection, key: str) -> bool:
-    """Whether a key was revoked."""
+    """Return whether a key was revoked."""
     revoked_at = select(api_keys.c.revoked_at).where(api_keys.c.hash == key_hash(key))
     return connection.scalar(revoked_at) is not None
 

@@ -98,7 +98,7 @@ def _newest(connection: Connection, account_id: str) -> int:
 
 
 def all_insights_since(connection: Connection, account_id: str, since: int) -> bool:
-    """Whether what insights must not say was changed since a time: then all of them may be others."""
+    """Return whether what insights must not say was changed since a time: then all of them may be others."""
     return (connection.scalar(select(accounts.c.exclusions_at).filter_by(id=account_id)) or 0) >= since
 
 

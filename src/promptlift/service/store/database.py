@@ -256,7 +256,7 @@ class Database:
 
 
 def is_full_or_locked(error: DBAPIError) -> bool:
-    """Whether a statement failed because of the disk, a lock or a lost server, so that a later try may succeed."""
+    """Return whether a statement failed because of the disk, a lock or a lost server, so that a later try may succeed."""
     message = str(error.orig).lower()
     return any(
         sign in message

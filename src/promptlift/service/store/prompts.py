@@ -155,7 +155,7 @@ def fill_version(connection: Connection, seq: int, content: str, *, live_from: i
 
 
 def is_known(connection: Connection, prompt: PromptRow, content: str) -> bool:
-    """Whether a text that becomes current was given by a user: what is known of the same text from before counts."""
+    """Return whether a text that becomes current was given by a user: what is known of the same text from before counts."""
     said = connection.scalar(
         select(prompt_versions.c.content_known)
         .where(*_versions_of(prompt.account_id, prompt.id), prompt_versions.c.content == content)

@@ -51,7 +51,7 @@ class _Count:
 
 
 def is_empty(connection: Connection) -> bool:
-    """Whether a database has no account yet."""
+    """Return whether a database has no account yet."""
     return not connection.scalar(select(func.count()).select_from(accounts))
 
 

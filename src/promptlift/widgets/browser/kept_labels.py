@@ -23,7 +23,7 @@ _YES_OR_NO: Final = {"yes": True, "no": False}
 
 
 def keeps_labels(given: Any) -> bool:
-    """Whether labels are to be kept by a workspace: it has ``labels`` and ``add_labels``."""
+    """Return whether labels are to be kept by a workspace: it has ``labels`` and ``add_labels``."""
     return callable(getattr(given, "add_labels", None)) and callable(getattr(given, "labels", None))
 
 

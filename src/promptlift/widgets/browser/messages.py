@@ -39,7 +39,7 @@ class Query:
         return search_words(self.filters.text)
 
     def searches_again(self, before: Query) -> bool:
-        """Whether the results may differ from those before.
+        """Return whether the results may differ from those before.
 
         A conversation stays in the list after it was labelled, until the next search.
         """

@@ -29,7 +29,7 @@ COMPLETED: Final = "task_completed"
 
 
 def is_plan(table: Any) -> bool:
-    """Whether a table is a draw of conversations to label, as ``analysis.label_plan`` makes it."""
+    """Return whether a table is a draw of conversations to label, as ``analysis.label_plan`` makes it."""
     present = set(names_of(table))
     return present >= _COLUMNS and "value" not in present
 

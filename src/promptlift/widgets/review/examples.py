@@ -65,7 +65,7 @@ class Pair:
         return known.get(sides, "")
 
     def matches(self, outcome: str, persona: str, scenario: str) -> bool:
-        """Whether the pair matches the filters; an empty filter matches every pair."""
+        """Return whether the pair matches the filters; an empty filter matches every pair."""
         wanted = {"disagree": ("gained", "lost"), "": ("", *OUTCOMES)}.get(outcome, (outcome,))
         return self.outcome in wanted and persona in ("", self.persona) and scenario in ("", self.scenario)
 

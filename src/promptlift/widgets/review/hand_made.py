@@ -52,7 +52,7 @@ class HandMade(CommandWidget):
 
     @abstractmethod
     def _refuse_if_changed(self) -> bool:
-        """Whether the prompt was changed since this review was opened; if so, show both texts."""
+        """Return whether the prompt was changed since this review was opened; if so, show both texts."""
 
     @abstractmethod
     def _report(

@@ -44,7 +44,7 @@ class CurrentVersion:
     version_id: str | None = None
 
     def same_as(self, other: CurrentVersion) -> bool:
-        """Whether the prompt is unchanged: same text and, where there are versions, same version."""
+        """Return whether the prompt is unchanged: same text and, where there are versions, same version."""
         return (self.text, self.version_id) == (other.text, other.version_id)
 
 

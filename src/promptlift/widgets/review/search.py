@@ -119,7 +119,7 @@ class EditShown:
 
 
 def has_search(candidates: Sequence[Variant]) -> bool:
-    """Whether candidates come from a search."""
+    """Return whether candidates come from a search."""
     return any(one.search is not None or one.edits for one in candidates)
 
 

@@ -184,7 +184,7 @@ class VariantReview(HandMade, BlindLabelling):
         )
 
     def _refuse_if_changed(self) -> bool:
-        """Whether the prompt was changed since this review was opened; if so, show both texts."""
+        """Return whether the prompt was changed since this review was opened; if so, show both texts."""
         before = self._current()
         now = read_current_version(self._lift, self._review.optimization.prompt_id or "", name=before.name)
         if now.same_as(before):

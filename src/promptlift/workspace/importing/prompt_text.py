@@ -196,7 +196,7 @@ class PromptText:
 
 
 def _timed(found: SystemPrompts) -> bool:
-    """Whether times say when each text came into use; times in the future cannot be right."""
+    """Return whether times say when each text came into use; times in the future cannot be right."""
     now = datetime.now(UTC)
     return found.timed and all(one.first_at is None or one.first_at <= now for one in found)
 

@@ -390,6 +390,6 @@ def _ids_of(given: Any) -> list[str] | None:
 
 
 def _any_of(column: pd.Series[Any]) -> bool | None:
-    """Whether any value is true; ``None`` where nothing is known."""
+    """Return whether any value is true; ``None`` where nothing is known."""
     known = column.dropna()
     return bool(known.any()) if len(known) else None

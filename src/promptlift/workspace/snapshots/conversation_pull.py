@@ -123,7 +123,7 @@ class ConversationPull:
         return Found(walk.total, order, set(), None, read.dropped)
 
     def _begins_with(self, order: list[str]) -> bool:
-        """Whether the list begins with these rows: those that came while as many went do not change the count."""
+        """Return whether the list begins with these rows: those that came while as many went do not change the count."""
         call = self._reader().call(with_details=False).page(PAGE_ROWS, 0)
         page = list_page(self._transport.send(call, self._task).data, call)
         return [row["id"] for row in page.rows] == order[: len(page.rows)]

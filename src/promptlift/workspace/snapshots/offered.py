@@ -113,7 +113,7 @@ class OfferedPull:
         return {"verdicts": count}
 
     def _shows_none(self, what: str, error: Exception) -> bool:
-        """Whether an answer shows that the service has no labels or no judges, so that it is not asked again.
+        """Return whether an answer shows that the service has no labels or no judges, so that it is not asked again.
 
         An odd answer of one that has some shows nothing: the pull fails rather than never bring what changes there.
         """
@@ -123,7 +123,7 @@ class OfferedPull:
         return True
 
     def _asks(self, what: str) -> bool:
-        """Whether the service is asked for labels or for judges."""
+        """Return whether the service is asked for labels or for judges."""
         # unspecified: only a service that says what changed keeps any; one that was asked in vain is not asked again.
         in_vain = self._noted.get(f"keeps_{what}") is False
         return bool(self._noted.get("as_of")) and (self._everything or not in_vain)

@@ -225,7 +225,7 @@ def _opened(location: Location) -> Snapshot | None:
 
 
 def _holds(snapshot: Snapshot, prompt_ids: Sequence[str | None], *, content: bool) -> bool:
-    """Whether a snapshot has these conversations, and their transcripts where they are needed."""
+    """Return whether a snapshot has these conversations, and their transcripts where they are needed."""
     manifest = snapshot.manifest
     only = manifest.filters.get("prompt_id")
     return (only is None or set(prompt_ids) == {only}) and (manifest.content or not content)

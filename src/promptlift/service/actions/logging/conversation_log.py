@@ -399,7 +399,7 @@ def _changes_too_often() -> ApiException:
 
 
 def _is_unavailable(outcome: Outcome) -> bool:
-    """Whether the database was the reason, which is the same for every request."""
+    """Return whether the database was the reason, which is the same for every request."""
     return (
         isinstance(outcome, ApiException)
         and outcome.code == "SERVICE_UNAVAILABLE"

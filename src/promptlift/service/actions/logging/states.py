@@ -151,7 +151,7 @@ def compare(there: str, new: str) -> Relation:
 
 
 def is_news(there: str | None, new: str | None) -> bool:
-    """Whether a status replaces the one that the service has: what has ended does not start again."""
+    """Return whether a status replaces the one that the service has: what has ended does not start again."""
     return new is not None and new != there and not (new == "in_progress" and there is not None)
 
 
@@ -181,7 +181,7 @@ def _turns(transcript: Transcript) -> _Turns:
 
 
 def _begins(longer: _Turns, *, with_: _Turns) -> bool:
-    """Whether a list of turns begins with another one, whose last turn may have been cut."""
+    """Return whether a list of turns begins with another one, whose last turn may have been cut."""
     *whole, (role, text) = with_
     if len(longer) < len(with_) or longer[: len(whole)] != whole:
         return False
@@ -189,7 +189,7 @@ def _begins(longer: _Turns, *, with_: _Turns) -> bool:
 
 
 def _start_together(before: Transcript, after: Transcript) -> bool:
-    """Whether two contents start at one time, as far as their times are known."""
+    """Return whether two contents start at one time, as far as their times are known."""
     if before.started_at is None or after.started_at is None:
         return True
     return abs(before.started_at - after.started_at) < _ROUNDING

@@ -193,7 +193,7 @@ def clearest(turn: JudgedTurn, wanted: tuple[str, ...]) -> str:
 
 
 def holds(turn: JudgedTurn, wanted: tuple[str, ...]) -> bool:
-    """Whether a turn holds one of the phrases, and not its opposite."""
+    """Return whether a turn holds one of the phrases, and not its opposite."""
     return any(True for _ in _held(turn, wanted))
 
 
@@ -209,7 +209,7 @@ def _held(turn: JudgedTurn, wanted: tuple[str, ...]) -> Iterator[str]:
 
 
 def _is_denied(words: str, phrase: str) -> bool:
-    """Whether a phrase only stands behind a negation, as in "I cannot connect you with a colleague"."""
+    """Return whether a phrase only stands behind a negation, as in "I cannot connect you with a colleague"."""
     place = words.find(phrase)
     while place >= 0:
         if not words.endswith(phrases.NEGATIONS, 0, place):
@@ -234,7 +234,7 @@ def _said_again(user: Sequence[JudgedTurn]) -> str | None:
 
 
 def says_again(turn: JudgedTurn, earlier: Sequence[JudgedTurn]) -> bool:
-    """Whether a user's message is much like one of the five before it, and more than thanks or a goodbye."""
+    """Return whether a user's message is much like one of the five before it, and more than thanks or a goodbye."""
     words = turn.vocabulary
     if len(words) < REPEAT_WORDS:
         return False
@@ -246,7 +246,7 @@ def says_again(turn: JudgedTurn, earlier: Sequence[JudgedTurn]) -> bool:
 
 
 def _is_courtesy(turn: JudgedTurn) -> bool:
-    """Whether nothing is left of a message without what thanks, is content or says goodbye."""
+    """Return whether nothing is left of a message without what thanks, is content or says goodbye."""
     clauses = (plain_words(clause) for clause in _CLAUSE_END.split(turn.text))
     rest = [clause for clause in clauses if not any(phrase in clause for phrase in _COURTESIES)]
     return len({word for clause in rest for word in clause.split()}) < REPEAT_WORDS
@@ -268,6 +268,6 @@ def unanswered(turns: Sequence[JudgedTurn]) -> str | None:
 
 
 def is_error(turn: JudgedTurn) -> bool:
-    """Whether a tool answered with an error."""
+    """Return whether a tool answered with an error."""
     start = turn.words.removeprefix(" tool result ").lstrip()
     return start.startswith(("error ", "exception ", "traceback "))
