@@ -184,7 +184,7 @@ def fetch(frame: nw.LazyFrame[Any]) -> pd.DataFrame:
     """Return the rows of a lazy frame as a pandas table with the dtypes that tables of this library have."""
     if frame.implementation.is_pandas():
         found: pd.DataFrame = frame.collect().to_pandas().reset_index(drop=True)
-        return pd.DataFrame({column_name(name): _plain(found[name]) for name in found})
+        return pd.DataFrame({column_name(str(name)): _plain(column) for name, column in found.items()})
     try:
         import pyarrow  # noqa: F401, ICN001, PLC0415
     except ModuleNotFoundError as error:
