@@ -235,7 +235,7 @@ def newest_judged(
     started = () if since is None else (conversations.c.started_at >= since,)
     found = connection.execute(
         select(conversations.c.id, insights.c.task_completed, insights.c.document)
-        .select_from(WITH_INSIGHTS)
+        .join(insights, insights.c.conversation_id == conversations.c.id)
         .where(
             conversations.c.account_id == account_id, conversations.c.prompt_id == prompt_id, _ENDED, *started
         )
