@@ -17,7 +17,7 @@ INTENT = {
 def test_targets_and_hypothesis_are_measured_on_the_pairs(answering, connect):
     wire = answering.account()
     prompt_id = wire.add_prompt(name="Parcels", content=PROMPT)
-    made = start(wire, prompt_id, mode="exploratory", variantCount=2, intent=INTENT)
+    made = start(wire, prompt_id, mode="exploratory", variantCount=2, intent=INTENT, seed=1)
     whole = ended(wire, made["id"])
     results = whole["results"]
     solved, polite = results["targets"]
@@ -28,15 +28,14 @@ def test_targets_and_hypothesis_are_measured_on_the_pairs(answering, connect):
     assert solved["n"] == polite["n"] == results["pairs"]["n"]
     assert solved["pointsLow"] < results["liftPointsLow"]
     assert solved["intervalLevel"] == pytest.approx(0.95)
-    # Chance may make a difference, too; then its interval leaves out 0.
-    assert (polite["change"] == "unclear") == (polite["pointsLow"] <= 0 <= polite["pointsHigh"])
+    assert polite["change"] == "unclear"
     assert results["hypothesis"] == {"text": INTENT["hypothesis"], "held": None, "measuredBy": "targets"}
     typed = connect(wire).optimizations.get(made["id"]).results
     assert [one.to_wire() for one in typed.targets] == results["targets"]
     assert typed.hypothesis.held is None
     with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
         table = lift.targets(made["id"])
-        assert list(table["change"]) == ["improved", polite["change"]]
+        assert list(table["change"]) == ["improved", "unclear"]
         assert table["points"][0] == pytest.approx(results["liftPoints"])
         assert set(table["optimization_id"]) == {made["id"]}
         assert table.attrs["promptlift"]["hypothesis"] == results["hypothesis"]
