@@ -142,8 +142,10 @@ class AnsweringModel:
         solved = "It is solved" in json.dumps(messages)
         # The first target is met where the request is solved, the others by chance.
         named = sorted(set(re.findall(r'"(target \d+)"(?=:)', messages[0]["content"])))
+        # The marks around a transcript are drawn anew for every request.
+        transcript = re.sub(r"^(BEGIN|END) [0-9a-f]+$", "", messages[1]["content"], flags=re.MULTILINE)
         criteria = [
-            {"name": name, "met": share(messages[1]["content"], name) < 0.5 if at else solved}
+            {"name": name, "met": share(transcript, name) < 0.5 if at else solved}
             for at, name in enumerate(named)
         ]
         return {
