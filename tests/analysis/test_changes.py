@@ -25,7 +25,7 @@ def before_and_after(x0, n0, x1, n1):
 
 
 def test_shares_difference_interval_and_p_are_those_of_the_two_spans():
-    row = analysis.issue_changes(before_and_after(10, 50, 30, 60), at="2026-01-10").iloc[0]
+    row = analysis.changes(before_and_after(10, 50, 30, 60), at="2026-01-10").iloc[0]
     low, high = score_interval(30, 60, 10, 50)
     assert row[["n_before", "total_before", "n_after", "total_after"]].tolist() == [10, 50, 30, 60]
     assert row[["share_before", "share_after"]].tolist() == pytest.approx([0.2, 0.5])
@@ -41,27 +41,27 @@ def test_shares_difference_interval_and_p_are_those_of_the_two_spans():
     [((40, 60, 10, 60), "fewer"), ((10, 50, 12, 50), "unclear"), ((0, 9, 9, 9), "unclear")],
 )
 def test_only_what_chance_does_not_explain_is_called_a_change(counts, said):
-    assert analysis.issue_changes(before_and_after(*counts), at="2026-01-10")["change"].tolist() == [said]
+    assert analysis.changes(before_and_after(*counts), at="2026-01-10")["change"].tolist() == [said]
 
 
 def test_the_instant_itself_belongs_to_the_later_span():
     table = with_issue([9, 10], [True, True])
-    found = analysis.issue_changes(table, at="2026-01-10T12:00")
+    found = analysis.changes(table, at="2026-01-10T12:00")
     assert found[["n_before", "n_after"]].to_numpy().tolist() == [[1, 1]]
 
 
 def test_a_window_alone_compares_the_last_days_with_those_before():
     table = with_issue([1, 11, 12, 19, 20], [True] * 5)
-    found = analysis.issue_changes(table, window="5D").attrs["promptlift"]
+    found = analysis.changes(table, window="5D").attrs["promptlift"]
     assert (found["n_before"], found["n_after"]) == (2, 2)
-    both = analysis.issue_changes(table, at="2026-01-15", window="5D").attrs["promptlift"]
+    both = analysis.changes(table, at="2026-01-15", window="5D").attrs["promptlift"]
     assert (both["n_before"], both["n_after"]) == (2, 1)
 
 
 def test_two_spans_of_ones_own():
     table = with_issue([1, 5, 12, 25], [True] * 4)
     spans = (("2026-01-01", "2026-01-10"), ("2026-01-12", "2026-01-20"))
-    found = analysis.issue_changes(table, periods=spans).attrs["promptlift"]
+    found = analysis.changes(table, periods=spans).attrs["promptlift"]
     assert (found["n_before"], found["n_after"], found["after_to"]) == (2, 1, "2026-01-20T00:00:00+00:00")
 
 
@@ -80,15 +80,15 @@ def test_two_spans_of_ones_own():
 )
 def test_what_cannot_be_compared_is_refused_with_the_way_out(spans, said):
     with pytest.raises(ValueError, match=said):
-        analysis.issue_changes(conversations(10), **spans)
+        analysis.changes(conversations(10), **spans)
     with pytest.raises(FrameError):
-        analysis.issue_changes(small(started_at=["2026-01-01"]), at="2026-01-01")
+        analysis.changes(small(started_at=["2026-01-01"]), at="2026-01-01")
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_nothing_to_compare_gives_an_empty_table_or_gaps(n):
     table = before_and_after(0, 0, n, n)
-    found = analysis.issue_changes(table, at="2026-01-10")
+    found = analysis.changes(table, at="2026-01-10")
     assert len(found) == n
     assert found["difference"].isna().all()
     assert found["change"].eq("unclear").all()
@@ -99,7 +99,7 @@ def test_conversations_without_a_time_or_insights_are_not_counted():
     table.loc[0, "started_at"] = pd.NaT
     table["issues"] = table["issues"].astype(object)
     table.loc[7, "issues"] = None
-    facts = analysis.issue_changes(table, at="2026-01-10").attrs["promptlift"]
+    facts = analysis.changes(table, at="2026-01-10").attrs["promptlift"]
     assert (facts["n_before"], facts["n_after"], facts["n_undated"]) == (3, 3, 1)
 
 
@@ -108,7 +108,7 @@ def test_topics_change_in_the_same_way():
         conversation_id=["1", "2", "3"], started_at=["2026-01-01", "2026-01-20", "2026-01-20"],
         topics=[["billing"], ["billing", "refund"], []],
     )  # fmt: skip
-    found = analysis.topic_changes(table, at="2026-01-10").set_index("topic")
+    found = analysis.changes(table, of="topics", at="2026-01-10").set_index("topic")
     assert found.loc["billing", ["n_before", "n_after", "difference"]].tolist() == [1, 1, -50.0]
     assert "severity" not in found
     assert found.loc["billing", "example_id"] == "2"

@@ -119,11 +119,11 @@ def test_of_pairs_only_the_rows_of_items_with_both_outcomes_are_given():
     assert analysis.conversations_of(result, data, "old")["conversation_id"].tolist() == ["c0", "c1"]
 
 
-@pytest.mark.parametrize(("name", "label"), [("issue_changes", "issue"), ("topic_changes", "topic")])
-def test_a_change_leads_to_the_conversations_before_and_after(name, label):
+@pytest.mark.parametrize(("of", "label"), [("issues", "issue"), ("topics", "topic")])
+def test_a_change_leads_to_the_conversations_before_and_after(of, label):
     spans = (("2026-01-20", "2026-02-01"), ("2026-02-10", "2026-03-01"))
     for options in ({"at": "2026-02-10"}, {"at": "2026-02-10", "window": "7D"}, {"periods": spans}):
-        result = getattr(analysis, name)(DATA, **options)
+        result = analysis.changes(DATA, of=of, **options)
         for row, mark, _, n in keys(result, label, n="n_before"):
             assert len(analysis.conversations_of(result, DATA, *mark, "before")) == n
             assert len(analysis.conversations_of(result, DATA, *mark, "after")) == row["n_after"]
@@ -161,7 +161,7 @@ def test_a_mark_that_matches_nothing_is_refused_with_near_names():
         analysis.conversations_of(result, DATA, "Refund refused")
     with pytest.raises(ValueError, match=r"no group 'v4'\. It has: 'v"):
         analysis.conversations_of(result, DATA, "Long wait", "v4")
-    with pytest.raises(ValueError, match="named by issue, group, in this order"):
+    with pytest.raises(ValueError, match="named by title, group, in this order"):
         analysis.conversations_of(result, DATA)
     trend = analysis.completion_trend(DATA, freq="D")
     with pytest.raises(ValueError, match="run from 2026-01-10 to 2026-03-1"):

@@ -178,9 +178,10 @@ RUNS = {
         lambda t: analysis.headroom(t.conversations, **t.mentions(mentions="issues")),
         lambda t: analysis.headroom(t.conversations, mode="validation", top=2, **t.mentions(mentions="issues")),
     ],
-    "issue_changes": [
-        lambda t: analysis.issue_changes(t.conversations, **CHANGED, **t.mentions(mentions="issues")),
-        lambda t: analysis.issue_changes(t.conversations, window="9D", **t.mentions(mentions="issues")),
+    "changes": [
+        lambda t: analysis.changes(t.conversations, **CHANGED, **t.mentions(mentions="issues")),
+        lambda t: analysis.changes(t.conversations, window="9D", **t.mentions(mentions="issues")),
+        lambda t: analysis.changes(t.conversations, of="topics", **CHANGED, **t.mentions(mentions="topics")),
     ],
     "issues": [
         lambda t: analysis.issues(t.conversations, **t.mentions(mentions="issues")),
@@ -230,7 +231,6 @@ RUNS = {
     "step_failures": [lambda t: analysis.step_failures(t.put(step_failures_table(STEPS, prompt_id="p")[0]))],
     "targets": [lambda t: analysis.targets(_targets(t))],
     "top_issues": [lambda t: analysis.top_issues(t.put(top_issues_table(ISSUES, prompt_id="p")[0]))],
-    "topic_changes": [lambda t: analysis.topic_changes(t.conversations, **CHANGED, **t.mentions(mentions="topics"))],
     "topics": [
         lambda t: analysis.topics(t.conversations, **t.mentions(mentions="topics")),
         lambda t: analysis.topics(t.conversations, by="llm_model", **t.mentions(mentions="topics")),
@@ -246,7 +246,7 @@ RUNS = {
 NOT_IN_SQLITE = {"measures", "step_failures"}
 # Every kind of path that analyses share on their way through an engine: the other engines prove these.
 SHARED = (
-    "compare", "completion", "completion_trend", "conversations_of", "headroom", "issue_changes", "issues", "label_plan",
+    "changes", "compare", "completion", "completion_trend", "conversations_of", "headroom", "issues", "label_plan",
     "measures", "prompt_overview", "segments", "sentiment_trend",
 )  # fmt: skip
 CASES = [("duckdb", name, place) for name, runs in RUNS.items() for place in range(len(runs))] + [

@@ -16,14 +16,11 @@ def points(ax):
     return [line for line in ax.lines if line.get_marker() == "o"]
 
 
-@pytest.mark.parametrize(
-    ("draw", "count"),
-    [(plots.issue_changes, analysis.issue_changes), (plots.topic_changes, analysis.topic_changes)],
-)
-def test_points_and_whiskers_are_the_numbers_of_the_analysis(draw, count):
+@pytest.mark.parametrize("of", ["issues", "topics"])
+def test_points_and_whiskers_are_the_numbers_of_the_analysis(of):
     table = conversations(600)
-    ax = draw(table, at="2026-02-10")
-    expected = count(table, at="2026-02-10").sort_values("difference")
+    ax = plots.changes(table, of=of, at="2026-02-10")
+    expected = analysis.changes(table, of=of, at="2026-02-10").sort_values("difference")
     (dots,) = points(ax)
     assert dots.get_xdata().tolist() == pytest.approx(expected["difference"].tolist())
     ends = np.concatenate([c.get_segments() for c in ax.collections if isinstance(c, LineCollection)])[
@@ -44,7 +41,7 @@ def test_each_row_says_both_shares_and_whether_it_changed():
         started_at=["2026-01-01"] * 50 + ["2026-01-20"] * 50,
         issues=cells,
     )
-    texts = words(plots.issue_changes(table, at="2026-01-10"))
+    texts = words(plots.changes(table, at="2026-01-10"))
     assert {"Slow: more", "10.0% (5 of 50) to 60.0% (30 of 50)"} <= set(texts)
     assert any("Compared: until 10 Jan 2026 (n = 50) with from 10 Jan 2026 (n = 50), UTC. Observational" in text for text in texts)  # fmt: skip
 
@@ -62,4 +59,4 @@ def test_each_row_says_both_shares_and_whether_it_changed():
     ],
 )
 def test_with_nothing_to_compare_the_picture_says_so(table, at, said):
-    assert said in words(plots.issue_changes(table, at=at))
+    assert said in words(plots.changes(table, at=at))

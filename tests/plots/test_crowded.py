@@ -65,7 +65,7 @@ def test_names_from_right_to_left_leave_the_numbers_of_a_title_in_order():
     assert name_in_title(HEBREW, 44) == plain(HEBREW) == f"{MARK}{HEBREW}{MARK}"
     assert name_in_title("Short", 44) == plain("Short") == "Short"
     data = table(300, titles=(HEBREW, "Refund", "Wrong", "Long"))
-    ax = plots.issue_changes(data, at="2026-02-10")
+    ax = plots.changes(data, at="2026-02-10")
     assert any(re.search(rf"{HEBREW}{MARK}: ", text.get_text()) for text in ax.texts)
     said = finding(plots.theme.result_of(data, "issues"))
     lines = lines_of(said.replace("Long", HEBREW), 150, "medium")

@@ -18,8 +18,7 @@ DATA = table(400, ("v1", "v2"))
 CASES = {
     "issues": ({}, {"by": "prompt_id"}),
     "topics": ({}, {"by": ["prompt_id", "llm_model"]}),
-    "issue_changes": ({"at": "2026-02-10"},),
-    "topic_changes": ({"at": "2026-02-10"},),
+    "changes": ({"at": "2026-02-10"}, {"at": "2026-02-10", "of": "topics"}),
     "completion_trend": ({}, {"by": "prompt_id", "freq": "W", "tz": "Europe/Berlin"}, {"freq": "h"}),
     "sentiment_trend": ({}, {"value": "score", "by": "prompt_id"}, {"value": ["neutral", "positive"], "freq": "W"}),
     "sentiment_distribution": ({}, {"by": "prompt_id"}),

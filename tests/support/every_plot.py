@@ -62,9 +62,8 @@ def of_conversations(data: pd.DataFrame, *, several: bool) -> Iterator[tuple[str
     for name in ("completion_trend", "sentiment_trend", "sentiment_distribution", "issues", "topics"):
         draw = getattr(plots, name)
         yield name, lambda draw=draw, **more: draw(data, by=by, **more)
-    for name in ("issue_changes", "topic_changes"):
-        draw = getattr(plots, name)
-        yield name, lambda draw=draw, **more: draw(data, at="2026-02-10", **more)
+    for of in ("issues", "topics"):
+        yield f"changes of {of}", lambda of=of, **more: plots.changes(data, of=of, at="2026-02-10", **more)
     for value in ("difference", "lift"):
         yield (
             f"compare {value}",

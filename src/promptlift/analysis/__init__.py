@@ -8,7 +8,7 @@ from __future__ import annotations
 
 # Imported here and not on first use: a module that has the name of its function would otherwise hide it.
 from promptlift.analysis.benchmark import benchmark
-from promptlift.analysis.changes import issue_changes, topic_changes
+from promptlift.analysis.changes import changes
 from promptlift.analysis.compare import compare
 from promptlift.analysis.completion import completion
 from promptlift.analysis.completion_trend import completion_trend
@@ -36,6 +36,7 @@ from promptlift.analysis.what_else import what_else
 
 __all__ = [
     "benchmark",
+    "changes",
     "compare",
     "completion",
     "completion_trend",
@@ -44,7 +45,6 @@ __all__ = [
     "disputed_labels",
     "fleet",
     "headroom",
-    "issue_changes",
     "issues",
     "judge_agreement",
     "label_plan",
@@ -63,7 +63,6 @@ __all__ = [
     "step_failures",
     "targets",
     "top_issues",
-    "topic_changes",
     "topics",
     "usage",
     "variant_confidence",

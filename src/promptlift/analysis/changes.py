@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -30,12 +30,13 @@ from promptlift.stats.multiplicity import holm
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["issue_changes", "topic_changes"]
+__all__ = ["changes"]
 
 
-def issue_changes(
+def changes(
     conversations: Any,
     *,
+    of: Literal["issues", "topics"] = "issues",
     mentions: Any = None,
     at: Any = None,
     window: Any = None,
@@ -43,16 +44,18 @@ def issue_changes(
     top: int | None = 10,
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Compute how the share of conversations with each issue changed, with the interval of Miettinen and Nurminen.
+    """Compute how the share of conversations with each issue or topic changed, with the interval of Miettinen and Nurminen.
 
     This shows that something changed between two spans of time, not why: the users may have changed too.
 
     Parameters
     ----------
     conversations
-        Table with ``conversation_id``, ``issues`` and ``started_at`` or ``created_at``.
+        Table with ``conversation_id``, ``issues`` or ``topics``, and ``started_at`` or ``created_at``.
+    of
+        The column that is compared.
     mentions
-        The issues as a long table instead of the lists, as for ``issues``.
+        The issues or topics as a long table instead of the lists, as for ``issues`` and ``topics``.
     at
         A time, such as that of an apply: what came before is compared with what came after. Times without a zone
         are UTC.
@@ -62,20 +65,20 @@ def issue_changes(
     periods
         Instead, two pairs of times, ``((from, to), (from, to))``; an end does not belong to its span.
     top
-        How many issues to compare, the most frequent of both spans together; None compares all.
+        How many issues or topics to compare, the most frequent of both spans together; None compares all.
     level
-        Coverage of each interval, and of the decision over all issues together.
+        Coverage of each interval, and of the decision over all rows together.
 
     Returns
     -------
     DataFrame
-        One row an issue, the most frequent first: ``issue``; ``n_before`` conversations with it of ``total_before``
-        with insights, ``share_before`` with ``share_low_before`` and ``share_high_before`` (fractions, Wilson's
-        interval), the same ending in ``_after``; ``difference`` of the shares in percentage points,
+        One row per issue or topic, the most frequent first: ``issue`` or ``topic``; ``n_before`` conversations with it of
+        ``total_before`` with insights, ``share_before`` with ``share_low_before`` and ``share_high_before`` (fractions,
+        Wilson's interval), the same ending in ``_after``; ``difference`` of the shares in percentage points,
         ``difference_low``, ``difference_high``; ``p`` of the score test that the interval inverts, ``p_holm`` adjusted over
         the rows, and ``change``: ``"more"``, ``"fewer"``, or ``"unclear"`` where chance explains it or a span has fewer
-        than 10 conversations; ``severity``, the worst one
-        named; ``example_id``, the last conversation that has it. ``attrs["promptlift"]`` says both spans.
+        than 10 conversations; ``severity``, the worst one named (issues only); ``example_id``, the last conversation that
+        has it. ``attrs["promptlift"]`` has both spans.
 
     Raises
     ------
@@ -84,48 +87,46 @@ def issue_changes(
     ValueError
         When nothing says what to compare, or an argument cannot be used.
     """
-    return _changes(conversations, mentions, "issues", "issue", (at, window, periods), top=top, level=level)
-
-
-def topic_changes(
-    conversations: Any,
-    *,
-    mentions: Any = None,
-    at: Any = None,
-    window: Any = None,
-    periods: Any = None,
-    top: int | None = 10,
-    level: float = 0.95,
-) -> pd.DataFrame:
-    """Compute how the share of conversations about each topic changed, with the interval of Miettinen and Nurminen.
-
-    Parameters
-    ----------
-    conversations
-        Table with ``conversation_id``, ``topics`` and ``started_at`` or ``created_at``.
-    mentions
-        The topics as a long table instead of the lists, as for ``topics``.
-    at, window, periods
-        The two spans, as for ``issue_changes``.
-    top
-        How many topics to compare; None compares all.
-    level
-        Coverage of each interval, and of the decision over all topics together.
-
-    Returns
-    -------
-    DataFrame
-        As of ``issue_changes``, with ``topic`` first and without ``severity``.
-
-    Raises
-    ------
-    FrameError
-        When a column is missing.
-    ValueError
-        When nothing says what to compare, or an argument cannot be used.
-    """
-    found = _changes(conversations, mentions, "topics", "topic", (at, window, periods), top=top, level=level)
-    return found.drop(columns="severity")
+    if of not in ("issues", "topics"):
+        raise ValueError(f"of must be 'issues' or 'topics', not {of!r}")
+    level = check_level(level)
+    check_top(top)
+    label, spans = of.removesuffix("s"), (at, window, periods)
+    if mentions is not None:
+        check_engines(conversations, mentions, "mentions")
+    if is_remote(conversations):
+        if mentions is None:
+            needs_long_table(conversations, of, "mentions")
+        tally = _tally_there(conversations, mentions, of, spans)
+    else:
+        tally = _tally_here(conversations, mentions, of, spans)
+    both, worst = tally.n.sum(axis=1).tolist(), tally.severity.tolist()
+    chosen = sorted(range(len(both)), key=lambda i: (-both[i], -worst[i], tally.titles[i]))[:top]
+    table = pd.DataFrame(
+        {
+            label: pd.Series([tally.titles[i] for i in chosen], dtype="str"),
+            **_numbers(tally.n[chosen], tally.totals, level),
+            "severity": pd.Categorical.from_codes(
+                tally.severity[chosen], categories=pd.Index(SEVERITIES), ordered=True
+            ),
+            "example_id": pd.Series(tally.example[chosen], dtype="str"),
+        }
+    )
+    if of == "topics":
+        table = table.drop(columns="severity")
+    facts = {
+        "of": of,
+        "by": None,
+        "level": level,
+        "n_titles": len(tally.titles),
+        "n_tests": len(table),
+        "n_before": int(tally.totals[0]),
+        "n_after": int(tally.totals[1]),
+        "n_undated": tally.n_undated,
+        **_span_facts("before", tally.spans[0]),
+        **_span_facts("after", tally.spans[1]),
+    }
+    return with_provenance(table, conversations, "changes", **facts)
 
 
 @dataclass(frozen=True)
@@ -139,52 +140,6 @@ class _Tally:
     totals: NDArray[np.int64]
     n_undated: int
     spans: tuple[Span, Span]
-
-
-def _changes(
-    conversations: Any,
-    mentions: Any,
-    column: str,
-    label: str,
-    spans: tuple[Any, Any, Any],
-    *,
-    top: int | None,
-    level: float,
-) -> pd.DataFrame:
-    level = check_level(level)
-    check_top(top)
-    if mentions is not None:
-        check_engines(conversations, mentions, "mentions")
-    if is_remote(conversations):
-        if mentions is None:
-            needs_long_table(conversations, column, "mentions")
-        tally = _tally_there(conversations, mentions, column, spans)
-    else:
-        tally = _tally_here(conversations, mentions, column, spans)
-    both, worst = tally.n.sum(axis=1).tolist(), tally.severity.tolist()
-    chosen = sorted(range(len(both)), key=lambda i: (-both[i], -worst[i], tally.titles[i]))[:top]
-    table = pd.DataFrame(
-        {
-            label: pd.Series([tally.titles[i] for i in chosen], dtype="str"),
-            **_numbers(tally.n[chosen], tally.totals, level),
-            "severity": pd.Categorical.from_codes(
-                tally.severity[chosen], categories=pd.Index(SEVERITIES), ordered=True
-            ),
-            "example_id": pd.Series(tally.example[chosen], dtype="str"),
-        }
-    )
-    facts = {
-        "by": None,
-        "level": level,
-        "n_titles": len(tally.titles),
-        "n_tests": len(table),
-        "n_before": int(tally.totals[0]),
-        "n_after": int(tally.totals[1]),
-        "n_undated": tally.n_undated,
-        **_span_facts("before", tally.spans[0]),
-        **_span_facts("after", tally.spans[1]),
-    }
-    return with_provenance(table, conversations, f"{label}_changes", **facts)
 
 
 def _tally_here(conversations: Any, mentions: Any, column: str, spans: tuple[Any, Any, Any]) -> _Tally:

@@ -80,7 +80,7 @@ def conversations_of(table: pd.DataFrame, conversations: Any, *mark: Any, mentio
     ----------
     table
         Result of ``analysis.completion``, ``completion_trend``, ``sentiment_distribution``, ``sentiment_trend``,
-        ``issues``, ``topics``, ``issue_changes``, ``topic_changes``, ``segments`` or ``compare``.
+        ``issues``, ``topics``, ``changes``, ``segments`` or ``compare``.
     conversations
         The table it was computed from. One that is not from pandas needs the column conversation_id.
     mark
@@ -161,7 +161,7 @@ def _needed(facts: dict[str, Any], mark: dict[str, Any], present: Sequence[str])
     options = facts.get("options") or {}
     wanted = {
         *_ALWAYS,
-        {"issue_changes": "issues", "topic_changes": "topics"}.get(facts["table"], facts["table"]),
+        facts.get("of", facts["table"]),
         facts.get("outcome"),
         *_group_columns(facts.get("by"), present),
         *(options.get("pair") or ()),
@@ -257,9 +257,10 @@ def _sentiment_trend(asked: _Asked) -> NDArray[np.bool_]:
     return _sentiment_distribution(asked) & asked.in_period()
 
 
-def _mentioning(asked: _Asked, column: str, label: str) -> NDArray[np.bool_]:
+def _mentioning(asked: _Asked, column: str) -> NDArray[np.bool_]:
     """Return a mask of the rows that mention the title."""
-    title = _known_value(asked.mark[label], asked.table[label].unique(), label)
+    label = column.removesuffix("s")
+    title = _known_value(asked.mark["title"], asked.table[label].unique(), label)
     # The index says where the rows with insights are among all.
     kept, found = found_in(asked.frame.reset_index(drop=True), asked.mentions, column)
     rows = np.zeros(len(asked.frame), bool)
@@ -268,22 +269,19 @@ def _mentioning(asked: _Asked, column: str, label: str) -> NDArray[np.bool_]:
     return rows
 
 
-def _mentions(column: str, label: str) -> Callable[[_Asked], NDArray[np.bool_]]:
-    return lambda asked: np.asarray(_mentioning(asked, column, label) & asked.in_group())
+def _mentions(asked: _Asked) -> NDArray[np.bool_]:
+    return np.asarray(_mentioning(asked, asked.facts["table"]) & asked.in_group())
 
 
-def _changes(column: str, label: str) -> Callable[[_Asked], NDArray[np.bool_]]:
-    def rows(asked: _Asked) -> NDArray[np.bool_]:
-        began = started(asked.frame, times_of(asked.frame))
-        before, after = (_side(asked.facts, side).contains(began) for side in _SIDES)
-        sides = {"before": before, "after": after & ~before}
-        if "side" in asked.mark:
-            inside = sides[_known_value(asked.mark["side"], _SIDES, "side")]
-        else:
-            inside = before | after
-        return _mentioning(asked, column, label) & inside
-
-    return rows
+def _changes(asked: _Asked) -> NDArray[np.bool_]:
+    began = started(asked.frame, times_of(asked.frame))
+    before, after = (_side(asked.facts, side).contains(began) for side in _SIDES)
+    sides = {"before": before, "after": after & ~before}
+    if "side" in asked.mark:
+        inside = sides[_known_value(asked.mark["side"], _SIDES, "side")]
+    else:
+        inside = before | after
+    return _mentioning(asked, asked.facts["of"]) & inside
 
 
 def _side(facts: dict[str, Any], side: str) -> Span:
@@ -349,26 +347,24 @@ def _compare(asked: _Asked) -> NDArray[np.bool_]:
 
 
 _MARKS: Final[dict[str, tuple[str, ...]]] = {
+    "changes": ("title", "side"),
     "compare": ("variant",),
     "completion": ("group",),
     "completion_trend": ("period", "group"),
-    "issue_changes": ("issue", "side"),
-    "issues": ("issue", "group"),
+    "issues": ("title", "group"),
     "segments": ("column", "segment"),
     "sentiment_distribution": ("sentiment", "group"),
     "sentiment_trend": ("period", "group", "sentiment"),
-    "topic_changes": ("topic", "side"),
-    "topics": ("topic", "group"),
+    "topics": ("title", "group"),
 }
 _ROWS: Final[dict[str, Callable[[_Asked], NDArray[np.bool_]]]] = {
+    "changes": _changes,
     "compare": _compare,
     "completion": _completion,
     "completion_trend": _completion_trend,
-    "issue_changes": _changes("issues", "issue"),
-    "issues": _mentions("issues", "issue"),
+    "issues": _mentions,
     "segments": _segments,
     "sentiment_distribution": _sentiment_distribution,
     "sentiment_trend": _sentiment_trend,
-    "topic_changes": _changes("topics", "topic"),
-    "topics": _mentions("topics", "topic"),
+    "topics": _mentions,
 }

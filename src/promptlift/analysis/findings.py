@@ -242,7 +242,7 @@ def _most_frequent(table: pd.DataFrame, facts: Mapping[str, Any], label: str) ->
 
 
 def _changes(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
-    label = "issue" if facts["table"] == "issue_changes" else "topic"
+    label = facts["of"].removesuffix("s")
     if not (facts["n_before"] and facts["n_after"]):
         return "Nothing to compare: one of the periods has no conversations with insights"
     if table.empty:
@@ -446,7 +446,7 @@ _UNTOLD: Final = {
 _FINDINGS: Final[dict[str, Callable[..., str]]] = {
     "compare": _compare,
     "completion_trend": _completion_trend,
-    "issue_changes": _changes,
+    "changes": _changes,
     "issues": _issues,
     "persona_scenario_heatmap": _persona_scenario_heatmap,
     "prompt_timeline": _prompt_timeline,
@@ -454,7 +454,6 @@ _FINDINGS: Final[dict[str, Callable[..., str]]] = {
     "sentiment_distribution": _sentiment_distribution,
     "sentiment_trend": _sentiment_trend,
     "simulated_vs_production": _simulated_vs_production,
-    "topic_changes": _changes,
     "topics": _topics,
     **VIEWS,
 }

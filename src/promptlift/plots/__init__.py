@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from promptlift.plots.benchmark import benchmark
-    from promptlift.plots.changes import issue_changes, topic_changes
+    from promptlift.plots.changes import changes
     from promptlift.plots.compare import compare
     from promptlift.plots.completion_trend import completion_trend
     from promptlift.plots.mentions import issues, topics
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "benchmark",
+    "changes",
     "compare",
     "completion_trend",
     "follow_notebook_theme",
-    "issue_changes",
     "issues",
     "persona_scenario_heatmap",
     "production_metrics",
@@ -51,7 +51,6 @@ __all__ = [
     "simulated_vs_production",
     "targets",
     "top_issues",
-    "topic_changes",
     "topics",
     "variant_confidence",
     "variant_lift",
@@ -60,11 +59,9 @@ __all__ = [
 # Loaded on first use: matplotlib takes a while. Every other function is in the module of its own name.
 _MODULES = {
     "follow_notebook_theme": "notebook_theme",
-    "issue_changes": "changes",
     "issues": "mentions",
     "sentiment_distribution": "sentiment",
     "sentiment_trend": "sentiment",
-    "topic_changes": "changes",
     "topics": "mentions",
     "variant_confidence": "variants",
     "variant_lift": "variants",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,13 @@ from promptlift.plots.drill_down import lead_to_conversations
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_changes", "issue_changes", "topic_changes"]
+__all__ = ["changes", "draw_changes"]
 
 
-def issue_changes(
+def changes(
     data: Any,
     *,
+    of: Literal["issues", "topics"] = "issues",
     at: Any = None,
     window: Any = None,
     periods: Any = None,
@@ -30,7 +31,7 @@ def issue_changes(
     ax: Axes | None = None,
     **style: Any,
 ) -> Axes:
-    """Draw how the share of conversations with each issue changed, with intervals.
+    """Draw how the share of conversations with each issue or topic changed, with intervals.
 
     The line at 0 is no change. A word says whether the change is larger than chance explains; differences of fewer than
     5 conversations are hollow.
@@ -38,9 +39,9 @@ def issue_changes(
     Parameters
     ----------
     data
-        Conversations, as for ``analysis.issue_changes``, or its result (which then sets these arguments).
-    at, window, periods, top, level
-        As for ``analysis.issue_changes``.
+        Conversations, as for ``analysis.changes``, or its result (which then sets these arguments).
+    of, at, window, periods, top, level
+        As for ``analysis.changes``.
     title
         ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
@@ -56,63 +57,19 @@ def issue_changes(
     Raises
     ------
     FrameError, ValueError
-        Raised by ``analysis.issue_changes``.
+        Raised by ``analysis.changes``.
     """
-    options = {"at": at, "window": window, "periods": periods, "top": top, "level": level}
-    table = theme.result_of(data, "issue_changes", **options)
-    return lead_to_conversations(_draw(table, "issue", title, ax, style), table, data)
+    options = {"of": of, "at": at, "window": window, "periods": periods, "top": top, "level": level}
+    table = theme.result_of(data, "changes", **options)
+    axes = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(table)))
+    axes = theme.finish(axes, table, draw_changes(axes, table, **style), title=title)
+    return lead_to_conversations(axes, table, data)
 
 
-def topic_changes(
-    data: Any,
-    *,
-    at: Any = None,
-    window: Any = None,
-    periods: Any = None,
-    top: int | None = 10,
-    level: float = 0.95,
-    title: str | None = None,
-    ax: Axes | None = None,
-    **style: Any,
-) -> Axes:
-    """Draw how the share of conversations about each topic changed, with intervals.
-
-    Parameters
-    ----------
-    data
-        Conversations, as for ``analysis.topic_changes``, or its result (which then sets these arguments).
-    at, window, periods, top, level
-        As for ``analysis.topic_changes``.
-    title
-        ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
-    ax
-        Axes to draw on; by default those of a new figure.
-    style
-        ``color``, and properties of the points, such as ``marker``.
-
-    Returns
-    -------
-    Axes
-        x is the difference in percentage points; the largest increase is on top.
-
-    Raises
-    ------
-    FrameError, ValueError
-        Raised by ``analysis.topic_changes``.
-    """
-    options = {"at": at, "window": window, "periods": periods, "top": top, "level": level}
-    table = theme.result_of(data, "topic_changes", **options)
-    return lead_to_conversations(_draw(table, "topic", title, ax, style), table, data)
-
-
-def _draw(table: pd.DataFrame, label: str, title: str | None, ax: Axes | None, style: dict[str, Any]) -> Axes:
-    ax = theme.new_axes(ax, 1.4 + 0.5 * max(2, len(table)))
-    return theme.finish(ax, table, draw_changes(ax, table, label, **style), title=title)
-
-
-def draw_changes(ax: Axes, table: pd.DataFrame, label: str, **style: Any) -> list[str]:
-    """Draw the result of ``analysis.issue_changes`` or ``topic_changes`` and return the notes under it."""
+def draw_changes(ax: Axes, table: pd.DataFrame, **style: Any) -> list[str]:
+    """Draw the result of ``analysis.changes`` and return the notes under it."""
     facts = table.attrs["promptlift"]
+    label = facts["of"].removesuffix("s")
     points_axis(ax, f"Change of the share of conversations with the {label}, percentage points "
                     f"({100 * facts['level']:.4g} % interval)")  # fmt: skip
     if table.empty:

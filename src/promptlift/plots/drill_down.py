@@ -105,6 +105,7 @@ class DrillDown:
         rows = self._table.loc[recorded.rows].to_dict("records")
         for x, y, row, sentiment in zip(recorded.x, recorded.y, rows, recorded.sentiments, strict=True):
             values = row | {
+                "title": row.get("issue", row.get("topic")),
                 "sentiment": sentiment,
                 "period": row.get("period_start"),
                 "group": row.get(facts["by"]),

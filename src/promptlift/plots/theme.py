@@ -72,9 +72,9 @@ __all__ = [
 # A column that only the result of the analysis has: tables from a workspace have a name too.
 _RESULT_COLUMNS = {
     "benchmark": "acceptable",
+    "changes": "difference_low",
     "compare": "verdict",
     "completion_trend": "rate_low",
-    "issue_changes": "difference_low",
     "issues": "share_low",
     "search": "best_low",
     "segments": "difference_points_low",
@@ -85,7 +85,6 @@ _RESULT_COLUMNS = {
     "simulated_vs_production": "difference_low",
     "targets": "difference",
     "top_issues": "lost_points",
-    "topic_changes": "difference_low",
     "topics": "share_low",
     "variant_confidence": "reached",
     "variant_lift": "low_unbounded",

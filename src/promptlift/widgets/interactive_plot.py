@@ -55,7 +55,7 @@ class InteractivePlot(WidgetWithFallback):
     Parameters
     ----------
     plot
-        What ``plots.issues``, ``topics``, ``issue_changes``, ``topic_changes``, ``completion_trend``,
+        What ``plots.issues``, ``topics``, ``changes``, ``completion_trend``,
         ``sentiment_trend``, ``sentiment_distribution``, ``segments``, ``compare``, ``prompt_timeline`` or
         ``prompt_overview`` returned for conversations. A figure with several of them works too. The figure is then shown
         by the widget, and no longer at the end of the cell.
