@@ -14,7 +14,6 @@ from support.stub_endpoint import StubEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from promptlift.service.store.database import Database
 
@@ -40,9 +39,9 @@ def talk() -> Iterator[Any]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+def database(request: pytest.FixtureRequest) -> Iterator[Database]:
     """A migrated, empty database."""
-    with migrated(request.param, request, tmp_path) as opened:
+    with migrated(request.param, request) as opened:
         yield opened
 
 

@@ -1,8 +1,11 @@
-"""Migrated, empty databases: every test has a copy of one that was migrated once, for Alembic takes its time."""
+"""Migrated, empty databases: every test has a copy of one that was migrated once, for Alembic takes its time.
+
+The file that is opened stays the same, and so do the statements that SQLAlchemy has compiled for it.
+"""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,22 +39,34 @@ def _migrated_sqlite_file() -> bytes:
         return file.read_bytes()
 
 
+_unused: list[Database] = []
+
+
 @contextmanager
-def migrated(kind: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Database]:
-    """A migrated, empty database: ``sqlite`` or ``postgresql``."""
-    if kind == "postgresql":
-        url = request.getfixturevalue("migrated_postgres_url").replace(
-            "postgresql://", "postgresql+psycopg://"
-        )
-    else:
-        file = folder / "promptlift.db"
-        file.write_bytes(_migrated_sqlite_file())
-        url = f"sqlite:///{file}"
-    opened = Database(url)
+def _migrated_sqlite(folders: pytest.TempPathFactory) -> Iterator[Database]:
+    opened = _unused.pop() if _unused else Database(f"sqlite:///{folders.mktemp('database')}/promptlift.db")
+    file = Path(opened.url.removeprefix("sqlite:///"))
+    for journal in file.parent.glob(f"{file.name}-*"):
+        journal.unlink()
+    file.write_bytes(_migrated_sqlite_file())
     try:
         yield opened
     finally:
         opened.close()
+        opened.listeners.clear()
+        _unused.append(opened)
+
+
+@contextmanager
+def migrated(kind: str, request: pytest.FixtureRequest) -> Iterator[Database]:
+    """A migrated, empty database: ``sqlite`` or ``postgresql``."""
+    if kind == "sqlite":
+        with _migrated_sqlite(request.getfixturevalue("tmp_path_factory")) as opened:
+            yield opened
+    else:
+        url = request.getfixturevalue("migrated_postgres_url")
+        with closing(Database(url.replace("postgresql://", "postgresql+psycopg://"))) as opened:
+            yield opened
 
 
 def is_lock_awaited(database: Database) -> bool:

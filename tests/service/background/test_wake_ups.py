@@ -28,8 +28,8 @@ TEXT = "User: Where is my order?\nAssistant: It arrives today."
 
 
 @pytest.fixture
-def world(request, tmp_path):
-    with migrated(getattr(request, "param", "sqlite"), request, tmp_path) as database:
+def world(request):
+    with migrated(getattr(request, "param", "sqlite"), request) as database:
         yield World(database)
 
 

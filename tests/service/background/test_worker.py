@@ -61,8 +61,8 @@ class Recorder(Runs):
 
 
 @pytest.fixture
-def world(request, tmp_path):
-    with migrated(getattr(request, "param", "sqlite"), request, tmp_path) as database:
+def world(request):
+    with migrated(getattr(request, "param", "sqlite"), request) as database:
         yield World(database)
 
 

@@ -11,15 +11,14 @@ from support.deployed import AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from promptlift.service.store.database import Database
 
 
 @pytest.fixture(params=["sqlite"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+def database(request: pytest.FixtureRequest) -> Iterator[Database]:
     """A migrated, empty database; tests of statements that PostgreSQL may see differently ask for both."""
-    with migrated(request.param, request, tmp_path) as opened:
+    with migrated(request.param, request) as opened:
         yield opened
 
 

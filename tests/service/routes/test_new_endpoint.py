@@ -84,7 +84,7 @@ def answered(monkeypatch):
 @pytest.fixture
 def context(request, tmp_path):
     nothing = cast("Any", None)
-    with migrated("sqlite", request, tmp_path) as database:
+    with migrated("sqlite", request) as database:
         yield AppContext(ServiceSettings(data=tmp_path), database, *[nothing] * 5)
 
 

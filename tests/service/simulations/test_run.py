@@ -52,8 +52,8 @@ class Tasks:
 
 
 @pytest.fixture
-def world(tmp_path, request):
-    with migrated("sqlite", request, tmp_path) as database:
+def world(request):
+    with migrated("sqlite", request) as database:
         yield World(database)
 
 

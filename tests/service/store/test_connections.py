@@ -12,12 +12,12 @@ from support.databases import migrated
 
 
 @pytest.fixture
-def impatient(request, tmp_path, monkeypatch):
+def impatient(request, monkeypatch):
     """A database that refuses at once whoever comes while another one writes."""
     pragmas = [one for one in module._PRAGMAS if "busy_timeout" not in one]
     assert len(pragmas) < len(module._PRAGMAS)
     monkeypatch.setattr(module, "_PRAGMAS", (*pragmas, "PRAGMA busy_timeout=0"))
-    with migrated("sqlite", request, tmp_path) as opened:
+    with migrated("sqlite", request) as opened:
         yield opened
 
 

@@ -448,7 +448,7 @@ def check_plan_of_page(filled, *, of_status, of_insights, of_prompt):
 
 
 @sqlite_only
-def test_work_that_waits_is_found_by_an_index_however_much_is_done(filled, monkeypatch):
+def test_work_that_waits_is_found_by_an_index_however_much_is_done(filled):
     """Every statement that looks for pending or claimed conversations."""
     from sqlalchemy import event
 
@@ -469,5 +469,6 @@ def test_work_that_waits_is_found_by_an_index_however_much_is_done(filled, monke
         judging.unfinished(connection)
         judging.LEASES.release_orphans(connection)
         judging.LEASES.release(connection, "w")
+    event.remove(filled.database._writer, "before_cursor_execute", note)
     assert len(said) == 5
     assert [plan for plan in said if "SCAN conversations" in plan] == []

@@ -85,8 +85,8 @@ def test_a_renewed_lease_lives_on_and_says_why_work_waits(database):
 
 
 @pytest.mark.slow
-def test_two_workers_never_claim_the_same_row_on_postgresql(request, tmp_path):
-    with migrated("postgresql", request, tmp_path) as database:
+def test_two_workers_never_claim_the_same_row_on_postgresql(request):
+    with migrated("postgresql", request) as database:
         world = World(database)
         ids = [world.optimization(status="running", winner=None) for _ in range(3)]
         with database.write() as one, database.write() as two:
