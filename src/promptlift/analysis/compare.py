@@ -324,14 +324,15 @@ def _table(arms: Arms, rows: list[dict[str, Any]], table: Kind) -> pd.DataFrame:
     for row in rows:
         row["warnings"] = " ".join(filter(None, (row["warnings"], row.get("caveat"))))
     columns = [name for name in COLUMNS[table] if name not in ("variant", "control")]
-    dtypes = {name: _dtype(name) for name in columns}
-    result = pd.DataFrame([{name: row.get(name) for name in columns} for row in rows], columns=columns)
-    result = result.astype(dtypes)
     names = arms.names.astype(object).to_numpy()
     label = arms.names.dtype
-    result.insert(0, "variant", pd.Series(names[arms.others], dtype=label))
-    result.insert(1, "control", pd.Series([names[arms.control]] * len(rows) if rows else [], dtype=label))
-    return result
+    return pd.DataFrame(
+        {
+            "variant": pd.Series(names[arms.others], dtype=label),
+            "control": pd.Series([names[arms.control]] * len(rows) if rows else [], dtype=label),
+            **{name: pd.Series([row.get(name) for row in rows], dtype=_dtype(name)) for name in columns},
+        }
+    )
 
 
 def _dtype(name: str) -> str:

@@ -211,15 +211,21 @@ def answers_to(labels: Any, question: str) -> Answers:
     frame = frame[frame[value].notna() & frame[KEY].notna()]
     answer = _yes_or_no(frame[value])
     chance = _chances(frame["chance"]) if "chance" in frame else np.full(len(frame), np.nan)
-    draw = frame["draw_id"].astype("object").where(frame["draw_id"].notna(), "") if "draw_id" in frame else ""
-    rows = pd.DataFrame({KEY: frame[KEY].astype("str").to_numpy(), "value": answer, "chance": chance})
-    rows["draw"] = np.asarray(draw, dtype=np.object_) if len(rows) else pd.Series(dtype="object")
+    draw = np.full(len(frame), "", np.object_)
+    if "draw_id" in frame:
+        draw = frame["draw_id"].astype("object").where(frame["draw_id"].notna(), "").to_numpy()
+    place, ids = pd.factorize(frame[KEY].astype("str"))
+    said = np.bincount(place, answer, len(ids)) / np.bincount(place, minlength=len(ids))
     # A chance goes with its draw: both are those of the first label that has one.
-    firsts = rows[rows["chance"].notna()].drop_duplicates(KEY).set_index(KEY)[["chance", "draw"]]
-    by_id = rows.groupby(KEY, sort=False).agg(value=("value", "mean")).join(firsts)
-    settled = by_id[by_id["value"] != 0.5]
-    table = settled.assign(value=(settled["value"] > 0.5).astype(np.float64))
-    return Answers(table, question, len(by_id) - len(settled), others)
+    drawn = np.flatnonzero(~np.isnan(chance))
+    known, first = np.unique(place[drawn], return_index=True)
+    chances, draws = np.full(len(ids), np.nan), np.full(len(ids), "", np.object_)
+    chances[known], draws[known] = chance[drawn[first]], draw[drawn[first]]
+    table = pd.DataFrame(
+        {"value": (said > 0.5).astype(np.float64), "chance": chances, "draw": draws}, index=ids
+    )
+    settled = table[said != 0.5]
+    return Answers(settled, question, len(table) - len(settled), others)
 
 
 def label_rows(
@@ -253,14 +259,18 @@ def label_rows(
     """
     answers = answers_to(labels, question)
     names = ids.astype("str")
-    found = answers.table.reindex(names)
-    said, chance = (found[name].to_numpy(np.float64) for name in ("value", "chance"))
-    twice = names[names.duplicated(keep=False).to_numpy() & ~np.isnan(said)]
+    place = answers.table.index.get_indexer(pd.Index(names))
+    said, chance = (
+        np.where(place < 0, np.nan, np.append(answers.table[name].to_numpy(np.float64), np.nan)[place])
+        for name in ("value", "chance")
+    )
+    twice = names[place >= 0]
+    twice = twice[twice.duplicated()]
     if len(twice):
         raise ValueError(
             f"The labelled conversation {twice.iloc[0]!r:.80} is in the table more than once. Pass one row for each conversation."
         )
-    draw = found["draw"].astype("object").fillna("").to_numpy()
+    draw = np.append(answers.table["draw"].to_numpy(np.object_), "")[place]
     rows = LabelledRows(judged, said, chance, draw, answers, likely)
     if rows.is_census:
         return replace(
