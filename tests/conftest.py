@@ -159,8 +159,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage from now on, but only in what the tests themselves make."""
+    """Look for garbage from now on, but seldom, and only in what the tests themselves make."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     gc.enable()
 
 

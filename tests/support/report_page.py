@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -66,6 +67,12 @@ def conversations(
     n: int = 60, *, prompt_id: str = "p1", rate: float = 0.7, content: bool = True
 ) -> pd.DataFrame:
     """Make a table as ``lift.conversations(insights=True)`` gives it, the same one every time."""
+    table = _conversations(n, prompt_id, rate).copy()
+    return table if content else table.drop(columns="content")
+
+
+@cache
+def _conversations(n: int, prompt_id: str, rate: float) -> pd.DataFrame:
     rows = []
     for number in range(n):
         name = f"{prompt_id}-c{number:05d}"
@@ -132,4 +139,4 @@ def conversations(
         "deleted_meanwhile": 0,
         "warnings": {},
     }
-    return table if content else table.drop(columns="content")
+    return table

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 
@@ -10,8 +12,17 @@ STATUSES = ["completed", "abandoned", "in_progress"]
 LABELS = ["positive", "neutral", "negative"]
 
 
-def conversations(n, *, seed=0, days=60, start="2026-01-10", prompts=("a", "b"), analyser=None, undated=0.05):
+def conversations(n, **options):
     """Make ``n`` conversations with insights over ``days`` days, some in progress, some without insights."""
+    if "prompts" in options:
+        options["prompts"] = tuple(options["prompts"])
+    return _conversations(n, **options).copy()
+
+
+@cache
+def _conversations(
+    n, *, seed=0, days=60, start="2026-01-10", prompts=("a", "b"), analyser=None, undated=0.05
+):
     rng = np.random.default_rng(seed)
     first = np.datetime64(start, "us")
 
