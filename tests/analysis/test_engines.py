@@ -324,13 +324,11 @@ def _in_pandas(name, place, *, is_exact):
 @pytest.mark.parametrize("name", RUNS)
 def test_every_table_can_be_kept(name):
     """What a table says of itself is plain data: it goes into a file, to another process and into a copy."""
-    for place in range(len(RUNS[name])):
-        made = _in_pandas(name, place, is_exact=True)
-        file = io.BytesIO()
-        made.to_parquet(file)
-        assert pd.read_parquet(file).attrs.keys() == made.attrs.keys()
-        for again in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
-            assert again.attrs.keys() == made.attrs.keys()
+    made = _in_pandas(name, 0, is_exact=True)
+    file = io.BytesIO()
+    made.to_parquet(file)
+    for again in (pd.read_parquet(file), pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
+        assert again.attrs.keys() == made.attrs.keys()
 
 
 @pytest.mark.slow

@@ -56,8 +56,6 @@ def test_the_gain_is_compared_with_what_the_pairs_can_find():
     fewer = analysis.headroom(shop(), pairs=110)
     assert fewer["points_findable"][0] < fewer["points_high"][0]
     assert not fewer["enough"].any()
-    assert not analysis.headroom(shop(), pairs=1)["enough"].any()
-    assert analysis.headroom(shop(), level=0.5)["enough"].tolist() == result["enough"].tolist()
     assert analysis.headroom(shop(), pairs=8_000)["enough"].all()
 
 

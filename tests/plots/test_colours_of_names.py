@@ -10,6 +10,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from promptlift import plots
+from promptlift.plots.palette import slots_of
 from promptlift.plots.theme import MAX_GROUPS, PALETTE
 
 NAMES = ["Support", "Sales", "Billing", "Returns", "Onboarding", "Search"]
@@ -66,9 +67,9 @@ def test_the_colours_are_the_same_in_another_process():
 
 
 def test_two_names_of_one_place_have_two_colours():
-    for size in range(2, MAX_GROUPS + 1):
-        found = colours(
-            plots.sentiment_distribution(table([f"name {number}" for number in range(size)]), by="prompt")
-        )
-        assert len(set(found.values())) == size
-        assert set(found.values()) <= {to_hex(color) for color in PALETTE}
+    names = [f"name {number}" for number in range(MAX_GROUPS)]
+    found = colours(plots.sentiment_distribution(table(names), by="prompt"))
+    assert len(set(found.values())) == MAX_GROUPS
+    assert set(found.values()) <= {to_hex(color) for color in PALETTE}
+    for size in range(2, MAX_GROUPS):
+        assert len(set(slots_of(names[:size], len(PALETTE)))) == size

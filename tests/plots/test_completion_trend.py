@@ -36,7 +36,7 @@ def few_and_many():
 
 
 def test_points_and_whiskers_are_the_numbers_of_the_analysis():
-    table = conversations(3_000)
+    table = conversations(1_500)
     ax = plots.completion_trend(table)
     expected = analysis.completion_trend(table)
     (drawn,) = points(ax)
@@ -67,14 +67,6 @@ def test_the_counts_stand_under_the_points():
     assert "n up to 5" in words(ax)
 
 
-@pytest.mark.parametrize(("freq", "tz", "label"), [("D", "UTC", "Day (UTC)"), ("W", "Europe/Berlin", "Week from Monday (Europe/Berlin)"), ("MS", "Asia/Kolkata", "Month (Asia/Kolkata)"), ("h", "UTC", "Hour (UTC)")])  # fmt: skip
-def test_the_axis_says_period_and_zone(freq, tz, label):
-    ax = plots.completion_trend(few_and_many(), freq=freq, tz=tz)
-    assert ax.get_xlabel() == label
-    assert ax.get_ylabel() == "Task completion rate"
-    assert {"0%", "50%", "100%"} <= set(words(ax))
-
-
 def test_dates_are_labelled_in_the_zone():
     table = small(started_at=["2026-01-01T20:00Z", "2026-01-02T20:00Z"], task_completed=[True, True])
     ax = plots.completion_trend(table, tz="Asia/Kolkata", freq="D")
@@ -98,7 +90,7 @@ def test_groups_are_named_with_their_size_and_coloured():
 
 
 def test_four_groups_get_a_lane_each():
-    table = conversations(2_000, prompts=[*"abcd"])
+    table = conversations(1_000, days=20, prompts=[*"abcd"])
     ax = plots.completion_trend(table, by="prompt_id", freq="D")
     expected = analysis.completion_trend(table, by="prompt_id", freq="D")
     first, second = (expected[expected["prompt_id"] == name] for name in "ab")
@@ -142,9 +134,7 @@ def test_conversations_that_cannot_say_are_counted_in_words():
     )
 
 
-@pytest.mark.parametrize(
-    ("analyser", "said"), [("lexicon", True), ("mixed", True), ("llm", False), (None, False)]
-)
+@pytest.mark.parametrize(("analyser", "said"), [("lexicon", True), ("llm", False)])
 def test_the_word_list_analyser_is_owned_up_to(analyser, said):
     texts = words(plots.completion_trend(conversations(50, analyser=analyser)))
     assert any(PLOTS["word list"] in text.replace("\n", " ") for text in texts) == said
@@ -159,7 +149,7 @@ def test_colours_and_markers_can_be_chosen():
     assert own in PALETTE
 
 
-@pytest.mark.parametrize("freq", ["h", "D", "W", "MS"])
+@pytest.mark.parametrize("freq", ["h", "D"])
 def test_one_conversation_and_a_clock_change_draw_without_a_warning(freq):
     for times in (["2026-03-29T00:30Z"], ["2026-03-27T00:30Z", "2026-04-20T00:30Z"]):
         table = small(started_at=times, task_completed=[True] * len(times))
@@ -173,7 +163,7 @@ def test_bad_options_raise_as_in_the_analysis_and_leave_no_figure():
 
 
 def test_more_than_sixty_periods_have_a_ribbon_instead_of_whiskers():
-    table = conversations(9_000, days=90)
+    table = conversations(3_000, days=90)
     ax = plots.completion_trend(table, freq="D")
     expected = analysis.completion_trend(table, freq="D")
     assert not [
@@ -185,14 +175,17 @@ def test_more_than_sixty_periods_have_a_ribbon_instead_of_whiskers():
     assert path.vertices[:, 1].max() == pytest.approx(expected["rate_high"].max())
 
 
-@pytest.mark.parametrize(("freq", "days"), [("h", 40), ("D", 400), ("W", 200), ("MS", 4_000)])  # fmt: skip
-def test_every_tick_is_under_a_point(freq, days):
-    ax = plots.completion_trend(conversations(500, days=days), freq=freq, tz="Europe/Berlin")
+@pytest.mark.parametrize(
+    ("freq", "days", "label"), [("h", 40, "Hour"), ("D", 400, "Day"), ("W", 200, "Week from Monday"), ("MS", 4_000, "Month")]
+)  # fmt: skip
+def test_every_tick_is_under_a_point_and_the_axis_says_period_and_zone(freq, days, label):
+    table = conversations(500, days=days)
+    ax = plots.completion_trend(table, freq=freq, tz="Europe/Berlin")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (f"{label} (Europe/Berlin)", "Task completion rate")
+    assert {"0%", "50%", "100%"} <= {text.get_text() for text in ax.get_yticklabels()}
     ticks = ax.get_xticks()
     assert 1 < len(ticks) <= 9
-    starts = analysis.completion_trend(conversations(500, days=days), freq=freq, tz="Europe/Berlin")[
-        "period_start"
-    ]
+    starts = analysis.completion_trend(table, freq=freq, tz="Europe/Berlin")["period_start"]
     assert set(np.round(ticks, 6)) <= set(np.round(date2num(starts), 6))
 
 

@@ -20,8 +20,11 @@ def drawn():
     return plots.completion_trend(conversations(300)).figure
 
 
-def test_every_colour_of_the_drawing_is_chosen_by_the_page():
-    shown = themed_svg(drawn())
+def test_every_colour_of_the_drawing_is_chosen_by_the_page_and_the_figure_stays_as_it_was():
+    figure = drawn()
+    before = figure.get_facecolor(), figure.axes[0].get_facecolor()
+    shown = themed_svg(figure)
+    assert (figure.get_facecolor(), figure.axes[0].get_facecolor()) == before
     style, svg = re.search(r"<style>(.*?)</style>(<svg.*</svg>)", shown, re.DOTALL).groups()
     ET.fromstring(svg)
     assert not re.findall(r"#[0-9a-f]{6}", svg)
@@ -41,13 +44,6 @@ def test_a_figure_in_a_dark_style_stays_as_it_is():
         assert themed_svg(drawn()) is None
 
 
-def test_the_drawing_leaves_the_figure_as_it_was():
-    figure = drawn()
-    before = figure.get_facecolor(), figure.axes[0].get_facecolor()
-    themed_svg(figure)
-    assert (figure.get_facecolor(), figure.axes[0].get_facecolor()) == before
-
-
 def test_one_line_turns_it_on_and_off_in_a_notebook(monkeypatch):
     from IPython.core.formatters import DisplayFormatter
 
@@ -55,9 +51,10 @@ def test_one_line_turns_it_on_and_off_in_a_notebook(monkeypatch):
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
     formatter = shell.display_formatter.formatters["text/html"]
     plots.follow_notebook_theme()
-    assert formatter(drawn()).startswith('<div class="promptlift-figure">')
+    figure = Figure()
+    assert formatter(figure).startswith('<div class="promptlift-figure">')
     plots.follow_notebook_theme(follow=False)
-    assert formatter(Figure()) is None
+    assert formatter(figure) is None
 
 
 def test_outside_of_a_notebook_it_says_where_to_call_it(monkeypatch):
@@ -87,25 +84,17 @@ def test_drawings_for_light_and_dark_pages_are_given_only_on_request(monkeypatch
 
     shell = SimpleNamespace(display_formatter=DisplayFormatter())
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
-    assert themed_pictures(drawn()) is None
-    plots.follow_notebook_theme()
-    light, dark = themed_pictures(drawn())
-    assert light != dark
-    assert '<svg fill="#ffffff"' in dark
-    assert "<script" not in light + dark
-
-
-def test_groups_of_different_colours_stay_different_on_a_dark_page(monkeypatch):
-    from IPython.core.formatters import DisplayFormatter
-
-    shell = SimpleNamespace(display_formatter=DisplayFormatter())
-    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
-    plots.follow_notebook_theme()
     figure = Figure()
+    assert themed_pictures(figure) is None
+    plots.follow_notebook_theme()
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set_axis_off()
     for place, color in enumerate({*PALETTE, *SENTIMENT_COLORS.values()}):
         ax.plot([0, 1], [place, place], color=color)
     light, dark = themed_pictures(figure)
+    assert light != dark
+    assert '<svg fill="#ffffff"' in dark
+    assert "<script" not in light + dark
+    # Groups of different colours stay different on a dark page.
     colors = [set(re.findall(r"stroke: (#[0-9a-f]{6})", one.lower())) for one in (light, dark)]
     assert len(colors[0]) == len(colors[1]) == 7

@@ -54,9 +54,8 @@ def test_only_the_largest_are_drawn_and_a_note_says_so():
     assert "REHEARSAL" in texts
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_an_empty_table_says_so(dark):
-    with plt.style.context("dark_background" if dark else "default"):
+def test_an_empty_table_says_so_on_a_dark_page_too():
+    with plt.style.context("dark_background"):
         assert "No pairs of simulated conversations" in words(plots.persona_scenario_heatmap(simulations(0)))
 
 

@@ -136,10 +136,14 @@ def test_the_lift_on_pairs_after_the_decision_has_a_line_of_its_own():
 
 
 def test_the_missing_sample_size_is_said_once():
-    without = table([{}, {"lift": 12.5, "warnings": NO_SAMPLE_SIZE}])
-    assert "Some variants have warnings" not in words(plots.variant_lift(without))
-    more = table([{}, {"lift": 12.5, "warnings": f"Few pairs. {NO_SAMPLE_SIZE}"}])
-    assert "Some variants have warnings" in words(plots.variant_lift(more))
+    without = words(plots.variant_lift(table([{}, {"lift": 12.5, "warnings": NO_SAMPLE_SIZE}])))
+    assert "Some variants have warnings" not in without
+    more = {"lift": 12.5, "n_pairs": 40, "warnings": f"Few pairs. {NO_SAMPLE_SIZE}"}
+    text = words(plots.variant_lift(table([{}, more])))
+    assert "Some variants have warnings" in text
+    # A size without an interval is told.
+    assert "40 pairs" in text
+    assert PLOTS["no interval reported"] in text
 
 
 def test_the_method_of_the_confidence_is_said_only_where_it_is_not_ours():
@@ -147,9 +151,9 @@ def test_the_method_of_the_confidence_is_said_only_where_it_is_not_ours():
         method: words(
             plots.variant_confidence(table([{}, WINNER], confidence=0.92, confidence_method=method))
         )
-        for method in ("sequential-likelihood-ratio", "sequential-mixture", "of others", None)
+        for method in ("sequential-likelihood-ratio", "of others", None)
     }
-    assert "Method" not in said["sequential-likelihood-ratio"] + said["sequential-mixture"]
+    assert "Method" not in said["sequential-likelihood-ratio"]
     assert "Method: of others." in said["of others"]
     assert "does not say how it defines confidence" in said[None]
 
@@ -164,25 +168,24 @@ def test_dots_and_whiskers_are_the_numbers_of_the_analysis():
     ]
     assert [x for x, _ in dots(ax, "D")] == answer["lift_expected"].tolist()
     assert not any(hollow for _, hollow in dots(ax))
+    assert ax.get_title(loc="left") == "confidence 0.92"
+    assert not ax.patches
+    text = words(ax)
+    assert "variant 1 · winner" in text
+    assert text.count("winner") == 1
 
 
-def test_without_an_interval_dots_are_hollow_and_have_no_whiskers():
-    ax = plots.variant_lift(FOREIGN)
+def test_without_an_interval_dots_are_hollow_and_have_no_whiskers_and_the_band_of_equivalence_is_drawn():
+    ax = plots.variant_lift(FOREIGN, equivalence=5)
+    (band,) = ax.patches
+    assert (band.get_x(), band.get_x() + band.get_width()) == (-5, 5)
+    assert "within ±5 %" in words(ax)
     assert dots(ax) == [(12.5, True), (4.2, True), (-2.8, True)]
     assert whiskers(ax) == []
     text = words(ax)
     assert text.count("sample size not reported") == 3
     assert PLOTS["no sample size"] in text.replace("\n", " ")
     assert "best of 3 variants" in text.replace("\n", " ")
-    rehearsed = FOREIGN.copy()
-    rehearsed.attrs = {"promptlift": {**FOREIGN.attrs.get("promptlift", {}), "rehearsal": True}}
-    assert "production" not in words(plots.variant_lift(rehearsed))
-
-
-def test_a_size_without_an_interval_is_told():
-    ax = plots.variant_lift(table([{}, {"lift": 5.0, "n_pairs": 40}]))
-    assert "40 pairs" in words(ax)
-    assert PLOTS["no interval reported"] in words(ax).replace("\n", " ")
 
 
 @pytest.mark.slow
@@ -216,28 +219,13 @@ def test_an_end_far_out_does_not_squeeze_the_rest():
     assert "+9000.0" in words(ax)
 
 
-def test_the_winner_is_marked_by_its_word():
-    text = words(plots.variant_lift(FULL))
-    assert "variant 1 · winner" in text
-    assert text.count("winner") == 1
-
-
 def test_the_title_gives_the_confidence_as_reported():
-    assert plots.variant_lift(FULL).get_title(loc="left") == "confidence 0.92"
     lost = table(
         [{}, sent(3.0, -4.0, 9.0, 2.0, 150)], status="completed", winner_selected=False, confidence=0.61
     )
     assert plots.variant_lift(lost).get_title(loc="left") == "no winner · confidence 0.61"
     open_ = table([{}, sent(3.0, -4.0, 9.0, 2.0, 150)], status="running")
     assert plots.variant_lift(open_).get_title(loc="left") == "running · confidence not reported"
-
-
-def test_the_band_of_practical_equivalence_is_drawn_when_it_is_asked_for():
-    ax = plots.variant_lift(FOREIGN, equivalence=5)
-    (band,) = ax.patches
-    assert (band.get_x(), band.get_x() + band.get_width()) == (-5, 5)
-    assert "within ±5 %" in words(ax).replace("\n", " ")
-    assert not plots.variant_lift(FOREIGN).patches
 
 
 @pytest.mark.slow
@@ -254,24 +242,17 @@ def test_a_lift_in_points_is_labelled_as_such():
     assert "+9.0 points" in words(ax)
 
 
-def test_a_lift_that_the_rates_contradict_is_flagged():
-    odd = table(
-        [{}, {"lift": 9.0, "lift_basis": "unknown", "warnings": "The rates do not reproduce the lift."}]
-    )
-    assert PLOTS["lift contradicts rates"] in words(plots.variant_lift(odd)).replace("\n", " ")
-
-
-def test_variants_without_a_lift_are_named_not_drawn():
-    ax = plots.variant_lift(table([{}, {"lift": 5.0}, {"name": "unlucky"}]))
+def test_variants_without_a_lift_are_named_not_drawn_and_a_lift_that_the_rates_contradict_is_flagged():
+    odd = {"lift": 5.0, "lift_basis": "unknown", "warnings": "The rates do not reproduce the lift."}
+    ax = plots.variant_lift(table([{}, odd, {"name": "unlucky"}]))
+    assert PLOTS["lift contradicts rates"] in words(ax)
     assert len(dots(ax)) == 1
     assert PLOTS["nothing measured"] in words(ax)
     assert "unlucky" in words(ax)
 
 
 def test_nothing_to_draw_says_so():
-    for frame in (table([{}]), FULL.iloc[:0]):
-        frame.attrs = {}
-        assert PLOTS["no variants"] in words(plots.variant_lift(frame))
+    assert PLOTS["no variants"] in words(plots.variant_lift(FULL.iloc[:0]))
     assert PLOTS["nothing measured"] not in words(plots.variant_lift(table([{}, {}])))
 
 

@@ -16,7 +16,7 @@ from support.sentences import PLOTS
 from support.synthetic_tables import conversations, small
 from support.synthetic_versions import variants, versions
 
-TABLE = conversations(2_000, prompts=("a",))
+TABLE = conversations(600, prompts=("a",))
 TEXTS = versions(["2026-01-20", "2026-02-01", "2026-02-12", "2026-03-01"])
 PROMISED = {
     "optimization_id": "o1", "variant_id": "v1", "name": "Concise", "n_pairs": 150,
@@ -53,10 +53,10 @@ def test_the_rate_of_each_text_is_a_line_with_its_interval():
     assert any(PLOTS["observational"] in text for text in texts)
 
 
-@pytest.mark.parametrize("freq", ["h", "D", "W", "MS"])
 @pytest.mark.parametrize(
-    ("tz", "now"), [("Pacific/Kiritimati", "23:59:59.999"), ("America/Los_Angeles", "00:00")]
-)
+    ("tz", "now", "freq"),
+    [("Pacific/Kiritimati", "23:59:59.999", "MS"), ("America/Los_Angeles", "00:00", "h"), ("America/Los_Angeles", "00:00", "W")],
+)  # fmt: skip
 def test_a_text_that_went_live_at_the_last_minute_is_marked_at_any_hour_and_in_any_zone(now, freq, tz):
     applied = pd.Timestamp(f"2026-01-31 {now}", tz="UTC")
     edited = applied - pd.Timedelta(days=40)
@@ -78,7 +78,7 @@ def test_a_text_that_went_live_after_the_last_period_is_counted_in_words():
     assert any(PLOTS["version not shown"] in text for text in texts)
 
 
-@pytest.mark.parametrize(("n", "texts"), [(0, 0), (0, 4), (5, 4), (50, 0)])
+@pytest.mark.parametrize(("n", "texts"), [(0, 4), (5, 4), (50, 0)])
 def test_few_or_no_conversations_or_texts_give_a_picture_too(n, texts):
     ax = plots.prompt_timeline(conversations(n, prompts=("a",)), versions=TEXTS.iloc[len(TEXTS) - texts :])
     assert ("No conversations" in words(ax)) == (n == 0)
