@@ -9,7 +9,7 @@ import pytest
 
 from promptlift import plots
 from promptlift.plots.theme import WIDTH
-from support.every_plot import LONG, cases, faults, of_conversations, of_optimizations, table
+from support.every_plot import FEW, LONG, cases, faults, of_conversations, of_optimizations, table
 
 
 def draw(name, call, title):
@@ -21,10 +21,10 @@ def draw(name, call, title):
 @pytest.mark.filterwarnings(
     "ignore:Glyph .* missing from font"
 )  # the names of other scripts, without such a font
-@pytest.mark.parametrize("n", [0, 5, 300])
+@pytest.mark.parametrize("n", [0, FEW, 300])
 def test_every_text_has_its_place(n):
     wrong = {}
-    for name, call in cases((n,)):
+    for name, call in cases(n):
         if name.startswith("compare") and name.endswith("one"):
             continue
         if found := faults(draw(name, call, "auto")):
