@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_MEMBERS: Final = """\
+   :members:
+   :inherited-members: BaseModel, Exception, dict, str, object, Protocol, tuple, VBox, DOMWidget, Widget, HasTraits
+"""
 TEMPLATES: Final = {
     "class.rst": """\
 {{ objname | escape | underline }}
@@ -31,9 +35,8 @@ TEMPLATES: Final = {
 .. currentmodule:: {{ module }}
 
 .. autoclass:: {{ objname }}
-   :members:
-   :inherited-members: BaseModel, Exception, dict, str, object, Protocol, tuple, VBox, DOMWidget, Widget, HasTraits
-""",
+"""
+    + _MEMBERS,
     "base.rst": """\
 {{ objname | escape | underline }}
 
@@ -191,6 +194,8 @@ def write_pages(source: Path) -> None:
     )
     for room in ROOMS:
         (folder / f"{room.page}.rst").write_text(_page(room), encoding="utf-8")
+        for module, own in _by_module(room):
+            (folder / f"{module}.rst").write_text(_module_page(module, own), encoding="utf-8")
     (source / "columns.rst").write_text(columns_page(), encoding="utf-8")
     (source / "cli.md").write_text("\n".join(_commands()), encoding="utf-8")
 
@@ -246,12 +251,29 @@ def _page(room: Room) -> str:
         parts.append(_summary([name for name in own if name not in constants]))
         if constants:
             parts += [_heading("Constants", "-"), *(_constant(room, name) for name in constants)]
-    if room.module in (*_OPEN_ROOMS, *_ROOMS_WITH_MORE):
-        for module in _parts(room.name):
-            own = [name for name in names if name.rpartition(".")[0] == module]
-            if own:
-                said = (inspect.getdoc(importlib.import_module(module)) or "").partition("\n")[0]
-                parts += [_heading(module.rpartition(".")[2], "-"), said, "", _summary(own)]
+    listed = [f"   {module}" for module, _ in _by_module(room)]
+    if listed:
+        parts.append("\n".join([_heading("Modules", "-"), ".. toctree::\n   :maxdepth: 1\n", *listed, ""]))
+    return "\n".join(parts)
+
+
+def _by_module(room: Room) -> Iterator[tuple[str, list[str]]]:
+    """Return the names that a room does not export, by their modules: each module has a page."""
+    names = public_names(room) if room.module in _OPEN_ROOMS else _more_names(room)
+    for module in _parts(room.name):
+        own = [name for name in names if name.rpartition(".")[0] == module]
+        if own:
+            yield module, own
+
+
+def _module_page(module: str, names: list[str]) -> str:
+    """Return the page of a module: every name of it, one below the other."""
+    about = (inspect.getdoc(importlib.import_module(module)) or "").partition("\n")[0]
+    parts = [_heading(module), about, ""]
+    for name in names:
+        own = name.rpartition(".")[2]
+        is_class = inspect.isclass(getattr(importlib.import_module(module), own))
+        parts.append(f".. auto{'class' if is_class else 'function'}:: {name}\n{_MEMBERS if is_class else ''}")
     return "\n".join(parts)
 
 
