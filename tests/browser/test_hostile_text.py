@@ -9,20 +9,22 @@ import pandas as pd
 import pytest
 
 from promptlift.widgets import ConversationBrowser
-from support.hostile import PAYLOADS
-from support.service_process import wait_until
+from support.hostile import CHARACTERS, LONG, ONE_OF_EACH, PAYLOADS
 
 pytestmark = pytest.mark.timeout(280)
 
 TESTS = Path(__file__).parents[1]
-# The first conversation has every payload as a message; then one conversation a payload, with it wherever a text can be.
+# Of these each is a conversation of its own, with it wherever a text can be: what moves a page is characters and length.
+WALKED = len(ONE_OF_EACH + CHARACTERS + LONG)
+# The first conversation has every payload as a message, an issue and a topic.
 CODE = f"""
 import sys
 sys.path.insert(0, {str(TESTS)!r})
 import json
 import pandas as pd
-from support.hostile import ENCODABLE, PAYLOADS
+from support.hostile import CHARACTERS, ENCODABLE, LONG, ONE_OF_EACH, PAYLOADS
 from promptlift import widgets
+ROWS = ["all", *ONE_OF_EACH, *CHARACTERS, *LONG]
 
 def content(texts):
     return json.dumps({{"messages": [{{"role": "user", "content": one, "model": one}} for one in texts]}})
@@ -30,17 +32,17 @@ def content(texts):
 def column(values):
     return pd.Series(values, dtype=object)
 
-n = len(PAYLOADS)
+n = len(ROWS) - 1
 df = pd.DataFrame({{
-    "conversation_id": column([one[:5000] + str(i) for i, one in enumerate(["all", *PAYLOADS])]),
+    "conversation_id": column([one[:5000] + str(i) for i, one in enumerate(ROWS)]),
     "started_at": pd.date_range("2026-03-01", periods=n + 1, tz="UTC"),
-    "llm_model": column(["all", *PAYLOADS]),
+    "llm_model": column(ROWS),
     "sentiment": pd.Categorical(["negative"] * (n + 1), categories=["negative", "positive"]),
     "task_completed": pd.array([False] * (n + 1), dtype="boolean"),
-    "summary": column(["all", *PAYLOADS]),
-    "issues": column([[{{"title": one, "severity": "low"}} for one in PAYLOADS]] + [[{{"title": one}}] * 2 for one in PAYLOADS]),
-    "topics": column([PAYLOADS] + [[one] for one in PAYLOADS]),
-    "content": column([content(ENCODABLE)] + [content([one, one]) for one in PAYLOADS]),
+    "summary": column(ROWS),
+    "issues": column([[{{"title": one, "severity": "low"}} for one in PAYLOADS]] + [[{{"title": one}}] * 2 for one in ROWS[1:]]),
+    "topics": column([PAYLOADS] + [[one] for one in ROWS[1:]]),
+    "content": column([content(ENCODABLE)] + [content([one, one]) for one in ROWS[1:]]),
 }})
 df.attrs["promptlift"] = {{"analyser": PAYLOADS[0]}}
 """
@@ -71,9 +73,7 @@ root => {
 
 
 def test_nothing_runs_and_nothing_moves_in_the_interactive_widget(lab):
-    notebook = lab.open(
-        [CODE, "browser = widgets.ConversationBrowser(df)\nbrowser"], name="hostile.ipynb", anew=True
-    )
+    notebook = lab.open([CODE, "browser = widgets.ConversationBrowser(df)\nbrowser"], name="hostile.ipynb")
     page = notebook.page
     asked = []
     page.on("request", lambda request: asked.append(request.url))
@@ -86,10 +86,8 @@ def test_nothing_runs_and_nothing_moves_in_the_interactive_widget(lab):
     page.wait_for_function("() => document.querySelectorAll('.plw-turn').length > 90")
     notebook.screenshot("hostile-all")
     heights = []
-    # The page that the notebook is opened in lays its panels out once more.
-    wait_until(lambda: not box.evaluate(MEASURE)["outside"], what="everything is inside", seconds=20)
     box.locator(".plw-list").focus()
-    for place in range(len(PAYLOADS)):
+    for place in range(WALKED):
         found = box.evaluate(MEASURE)
         assert set(found["tags"]) <= OWN_TAGS, place
         assert found["handlers"] == 0

@@ -12,6 +12,7 @@ import pytest
 
 from promptlift.widgets import ConversationBrowser
 from support.conversation_tables import browsable
+from support.jupyter_lab import take_picture
 from support.service_process import clean_environment
 
 pytestmark = pytest.mark.timeout(240)
@@ -92,7 +93,7 @@ def test_a_notebook_that_a_program_ran_is_read_without_scripts(lab, without_scri
     assert labels.read_text() == LABELS
     assert labels.stat().st_mtime_ns == before
     readable(without_scripts, page.as_uri())
-    without_scripts.screenshot(path=lab.screenshots / "fallback-executed.png")
+    take_picture(without_scripts, "fallback-executed")
     assert "widget-state" not in page.read_text()
     shows_the_picture(without_scripts)
 
@@ -111,7 +112,7 @@ def test_a_notebook_that_a_person_saved_is_read_without_scripts(lab, without_scr
     page = export(notebook.path)
     readable(without_scripts, page.as_uri())
     assert labels.read_text() == LABELS
-    without_scripts.screenshot(path=lab.screenshots / "fallback-saved.png")
+    take_picture(without_scripts, "fallback-saved")
     shows_the_picture(without_scripts)
 
 
@@ -122,4 +123,4 @@ def test_the_fallback_is_read_where_styles_are_taken_out(lab, without_scripts, t
     bare.write_text("<meta charset=utf-8>" + re.sub(r' (style|class)="[^"]*"', "", html))
     readable(without_scripts, bare.as_uri())
     assert without_scripts.locator("table").first.locator("tbody tr").count() == 12
-    without_scripts.screenshot(path=lab.screenshots / "fallback-bare.png")
+    take_picture(without_scripts, "fallback-bare")

@@ -78,6 +78,15 @@ def reason_to_skip() -> str | None:
 
 # What ends when the tests of the folder end: the event loop of the browser would be in the way of other tests.
 OPENED = ExitStack()
+# Read before the tests drop the developer's settings.
+PICTURES = os.environ.get("PROMPTLIFT_SCREENSHOTS")
+
+
+def take_picture(page: Page, name: str) -> None:
+    """Keep what is seen, where a folder for pictures is named: each costs as much as a click and its answer."""
+    if PICTURES:
+        Path(PICTURES).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(PICTURES, f"{name}.png"))
 
 
 @pytest.fixture(scope="package")
@@ -100,7 +109,6 @@ class Notebook:
 
     page: Page
     path: Path
-    screenshots: Path
     errors: list[str] = field(default_factory=list)
     received: int = 0
     # Every message that the kernel and the browser sent each other.
@@ -189,11 +197,9 @@ class Notebook:
         self.command("docmanager:save")
         wait_until(lambda: self.path.stat().st_mtime_ns != before, what="the notebook is saved", seconds=30)
 
-    def screenshot(self, name: str) -> Path:
+    def screenshot(self, name: str) -> None:
         """Take a picture of what is seen."""
-        target = self.screenshots / f"{name}.png"
-        self.page.screenshot(path=target)
-        return target
+        take_picture(self.page, name)
 
 
 @dataclass
@@ -204,7 +210,6 @@ class Lab:
     token: str
     folder: Path
     service: ServiceProcess
-    screenshots: Path
     browser: Browser
     # What the page shows now.
     shown: Notebook | None = None
@@ -221,16 +226,8 @@ class Lab:
         nbformat.write(book, path)
         return path
 
-    def open(self, cells: Sequence[str] | None = None, *, name: str, anew: bool = False) -> Notebook:
-        """Open a notebook in place of the last: one of code cells that is written here, or one that lies in the folder.
-
-        With ``anew`` in a page of its own, whose panels no notebook before has moved.
-        """
-        if anew and self.shown is not None:
-            (session,) = self._ask("api/sessions")
-            self.shown.page.close()
-            self._ask(f"api/sessions/{session['id']}", "DELETE")
-            self.shown = None
+    def open(self, cells: Sequence[str] | None = None, *, name: str) -> Notebook:
+        """Open a notebook in place of the last: one of code cells that is written here, or one that lies in the folder."""
         path = self.folder / name if cells is None else self.write(cells, name)
         if self.shown is None:
             page = self._new_page()
@@ -238,7 +235,7 @@ class Lab:
         else:
             page = self.put_away(name)
             page.evaluate("path => { window.jupyterapp.commands.execute('docmanager:open', {path}); }", name)
-        notebook = self.shown = Notebook(page, path, self.screenshots)
+        notebook = self.shown = Notebook(page, path)
         page.wait_for_selector(".jp-Notebook .jp-Cell")
         page.wait_for_selector(IDLE)
         # The page says "idle" before its kernel has answered, and drops what is run until then.
@@ -323,8 +320,6 @@ def lab(
     settings = home / "config" / "labconfig"
     settings.mkdir(parents=True)
     (settings / "default_setting_overrides.json").write_text(json.dumps(SETTINGS))
-    pictures = Path(os.environ.get("PROMPTLIFT_SCREENSHOTS") or home / "screenshots")
-    pictures.mkdir(parents=True, exist_ok=True)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     token = secrets.token_hex(16)
@@ -360,7 +355,7 @@ def lab(
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
         )
-    lab = Lab(f"http://127.0.0.1:{port}/", token, folder, service, pictures, chromium)
+    lab = Lab(f"http://127.0.0.1:{port}/", token, folder, service, chromium)
 
     def ready() -> bool:
         assert process.poll() is None, (home / "lab.log").read_text()
