@@ -17,7 +17,7 @@ import pytest
 
 import promptlift
 from promptlift.cli.lab import copy_notebooks
-from promptlift.local import DataFolder
+from promptlift.local import DataFolder, log_samples
 from support.command_line import failed_in_one_line, promptlift_command
 from support.service_process import clean_environment, is_running, wait_until
 from support.source_tree import ROOT
@@ -66,12 +66,12 @@ def test_a_demo_that_cannot_write_says_so(tmp_path):
     assert str(taken) in failed_in_one_line(promptlift_command("demo", "--out", taken))
 
 
-def test_the_files_of_a_demo_are_its_owners_and_a_second_one_on_the_same_data_adds_nothing(tmp_path):
+def test_the_files_of_a_demo_are_its_owners_and_samples_that_are_there_are_not_added_again(tmp_path):
     data, out = tmp_path / "data", tmp_path / "out"
     with promptlift.local(data, progress=False) as lift:
-        for _ in range(2):
-            done = promptlift_command("demo", "--out", out, "--data", data)
-            assert (done.returncode, done.stderr) == (0, "")
+        log_samples(lift)
+        done = promptlift_command("demo", "--out", out, "--data", data)
+        assert (done.returncode, done.stderr) == (0, "")
         assert len(lift.prompts()) == 2
         count = int(re.search(r"(\d+) conversations are logged", done.stdout)[1])
         assert len(lift.conversations()) == count
