@@ -19,13 +19,14 @@ _FOLDER = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 
 
 _BEYOND = "06-beyond-one-machine.ipynb"
+_TESTS = Path(__file__).parents[1] / "tests"
 
 
 # How notebooks are run as tests: what they print is compared with what is stored in them.
 _OPTIONS = {
     "nbval": True,
     "nbval_lax": False,
-    "nbval_sanitize_with": str(Path(__file__).parents[1] / "tests" / "notebooks" / "sanitize.cfg"),
+    "nbval_sanitize_with": str(_TESTS / "notebooks" / "sanitize.cfg"),
     "nbval_current_env": True,
     "nbval_kernel_name": None,
     "nbval_cell_timeout": 2000,
@@ -61,5 +62,6 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("PROMPTLIFT_")]:
             patch.delenv(name)
+        patch.setenv("SPARK_CONF_DIR", str(_TESTS / "support" / "spark"))
         patch.setenv("PROMPTLIFT_DATA", str(Path(item.config.stash[_FOLDER].name, item.path.stem)))
         return (yield)

@@ -72,11 +72,6 @@ class Engines:
                 "spark.sql.shuffle.partitions": "1",
                 "spark.default.parallelism": "1",
                 "spark.log.level": "ERROR",
-                # Tables are so small that compiling a query takes longer than its run.
-                "spark.sql.codegen.wholeStage": "false",
-                "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-                "spark.sql.adaptive.enabled": "false",
-                "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             }
             builder = sql.SparkSession.builder.master("local[1]")
             for name, value in settings.items():
