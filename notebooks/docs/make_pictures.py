@@ -100,7 +100,9 @@ def variant_confidence(scene: Scene) -> bytes:
 
 def heatmap(scene: Scene) -> bytes:
     """Where the finalist differs from the original."""
-    return of_axes(plots.persona_scenario_heatmap(scene.lift.simulations(scene.optimization_id)))
+    return of_axes(
+        plots.persona_scenario_heatmap(scene.lift.optimizations[scene.optimization_id].simulations())
+    )
 
 
 def report_page(scene: Scene) -> bytes:

@@ -18,7 +18,7 @@ import typer
 
 import promptlift
 from promptlift.cli.commands import app
-from promptlift.frames import describe_columns
+from promptlift.frames.layouts import call_of, describe_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -227,7 +227,7 @@ def columns_page() -> str:
         ),
     ]
     for table, rows in describe_columns().groupby("table", sort=False):
-        parts += [_heading(str(table), "-"), f"``lift.{table}()``\n"]
+        parts += [_heading(str(table), "-"), f"``{call_of(str(table))}``\n"]
         parts.append(".. list-table::\n   :header-rows: 1\n")
         header = ("Column", "dtype", "Unit", "Meaning")
         cells = [

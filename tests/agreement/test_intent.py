@@ -34,13 +34,13 @@ def test_targets_and_hypothesis_are_measured_on_the_pairs(answering, connect):
     assert [one.to_wire() for one in typed.targets] == results["targets"]
     assert typed.hypothesis.held is None
     with promptlift.connect(wire.base_url, wire.key, progress=False) as lift:
-        table = lift.targets(made["id"])
+        table = lift.optimizations[made["id"]].targets()
         assert list(table["change"]) == ["improved", "unclear"]
         assert table["points"][0] == pytest.approx(results["liftPoints"])
         assert set(table["optimization_id"]) == {made["id"]}
         assert table.attrs["promptlift"]["hypothesis"] == results["hypothesis"]
-        assert lift.targets(lift.optimization(made["id"])).equals(table)
-        held = lift.simulations(made["id"])
+        assert lift.optimizations[made["id"]].targets().equals(table)
+        held = lift.optimizations[made["id"]].simulations()
     # The table says of every conversation what the targets were measured by.
     judged = held[held["task_completed"].notna()]
     assert {tuple(one["target"] for one in criteria) for criteria in judged["criteria"]} == {

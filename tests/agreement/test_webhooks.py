@@ -233,9 +233,9 @@ def test_tables_of_events_webhooks_and_deliveries(wire):
             False,
         )
         assert lift.webhooks()["webhook_id"].tolist() == [webhook["id"]]
-        assert lift.deliveries(webhook["id"])["event_id"].tolist() == table["event_id"].tolist()
+        assert lift.webhooks.deliveries(webhook["id"])["event_id"].tolist() == table["event_id"].tolist()
         with pytest.raises(NotFound, match="Webhook not found"):
-            lift.deliveries("none")
+            lift.webhooks.deliveries("none")
 
 
 def test_watched_events_are_those_that_come(wire, capsys):
@@ -255,11 +255,11 @@ def test_watched_events_are_those_that_come(wire, capsys):
                 raise KeyboardInterrupt
 
         log_soon(wire, prompt_id)
-        table = lift.watch_events(["conversation.created"], seconds=60, every=0.05, on_event=more)
+        table = lift.events.watch(["conversation.created"], seconds=60, every=0.05, on_event=more)
         assert table["conversation_id"].tolist() == came[::-1]
         assert len(came) == 3
         log_soon(wire, prompt_id)
-        lift.watch_events(["conversation.created"], seconds=2, every=0.05)
+        lift.events.watch(["conversation.created"], seconds=2, every=0.05)
     (line,) = capsys.readouterr().out.splitlines()
     assert line.split()[1] == "conversation.created"
 

@@ -13,7 +13,7 @@ START = pd.Timestamp("2026-10-01", tz="UTC")
 
 
 def verdicts(count=400, *, version=1, judge="refund", days=20, seed=1):
-    """A table as ``lift.verdicts`` gives it, with the owner's answers in ``truth``."""
+    """A table as ``lift.judges.verdicts`` gives it, with the owner's answers in ``truth``."""
     draw = np.random.default_rng(seed)
     truth = draw.random(count) < 0.4
     wrong = draw.random(count) < 0.2

@@ -49,8 +49,8 @@ def test_nothing_runs_in_the_interactive_review_or_its_dialog(lab, world):
     optimization_id = hostile_optimization(world)
     with promptlift.connect(world_url(lab), world.key, progress=False) as lift:
         for number, text in enumerate(TEXTS[:60]):
-            lift.review_variant(
-                optimization_id, world.variant(optimization_id, number + 1), note=text[:10_000]
+            lift.optimizations[optimization_id].mark(
+                world.variant(optimization_id, number + 1), note=text[:10_000]
             )
     code = f"""
 import promptlift
@@ -91,11 +91,8 @@ def test_nothing_runs_in_the_fallback_with_scripts_on(chromium, service, world, 
     optimization_id = hostile_optimization(world)
     with promptlift.connect(service.base_url, world.key, progress=False) as lift:
         for number, text in enumerate(TEXTS):
-            lift.review_variant(
-                optimization_id,
-                world.variant(optimization_id, number + 1),
-                verdict="keep",
-                note=text[:10_000],
+            lift.optimizations[optimization_id].mark(
+                world.variant(optimization_id, number + 1), verdict="keep", note=text[:10_000]
             )
         html = VariantReview(lift, optimization_id)._repr_html_()
     target = tmp_path / "page.html"

@@ -36,7 +36,7 @@ def optimization(service, world):
     world.rename(made, [f"{SECRET}PROMPT", f"{SECRET}WINNER", f"{SECRET}LOSER"])
     world.talk(made, [f"Where is parcel number {number}?" for number in range(CELLS)])
     with promptlift.connect(service.base_url, world.key, progress=False) as lift:
-        lift.review_variant(made, world.variant(made, 1), verdict="keep", note=f"{SECRET}NOTE")
+        lift.optimizations[made].mark(world.variant(made, 1), verdict="keep", note=f"{SECRET}NOTE")
     return made
 
 

@@ -31,7 +31,7 @@ lift.log([
 wait_for_insights(lift, [prompt], progress=False)
 df = lift.conversations(prompt, insights=True, content=True)
 labelled = df.head(60)
-lift.add_labels(pd.DataFrame({
+lift.labels.add(pd.DataFrame({
     "conversation_id": labelled["conversation_id"], "task_completed": labelled["source_id"].map(truth).astype(bool),
 }), labeller="ann")
 browser = widgets.ConversationBrowser(df, labels=lift, labeller="ann")

@@ -42,7 +42,7 @@ monitor
     expect(box.locator(".plw-end")).to_contain_text("seen enough", timeout=20_000)
     notebook.screenshot("monitor-stopped")
     with promptlift.connect(lab.service.base_url, world.key, progress=False) as lift:
-        assert lift.optimization(running).stop_reason == "seen enough"
+        assert lift.optimizations[running].stop_reason == "seen enough"
         assert lift.actions()["kind"].tolist() == ["stop"]
     assert notebook.problems() == []
     world.database.close()

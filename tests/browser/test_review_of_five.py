@@ -47,7 +47,9 @@ def five(service):
     """A rehearsal of five variants: one or two are confirmed, the others only screened."""
     with promptlift.connect(service.base_url, service.key, progress=False) as lift:
         prompt = lift.client.prompts.create(**PROMPT)
-        return lift.optimize(prompt.id, mode="exploratory", variants=5, seed=3, timeout=240).id
+        return (
+            lift.optimize(prompt.id, mode="exploratory", variants=5, seed=3, wait=False).wait(timeout=240).id
+        )
 
 
 @pytest.fixture(scope="module")

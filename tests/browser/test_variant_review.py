@@ -86,7 +86,10 @@ def test_a_winner_is_reviewed_applied_and_taken_back(opened):
     )
     won.locator("[data-verdict=reject]").click()
     page.wait_for_selector(".plw-won [data-verdict=reject][aria-pressed=true]")
-    assert notebook.evaluate('print(lift.review(optimization.id)["verdict"].iloc[0])') == "reject"
+    assert (
+        notebook.evaluate('print(lift.optimizations[optimization.id].review()["verdict"].iloc[0])')
+        == "reject"
+    )
 
     # Cancelling does nothing; confirming does it once, also with a double click.
     ask_to_apply(notebook, box)

@@ -89,7 +89,7 @@ def test_an_export_goes_from_the_file_to_the_table(run_command, lift, name):
 def test_scores_say_what_reads_them(run_command):
     code, said = run_command("import", EXPORTS / "langfuse-scores.jsonl", "--prompt", "Export scores")
     assert code == 1
-    assert "lift.labels(FILE, PROMPT) reads these as labels" in said
+    assert "lift.labels.read(FILE, PROMPT) reads these as labels" in said
 
 
 def test_a_folder_of_texts_goes_from_the_files_to_the_table(run_command, lift):

@@ -59,7 +59,7 @@ def export(tmp_path):
 
 def optimized(lift, prompt):
     """The texts of the variants of a short optimization, without the original."""
-    done = lift.optimize(prompt, mode="exploratory", variants=2, seed=3, timeout=240)
+    done = lift.optimize(prompt, mode="exploratory", variants=2, seed=3, wait=False).wait(timeout=240)
     assert done.status == "completed"
     table = lift.variants(done.id)
     (original,) = table[table["is_original"]]["content"]

@@ -85,14 +85,22 @@ def test_every_import_format_is_documented():
 def test_the_page_of_columns_has_every_column_with_its_unit():
     """Every column of every table has its line, and every table the call that returns it."""
     from promptlift.frames import describe_columns
-    from promptlift.workspace import Workspace
-    from promptlift.workspace.judging.judges import Judges
+    from promptlift.frames.layouts import call_of
+    from promptlift.workspace import BenchmarkRun, Judges, OptimizationRun, Webhooks, Workspace
 
+    owners = {
+        "lift": Workspace,
+        "lift.optimizations[optimization_id]": OptimizationRun,
+        "lift.benchmarks[benchmark_id]": BenchmarkRun,
+        "lift.judges": Judges,
+        "lift.webhooks": Webhooks,
+    }
     page = load("reference").columns_page()
     for table, rows in describe_columns().groupby("table", sort=False):
-        assert f"``lift.{table}()``" in page
-        room, _, method = str(table).rpartition(".")
-        assert callable(getattr({"": Workspace, "judges": Judges}[room], method))
+        call = call_of(str(table))
+        assert f"``{call}``" in page
+        owner, _, method = call.partition("(")[0].rpartition(".")
+        assert hasattr(owners[owner], method)
         for row in rows.itertuples():
             assert (
                 f" - ``{row.column}``\n     - ``{row.dtype}``\n     - {row.unit}\n     - {row.meaning}"

@@ -1,4 +1,4 @@
-"""``lift.watch_events()`` in a live kernel: events arrive while it waits, and the stop button ends it."""
+"""``lift.events.watch()`` in a live kernel: events arrive while it waits, and the stop button ends it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_events_appear_while_it_waits_and_the_stop_button_ends_it(service, kerne
     manager, client = kernel
     wire = Wire(service.base_url, service.key)
     assert "Error" not in run(client, SETUP.format(url=service.base_url, key=service.key)).text()
-    watching = Cell(client, "lift.watch_events(every=0.2)")
+    watching = Cell(client, "lift.events.watch(every=0.2)")
     wait_until(lambda: "Waiting for events" in watching.text(), what="it says that it waits", seconds=60)
     prompt_id = wire.add_prompt()
     conversation = wire.log(prompt_id)
@@ -98,7 +98,7 @@ def test_nothing_happened_and_other_kinds_are_said_so(service, kernel):
     _, client = kernel
     wire = Wire(service.base_url, service.key)
     run(client, SETUP.format(url=service.base_url, key=service.key))
-    watching = Cell(client, "lift.watch_events(['prompt.deleted'], seconds=3, every=0.2);")
+    watching = Cell(client, "lift.events.watch(['prompt.deleted'], seconds=3, every=0.2);")
     wait_until(lambda: "Waiting for events" in watching.text(), what="it says that it waits", seconds=60)
     wire.log(wire.add_prompt())
     wait_until(watching.read, what="the time is over", seconds=60)

@@ -23,10 +23,10 @@ def prompt_id(service):
             lift.log([{"content": talk.format(i, word)} for i in range(count)], prompt_id=prompt.id)
 
         log(6, "today")
-        done = lift.optimize(prompt.id, mode="exploratory", variants=2, seed=3, timeout=200)
+        done = lift.optimize(prompt.id, mode="exploratory", variants=2, seed=3, wait=False).wait(timeout=200)
         variants = lift.variants(done.id)
         tested = variants.loc[~variants["is_original"], "variant_id"]
-        lift.apply(done.id, variant_id=tested.iloc[0], rehearsal=True)
+        done.apply(variant_id=tested.iloc[0], rehearsal=True)
         log(6, "tomorrow")
     return prompt.id
 
@@ -52,7 +52,7 @@ def test_the_timeline_marks_the_apply(lift, prompt_id):
 
 
 def test_personas_and_scenarios_are_those_of_the_simulations(lift, prompt_id):
-    simulations = lift.simulations(lift.optimizations(prompt_id)["optimization_id"].iloc[0])
+    simulations = lift.optimizations[lift.optimizations(prompt_id)["optimization_id"].iloc[0]].simulations()
     found = analysis.persona_scenario_heatmap(simulations)
     chosen = simulations["variant_id"].eq(found.attrs["promptlift"]["variant_id"])
     chosen &= simulations["stage"].eq("confirm")

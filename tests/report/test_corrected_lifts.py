@@ -53,13 +53,15 @@ def lift(service, world):
 
 def labelled(lift, optimization, says, *, n=80, seed=0):
     """Label a draw of an optimization; ``says`` answers for the variant and the cell."""
-    plan = analysis.simulated_label_plan(lift.simulations(optimization), n=n, seed=seed)
-    about = lift.simulations(optimization).set_index("simulation_id").loc[plan["conversation_id"]]
+    plan = analysis.simulated_label_plan(lift.optimizations[optimization].simulations(), n=n, seed=seed)
+    about = (
+        lift.optimizations[optimization].simulations().set_index("simulation_id").loc[plan["conversation_id"]]
+    )
     answers = [
         says(not original, int(cell))
         for original, cell in zip(about["is_original"], about["cell"], strict=True)
     ]
-    lift.add_labels(plan.assign(value=answers), labeller="ann")
+    lift.labels.add(plan.assign(value=answers), labeller="ann")
 
 
 @pytest.fixture
@@ -81,7 +83,7 @@ def tables_of(lift, world, labels):
 
 def test_every_figure_of_the_corrected_lift_is_the_same_in_every_format(lift, world, optimization, tmp_path):
     labels = lift.labels()
-    expected = analysis.corrected_lift(lift.simulations(optimization), labels).iloc[0]
+    expected = analysis.corrected_lift(lift.optimizations[optimization].simulations(), labels).iloc[0]
     paths = {
         ending: written(lift, world, tmp_path, ending, labels=labels)
         for ending in FORMATS

@@ -241,7 +241,7 @@ def test_a_real_optimization_has_the_same_numbers_in_every_format(lift, tmp_path
     prompt = lift.client.prompts.create(
         name="Tried", content="You help with parcels.", llm_model="gpt-4o-mini"
     )
-    lift.optimize(prompt.id, mode="exploratory", variants=2, seed=3, wait=True, timeout=120)
+    lift.optimize(prompt.id, mode="exploratory", variants=2, seed=3, wait=False).wait(timeout=120)
     paths = {}
     for ending in ("html", "xlsx", "md"):
         paths[ending] = report.write(lift, prompt.id, tmp_path / f"r.{ending}", clock=clock)

@@ -18,16 +18,16 @@ def test_a_pull_brings_the_labels_that_the_service_keeps(lift, tmp_path):
     said = pd.DataFrame(
         {"conversation_id": ids[:3], "question": "task_completed", "value": ["yes", "no", "yes"]}
     )
-    lift.add_labels(said.assign(chance=0.75, draw_id="d1"), labeller="ann")
+    lift.labels.add(said.assign(chance=0.75, draw_id="d1"), labeller="ann")
     lift.pull(tmp_path / "s", prompt_id=prompt)
     opened = promptlift.open_snapshot(tmp_path / "s")
     pd.testing.assert_frame_equal(opened.labels(prompt_id=prompt), lift.labels(prompt_id=prompt))
     assert len(opened.labels(labeller="ann", draw_id="d1")) == 3
     assert opened.labels(question="sentiment").empty
     with pytest.raises(ConfigError, match=r"a snapshot is only read"):
-        opened.add_labels(said, labeller="ann")
+        opened.labels.add(said, labeller="ann")
     # What was taken back at the service is gone with the next pull.
-    lift.remove_label(ids[0], "task_completed", labeller="ann")
+    lift.labels.remove(ids[0], "task_completed", labeller="ann")
     lift.pull(tmp_path / "s", prompt_id=prompt)
     assert len(promptlift.open_snapshot(tmp_path / "s").labels()) == 2
 
@@ -39,7 +39,7 @@ def labelled(lift, tmp_path):
     lift.log([{"content": f"User: hi {n}\nAssistant: ok"} for n in range(6)], prompt_id=prompt)
     ids = sorted(lift.conversations(prompt)["conversation_id"])
     said = pd.DataFrame({"conversation_id": ids[:3], "question": "task_completed", "value": "yes"})
-    lift.add_labels(said.assign(chance=0.5, draw_id="d1"), labeller="ann")
+    lift.labels.add(said.assign(chance=0.5, draw_id="d1"), labeller="ann")
     lift.pull(tmp_path / "s", prompt_id=prompt)
     return prompt, ids, tmp_path / "s"
 
@@ -55,7 +55,7 @@ def test_an_odd_answer_of_a_service_that_has_some_is_an_error_and_no_end_of_pull
             raise UnexpectedResponse("The answer is a page of a proxy.")
         return read_apart(_transport, endpoint, *args, **options)
 
-    lift.add_labels(pd.DataFrame({"conversation_id": ids[3:4], "task_completed": [True]}), labeller="ann")
+    lift.labels.add(pd.DataFrame({"conversation_id": ids[3:4], "task_completed": [True]}), labeller="ann")
     with monkeypatch.context() as patch:
         for module in (offered, verdicts):
             patch.setattr(module, "read_apart", odd)

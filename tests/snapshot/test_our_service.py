@@ -179,7 +179,7 @@ def test_plots_reports_comparisons_and_widgets_need_no_network(offline, tmp_path
     optimization_id = lift.optimizations()["optimization_id"].iloc[0]
     plots.variant_lift(lift.variants(optimization_id))
     assert widgets.VariantReview(lift, optimization_id) is not None
-    assert lift.optimization(optimization_id).status == "completed"
+    assert lift.optimizations[optimization_id].status == "completed"
     one = lift.conversation(df["conversation_id"].iloc[0])
     assert "parcel" in one.content
     assert one.insights.sentiment in ("negative", "neutral", "positive")

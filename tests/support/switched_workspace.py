@@ -9,28 +9,27 @@ if TYPE_CHECKING:
 
 
 class SwitchedWorkspace:
-    """Answers as the workspace that it was switched to last."""
+    """A workspace whose requests are sent by the one that it was switched to last."""
 
     def __init__(self, lift: Workspace) -> None:
-        self._now = lift
-        self._after: dict[str, Workspace] = {}
+        self._lift = lift
+        self._send = lift.client.transport.send
 
     def to(self, lift: Workspace) -> None:
-        """Switch to another workspace."""
-        self._now = lift
+        """Switch to another workspace, or back to the own one."""
+        send = self._send if lift is self._lift else lift.client.transport.send
+        self._lift.client.transport.send = send
 
     def after(self, name: str, lift: Workspace) -> None:
-        """Switch as soon as a method of this name has returned."""
-        self._after[name] = lift
+        """Switch as soon as a request whose path ends with this name is answered."""
 
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._now, name)
-        if name not in self._after:
-            return found
-
-        def call(*arguments: Any, **options: Any) -> Any:
-            answer = found(*arguments, **options)
-            self.to(self._after.pop(name))
+        def send(call: Any, *more: Any, **named: Any) -> Any:
+            answer = self._send(call, *more, **named)
+            if call.label.endswith(f"/{name}"):
+                self.to(lift)
             return answer
 
-        return call
+        self._lift.client.transport.send = send
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lift, name)

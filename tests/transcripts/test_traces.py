@@ -284,7 +284,7 @@ def test_scores_are_recognised_and_hold_no_conversations(written):
     assert reading.notes == [
         (
             "These are scores of Langfuse, done (2), mood (1): they rate conversations and hold none, so nothing is "
-            "imported. Import the observations of the same export, then lift.labels(FILE, PROMPT) reads these as labels."
+            "imported. Import the observations of the same export, then lift.labels.read(FILE, PROMPT) reads these as labels."
         )
     ]
 

@@ -62,7 +62,9 @@ def test_a_monitor_without_a_network_says_so_and_asks_less_often(lift, world):
 
 def test_confidence_and_lift_are_shown_by_pass(lift, world):
     """They are those of the service, so they are all there also when the monitor is opened late."""
-    done = lift.optimize(world.prompt_id, mode="exploratory", variants=2, seed=7, timeout=120)
+    done = lift.optimize(world.prompt_id, mode="exploratory", variants=2, seed=7, wait=False).wait(
+        timeout=120
+    )
     there = CommandFrontEnd(OptimizationMonitor(lift, done.id))
     trace, lifts = done.results.trace, done.results.lift_trace
     assert len(trace) == len(lifts) > 1

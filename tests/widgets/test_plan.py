@@ -188,7 +188,7 @@ def test_a_label_that_could_not_be_kept_is_kept_with_the_next(lift, tmp_path, mo
     lift.log([{"content": f"User: hi {n}\nAssistant: ok"} for n in range(4)], prompt_id=prompt)
     there = front(lift.conversations(prompt), labels=lift, labeller="ann")
     with monkeypatch.context() as lost:
-        lost.setattr(lift, "add_labels", refused)
+        lost.setattr(lift.labels, "add", refused)
         there.label(0, "task_completed", True)
         assert "Not kept yet" in there.state("_label_state")["notice"]
     assert lift.labels(prompt_id=prompt).empty

@@ -151,7 +151,7 @@ def test_an_optimization_that_runs_can_be_stopped_with_a_reason(lift, world):
     assert there.view["can_stop"]
     there.click("stop")
     there.confirm("too dear")
-    assert lift.optimization(running).stop_reason == "too dear"
+    assert lift.optimizations[running].stop_reason == "too dear"
     assert not there.view["can_stop"]
     assert [row["kind"] for row in there.view["actions"]] == ["stop"]
     there.click("stop")
@@ -307,7 +307,9 @@ def test_the_notice_after_an_apply_leads_back(there, done, world):
 
 
 def test_the_confirmation_and_the_screening_are_never_counted_together(lift, world):
-    made = lift.optimize(world.prompt_id, mode="exploratory", variants=3, seed=6, timeout=120)
+    made = lift.optimize(world.prompt_id, mode="exploratory", variants=3, seed=6, wait=False).wait(
+        timeout=120
+    )
     there = CommandFrontEnd(VariantReview(lift, made.id))
     groups = {group["key"]: group["ids"] for group in there.view["groups"]}
     assert list(groups) == ["confirm", "screen"]
@@ -319,7 +321,7 @@ def test_the_confirmation_and_the_screening_are_never_counted_together(lift, wor
     assert there.html.index("Screening") > there.html.index("Confirmation")
     # The finalist has conversations of both stages: each list, and each count in it, is of one.
     finalist = made.results.finalist_variant_id
-    table = lift.simulations(made.id, variant_id=finalist)
+    table = made.simulations(variant_id=finalist)
     for stage in ("confirm", "screen"):
         there.click("examples", finalist, json.dumps({"stage": stage, "outcome": ""}))
         assert there.examples["stages"] == [["confirm", "confirmation"], ["screen", "screening"]]

@@ -34,7 +34,7 @@ def winner(there):
 def label(lift, there, done, says):
     """Label the whole draw; ``says`` answers for the variant and the cell."""
     drawn = BrowserFrontEnd(there.widget.label_draw(2 * CELLS, labeller="ann"))
-    about = lift.simulations(done).set_index("simulation_id")
+    about = lift.optimizations[done].simulations().set_index("simulation_id")
     for place, one in enumerate(drawn.widget._plan.ids):
         drawn.label(
             place, "task_completed", says(not about.loc[one, "is_original"], int(about.loc[one, "cell"]))
@@ -125,7 +125,7 @@ def secrets_of(there, world, done):
 def test_the_button_shows_the_draw_and_nothing_of_the_review(there, world, done, lift):
     """A front end holds the whole state: what is not to be seen is not in it."""
     variant = world.variant(done, 1)
-    lift.review_variant(done, variant, verdict="keep", note="Support: the winner")
+    lift.optimizations[done].mark(variant, verdict="keep", note="Support: the winner")
     there.click("refresh")
     there.click("apply", variant)
     before = there.everything() + there.html
@@ -158,7 +158,7 @@ def test_a_draw_is_left_with_the_corrected_lift_and_gone_on_with(there, lift, do
     drawn = press(again)
     assert drawn.opened["place"] == 5
     assert drawn.labels["labelled"] == 5
-    about = lift.simulations(done).set_index("simulation_id")
+    about = lift.optimizations[done].simulations().set_index("simulation_id")
     for place, one in enumerate(drawn.widget._plan.ids):
         drawn.label(place, "task_completed", int(about.loc[one, "cell"]) % 2 == 0)
     again.click("leave")
@@ -188,7 +188,7 @@ def test_labels_that_could_not_be_kept_are_kept_before_the_draw_is_left(there, l
         raise ConnectionFailed("no answer")
 
     with monkeypatch.context() as patched:
-        patched.setattr(lift, "add_labels", away)
+        patched.setattr(lift.labels, "add", away)
         drawn.label(0, "task_completed", True)
         there.click("leave")
         assert "not kept yet" in there.notice

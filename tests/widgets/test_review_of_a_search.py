@@ -7,6 +7,7 @@ import pytest
 import promptlift
 from promptlift.schema.optimizations import ApplyAnswer
 from promptlift.widgets import VariantReview
+from promptlift.workspace import OptimizationRun
 from support.foreign_service import KEY
 from support.front_end import CommandFrontEnd
 from support.hostile import PAYLOADS
@@ -129,7 +130,7 @@ def test_the_text_is_tested_by_an_optimization_of_its_own(there, searched):
     assert "VariantReview(lift, 'o00002')" in there.notice
 
 
-def test_the_text_can_be_applied_with_a_warning(there, searched, lift, monkeypatch):
+def test_the_text_can_be_applied_with_a_warning(there, searched, monkeypatch):
     there.click("switch", "v6", "edt_e4")
     dialog = there.click("apply made", "v6")
     assert any("untested" in words for words in dialog["warnings"])
@@ -138,11 +139,11 @@ def test_the_text_can_be_applied_with_a_warning(there, searched, lift, monkeypat
     assert searched.texts["p1"] == ORIGINAL
     sent = {}
 
-    def apply(_optimization_id, **fields):
+    def apply(_run, **fields):
         sent.update(fields)
         return ApplyAnswer(success=True, prompt_id="p1", action_id="act_1", changed=True)
 
-    monkeypatch.setattr(lift, "apply", apply)
+    monkeypatch.setattr(OptimizationRun, "apply", apply)
     there.click("apply made", "v6")
     there.confirm("Four adds nothing.")
     assert TEXTS["e1"] in sent["content"]

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.slow
 def test_the_monitor_and_the_review_show_what_was_verified(lift, world):
-    done = lift.optimize(world.prompt_id, mode="validation", variants=2, seed=4, timeout=120)
+    done = lift.optimize(world.prompt_id, mode="validation", variants=2, seed=4, wait=False).wait(timeout=120)
     results = done.results
     assert (results.winner_selected, results.verified_pairs.n) == (True, 60)
     monitor = CommandFrontEnd(OptimizationMonitor(lift, done.id))

@@ -29,17 +29,17 @@ def begun(service):
 def test_it_waits_for_the_end(begun):
     lift, found = begun
     assert (found.status, found.name) == ("completed", "Two prompts")
-    assert [arm.name for arm in found.arms] == ["Benchmarked one", "Benchmarked two"]
-    assert lift.wait_for_benchmark(found.id).results == found.results
+    assert [arm.name for arm in found.state.arms] == ["Benchmarked one", "Benchmarked two"]
+    assert found.wait().results == lift.benchmarks[found.id].results
 
 
 def test_tables_have_the_columns_that_are_described(begun):
     lift, found = begun
     tables = {
         "benchmarks": lift.benchmarks(),
-        "benchmark_arms": lift.benchmark_arms(found),
-        "benchmark_conversations": lift.benchmark_conversations(found.id, content=True),
-        "scenario_sets": lift.scenario_sets(),
+        "benchmark_arms": found.arms(),
+        "benchmark_conversations": found.conversations(content=True),
+        "scenario_sets": lift.scenarios(),
         "scenarios": lift.scenarios(found.scenario_set.id),
     }
     for name, table in tables.items():
@@ -50,59 +50,57 @@ def test_tables_have_the_columns_that_are_described(begun):
     assert (row["status"], row["arm_count"], row["conversations_done"]) == ("completed", 2, 24)
     assert (row["scenario_set_id"], row["scenario_count"]) == (found.scenario_set.id, 12)
     assert len(tables["benchmark_conversations"]) == 24
-    assert len(lift.benchmark_conversations(found, arm=1)) == 12
+    assert len(found.conversations(arm=1)) == 12
 
 
 def test_arms_are_those_of_the_conversations(begun):
-    lift, found = begun
-    arms, held = lift.benchmark_arms(found), lift.benchmark_conversations(found)
+    _lift, found = begun
+    arms, held = found.arms(), found.conversations()
     rates = held.groupby("arm")["task_completed"].mean()
     assert arms["task_completion"].tolist() == pytest.approx(rates.tolist())
     assert arms["input_tokens"].tolist() == pytest.approx(held.groupby("arm")["input_tokens"].mean().tolist())
     assert arms["difference"].iloc[1] == pytest.approx(100 * (rates[1] - rates[0]))
     assert arms["tokens_estimated"].all()
     assert arms.attrs["promptlift"]["rehearsal"]
-    mirrored = lift.benchmark_arms(found, reference=1)
+    mirrored = found.arms(reference=1)
     assert mirrored["difference"].iloc[0] == pytest.approx(-arms["difference"].iloc[1])
     assert mirrored["is_reference"].tolist() == [False, True]
 
 
 def test_the_cheapest_that_is_not_worse_is_one_call(begun):
     lift, found = begun
-    choice = lift.cheapest(found, within=5)
+    choice = found.cheapest(within=5)
     assert choice.arm == 0
     assert "rehearsal" in str(choice)
     # Nothing is worse by more than the most there can be.
-    wide = lift.cheapest(found.id, within=99)
+    wide = lift.benchmarks[found.id].cheapest(within=99)
     costs = wide.table["cost_per_conversation"]
     assert wide.table["acceptable"].all()
     assert wide.arm == int(costs.idxmin())
     assert wide.cost_per_conversation == pytest.approx(costs.min())
     assert wide.cost_basis == "price"
     dear = {"gpt-4o": {"input": 20.0, "output": 80.0}}
-    assert lift.cheapest(found, within=99, prices=dear).cost_per_conversation == pytest.approx(
-        10 * costs.min()
-    )
-    unknown = lift.cheapest(found, within=99, prices={})
+    assert found.cheapest(within=99, prices=dear).cost_per_conversation == pytest.approx(10 * costs.min())
+    unknown = found.cheapest(within=99, prices={})
     assert (unknown.cost_basis, unknown.cost_per_conversation) == ("tokens", None)
     assert "by its tokens" in unknown.sentence
-    best = lift.cheapest(found, within=1, reference="best")
+    best = found.cheapest(within=1, reference="best")
     assert best.arm is None
     assert "More scenarios can prove it" in str(best)
 
 
 def test_the_analysis_reads_a_benchmark_and_a_table_alike(begun):
-    lift, found = begun
-    one, other = analysis.benchmark(found), analysis.benchmark(lift.benchmark_arms(found))
+    _lift, found = begun
+    one, other = analysis.benchmark(found.state), analysis.benchmark(found.arms())
     # Only the workspace knows the prompts' names.
-    assert list(one["prompt"]) == [arm.prompt_id for arm in found.arms]
+    assert list(one["prompt"]) == [arm.prompt_id for arm in found.state.arms]
     assert one.drop(columns="prompt").equals(other.drop(columns="prompt"))
     assert one.attrs["promptlift"]["table"] == "benchmark"
-    cheap = analysis.benchmark(found, prices={"gpt-4o": {"input": 1.0, "output": 4.0}})
+    cheap = analysis.benchmark(found.state, prices={"gpt-4o": {"input": 1.0, "output": 4.0}})
     assert cheap["cost_per_conversation"].tolist() == pytest.approx(
         (one["cost_per_conversation"] / 2).tolist()
     )
-    with pytest.raises(promptlift.errors.FrameError, match=r"lift\.benchmark_arms"):
+    with pytest.raises(promptlift.errors.FrameError, match=r"lift\.benchmarks\[benchmark_id\]\.arms"):
         analysis.benchmark(one[["name"]])
 
 
@@ -116,7 +114,7 @@ def test_the_same_set_models_and_versions(begun):
         seed=4,
     )
     assert again.scenario_set.to_wire() == found.scenario_set.to_wire()
-    assert [arm.llm_model for arm in again.arms] == ["gpt-4o", "gpt-4o-mini"]
+    assert [arm.llm_model for arm in again.state.arms] == ["gpt-4o", "gpt-4o-mini"]
     # The same seed, set and text.
     assert again.results.arms[0].task_completion == found.results.arms[0].task_completion
     grown = lift.benchmark("Benchmarked one", scenario_set=found.scenario_set.id, scenarios=14, max_turns=1)
@@ -127,21 +125,22 @@ def test_the_same_set_models_and_versions(begun):
     prompt_id = lift.prompts()["prompt_id"].iloc[prompt]
     version = lift.versions(prompt_id)["version_id"].iloc[0]
     both = lift.benchmark(prompt_id, versions=[version], scenarios=2, max_turns=1)
-    assert both.arms[0].content == both.arms[1].content
+    assert len({arm.content for arm in both.state.arms}) == 1
 
 
 def test_waiting_ends_by_time_and_a_stop_is_told(begun):
     lift, _ = begun
     with pytest.raises(StillRunning, match="waits for it") as late:
-        lift.benchmark("Benchmarked one", scenarios=500, source="model", timeout=0)
-    running = late.value.run.id
-    lift.client.benchmarks.stop(running, reason="seen enough")
+        lift.benchmark("Benchmarked one", scenarios=500, scenario_set={"source": "model"}, wait=False).wait(
+            timeout=0
+        )
+    running = late.value.run
+    assert running.stop("seen enough").stop_reason == "seen enough"
     with pytest.warns(RunStopped, match="seen enough"):
-        assert lift.wait_for_benchmark(running).status == "stopped"
-    answer = lift.delete_benchmarks(running)
-    assert answer.deleted == [running]
+        assert running.wait().status == "stopped"
+    running.delete()
     with pytest.raises(NotFound, match="Benchmark not found"):
-        lift.benchmark_conversations(running)
+        running.conversations()
 
 
 def test_what_cannot_be_compared_is_said(begun):

@@ -53,8 +53,8 @@ def test_the_order_of_the_answer_plays_no_part(searched, lift):
 
 def test_an_optimization_several_and_a_prompt_are_taken(lift):
     whole = lift.edits("o00001")
-    read = lift.optimization("o00001")
-    for table in (lift.edits(read), lift.edits(["o00001"]), lift.edits(prompt_id="p1")):
+    read = lift.optimizations["o00001"]
+    for table in (read.edits(), lift.edits(["o00001"]), lift.edits(prompt_id="p1")):
         pd.testing.assert_frame_equal(table, whole)
     for wrong in ({}, {"optimization_id": "o00001", "prompt_id": "p1"}):
         with pytest.raises(ConfigError, match="optimization_id"):

@@ -1,4 +1,4 @@
-"""``lift.judges`` and ``lift.verdicts`` on a service whose model judges by a hidden rubric."""
+"""``lift.judges`` and ``lift.judges.verdicts`` on a service whose model judges by a hidden rubric."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_walk_from_a_question_to_a_better_judge(judged):
     assert str(plan).startswith("refund (version 1): 60 conversations to judge, 60 calls of stub, about ")
     assert "at a cost of about 0.0" in str(plan)
     assert plan.run().progress.done == 60
-    verdicts = workspace.verdicts("refund")
+    verdicts = workspace.judges.verdicts("refund")
     assert list(verdicts.columns) == [column.name for column in TABLES["verdicts"]]
     assert set(verdicts["prompt"]) == {"Support"}
     assert verdicts.attrs["promptlift"]["complete"]
@@ -68,24 +68,24 @@ def test_the_walk_from_a_question_to_a_better_judge(judged):
     assert run.alignment.improved
     assert run.alignment.kappa_after - run.alignment.kappa_before >= 0.15
     assert "agrees with you more often" in run.alignment.sentence
-    assert len(workspace.verdicts("refund")) == 0  # the new version has answered for none
-    assert workspace.judges.backfill("refund", max_conversations=20).progress.done == 20
-    both = workspace.verdicts("refund", all_versions=True)
+    assert len(workspace.judges.verdicts("refund")) == 0  # the new version has answered for none
+    assert workspace.judges.plan("refund", max_conversations=20).run().progress.done == 20
+    both = workspace.judges.verdicts("refund", all_versions=True)
     assert both["judge_version"].value_counts().to_dict() == {1: 40, 2: 20}
     assert both["conversation_id"].is_unique
-    assert len(workspace.verdicts("refund", version=1)) == 60
+    assert len(workspace.judges.verdicts("refund", version=1)) == 60
     found = analysis.judge_agreement(labels, both)
     # Ids are drawn at random and decide which half is learnt from, so now and then a rule is not found.
     first, second = found["kappa"]
     assert second == pytest.approx(kappa(labels, both[both["judge_version"] == 2]))
     assert second > first
 
-    listed = workspace.judges.list()
-    assert list(listed.columns) == [column.name for column in TABLES["judges.list"]]
+    listed = workspace.judges()
+    assert list(listed.columns) == [column.name for column in TABLES["judges"]]
     assert (listed["judge_version"].iloc[0], listed["origin"].iloc[0]) == (2, "aligned")
     assert list(workspace.judges.versions("refund")["judge_version"]) == [2, 1]
     runs = workspace.judges.runs("refund")
-    assert list(runs.columns) == [column.name for column in TABLES["judges.runs"]]
+    assert list(runs.columns) == [column.name for column in TABLES["judge_runs"]]
     assert list(runs["kind"]) == ["backfill", "alignment", "backfill"]
     edited = workspace.judges.edit("refund", question="Was a refund promised?")
     assert (edited.version, edited.rubric) == (3, workspace.judges.get("refund", version=2).rubric)
@@ -104,10 +104,10 @@ def test_labels_name_the_question_of_the_judge(judged):
 def test_waiting_ends_in_words(judged):
     workspace, _ = judged
     workspace.judges.create("limited", QUESTION, examples=[("Assistant: a voucher", True)])
-    with pytest.warns(RunStopped, match="limit of 1 tokens is reached.*judges.resume"):
-        assert workspace.judges.backfill("limited", max_tokens=1).status == "stopped"
-    with pytest.raises(StillRunning, match=r"lift\.judges\.wait\("):
-        workspace.judges.backfill("limited", timeout=0)
+    with pytest.warns(RunStopped, match="limit of 1 tokens is reached.*judges.run.*resume"):
+        assert workspace.judges.plan("limited", max_tokens=1).run().status == "stopped"
+    with pytest.raises(StillRunning, match=r"lift\.judges\.run\(.*wait"):
+        workspace.judges.plan("limited").run(wait=False).wait(timeout=0)
     with pytest.raises(NotFound, match="Near names: limited"):
         workspace.judges.get("limitted")
     assert workspace.judges.delete("limited").success
@@ -117,4 +117,4 @@ def test_without_a_model_the_plan_and_the_error_say_what_to_set(lift):
     lift.judges.create("nobody", QUESTION)
     assert "set PROMPTLIFT_LLM_BASE_URL and PROMPTLIFT_LLM_MODEL" in str(lift.judges.plan("nobody"))
     with pytest.raises(InvalidState, match="PROMPTLIFT_LLM_BASE_URL"):
-        lift.judges.backfill("nobody")
+        lift.judges.plan("nobody").run()

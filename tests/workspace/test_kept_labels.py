@@ -31,9 +31,9 @@ def long(ids, **values):
 
 def test_labels_come_back_as_a_table(kept):
     lift, ids, prompt = kept
-    said = lift.add_labels(long(ids[:3], value=[True, "no", None], chance=0.25, draw_id="d1"), labeller="ann")
+    said = lift.labels.add(long(ids[:3], value=[True, "no", None], chance=0.25, draw_id="d1"), labeller="ann")
     assert list(said["value"]) == ["yes", "no"]
-    lift.add_labels(long(ids[:1], labelled_at=pd.Timestamp("2026-11-01", tz="UTC")), labeller="ben")
+    lift.labels.add(long(ids[:1], labelled_at=pd.Timestamp("2026-11-01", tz="UTC")), labeller="ben")
     table = lift.labels(prompt_id=prompt)
     assert list(table) == COLUMNS
     newest = table.iloc[0]
@@ -49,12 +49,12 @@ def test_labels_come_back_as_a_table(kept):
 def test_the_same_labels_twice_are_one_and_an_answer_can_be_changed_and_taken_back(kept):
     lift, ids, prompt = kept
     labels = long(ids[:2], chance=0.5)
-    first, again = lift.add_labels(labels, labeller="ann"), lift.add_labels(labels, labeller="ann")
+    first, again = lift.labels.add(labels, labeller="ann"), lift.labels.add(labels, labeller="ann")
     pd.testing.assert_frame_equal(first, again)
-    lift.add_labels(long(ids[:1], value="no"), labeller="ann")
+    lift.labels.add(long(ids[:1], value="no"), labeller="ann")
     table = lift.labels(prompt_id=prompt).set_index("conversation_id")
     assert (table.loc[ids[0], "value"], table.loc[ids[0], "chance"], len(table)) == ("no", 0.5, 2)
-    lift.remove_label(ids[0], "task_completed", labeller="ann")
+    lift.labels.remove(ids[0], "task_completed", labeller="ann")
     assert list(lift.labels(prompt_id=prompt)["conversation_id"]) == [ids[1]]
 
 
@@ -68,7 +68,7 @@ def test_a_table_with_a_column_for_each_question_is_taken_too(kept):
             "polite?": ["yes", ""],
         }
     )
-    lift.add_labels(wide)
+    lift.labels.add(wide)
     table = lift.labels(prompt_id=prompt)
     found = {(row.conversation_id, row.question): row.value for row in table.itertuples()}
     assert found == {
@@ -92,16 +92,16 @@ def test_a_table_with_a_column_for_each_question_is_taken_too(kept):
 )
 def test_labels_that_cannot_be_right_are_refused_in_words(lift, labels, error, words):
     with pytest.raises(error, match=words):
-        lift.add_labels(labels)
+        lift.labels.add(labels)
 
 
 def test_labels_of_no_conversation_are_refused(kept):
     lift, ids, prompt = kept
     with pytest.raises(ValidationError):
-        lift.add_labels(long([ids[0], "none"]))
+        lift.labels.add(long([ids[0], "none"]))
     assert lift.labels(prompt_id=prompt).empty
     with ForeignService() as service, promptlift.connect(service.base_url, KEY, progress=False) as abroad:
-        for ask in (abroad.labels, lambda: abroad.add_labels(long(["c1"]))):
+        for ask in (abroad.labels, lambda: abroad.labels.add(long(["c1"]))):
             with pytest.raises(NotFound, match="beyond the specification"):
                 ask()
 
@@ -112,7 +112,7 @@ def test_kept_labels_of_a_draw_correct_and_imported_ones_do_not(kept):
         {"conversation_id": ids, "status": "completed", "task_completed": [True, False] * 20}
     )
     plan = analysis.label_plan(table, n=30)
-    lift.add_labels(plan.assign(value=[one in set(ids[:20]) for one in plan["conversation_id"]]))
+    lift.labels.add(plan.assign(value=[one in set(ids[:20]) for one in plan["conversation_id"]]))
     row = analysis.completion(table, labels=lift.labels(prompt_id=prompt)).iloc[0]
     assert 0.0 < row["rate_corrected"] < 1.0
     assert row["n_labels"] == 30
@@ -121,8 +121,3 @@ def test_kept_labels_of_a_draw_correct_and_imported_ones_do_not(kept):
     assert "have no chance with which the conversation was drawn" in refused
     # Those of all conversations need none.
     assert analysis.completion(table, labels=picked).iloc[0]["rate"] == 0.5
-
-
-def test_a_file_of_labels_needs_its_prompt(lift):
-    with pytest.raises(ConfigError, match=r"lift\.labels\(file, prompt\)"):
-        lift.labels("scores.jsonl")

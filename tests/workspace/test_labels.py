@@ -106,7 +106,7 @@ STEPS = {
 def test_labels_of_a_step_are_of_the_conversation_that_it_is_part_of(lift, prompt, tmp_path, name):
     file = tmp_path / name
     file.write_text(STEPS[name], encoding="utf-8")
-    labels = lift.labels(file, prompt).set_index("conversation_id")["task_completed"]
+    labels = lift.labels.read(file, prompt).set_index("conversation_id")["task_completed"]
     table = lift.conversations(prompt).set_index("source_id")
     assert {**labels} == {
         table.loc["s-1", "conversation_id"]: True,
@@ -120,7 +120,7 @@ def test_labels_are_matched_and_compared_with_the_judge(lift, prompt, tmp_path, 
     file = tmp_path / "labels.jsonl"
     other = {**LABELS[tool][0], "trace_id": "gone", "session_id": None}
     file.write_text("".join(json.dumps(one) + "\n" for one in [*LABELS[tool], other]), encoding="utf-8")
-    labels = lift.labels(file, prompt)
+    labels = lift.labels.read(file, prompt)
     ids = lift.conversations(prompt).set_index("source_id")["conversation_id"]
     found = labels.set_index("conversation_id")["task_completed"]
     assert {**found} == {ids["s-1"]: True, ids["s-2"]: False}
@@ -137,9 +137,9 @@ def test_labels_of_nothing_say_what_to_do(lift, prompt, tmp_path):
     file = tmp_path / "labels.jsonl"
     file.write_text(json.dumps({"trace_id": "gone", "name": "done", "value": 1}), encoding="utf-8")
     with pytest.raises(TranscriptError, match="Import the traces that they rate first"):
-        lift.labels(file, prompt)
+        lift.labels.read(file, prompt)
     with pytest.raises(TranscriptError, match=r"holds done.*Give one of these names"):
-        lift.labels(file, prompt, name="mood")
+        lift.labels.read(file, prompt, name="mood")
     file.write_text('{"a": 1}', encoding="utf-8")
     with pytest.raises(TranscriptError, match="holds no labels"):
-        lift.labels(file, prompt)
+        lift.labels.read(file, prompt)

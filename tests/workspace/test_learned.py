@@ -81,7 +81,7 @@ def test_a_learned_judge_judges_what_is_there_and_what_comes_and_is_taken_away(l
     # Labels that are kept prove the judge wherever it is asked.
     named = [lift.compare(0, 2, by="tool_errors", prompt="Learned").sentence]
     assert analysis.segments(table, by="tool_errors")["verdict"].eq("unclear").all()
-    lift.add_labels(labels)
+    lift.labels.add(labels)
     table = lift.conversations(prompt.id, insights=True)
     named.append(lift.compare(0, 2, by="tool_errors", prompt="Learned").sentence)
     assert ["clearly lower, as the learned judge sees it" in one for one in named] == [False, True]
@@ -146,7 +146,7 @@ def test_where_labels_teach_nothing_nothing_is_judged_and_an_outcome_stays_stron
     assert set(lift.conversations(prompt.id, insights=True)["basis"].astype("str")) == {"words"}
 
     lift.update_prompt(prompt.id, outcome="resolved")
-    lift.add_labels(
+    lift.labels.add(
         pd.DataFrame({"conversation_id": ids, "question": "task_completed", "value": truth[:60].to_numpy()})
     )
     found = lift.judges.learn(prompt=prompt.id)

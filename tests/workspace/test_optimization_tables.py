@@ -147,7 +147,7 @@ def test_production_metrics_are_a_row_each_and_read_once(service, lift):
     }
     production = {"conversations": 60, "metrics": [{**seen, "metric": "quality", "regressed": False}, seen]}
     service.add(1, deployment={"id": "d", "state": "rolled_back", "production": production})
-    frame = lift.production_metrics("o00001")
+    frame = (run := lift.optimizations["o00001"]).production_metrics()
     assert frame["metric"].tolist() == ["quality", "abandonment"]
     assert frame.iloc[1].dropna().to_dict() == {
         "metric": "abandonment",
@@ -159,21 +159,20 @@ def test_production_metrics_are_a_row_each_and_read_once(service, lift):
         "p": 0.001,
         "level": 0.0042,
     }
-    assert frame.attrs["promptlift"]["requests"] == 1
-    again = lift.production_metrics(lift.optimization("o00001"))
-    assert again.attrs["promptlift"]["requests"] == 0
-    assert again.equals(frame)
+    assert frame.attrs["promptlift"]["requests"] == 0
+    assert run.production_metrics().equals(frame)
+    assert [path for _, path, _ in service.seen] == ["/optimizations/o00001"]
 
 
 def test_without_a_look_at_production_there_are_no_metrics(service, lift):
     service.add(1)
     service.add(1, deployment={"id": "d", "state": "staged"})
     for optimization_id in ("o00001", "o00002"):
-        frame = lift.production_metrics(optimization_id)
+        frame = lift.optimizations[optimization_id].production_metrics()
         assert len(frame) == 0
         assert list(frame.columns)[:3] == ["metric", "before", "after"]
     with pytest.raises(NotFound, match="Optimization"):
-        lift.production_metrics("o9")
+        lift.optimizations["o9"].production_metrics()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +180,7 @@ def test_without_a_look_at_production_there_are_no_metrics(service, lift):
     [
         (lambda lift: lift.personas(), "personas.list"),
         (lambda lift: lift.versions("p1"), "prompts.versions"),
-        (lambda lift: lift.simulations("o00001"), "optimizations.simulations"),
+        (lambda lift: lift.optimizations["o00001"].simulations(), "optimizations.simulations"),
     ],
 )
 def test_what_only_the_embedded_service_offers_is_named(service, lift, read, name):
@@ -196,7 +195,7 @@ def test_a_rehearsal_stands_on_the_tables(service, lift):
     assert lift.variants("o00001").attrs["promptlift"]["rehearsal"] is True
     assert lift.variants("o00001")["rehearsal"].all()
     assert lift.optimizations().attrs["promptlift"]["rehearsal"] is True
-    targets = lift.targets("o00001")
+    targets = lift.optimizations["o00001"].targets()
     assert targets.attrs["promptlift"]["rehearsal"] is True
     assert "REHEARSAL" in [text.get_text() for text in plots.targets(targets).texts]
     assert lift.variants("o00002").attrs["promptlift"]["rehearsal"] is None

@@ -24,7 +24,9 @@ def walk(service):
 
     with promptlift.connect(service.base_url, service.key, progress=False) as lift:
         prompt = lift.client.prompts.create(**PROMPT)
-        optimization = lift.optimize(prompt.id, mode="validation", variants=3, seed=7, timeout=240)
+        optimization = lift.optimize(prompt.id, mode="validation", variants=3, seed=7, wait=False).wait(
+            timeout=240
+        )
         yield lift, prompt, optimization
 
 
@@ -80,8 +82,8 @@ def test_the_pictures_have_the_numbers_of_the_service(walk):
 
 
 def test_the_simulated_conversations_add_up_to_the_pairs(walk):
-    lift, _, optimization = walk
-    frame = lift.simulations(optimization.id)
+    _lift, _, optimization = walk
+    frame = optimization.simulations()
     told = frame.attrs["promptlift"]
     assert (told["complete"], told["rehearsal"], told["total"]) == (True, True, len(frame))
     assert len(frame) == optimization.usage.conversations
@@ -95,7 +97,7 @@ def test_the_simulated_conversations_add_up_to_the_pairs(walk):
 def test_simulations_of_one_variant_with_their_texts(walk):
     lift, _, optimization = walk
     variant = lift.variants(optimization.id).iloc[0]["variant_id"]
-    frame = lift.simulations(optimization.id, variant_id=variant, content=True)
+    frame = optimization.simulations(variant_id=variant, content=True)
     assert set(frame["variant_id"]) == {variant}
     assert frame["content"].str.startswith('{"messages"').all()
 
@@ -121,8 +123,8 @@ def test_apply_makes_a_version_and_restore_brings_the_text_back(walk):
     first = lift.versions(prompt.id)
     assert first["content"].tolist() == [PROMPT["content"]]
     with pytest.raises(InvalidState, match=r"was a rehearsal: .* all the same: rehearsal=True"):
-        lift.apply(optimization.id, variant["variant_id"])
-    applied = lift.apply(optimization.id, variant["variant_id"], rehearsal=True)
+        optimization.apply(variant["variant_id"])
+    applied = optimization.apply(variant["variant_id"], rehearsal=True)
     assert (applied.applied_variant_id, applied.changed) == (variant["variant_id"], True)
     assert lift.client.prompts.get(prompt.id).content == variant["content"]
     versions = lift.versions(prompt.id)
@@ -141,13 +143,13 @@ def test_apply_makes_a_version_and_restore_brings_the_text_back(walk):
 def test_a_stopped_one_keeps_what_it_has_and_cannot_be_stopped_twice(walk):
     lift, prompt, _ = walk
     begun = lift.optimize(prompt.id, mode="validation", variants=5, seed=1, wait=False)
-    lift.stop(begun.id, "enough seen")
-    stopped = lift.optimization(begun.id)
+    begun.stop("enough seen")
+    stopped = lift.optimizations[begun.id]
     assert (stopped.status, stopped.stop_reason) == ("stopped", "enough seen")
     with pytest.raises(InvalidState):
-        lift.stop(begun.id)
+        begun.stop()
     with pytest.raises(InvalidState):
-        lift.apply(begun.id)
+        begun.apply()
 
 
 def test_the_same_in_the_agent_scheme(walk, service):
@@ -156,7 +158,7 @@ def test_the_same_in_the_agent_scheme(walk, service):
     _, prompt, optimization = walk
     with promptlift.connect(service.base_url, service.key, scheme="agent", progress=False) as lift:
         assert lift.optimizations(prompt.id)["prompt_id"].iloc[0] == prompt.id
-        assert lift.optimization(optimization.id).prompt_id == prompt.id
+        assert lift.optimizations[optimization.id].prompt_id == prompt.id
         assert len(lift.versions(prompt.id))
         begun = lift.optimize(prompt.id, mode="validation", variants=5, wait=False)
-        lift.stop(begun.id)
+        begun.stop()

@@ -26,7 +26,7 @@ from promptlift.errors import (
     UnexpectedResponse,
 )
 from promptlift.workspace import RunFailed, RunStopped, StillRunning
-from promptlift.workspace.waiting import pause_before_next_request
+from promptlift.workspace.runs import pause_before_next_request
 from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, hang_up
 
@@ -127,18 +127,15 @@ def test_a_used_up_quota_is_told_at_once(service, lift):
     assert (failed.value.limit, len(service.seen)) == (10, 1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"prompt_id": ""}, r"lift\.prompts"),
-        ({"prompt_id": "p1", "timeout": -1}, "timeout"),
-        ({"prompt_id": "p1", "timeout": float("nan")}, "timeout"),
-    ],
-)
-def test_what_cannot_be_right_is_said_before_anything_is_sent(service, lift, arguments, words):
-    with pytest.raises(ConfigError, match=words):
-        lift.optimize(**arguments)
+def test_what_cannot_be_right_is_said_before_anything_is_sent(service, lift):
+    with pytest.raises(ConfigError, match=r"lift\.prompts"):
+        lift.optimize("")
     assert service.seen == []
+    run = lift.optimize("p1", wait=False)
+    for timeout in (-1, float("nan")):
+        with pytest.raises(ConfigError, match="timeout"):
+            run.wait(timeout=timeout)
+    assert looks(service) == 0
 
 
 def test_looks_come_often_at_first_and_then_rarely(service, lift, clock):
@@ -179,7 +176,8 @@ def test_a_network_that_stays_away_ends_the_wait_and_says_how_to_go_on(service, 
     }
     service.fault = lambda method, *_: answers[trouble] if method == "GET" else None
     with pytest.raises(
-        PromptliftError, match=r"continues: lift\.wait\('o00001'\) waits for it again, lift\.stop\('o00001'\)"
+        PromptliftError,
+        match=r"continues: lift\.optimizations\['o00001'\]\.wait\(\) waits for it again, .*\.stop\(\)",
     ):
         lift.optimize("p1")
     assert 600 <= clock.skipped < 700
@@ -197,20 +195,20 @@ def test_a_key_that_is_revoked_meanwhile_ends_the_wait(service, lift):
 
 def test_waiting_for_one_that_is_not_there_says_so(service, lift):
     with pytest.raises(NotFound, match="Optimization"):
-        lift.wait("o9")
+        lift.optimizations["o9"].wait()
 
 
 def test_a_time_limit_ends_the_wait_not_the_optimization(service, lift, clock):
     service.states = [progress(40)]
     with pytest.raises(
-        StillRunning, match=r"still running after 60 seconds.*lift\.wait\('o00001'\)"
+        StillRunning, match=r"still running after 60 seconds.*\['o00001'\]\.wait\(\)"
     ) as ended:
-        lift.optimize("p1", timeout=60)
+        lift.optimize("p1", wait=False).wait(timeout=60)
     assert isinstance(ended.value, TimeoutError)
     assert ended.value.run.results.progress.conversations_done == 40
     assert clock.skipped == pytest.approx(60, abs=1)
     service.states = [COMPLETED]
-    assert lift.wait("o00001", timeout=0).status == "completed"
+    assert lift.optimizations["o00001"].wait(timeout=0).status == "completed"
 
 
 def test_a_failed_one_says_why(service, lift):
@@ -235,20 +233,20 @@ def test_a_stopped_one_comes_back_with_a_warning(service, lift):
 
 def test_apply_stop_and_get_go_through(service, lift):
     service.add(1)
-    assert lift.apply("o00001").applied_variant_id == "va"
-    assert lift.apply("o00001", "vb").applied_variant_id == "vb"
-    assert lift.optimization("o00001").results.confidence == 0.92
+    assert lift.optimizations["o00001"].apply().applied_variant_id == "va"
+    assert lift.optimizations["o00001"].apply("vb").applied_variant_id == "vb"
+    assert lift.optimizations["o00001"].results.confidence == 0.92
     service.add(1, status="running")
-    with pytest.raises(InvalidState, match=r"lift\.wait\('o00002'\) waits for the end"):
-        lift.apply("o00002")
-    assert lift.stop("o00002", "enough").status == "stopped"
+    with pytest.raises(InvalidState, match=r"\['o00002'\]\.wait\(\) waits for the end"):
+        lift.optimizations["o00002"].apply()
+    assert lift.optimizations["o00002"].stop("enough").status == "stopped"
 
 
 def test_an_apply_without_an_answer_says_what_to_look_at(service, lift):
     service.add(1)
     service.fault = lambda _method, path, _count: hang_up if path.endswith("/apply") else None
     with pytest.raises(ConnectionFailed, match="look at the prompt before applying again"):
-        lift.apply("o00001")
+        lift.optimizations["o00001"].apply()
 
 
 @pytest.fixture
@@ -323,15 +321,15 @@ PROGRAM = """
 """
 
 
-def interrupted(service, work, *, bar=True):
+def interrupted(service, work, *, requests=1):
     """Send a process SIGINT while it works; gives what it printed and how long it took to end."""
-    program = textwrap.dedent(PROGRAM).format(base_url=service.base_url, key=KEY, work=work, progress=bar)
+    program = textwrap.dedent(PROGRAM).format(base_url=service.base_url, key=KEY, work=work, progress=True)
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         deadline = time.monotonic() + 60
-        while not any(path.startswith("/optimizations") for _, path, _ in service.seen):
+        while sum(path.startswith("/optimizations") for _, path, _ in service.seen) < requests:
             assert process.poll() is None, process.stderr.read()
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -349,10 +347,13 @@ def interrupted(service, work, *, bar=True):
 def test_ctrl_c_ends_the_waiting_and_says_that_the_optimization_goes_on(service, answers):
     service.add(1, status="running")
     if answers == "never":
-        service.fault = lambda *_: lambda _handler: time.sleep(20)
-    out = interrupted(service, "lift.wait('o00001')")
-    assert "interrupted: Waiting was interrupted. The optimization continues: lift.wait('o00001')" in out
-    assert "lift.stop('o00001') stops it" in out
+        service.fault = lambda *_: (lambda _handler: time.sleep(20)) if looks(service) > 1 else None
+    out = interrupted(service, "lift.optimizations['o00001'].wait()", requests=2)
+    assert (
+        "interrupted: Waiting was interrupted. The optimization continues: lift.optimizations['o00001'].wait()"
+        in out
+    )
+    assert "lift.optimizations['o00001'].stop() stops it" in out
     assert not any(method == "POST" for method, _, _ in service.seen)
 
 

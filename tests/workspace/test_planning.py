@@ -130,7 +130,7 @@ def test_texts_that_are_handed_in_are_counted_as_they_are_tested(lift, planned):
     plan = lift.plan_optimization("Planned", mode="exploratory", candidates=texts)
     assert (plan.variants, plan.search) == (2, "off")
     made = lift.optimize(planned.id, mode="exploratory", candidates=texts, wait=False)
-    found = lift.wait(made.id)
+    found = made.wait()
     assert found.results.progress.conversations_max == plan.spending.most + plan.spending.verification
     assert found.search_plan is None
 

@@ -15,7 +15,7 @@ import promptlift
 from promptlift import plots, report
 from promptlift.errors import ConfigError, InvalidState, NotFound
 from promptlift.local import wait_for_insights
-from promptlift.workspace import Workspace
+from promptlift.workspace import Labels, Optimizations, Workspace
 from support.foreign_optimizations import OptimizationService
 from support.foreign_service import KEY, ForeignService
 from support.request_log import requests_of
@@ -34,15 +34,10 @@ def restore(lift, prompt):
     return lift.restore(prompt, versions[0].id).version_id
 
 
-def version_text(lift, prompt):
-    versions = lift.client.prompts.versions(lift.prompt_id(NAME[0])).data
-    return lift.version_text(prompt, versions[0].id)
-
-
 def optimize(lift, prompt):
     begun = lift.optimize(prompt, variants=1, wait=False)
     with suppress(InvalidState):  # a rehearsal may be at its end already
-        lift.stop(begun.id)
+        begun.stop()
     return begun.prompt_id
 
 
@@ -63,7 +58,7 @@ def compared(lift, prompt):
 def labelled(lift, prompt, folder):
     file = folder.with_suffix(".json")
     file.write_text(json.dumps([LABEL]), encoding="utf-8")
-    return list(lift.labels(file, prompt)["conversation_id"])
+    return list(lift.labels.read(file, prompt)["conversation_id"])
 
 
 def pulled(lift, prompt, folder):
@@ -100,20 +95,20 @@ CALLS = {
     "Workspace.agent_insights": lambda lift, one, _: lift.agent_insights(one).to_wire() | {"period": None},
     "Workspace.compare": lambda lift, one, _: compared(lift, one),
     "Workspace.this_week": lambda lift, one, _: lift.this_week(one).sentence,
-    "Workspace.labels": labelled,
+    "Labels.read": labelled,
+    "Labels.__call__": lambda lift, one, _: list(lift.labels(one).columns),
     "Workspace.pull": pulled,
     "Workspace.plan": lambda lift, one, _: lift.plan(one, insights=True).rows,
     "Workspace.log": lambda lift, one, _: logged(lift, one),
-    "Workspace.optimizations": lambda lift, one, _: len(lift.optimizations(one)) > 0,
+    "Optimizations.__call__": lambda lift, one, _: len(lift.optimizations(one)) > 0,
     "Workspace.variants": lambda lift, one, _: list(lift.variants(prompt_id=one).columns),
     "Workspace.versions": lambda lift, one, _: list(lift.versions(one)["version_id"]),
     "Workspace.optimize": lambda lift, one, _: optimize(lift, one),
     "Workspace.edits": lambda lift, one, _: list(lift.edits(prompt_id=one).columns),
     "Workspace.plan_optimization": lambda lift, one, _: repr(lift.plan_optimization(one)),
-    "Workspace.verdicts": lambda lift, one, _: list(lift.verdicts(judge(lift), prompt=one).columns),
+    "Judges.verdicts": lambda lift, one, _: list(lift.judges.verdicts(judge(lift), prompt=one).columns),
     "Workspace.restore": lambda lift, one, _: restore(lift, one),
     "Workspace.actions": lambda lift, one, _: set(lift.actions(one)["prompt_id"]),
-    "Workspace.version_text": lambda lift, one, _: version_text(lift, one),
     "plots.prompt_overview": lambda lift, one, _: overview(lift, one),
     "report.write": written,
     "local.wait_for_insights": lambda lift, one, _: wait_for_insights(lift, [one], progress=False),
@@ -132,7 +127,7 @@ def prompt_id(service):
         wait_for_insights(lift, [made.id], progress=False)
         begun = lift.optimize(made.id, variants=1, wait=False)
         with suppress(InvalidState):  # a rehearsal may be at its end already
-            lift.stop(begun.id)
+            begun.stop()
     return made.id
 
 
@@ -142,9 +137,10 @@ def takes_a_prompt(function):
 
 def test_no_public_call_that_takes_a_prompt_is_missing_here():
     found = {
-        f"Workspace.{name}"
-        for name, method in inspect.getmembers(Workspace, inspect.isfunction)
-        if not name.startswith("_") and takes_a_prompt(method)
+        f"{owner.__name__}.{name}"
+        for owner in (Workspace, Labels, Optimizations)
+        for name, method in inspect.getmembers(owner, inspect.isfunction)
+        if (name == "__call__" or not name.startswith("_")) and takes_a_prompt(method)
     }
     for room in ("plots", "report", "local", "widgets", "analysis", "samples", "transcripts"):
         module = importlib.import_module(f"promptlift.{room}")
@@ -154,7 +150,7 @@ def test_no_public_call_that_takes_a_prompt_is_missing_here():
             if callable(value) and not is_warning and takes_a_prompt(value):
                 found.add(f"{room}.{name}")
     # An import creates the prompt that is not there.
-    assert found - {"Workspace.import_files"} == set(CALLS)
+    assert found - {"Workspace.import_files"} == set(CALLS) - {"Judges.verdicts"}
 
 
 @pytest.mark.parametrize("call", sorted(CALLS))
@@ -178,10 +174,10 @@ def test_a_typo_is_an_error_with_the_name_that_was_meant(lift, prompt_id, call, 
 
 
 # One of each way in which a call asks for the id.
-WAYS = ("conversations", "issues", "log", "pull", "optimize", "labels", "verdicts", "compare")
+WAYS = ("conversations", "issues", "log", "pull", "optimize", "compare")
 
 
-@pytest.mark.parametrize("call", [f"Workspace.{name}" for name in WAYS])
+@pytest.mark.parametrize("call", [*(f"Workspace.{name}" for name in WAYS), "Labels.read", "Judges.verdicts"])
 def test_an_id_that_is_not_there_is_an_error_and_nothing_is_no_prompt(lift, prompt_id, call, tmp_path):
     missing = f"prm_{'0' * 24}"
     with pytest.raises(NotFound, match=f"There is no prompt '{missing}'"):
@@ -314,14 +310,14 @@ def test_an_id_on_our_service_costs_no_request_more(start_service):
 def test_tables_name_the_prompt_once_the_names_are_known_and_cost_no_request_more(service, prompt_id):
     with promptlift.connect(service.base_url, service.key, progress=False) as fresh:
         benchmark = fresh.client.benchmarks.create(arms=[{"prompt_id": prompt_id}], scenario_set={"count": 1})
-        fresh.wait_for_benchmark(benchmark.id)
+        bench = fresh.benchmarks[benchmark.id].wait()
         optimization_id = fresh.optimize(prompt_id, variants=1).id
         tables = {
             "optimizations": lambda: fresh.optimizations(prompt_id),
             "variants": lambda: fresh.variants(optimization_id),
             "messages": lambda: fresh.messages(prompt_id),
             "insights": lambda: fresh.insights(prompt_id),
-            "benchmark_arms": lambda: fresh.benchmark_arms(benchmark.id),
+            "benchmark_arms": bench.arms,
         }
         made = {}
         for named, shown in ((False, prompt_id), (True, NAME[0])):

@@ -48,7 +48,9 @@ def searched(opened):
     prompt = opened.create_prompt(**PROMPT)
     opened.log([*conversations(FAILED, 12), *conversations(DONE, 8)], prompt_id=prompt.id)
     wait_for_insights(opened, [prompt.id], progress=False)
-    return opened.optimize(prompt.id, mode="exploratory", variants=3, seed=1, search="on", timeout=200)
+    return opened.optimize(prompt.id, mode="exploratory", variants=3, seed=1, search="on", wait=False).wait(
+        timeout=200
+    )
 
 
 def test_edits_quote_conversations_and_say_what_became_of_them(opened, searched):
@@ -58,7 +60,7 @@ def test_edits_quote_conversations_and_say_what_became_of_them(opened, searched)
     assert edits["state"].notna().all()
     assert edits.attrs["promptlift"]["rehearsal"] is True
     logged = opened.conversations(searched.prompt_id, content=True).set_index("conversation_id")["content"]
-    simulated = opened.simulations(searched, content=True).set_index("simulation_id")["content"]
+    simulated = opened.optimizations[searched].simulations(content=True).set_index("simulation_id")["content"]
     for ids, quotes in zip(edits["conversation_ids"], edits["quotes"], strict=True):
         for one, quote in zip(ids, quotes, strict=True):
             assert quote in (logged if one in logged.index else simulated)[one]
@@ -88,13 +90,8 @@ def test_its_review_shows_the_tree_and_switches_edits(opened, searched):
 def test_a_text_put_together_by_hand_is_tested(opened, searched):
     text = PROMPT["content"] + "\nBe brief."
     tested = opened.optimize(
-        searched.prompt_id,
-        mode="exploratory",
-        candidates={"By hand": text},
-        search="off",
-        seed=1,
-        timeout=200,
-    )
+        searched.prompt_id, mode="exploratory", candidates={"By hand": text}, search="off", seed=1, wait=False
+    ).wait(timeout=200)
     table = opened.variants(tested)
     assert list(table["name"]) == ["Original", "By hand"]
     assert table["content"].iloc[1] == text

@@ -51,12 +51,12 @@ def test_our_service_keeps_it_all_and_no_file_is_made(ours):
     assert lift.actions().empty
     assert list(lift.actions().columns) == COLUMNS
     variant_id = world.variant(optimization_id, 1)
-    lift.review_variant(optimization_id, variant_id, verdict="keep", note="short ☎")
-    assert lift.review_variant(optimization_id, variant_id, note=None).verdict == "keep"
-    review = lift.review(optimization_id)
+    lift.optimizations[optimization_id].mark(variant_id, verdict="keep", note="short ☎")
+    assert lift.optimizations[optimization_id].mark(variant_id, note=None).verdict == "keep"
+    review = lift.optimizations[optimization_id].review()
     assert review[["variant_id", "verdict"]].to_numpy().tolist() == [[variant_id, "keep"]]
     assert review["note"].isna().all()
-    applied = lift.apply(optimization_id, note="it won")
+    applied = lift.optimizations[optimization_id].apply(note="it won")
     assert world.text == TEXTS[1]
     undone = lift.undo(applied.action_id, note="it lost")
     assert world.text == ORIGINAL
@@ -74,22 +74,22 @@ def test_a_service_that_keeps_nothing_still_applies_and_stops():
     with ReviewedService() as foreign, promptlift.connect(foreign.base_url, KEY, progress=False) as lift:
         foreign.add(1)
         foreign.add(1, status="running")
-        lift.apply("o00001", "vb")
+        lift.optimizations["o00001"].apply("vb")
         assert foreign.bodies == [("/optimizations/o00001/apply", {"variantId": "vb"})]
         assert foreign.texts == {"p1": "newer"}
-        lift.stop("o00002")
-        assert not lift.keeps_reviews()
-        for ask in (lift.actions, lambda: lift.review("o00001"), lambda: lift.undo("act_1")):
+        lift.optimizations["o00002"].stop()
+        assert not lift.reviews.offered()
+        for ask in (lift.actions, lift.optimizations["o00001"].review, lambda: lift.undo("act_1")):
             with pytest.raises(NotFound, match="beyond the specification"):
                 ask()
         with pytest.raises(InvalidState):
-            lift.apply("o00002")
+            lift.optimizations["o00002"].apply()
         foreign.fault = lambda _method, path, _count: hang_up if path.endswith("/apply") else None
         with pytest.raises(ConnectionFailed, match="may be live all the same; look at the prompt"):
-            lift.apply("o00001")
-        seen = len(foreign.seen)
+            lift.optimizations["o00001"].apply()
+        run, seen = lift.optimizations["o00001"], len(foreign.seen)
         with pytest.raises(ConfigError, match="keep, reject"):
-            lift.review_variant("o00001", "va", verdict="maybe")
+            run.mark("va", verdict="maybe")
         with pytest.raises(ConfigError, match="note must be a text"):
-            lift.review_variant("o00001", "va", note=7)
+            run.mark("va", note=7)
         assert len(foreign.seen) == seen

@@ -36,7 +36,7 @@ def benchmark(data: Any, *, prices: Mapping[str, Mapping[str, float]] | None = N
     Parameters
     ----------
     data
-        What ``lift.benchmark`` returned, or a table of ``lift.benchmark_arms``.
+        The table of ``bench.arms()``, or what ``lift.client.benchmarks.get`` returned.
     prices
         Prices by model, such as ``{"gpt-4o": {"input": 2.5, "output": 10.0}}``: of a million tokens, in any currency. By default
         those that the benchmark was started with.
@@ -44,7 +44,7 @@ def benchmark(data: Any, *, prices: Mapping[str, Mapping[str, float]] | None = N
     Returns
     -------
     DataFrame
-        One row an arm, with the columns of ``lift.benchmark_arms``: task completion with its Wilson interval; ``difference`` with
+        One row an arm, with the columns of ``bench.arms()``: task completion with its Wilson interval; ``difference`` with
         Tango's interval and Holm-adjusted ``p_holm``, in percentage points to the reference; ``acceptable`` (a loss of the margin or more is
         excluded), ``cost_per_conversation``, ``is_cheapest`` of the acceptable ones.
 
@@ -66,6 +66,6 @@ def benchmark(data: Any, *, prices: Mapping[str, Mapping[str, float]] | None = N
         raise FrameError(
             ["arm"],
             [],
-            hint="Pass what lift.benchmark(…) returned, or a table of lift.benchmark_arms(benchmark_id).",
+            hint="Pass a table of arms, such as lift.benchmark(…).arms().",
         )
     return table if prices is None else with_prices(table, prices)

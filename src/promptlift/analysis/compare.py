@@ -90,7 +90,7 @@ def compare(
     Parameters
     ----------
     data
-        Any table that narwhals accepts, one row a trial; or verdicts of a judge of your own (``lift.verdicts``), whose
+        Any table that narwhals accepts, one row a trial; or verdicts of a judge of your own (``lift.judges.verdicts``), whose
         outcome is the verdict.
     by
         Column of the variant, or a list of columns that make one. Rows without one are left out and counted in ``attrs``.

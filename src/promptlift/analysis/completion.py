@@ -31,7 +31,7 @@ def completion(conversations: Any, *, by: By = None, labels: Any = None, level: 
     Parameters
     ----------
     conversations
-        Table with ``status`` and ``task_completed``; or verdicts of a judge of your own (``lift.verdicts``), whose outcome
+        Table with ``status`` and ``task_completed``; or verdicts of a judge of your own (``lift.judges.verdicts``), whose outcome
         is the verdict.
     by
         Column that names groups, such as ``"prompt"`` or ``"llm_model"``, or a list of columns that name them together

@@ -50,7 +50,7 @@ def completion_trend(
     ----------
     conversations
         Table with ``status``, ``task_completed`` and ``started_at`` or ``created_at``; or verdicts of a judge of your own
-        (``lift.verdicts``), whose outcome is the verdict.
+        (``lift.judges.verdicts``), whose outcome is the verdict.
     freq
         ``"h"``, ``"D"``, ``"W"`` (from Monday), ``"MS"`` (months; ``"ME"`` and ``"M"`` mean the same), or
         ``"auto"`` (the default): days, or weeks when the median day has fewer than 10 conversations with insights (a day's

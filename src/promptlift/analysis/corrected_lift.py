@@ -41,7 +41,7 @@ def simulated_label_plan(
     Parameters
     ----------
     simulations
-        ``lift.simulations(optimization_id, content=True)``.
+        ``lift.optimizations[optimization_id].simulations(content=True)``.
     variant_id
         The variant; by default the one that was tested on new conversations.
     n
@@ -108,7 +108,7 @@ def corrected_lift(
     Parameters
     ----------
     simulations
-        ``lift.simulations(optimization_id)``. Only pairs of the confirmation count, as for the measured lift.
+        ``lift.optimizations[optimization_id].simulations()``. Only pairs of the confirmation count, as for the measured lift.
     labels
         Labels on a draw of :func:`simulated_label_plan`: ``lift.labels(optimization_id=…)`` or ``browser.labels``.
     variant_id

@@ -55,7 +55,7 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
         or with a row an answer: conversation_id, question, value. A column ``chance`` says how they were drawn.
     insights
         Table with the same columns, as ``lift.insights()`` or ``lift.conversations(insights=True)`` gives it; or verdicts of a
-        judge of your own (``lift.verdicts``), of which each version has a row of its own.
+        judge of your own (``lift.judges.verdicts``), of which each version has a row of its own.
     level
         Coverage of the intervals.
 

@@ -75,7 +75,7 @@ def label_plan(
     ----------
     conversations
         Table with ``conversation_id``, ``status`` and ``task_completed``, or verdicts of a judge of your own
-        (``lift.verdicts``), whose question is then the plan's. Only ended conversations that the judge has
+        (``lift.judges.verdicts``), whose question is then the plan's. Only ended conversations that the judge has
         judged are drawn.
     by
         Column of the groups whose rates are to be corrected, such as ``"prompt"``, or a list of columns.

@@ -28,7 +28,7 @@ def production_metrics(table: Any) -> pd.DataFrame:
     Parameters
     ----------
     table
-        As ``lift.production_metrics(optimization_id)`` gives it.
+        As ``lift.optimizations[optimization_id].production_metrics()`` gives it.
 
     Returns
     -------

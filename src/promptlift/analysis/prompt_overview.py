@@ -54,7 +54,7 @@ def prompt_overview(
     ----------
     conversations
         Table with ``status``, ``task_completed``, ``sentiment``, ``sentiment_score`` and, if there,
-        ``started_at`` or ``created_at``; or verdicts of a judge of your own (``lift.verdicts``), whose outcome is the
+        ``started_at`` or ``created_at``; or verdicts of a judge of your own (``lift.judges.verdicts``), whose outcome is the
         verdict, and which say nothing of sentiment.
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together.

@@ -25,7 +25,7 @@ from promptlift.analysis.engines import (
 )
 from promptlift.errors import FrameError
 from promptlift.frames.columns import dtype_of
-from promptlift.frames.layouts import TABLES
+from promptlift.frames.layouts import TABLES, call_of
 from promptlift.schema.basis import BASES, UNTOLD, Agreement, basis_of_analyser, weakest
 from promptlift.schema.insights import Insights
 from promptlift.words.figures import is_missing
@@ -82,21 +82,6 @@ _NOTES: Final = {
     "model": "As the model sees it.",
     "learned": "As the learned judge sees it.",
     "words": WORDS_NOTE,
-}
-# How to read each table, for messages about a missing column.
-_CALLS = {
-    "benchmark_arms": "lift.benchmark_arms(benchmark_id)",
-    "conversations": "lift.conversations(prompt_id=…, insights=True)",
-    "variants": "lift.variants(optimization_id)",
-    "simulations": "lift.simulations(optimization_id)",
-    "versions": "lift.versions(prompt_id)",
-    "usage": "lift.usage()",
-    "top_issues": "lift.top_issues(prompt_id)",
-    "step_failures": "lift.step_failures(prompt_id)",
-    "fleet": "lift.fleet()",
-    "targets": "lift.targets(optimization_id)",
-    "edits": "lift.edits(optimization_id)",
-    "production_metrics": "lift.production_metrics(optimization_id)",
 }
 
 
@@ -161,7 +146,7 @@ def names_of(table: Any) -> list[str]:
     except TypeError:
         raise TypeError(
             f"This needs a table (pandas, Polars, PyArrow or another that narwhals accepts), not "
-            f"{type(table).__name__}. Read one with {_CALLS['conversations']}."
+            f"{type(table).__name__}. Read one with {call_of('conversations')}."
         ) from None
     return [column_name(name) for name in frame.collect_schema().names()]
 
@@ -285,7 +270,7 @@ def _how_to_read(missing: Sequence[str], table: str) -> str:
     """Name the call that returns missing columns, and what a table of one's own must have in them."""
     known = {column.name: column for column in TABLES[table]}
     held = [f"{name} ({dtype_of(known[name])}): {known[name].meaning}" for name in missing if name in known]
-    return " ".join([f"Read the table with {_CALLS[table]}.", *held])
+    return " ".join([f"Read the table with {call_of(table)}.", *held])
 
 
 def collect(table: Any, columns: Sequence[str]) -> pd.DataFrame:

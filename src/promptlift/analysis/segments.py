@@ -109,7 +109,7 @@ def segments(
     ----------
     conversations
         Table with ``outcome`` and, if there, ``status``, and columns to split by; or verdicts of a judge of your own
-        (``lift.verdicts``), whose outcome is the verdict.
+        (``lift.judges.verdicts``), whose outcome is the verdict.
     outcome
         Column of true and false. Conversations in progress have no ``task_completed``. ``"verdict"`` is that of a judge where
         the table has both, such as verdicts joined to conversations.

@@ -18,7 +18,7 @@ def targets(table: Any) -> pd.DataFrame:
     Parameters
     ----------
     table
-        As ``lift.targets(optimization_id)`` gives it.
+        As ``lift.optimizations[optimization_id].targets()`` gives it.
 
     Returns
     -------

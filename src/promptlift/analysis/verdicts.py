@@ -1,4 +1,4 @@
-"""Verdicts of a judge of one's own, as ``lift.verdicts`` gives them, read like the outcome of conversations.
+"""Verdicts of a judge of one's own, as ``lift.judges.verdicts`` gives them, read like the outcome of conversations.
 
 Such a table has ``judge``, ``judge_version`` and ``verdict``, and no ``task_completed``: the verdict is the outcome, and the
 judge's name the question that labels answer. In a table that has both, such as verdicts joined to conversations, the verdict

@@ -276,9 +276,9 @@ BENCHMARK_CONVERSATIONS: Final[Columns] = tuple(
 )
 SCENARIO_SETS: Final = table_columns(ScenarioSet, "scenario_sets")
 SCENARIOS: Final = table_columns(FixedScenario, "scenarios")
-JUDGES: Final = table_columns(Judge, "judges.list")
+JUDGES: Final = table_columns(Judge, "judges")
 JUDGE_RUNS: Final = table_columns(
-    JudgeRun, "judges.runs", first=("run_id", "kind", "judge_id", "judge", "judge_version", "status")
+    JudgeRun, "judge_runs", first=("run_id", "kind", "judge_id", "judge", "judge_version", "status")
 )
 VERDICTS: Final = table_columns(
     JudgeVerdict,
@@ -294,7 +294,7 @@ STEP_FAILURES: Final = table_columns(
 )
 FLEET: Final = table_columns(FleetAgent, "fleet")
 
-# Name of a table, as its method of the workspace (or of its judges) is called, to its columns with everything that can be asked for.
+# Name of a table to its columns with everything that can be asked for.
 TABLES: Final[dict[str, Columns]] = {
     "prompts": PROMPTS,
     "conversations": (*CONVERSATIONS, *CONTENT, *INSIGHT_VALUES),
@@ -321,14 +321,43 @@ TABLES: Final[dict[str, Columns]] = {
     "benchmark_conversations": (*BENCHMARK_CONVERSATIONS, *BENCHMARK_CONTENT),
     "scenario_sets": SCENARIO_SETS,
     "scenarios": SCENARIOS,
-    "judges.list": JUDGES,
-    "judges.runs": JUDGE_RUNS,
+    "judges": JUDGES,
+    "judge_runs": JUDGE_RUNS,
     "verdicts": VERDICTS,
     "usage": USAGE,
     "top_issues": TOP_ISSUES,
     "step_failures": STEP_FAILURES,
     "fleet": FLEET,
 }
+
+
+_RUN: Final = "lift.optimizations[optimization_id]"
+_BENCHMARK: Final = "lift.benchmarks[benchmark_id]"
+# How tables are read whose call is not `lift.NAME()`.
+_CALLS: Final = {
+    "conversations": "lift.conversations(prompt_id=…, insights=True)",
+    "variants": "lift.variants(optimization_id)",
+    "edits": "lift.edits(optimization_id)",
+    "simulations": f"{_RUN}.simulations()",
+    "targets": f"{_RUN}.targets()",
+    "production_metrics": f"{_RUN}.production_metrics()",
+    "review": f"{_RUN}.review()",
+    "benchmark_arms": f"{_BENCHMARK}.arms()",
+    "benchmark_conversations": f"{_BENCHMARK}.conversations()",
+    "scenario_sets": "lift.scenarios()",
+    "scenarios": "lift.scenarios(scenario_set_id)",
+    "judge_runs": "lift.judges.runs()",
+    "verdicts": "lift.judges.verdicts(judge)",
+    "deliveries": "lift.webhooks.deliveries(webhook_id)",
+    "versions": "lift.versions(prompt_id)",
+    "top_issues": "lift.top_issues(prompt_id)",
+    "step_failures": "lift.step_failures(prompt_id)",
+}
+
+
+def call_of(table: str) -> str:
+    """Return the call that reads a table."""
+    return _CALLS.get(table, f"lift.{table}()")
 
 
 def describe_columns() -> pd.DataFrame:

@@ -32,7 +32,7 @@ def benchmark(
     Parameters
     ----------
     data
-        What ``lift.benchmark`` returned, a table of ``lift.benchmark_arms``, or a result of ``analysis.benchmark``.
+        The table of ``bench.arms()``, or the result of ``analysis.benchmark``.
     prices
         Prices by model, as for ``analysis.benchmark``.
     value

@@ -42,7 +42,7 @@ def completion_trend(
     ----------
     data
         Conversations, as for ``analysis.completion_trend``, or its result (which then sets ``freq``, ``by``, ``tz``
-        and ``level``). Of verdicts of a judge of your own (``lift.verdicts``) a dashed line marks where its version changes.
+        and ``level``). Of verdicts of a judge of your own (``lift.judges.verdicts``) a dashed line marks where its version changes.
     freq, by, tz, level
         As for ``analysis.completion_trend``. Only the six largest groups are drawn; more than three have a lane each.
     labels

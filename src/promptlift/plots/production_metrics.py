@@ -32,7 +32,7 @@ def production_metrics(table: Any, *, title: str | None = None, ax: Axes | None 
     Parameters
     ----------
     table
-        The table of ``lift.production_metrics(optimization_id)``, or the result of ``analysis.production_metrics``.
+        The table of ``lift.optimizations[optimization_id].production_metrics()``, or the result of ``analysis.production_metrics``.
     title
         ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax

@@ -30,7 +30,7 @@ def targets(table: Any, *, title: str | None = None, ax: Axes | None = None, **s
     Parameters
     ----------
     table
-        The table of ``lift.targets(optimization_id)``, or the result of ``analysis.targets``.
+        The table of ``lift.optimizations[optimization_id].targets()``, or the result of ``analysis.targets``.
     title
         ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax

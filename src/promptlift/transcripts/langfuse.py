@@ -82,7 +82,7 @@ def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> Non
         listed = ", ".join(f"{name} ({count})" for name, count in names.items())
         collector.note(
             f"These are scores of Langfuse, {listed}: they rate conversations and hold none, so nothing is "
-            "imported. Import the observations of the same export, then lift.labels(FILE, PROMPT) reads these as labels."
+            "imported. Import the observations of the same export, then lift.labels.read(FILE, PROMPT) reads these as labels."
         )
 
 

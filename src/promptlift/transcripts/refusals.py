@@ -58,11 +58,11 @@ _TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
     ),
     (
         lambda value: {"run_id", "key", "score"} <= value.keys(),
-        "feedback of LangSmith, which rates runs. Import the runs; lift.labels(FILE, PROMPT) reads the feedback",
+        "feedback of LangSmith, which rates runs. Import the runs; lift.labels.read(FILE, PROMPT) reads the feedback",
     ),
     (
         lambda value: "annotation_name" in value or {"annotator_kind", "name"} <= value.keys(),
-        "annotations of Phoenix, which rate spans. Import the spans; lift.labels(FILE, PROMPT) reads the annotations",
+        "annotations of Phoenix, which rate spans. Import the spans; lift.labels.read(FILE, PROMPT) reads the annotations",
     ),
 )
 

@@ -28,7 +28,7 @@ from promptlift.widgets.review.cards import (
     interval_in_words,
 )
 from promptlift.words.figures import relative
-from promptlift.workspace.waiting import ENDED, pause_before_next_request, why_it_ended
+from promptlift.workspace.runs import ENDED, pause_before_next_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -86,7 +86,7 @@ class OptimizationMonitor(CommandWidget):
         self._failures = 0
         self._first_seen: tuple[float, int] | None = None
         self._polled_at = self._opened_at
-        self._optimization = lift.optimization(optimization_id)
+        self._optimization = lift.optimizations[optimization_id]
         super().__init__(_view=self._view_state())
 
     def _handlers(self) -> Mapping[str, Callable[[Command], None]]:
@@ -98,12 +98,12 @@ class OptimizationMonitor(CommandWidget):
 
     def _poll(self, *, force: bool = False) -> None:
         """Ask the service, unless it was asked a moment ago; several views share one pace."""
-        if self._ended or (not force and self._clock() - self._polled_at < self._pause() * 0.8):
+        if not force and (self._ended or self._clock() - self._polled_at < self._pause() * 0.8):
             self._view = {**self._view, "polls": self._view["polls"] + 1}
             return
         self._polled_at = self._clock()
         try:
-            self._optimization = self._lift.optimization(self._id)
+            self._optimization.refresh()
         except PromptliftError as error:
             self._failures += 1
             self._notify(explain_failure(error), "bad")
@@ -123,8 +123,7 @@ class OptimizationMonitor(CommandWidget):
         return float(min(pause * 2**self._failures, max(pause, _LONGEST_PAUSE)))
 
     def _stop(self, reason: str) -> None:
-        answer = self._lift.stop(self._id, reason or None)
-        if answer.status == "completed":
+        if self._optimization.stop(reason or None).status == "completed":
             self._notify("The winner was found already, and stays. Only its verification was stopped.")
         else:
             self._notify("The optimization was stopped. The measurements so far are kept.")
@@ -224,7 +223,7 @@ class OptimizationMonitor(CommandWidget):
             explanation = one_line((found.results.explanation if found.results else None) or "", 600)
             end = "A winner was found." if won else f"There is no winner. {explanation}".strip()
             return f"{end} To review the variants: widgets.VariantReview(lift, {self._id!r})"
-        return one_line(why_it_ended(found), 800)
+        return one_line(found.why_it_ended(), 800)
 
     def _static(self) -> Markup:
         view = self._view

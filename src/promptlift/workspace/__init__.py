@@ -4,32 +4,47 @@ from __future__ import annotations
 
 from promptlift.client.log.result import LogResult
 from promptlift.client.reads.plan_read import ReadPlan
+from promptlift.workspace.benchmarking import BenchmarkRun, Benchmarks
 from promptlift.workspace.cheapest import CheapestChoice
 from promptlift.workspace.comparing.comparison import Comparison
+from promptlift.workspace.events import Events, Webhooks
 from promptlift.workspace.filters import NothingMatchesWarning
 from promptlift.workspace.importing.files import FileImport, ImportResult
-from promptlift.workspace.judging.judges import Judges
+from promptlift.workspace.judging.judges import Judges, JudgingRun
+from promptlift.workspace.judging.labels import Labels
 from promptlift.workspace.judging.plan import BackfillPlan
+from promptlift.workspace.optimizing.optimizations import Optimizations
 from promptlift.workspace.optimizing.plan import OptimizationPlan
-from promptlift.workspace.optimizing.tables import MayBeIncomplete
-from promptlift.workspace.waiting import RunFailed, RunStopped, StillRunning
+from promptlift.workspace.optimizing.run import MayBeIncomplete, OptimizationRun
+from promptlift.workspace.reviews import Reviews
+from promptlift.workspace.runs import Run, RunFailed, RunStopped, StillRunning
 from promptlift.workspace.workspace import Workspace, connect
 
 __all__ = [
     "BackfillPlan",
+    "BenchmarkRun",
+    "Benchmarks",
     "CheapestChoice",
     "Comparison",
+    "Events",
     "FileImport",
     "ImportResult",
     "Judges",
+    "JudgingRun",
+    "Labels",
     "LogResult",
     "MayBeIncomplete",
     "NothingMatchesWarning",
     "OptimizationPlan",
+    "OptimizationRun",
+    "Optimizations",
     "ReadPlan",
+    "Reviews",
+    "Run",
     "RunFailed",
     "RunStopped",
     "StillRunning",
+    "Webhooks",
     "Workspace",
     "connect",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client.reads.read_list import RowsRead
@@ -10,7 +11,8 @@ from promptlift.errors import ConfigError
 from promptlift.schema import endpoints
 from promptlift.schema.benchmarks import Benchmark, ScenarioSet
 from promptlift.workspace.cheapest import CheapestChoice, choose
-from promptlift.workspace.session import Session
+from promptlift.workspace.runs import Run, part
+from promptlift.workspace.session import Room, Session
 from promptlift.workspace.unanswered import may_have_worked
 
 if TYPE_CHECKING:
@@ -18,211 +20,58 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.schema.benchmarks import BulkAnswer
-
     Row = dict[str, Any]
     Prices = Mapping[str, Mapping[str, float]]
 
+__all__ = ["BenchmarkRun", "Benchmarks"]
 
-class Benchmarking(Session):
-    """Benchmarks: the same fixed scenarios for several prompts, versions, variants or models."""
 
-    def benchmark(
-        self,
-        prompts: str | Sequence[str] | None = None,
-        *,
-        models: Sequence[str] | None = None,
-        versions: Sequence[str] | None = None,
-        variants: Sequence[str] | None = None,
-        arms: Sequence[Mapping[str, Any]] | None = None,
-        scenario_set: str | ScenarioSet | Mapping[str, Any] | None = None,
-        scenarios: int | None = None,
-        source: str | None = None,
-        conversation_ids: Sequence[str] | None = None,
-        name: str | None = None,
-        objective: str | None = None,
-        prices: Prices | None = None,
-        max_turns: int | None = None,
-        seed: int | None = None,
-        wait: bool = True,
-        timeout: float | None = None,
-    ) -> Benchmark:
-        """Compare prompts, versions, variants or models on a fixed set of scenarios, and wait for the end.
+class BenchmarkRun(Run[Benchmark]):
+    """A benchmark: the same fixed scenarios for several prompts, versions, variants or models.
 
-        Every arm talks once in every cell: a scenario with its persona. The first arm is the baseline. Interrupting the
-        waiting does not stop the benchmark.
+    The methods :meth:`arms` and :meth:`conversations` return tables; ``bench.state.arms`` has the arms as the service sent them.
+    """
+
+    _noun = "benchmark"
+    _unit = "simulated conversations"
+    _call = "lift.benchmarks[{}]"
+    _endpoint = endpoints.BENCHMARKS_GET
+
+    def _counts(self, state: Row) -> tuple[Any, Any]:
+        return part(state, "progress", "conversationsDone"), part(state, "progress", "conversationsTotal")
+
+    def stop(self, reason: str | None = None) -> BenchmarkRun:
+        """Stop the benchmark; what was measured stays, and :meth:`resume` continues it.
 
         Parameters
         ----------
-        prompts
-            Names or ids of prompts. Their current texts are the first arms.
-        models
-            Models to run each prompt on; by default its own.
-        versions
-            Versions of the one prompt (``lift.versions``), compared with its current text.
-        variants
-            Ids of variants (``lift.variants``), of any optimization.
-        arms
-            Arms in full instead, each a dict with ``prompt_id``, ``name``, ``version_id``, ``variant_id``, ``llm_model``.
-        scenario_set
-            A set to use again (``lift.scenario_sets``): its id or a :class:`~promptlift.schema.benchmarks.ScenarioSet`, whose version counts. By
-            default a new set is made.
-        scenarios
-            How many scenarios a new set has (default 50); with ``scenario_set``, the set grows to so many and becomes a new
-            version.
-        source
-            Of a new set: ``conversations``, ``model``, or ``both`` (logged ones first).
-        conversation_ids
-            Logged conversations to take the scenarios of a new set from.
-        name
-            For lists and pictures.
-        objective
-            What all conversations are judged by; by default the objective of the first arm's prompt.
-        prices
-            Prices by model, such as ``{"gpt-4o": {"input": 2.5, "output": 10.0}}``: of a million tokens, in any currency.
-        max_turns
-            Turns of a conversation at most; by default the account's setting.
-        seed
-            The same seed, scenario set and model answers give the same result.
-        wait
-            Whether to wait for the end. If not, the benchmark is returned as it was started.
-        timeout
-            Seconds to wait at most.
-
-        Returns
-        -------
-        Benchmark
-            For ``plots.benchmark`` and ``analysis.benchmark``. When somebody stopped it, a warning says why.
-
-        Raises
-        ------
-        RunFailed
-            When it failed; the message says why.
-        StillRunning
-            When ``timeout`` has passed. It continues.
-        ConfigError
-            When there is nothing to compare.
+        reason
+            Why, in words; kept with it.
         """
-        chosen = {"count": scenarios, "source": source, "conversation_ids": conversation_ids}
-        fields = {
-            "scenario_set": _scenario_set(scenario_set, chosen),
-            "name": name,
-            "objective": objective,
-            "prices": None if prices is None else {model: dict(price) for model, price in prices.items()},
-            "max_turns": max_turns,
-            "seed": seed,
-        }
-        wanted = (
-            [dict(arm) for arm in arms]
-            if arms is not None
-            else self._arms(prompts, models, versions, variants)
-        )
-        if not wanted:
-            raise ConfigError('Name prompts to compare, such as lift.benchmark(["Support", "Support 2"]).')
-        hint = "It may have been started all the same: see lift.benchmarks()."
-        with may_have_worked("the benchmark was started", hint):
-            begun = self.client.benchmarks.create(
-                arms=wanted, **{key: value for key, value in fields.items() if value is not None}
-            )
-        return self.wait_for_benchmark(begun.id, timeout=timeout) if wait else begun
+        self.state = self.client.benchmarks.stop(self.id, reason=reason)
+        return self
 
-    def wait_for_benchmark(self, benchmark_id: str, *, timeout: float | None = None) -> Benchmark:
-        """Wait for the end of a benchmark, as :meth:`benchmark` does.
+    def resume(self) -> BenchmarkRun:
+        """Continue a benchmark that was stopped or failed, and repeat lost conversations; :meth:`wait` waits for the end."""
+        self.state = self.client.benchmarks.resume(self.id)
+        return self
 
-        Parameters
-        ----------
-        benchmark_id
-            The benchmark.
-        timeout
-            Seconds to wait at most.
+    def delete(self) -> None:
+        """Delete the benchmark with its conversations. Its scenario set stays."""
+        self.client.benchmarks.bulk(job_ids=[self.id])
 
-        Raises
-        ------
-        RunFailed
-            When it failed; the message says why.
-        StillRunning
-            When ``timeout`` has passed. It continues.
-        """
-        waited: Benchmark = self._wait_with_bar(
-            "simulated conversations",
-            endpoints.BENCHMARKS_GET,
-            benchmark_id,
-            noun="benchmark",
-            go_on=f"lift.wait_for_benchmark({benchmark_id!r}) waits for it, lift.client.benchmarks.stop({benchmark_id!r}) stops it.",
-            resume=f"lift.client.benchmarks.resume({benchmark_id!r}) goes on with it.",
-            timeout=timeout,
-            counts=_counts,
-        )
-        return waited
-
-    def cheapest(
+    def arms(
         self,
-        benchmark_id: str | Benchmark,
-        *,
-        within: float = 5.0,
-        reference: int | str | None = None,
-        prices: Prices | None = None,
-        level: float = 0.95,
-    ) -> CheapestChoice:
-        """Return the cheapest arm that is not worse than the reference by ``within`` points or more.
-
-        That an arm is not worse is proven on the same cells (non-inferiority, a score test for pairs), adjusted over the arms
-        by Holm: the chance that any claim is wrong is at most ``1 - level``. An arm of which too little is known does
-        not qualify.
-
-        Parameters
-        ----------
-        benchmark_id
-            The benchmark.
-        within
-            Percentage points of task completion; a smaller loss does not matter.
-        reference
-            Number of an arm (by default 0, the baseline), or ``"best"``: then an arm has to be not worse than every other one.
-        prices
-            Prices by model, as for :meth:`benchmark`; by default those it was started with.
-        level
-            How sure to be.
-
-        Returns
-        -------
-        CheapestChoice
-            Printed, it is the answer in a sentence; ``table`` has all arms.
-
-        Examples
-        --------
-        ``print(lift.cheapest(benchmark, within=5))``
-        """
-        table = self.benchmark_arms(
-            benchmark_id, reference=reference, margin=within, level=level, prices=prices
-        )
-        return choose(table, reference=reference, within=within)
-
-    def benchmarks(self) -> pd.DataFrame:
-        """Return the benchmarks of the account, one row each, newest first.
-
-        Returns
-        -------
-        DataFrame
-            benchmark_id, name, status, arm_count, scenario_count, conversations_done, conversations_total,
-            scenario_set_id, scenario_set_version, scenario_set, failure, rehearsal, created_at, started_at, completed_at.
-        """
-        return self._offered("benchmarks", endpoints.BENCHMARKS_LIST)
-
-    def benchmark_arms(
-        self,
-        benchmark_id: str | Benchmark,
         *,
         reference: int | str | None = None,
         margin: float | None = None,
         level: float | None = None,
         prices: Prices | None = None,
     ) -> pd.DataFrame:
-        """Return the arms of a benchmark with scores, costs and their difference to the reference, one row each.
+        """Return the arms with scores, costs and their difference to the reference, one row each.
 
         Parameters
         ----------
-        benchmark_id
-            The benchmark.
         reference
             Number of an arm, or ``"best"``; by default 0, the baseline.
         margin
@@ -241,21 +90,16 @@ class Benchmarking(Session):
             difference_low and difference_high (percentage points), p, p_holm, verdict, not_worse, not_worse_p,
             is_reference, acceptable, is_cheapest, cost_basis.
         """
-        identifier = benchmark_id.id if isinstance(benchmark_id, Benchmark) else benchmark_id
-        found = self.client.benchmarks.get(identifier, reference=reference, margin=margin, level=level)
+        found = self.client.benchmarks.get(self.id, reference=reference, margin=margin, level=level)
         table: pd.DataFrame = importlib.import_module("promptlift.analysis").benchmark(found, prices=prices)
         table.attrs["promptlift"]["table"] = "benchmark_arms"
         return self._named(table)
 
-    def benchmark_conversations(
-        self, benchmark_id: str | Benchmark, *, arm: int | None = None, content: bool = False
-    ) -> pd.DataFrame:
-        """Return the simulated conversations of a benchmark, one row each. Offered by the embedded service.
+    def conversations(self, *, arm: int | None = None, content: bool = False) -> pd.DataFrame:
+        """Return the simulated conversations, one row each. Offered by the embedded service.
 
         Parameters
         ----------
-        benchmark_id
-            The benchmark.
         arm
             Only of this arm.
         content
@@ -268,42 +112,188 @@ class Benchmarking(Session):
             task_completed, sentiment, sentiment_score, quality, turns, ended_by, input_tokens, output_tokens, error, created_at;
             with ``content`` also content.
         """
-        identifier = benchmark_id.id if isinstance(benchmark_id, Benchmark) else benchmark_id
         return self._offered(
             "benchmark_conversations",
             endpoints.BENCHMARKS_CONVERSATIONS,
-            identifier,
+            self.id,
             {"arm": arm, "include_content": content or None},
-            filters={"benchmark_id": identifier, "arm": arm},
+            filters={"benchmark_id": self.id, "arm": arm},
             unit="simulated conversations read",
             content=content,
         )
 
-    def scenario_sets(self) -> pd.DataFrame:
-        """Return every version of every scenario set, one row each, newest first. Offered by the embedded service.
+    def cheapest(
+        self,
+        *,
+        within: float = 5.0,
+        reference: int | str | None = None,
+        prices: Prices | None = None,
+        level: float = 0.95,
+    ) -> CheapestChoice:
+        """Return the cheapest arm that is not worse than the reference by ``within`` points or more.
+
+        That an arm is not worse is proven on the same cells (non-inferiority, a score test for pairs), adjusted over the arms
+        by Holm: the chance that any claim is wrong is at most ``1 - level``. An arm of which too little is known does
+        not qualify.
+
+        Parameters
+        ----------
+        within
+            Percentage points of task completion; a smaller loss does not matter.
+        reference
+            Number of an arm (by default 0, the baseline), or ``"best"``: then an arm has to be not worse than every other one.
+        prices
+            Prices by model, as for ``lift.benchmark``; by default those it was started with.
+        level
+            How sure to be.
+
+        Returns
+        -------
+        CheapestChoice
+            Printed, it is the answer in a sentence; ``table`` has all arms.
+
+        Examples
+        --------
+        ``print(bench.cheapest(within=5))``
+        """
+        table = self.arms(reference=reference, margin=within, level=level, prices=prices)
+        return choose(table, reference=reference, within=within)
+
+
+class Benchmarks(Room):
+    """The benchmarks of the account: ``lift.benchmarks()`` is their table, ``lift.benchmarks[benchmark_id]`` one of them."""
+
+    def __getitem__(self, benchmark_id: str) -> BenchmarkRun:
+        return BenchmarkRun(self._lift, self.client.benchmarks.get(benchmark_id))
+
+    def __call__(self) -> pd.DataFrame:
+        """Return the benchmarks of the account, one row each, newest first.
 
         Returns
         -------
         DataFrame
-            scenario_set_id, scenario_set_version, scenario_set (its name), source, scenario_count, prompt_id, ready, created_at.
+            benchmark_id, name, status, arm_count, scenario_count, conversations_done, conversations_total,
+            scenario_set_id, scenario_set_version, scenario_set, failure, rehearsal, created_at, started_at, completed_at.
         """
-        return self._offered("scenario_sets", endpoints.SCENARIO_SETS_LIST)
+        return self._offered("benchmarks", endpoints.BENCHMARKS_LIST)
 
-    def scenarios(self, scenario_set_id: str, *, version: int | None = None) -> pd.DataFrame:
-        """Return the scenarios of a set, one row each. Offered by the embedded service.
+
+class Benchmarking(Session):
+    """Benchmarks, and what they and simulations are made of."""
+
+    @cached_property
+    def benchmarks(self) -> Benchmarks:
+        """The benchmarks of the account."""
+        return Benchmarks(self)
+
+    def benchmark(
+        self,
+        prompts: str | Sequence[str] | None = None,
+        *,
+        models: Sequence[str] | None = None,
+        versions: Sequence[str] | None = None,
+        variants: Sequence[str] | None = None,
+        arms: Sequence[Mapping[str, Any]] | None = None,
+        scenario_set: str | ScenarioSet | Mapping[str, Any] | None = None,
+        scenarios: int | None = None,
+        name: str | None = None,
+        objective: str | None = None,
+        prices: Prices | None = None,
+        max_turns: int | None = None,
+        seed: int | None = None,
+        wait: bool = True,
+    ) -> BenchmarkRun:
+        """Compare prompts, versions, variants or models on a fixed set of scenarios, and wait for the end.
+
+        Every arm talks once in every cell: a scenario with its persona. The first arm is the baseline. Interrupting the
+        waiting does not stop the benchmark.
+
+        Parameters
+        ----------
+        prompts
+            Names or ids of prompts. Their current texts are the first arms.
+        models
+            Models to run each prompt on; by default its own.
+        versions
+            Versions of the one prompt (``lift.versions``), compared with its current text.
+        variants
+            Ids of variants (``lift.variants``), of any optimization.
+        arms
+            Arms in full instead, each a dict with ``prompt_id``, ``name``, ``version_id``, ``variant_id``, ``llm_model``.
+        scenario_set
+            A set to use again (``lift.scenarios()`` lists them): its id or a :class:`~promptlift.schema.benchmarks.ScenarioSet`, whose
+            version counts. By default a new set is made; a dict says of what: ``source`` is ``conversations``, ``model`` or
+            ``both`` (logged ones first), ``conversation_ids`` the logged conversations to take its scenarios from.
+        scenarios
+            How many scenarios a new set has (default 50); with ``scenario_set``, the set grows to so many and becomes a new
+            version.
+        name
+            For lists and pictures.
+        objective
+            What all conversations are judged by; by default the objective of the first arm's prompt.
+        prices
+            Prices by model, such as ``{"gpt-4o": {"input": 2.5, "output": 10.0}}``: of a million tokens, in any currency.
+        max_turns
+            Turns of a conversation at most; by default the account's setting.
+        seed
+            The same seed, scenario set and model answers give the same result.
+        wait
+            Whether to wait for the end; if not, :meth:`BenchmarkRun.wait` does.
+
+        Returns
+        -------
+        BenchmarkRun
+            Its ``arms()`` are for ``plots.benchmark``. When somebody stopped it, a warning says why.
+
+        Raises
+        ------
+        RunFailed
+            When it failed; the message says why.
+        ConfigError
+            When there is nothing to compare.
+        """
+        fields = {
+            "scenario_set": _scenario_set(scenario_set, scenarios),
+            "name": name,
+            "objective": objective,
+            "prices": None if prices is None else {model: dict(price) for model, price in prices.items()},
+            "max_turns": max_turns,
+            "seed": seed,
+        }
+        wanted = (
+            [dict(arm) for arm in arms]
+            if arms is not None
+            else self._arms(prompts, models, versions, variants)
+        )
+        if not wanted:
+            raise ConfigError('Name prompts to compare, such as lift.benchmark(["Support", "Support 2"]).')
+        hint = "It may have been started all the same: see lift.benchmarks()."
+        with may_have_worked("the benchmark was started", hint):
+            begun = self.client.benchmarks.create(
+                arms=wanted, **{key: value for key, value in fields.items() if value is not None}
+            )
+        run = BenchmarkRun(self, begun)
+        return run.wait() if wait else run
+
+    def scenarios(self, scenario_set_id: str | None = None, *, version: int | None = None) -> pd.DataFrame:
+        """Return the scenarios of a set, or all sets, one row each. Offered by the embedded service.
 
         Parameters
         ----------
         scenario_set_id
-            As :meth:`scenario_sets` has it.
+            The set. Without it, the table has every version of every set, newest first.
         version
             By default the newest.
 
         Returns
         -------
         DataFrame
-            cell (its number), scenario, opening, goal, scenario_source, persona_id, persona, conversation_id.
+            Of a set: cell (its number), scenario, opening, goal, scenario_source, persona_id, persona, conversation_id. Of all
+            sets: scenario_set_id, scenario_set_version, scenario_set (its name), source, scenario_count, prompt_id, ready,
+            created_at.
         """
+        if scenario_set_id is None:
+            return self._offered("scenario_sets", endpoints.SCENARIO_SETS_LIST)
 
         def read() -> RowsRead:
             found = self.client.scenario_sets.get(scenario_set_id, version=version)
@@ -313,16 +303,20 @@ class Benchmarking(Session):
         filters = {"scenario_set_id": scenario_set_id, "version": version}
         return self._table("scenarios", read, filters)
 
-    def delete_benchmarks(self, benchmark_ids: str | Sequence[str]) -> BulkAnswer:
-        """Delete benchmarks with their conversations. Their scenario sets stay.
+    def personas(self) -> pd.DataFrame:
+        """Return the personas that simulated conversations can be held with, one row each. Offered by the embedded service.
 
-        Parameters
-        ----------
-        benchmark_ids
-            One or several ids.
+        Returns
+        -------
+        DataFrame
+            persona_id, name, description, built_in, created_at: the account's own first.
+
+        Raises
+        ------
+        NotFound
+            When the service does not offer this.
         """
-        ids = [benchmark_ids] if isinstance(benchmark_ids, str) else [*benchmark_ids]
-        return self.client.benchmarks.bulk(job_ids=ids)
+        return self._offered("personas", endpoints.PERSONAS_LIST)
 
     def _arms(
         self,
@@ -345,11 +339,9 @@ class Benchmarking(Session):
         return [{**text, "llm_model": model} for text in texts for model in models]
 
 
-def _scenario_set(given: str | ScenarioSet | Mapping[str, Any] | None, chosen: Row) -> Row | None:
+def _scenario_set(given: str | ScenarioSet | Mapping[str, Any] | None, scenarios: int | None) -> Row | None:
     """Return the scenarios that a request asks for; ``None`` leaves them to the service."""
-    found: Row = {key: value for key, value in chosen.items() if value is not None}
-    if "conversation_ids" in found:
-        found["conversation_ids"] = [*found["conversation_ids"]]
+    found: Row = {} if scenarios is None else {"count": scenarios}
     if isinstance(given, ScenarioSet):
         found |= {"id": given.id, "version": given.version}
     elif isinstance(given, str):
@@ -357,9 +349,3 @@ def _scenario_set(given: str | ScenarioSet | Mapping[str, Any] | None, chosen: R
     elif given is not None:
         found |= dict(given)
     return found or None
-
-
-def _counts(benchmark: Benchmark) -> tuple[int, int | None] | None:
-    """Return how many conversations are done, and of how many."""
-    progress = benchmark.progress
-    return None if progress is None else (progress.conversations_done, progress.conversations_total)

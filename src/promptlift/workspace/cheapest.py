@@ -47,7 +47,7 @@ def choose(table: pd.DataFrame, *, reference: int | str | None, within: float) -
     Parameters
     ----------
     table
-        What ``lift.benchmark_arms`` returns for this reference and this margin.
+        What ``bench.arms()`` returns for this reference and this margin.
     reference
         Number of the arm to compare with, or ``"best"``.
     within

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client.reads.conversations import ConversationRead, Wanted
 from promptlift.client.reads.plan_read import ReadPlan, plan_read
 from promptlift.client.reads.read_list import RowsRead, stopped_early
-from promptlift.errors import ApiError, ConfigError, IncompleteError
+from promptlift.errors import ApiError, ConfigError, IncompleteError, PromptliftError
+from promptlift.schema.basis import weakest
 from promptlift.schema.naming import link_of
 from promptlift.workspace.filters import ConversationFilter
-from promptlift.workspace.judging.labels import Labelling
+from promptlift.workspace.judging.judges import Judges
+from promptlift.workspace.judging.labels import Labels
 from promptlift.workspace.session import frames
 from promptlift.workspace.snapshots.pulling import Pulling
 
@@ -25,11 +29,21 @@ if TYPE_CHECKING:
     Time = str | date | datetime
 
 
-class ConversationTables(Pulling, Labelling):
+class ConversationTables(Pulling):
     """Tables of prompts, their conversations and what was derived from them.
 
     Those of conversations come from the snapshot that is in use, brought up to date first, or from the service.
     """
+
+    @cached_property
+    def labels(self) -> Labels:
+        """What people say of conversations."""
+        return Labels(self)
+
+    @cached_property
+    def judges(self) -> Judges:
+        """Judges of your own. Offered by the embedded service."""
+        return Judges(self)
 
     def prompts(self) -> pd.DataFrame:
         """Return all prompts, one row each.
@@ -190,6 +204,25 @@ class ConversationTables(Pulling, Labelling):
             lambda on_part: self._read_each(details, on_part, prompt_ids, status=status),
             parts,
         )
+
+    def _with_agreement(self, conversations: pd.DataFrame) -> pd.DataFrame:
+        """Add to the attributes of a table how far kept labels show that the judge of its verdicts is right.
+
+        Only where that decides what may be said: outcomes need no proof, and a word list has none.
+        """
+        basis = weakest(conversations["basis"].dropna().unique())
+        if basis not in ("model", "learned"):
+            return conversations
+        from promptlift.analysis.corrected import judged_rows  # noqa: PLC0415  pandas loads when it is used
+
+        prompts = conversations["prompt_id"].unique()
+        # A table needs no proof of its judge: labels that cannot be read, or are neither yes nor no, prove nothing.
+        with contextlib.suppress(PromptliftError, ValueError):
+            labels = self.labels(prompt_id=prompts[0] if len(prompts) == 1 else None)
+            found = judged_rows(conversations[conversations["basis"] == basis], labels).agreement()
+            if found is not None:
+                conversations.attrs["promptlift"]["agreement"] = [*found]
+        return conversations
 
     def conversation(self, conversation_id: str) -> Conversation:
         """Return one conversation with its transcript and its insights; in a cell it can be read.

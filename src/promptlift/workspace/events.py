@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.client.reads.events import NewEvents, read_events
@@ -13,7 +14,7 @@ from promptlift.client.transport import Task
 from promptlift.errors import ConfigError
 from promptlift.schema import endpoints
 from promptlift.schema.events import EVENT_KINDS, EventRecord
-from promptlift.workspace.session import Session, frames, with_read_record
+from promptlift.workspace.session import Room, Session, frames, with_read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 _SHOWN_ROWS: Final = 20
 
 
-class EventTables(Session):
-    """Events of the account, and the webhooks that receive them."""
+class Events(Room):
+    """Events of the account: ``lift.events()`` is their table, ``lift.events.watch()`` shows them as they happen."""
 
-    def events(self, kind: str | None = None, *, newest: int | None = 1_000) -> pd.DataFrame:
+    def __call__(self, kind: str | None = None, *, newest: int | None = 1_000) -> pd.DataFrame:
         """Return what happened, one row an event, newest first. Offered by the embedded service.
 
         Parameters
@@ -57,44 +58,7 @@ class EventTables(Session):
 
         return self._table("events", read, {"kind": kind})
 
-    def webhooks(self) -> pd.DataFrame:
-        """Return the webhooks of the account, one row each.
-
-        Returns
-        -------
-        DataFrame
-            webhook_id, url, events, description, status (``failing`` after five failed attempts), created_at.
-        """
-
-        def read() -> RowsRead:
-            rows = [one.to_wire() for one in self.client.webhooks.list().data]
-            return RowsRead(rows, len(rows), 1, complete=True)
-
-        return self._table("webhooks", read)
-
-    def deliveries(self, webhook_id: str) -> pd.DataFrame:
-        """Return what was sent to a webhook, one row an event, newest first. Offered by the embedded service.
-
-        Parameters
-        ----------
-        webhook_id
-            As :meth:`webhooks` has it.
-
-        Returns
-        -------
-        DataFrame
-            delivery_id, event_id, event_type, status (``pending``, ``delivered``, ``failed``), attempts, next_attempt_at,
-            attempted_at, status_code, problem, delivered_at, created_at.
-
-        Raises
-        ------
-        NotFound
-            When there is no such webhook, or the service does not offer this.
-        """
-        shown = {"webhook_id": webhook_id}
-        return self._offered("deliveries", endpoints.WEBHOOKS_DELIVERIES, webhook_id, filters=shown)
-
-    def watch_events(
+    def watch(
         self,
         kinds: Sequence[str] | None = None,
         *,
@@ -121,7 +85,7 @@ class EventTables(Session):
         Returns
         -------
         DataFrame
-            What happened meanwhile, newest first, with the columns of :meth:`events`.
+            What happened meanwhile, newest first, with the columns of ``lift.events()``.
 
         Raises
         ------
@@ -152,6 +116,61 @@ class EventTables(Session):
         frame, warnings = frames().events_table(rows[::-1])
         read = RowsRead(rows, len(rows), task.requests, complete=True)
         return with_read_record(frame, "events", {"kinds": kinds}, read, warnings)
+
+
+class Webhooks(Room):
+    """The webhooks of the account: ``lift.webhooks()`` is their table."""
+
+    def __call__(self) -> pd.DataFrame:
+        """Return the webhooks of the account, one row each.
+
+        Returns
+        -------
+        DataFrame
+            webhook_id, url, events, description, status (``failing`` after five failed attempts), created_at.
+        """
+
+        def read() -> RowsRead:
+            rows = [one.to_wire() for one in self.client.webhooks.list().data]
+            return RowsRead(rows, len(rows), 1, complete=True)
+
+        return self._table("webhooks", read)
+
+    def deliveries(self, webhook_id: str) -> pd.DataFrame:
+        """Return what was sent to a webhook, one row an event, newest first. Offered by the embedded service.
+
+        Parameters
+        ----------
+        webhook_id
+            As ``lift.webhooks()`` has it.
+
+        Returns
+        -------
+        DataFrame
+            delivery_id, event_id, event_type, status (``pending``, ``delivered``, ``failed``), attempts, next_attempt_at,
+            attempted_at, status_code, problem, delivered_at, created_at.
+
+        Raises
+        ------
+        NotFound
+            When there is no such webhook, or the service does not offer this.
+        """
+        shown = {"webhook_id": webhook_id}
+        return self._offered("deliveries", endpoints.WEBHOOKS_DELIVERIES, webhook_id, filters=shown)
+
+
+class EventRooms(Session):
+    """Events, and the webhooks that receive them."""
+
+    @cached_property
+    def events(self) -> Events:
+        """What happened in the account."""
+        return Events(self)
+
+    @cached_property
+    def webhooks(self) -> Webhooks:
+        """The webhooks of the account."""
+        return Webhooks(self)
 
 
 def _check_kinds(kinds: Sequence[str]) -> None:

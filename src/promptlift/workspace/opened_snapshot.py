@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from promptlift.client import Client, ClientConfig
@@ -10,6 +11,7 @@ from promptlift.client.secret import Secret
 from promptlift.errors import ConfigError
 from promptlift.schema.naming import scheme_of
 from promptlift.snapshot import Snapshot
+from promptlift.workspace.judging.judges import Judges
 from promptlift.workspace.snapshots.offline import SnapshotTransport
 from promptlift.workspace.snapshots.tables import SnapshotTables
 from promptlift.workspace.workspace import Workspace, connect
@@ -204,13 +206,23 @@ class SnapshotWorkspace(Workspace):
             )
         return make(self._tables())
 
-    def _read_verdicts(self, judge_id: str, filters: dict[str, Any], shown: dict[str, Any]) -> pd.DataFrame:
-        version = None
-        if not filters["all_versions"]:
-            version = self.judges.get(judge_id, version=filters["version"]).version
-        return self._tables().verdicts(
-            judge_id, version=version, prompt_id=filters["prompt_id"], filters=shown
-        )
+    @cached_property
+    def judges(self) -> Judges:
+        """The judges of the snapshot and their verdicts."""
+        return _KeptJudges(self)
 
     def _tables(self) -> SnapshotTables:
         return SnapshotTables(self.snapshot, labels_of=self._labels_of, named=self._named)
+
+
+class _KeptJudges(Judges):
+    """Judges whose verdicts are read from disk."""
+
+    def _read_verdicts(self, judge_id: str, filters: dict[str, Any], shown: dict[str, Any]) -> pd.DataFrame:
+        version = None
+        if not filters["all_versions"]:
+            version = self.get(judge_id, version=filters["version"]).version
+        table: pd.DataFrame = self._lift._tables().verdicts(  # noqa: SLF001 - a part of the workspace
+            judge_id, version=version, prompt_id=filters["prompt_id"], filters=shown
+        )
+        return table

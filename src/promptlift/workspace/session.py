@@ -13,7 +13,6 @@ from promptlift.client.reads.read_list import RowsRead, no_progress
 from promptlift.client.transport import Task
 from promptlift.errors import ApiError, IncompleteError
 from promptlift.workspace.prompt_names import PromptNames
-from promptlift.workspace.waiting import Wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -142,58 +141,6 @@ class Session:
                 self._names.check_empty(prompt_id)
         return frame
 
-    def _wait_with_bar(
-        self,
-        unit: str,
-        endpoint: Endpoint[Any],
-        run_id: str,
-        *,
-        noun: str,
-        go_on: str,
-        resume: str,
-        timeout: float | None,
-        counts: Callable[[Any], tuple[int, int | None] | None],
-    ) -> Any:
-        """Wait for the end of a run with a progress bar, and return the run.
-
-        Parameters
-        ----------
-        unit
-            What the bar counts.
-        endpoint, run_id, noun, go_on, timeout
-            As for :class:`~promptlift.workspace.waiting.Wait`.
-        resume
-            A sentence on how to continue a run that failed or was stopped.
-        counts
-            How much of a run is done, and of how much; ``None`` where it does not say.
-
-        Raises
-        ------
-        RunFailed
-            When it failed.
-        StillRunning
-            When the time is over.
-        """
-        with self._bar(unit, None) as move:
-
-            def look(state: dict[str, Any]) -> None:
-                counted = counts(waiting.read(state))
-                if counted is not None:
-                    move(*counted)
-
-            waiting = Wait(
-                self.client.transport,
-                endpoint,
-                run_id,
-                noun=noun,
-                go_on=go_on,
-                after_failure=resume,
-                after_stop=resume,
-                timeout=timeout,
-                look=look,
-            )
-            return waiting.run()
-
     @contextlib.contextmanager
     def _bar(self, unit: str, total: int | None) -> Iterator[Callable[[int, int | None], None]]:
         """Show a progress bar while the block runs, if that takes longer than a second."""
@@ -210,6 +157,24 @@ class Session:
                 bar.update(done - bar.n)
 
             yield move
+
+
+class Room(Session):
+    """A part of a workspace with methods of its own, on the same client.
+
+    Parameters
+    ----------
+    lift
+        The workspace.
+    """
+
+    def __init__(self, lift: Session) -> None:
+        self._lift: Any = lift
+        self.client, self._progress, self._names = lift.client, self._lift._progress, self._lift._names  # noqa: SLF001
+
+    def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
+        named: pd.DataFrame = self._lift._named(frame)  # noqa: SLF001 - a snapshot knows all names
+        return named
 
 
 def frames() -> ModuleType:

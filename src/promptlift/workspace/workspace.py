@@ -8,14 +8,12 @@ from promptlift.client import configure
 from promptlift.workspace.benchmarking import Benchmarking
 from promptlift.workspace.comparing.compare import Comparing
 from promptlift.workspace.conversations import ConversationTables
-from promptlift.workspace.events import EventTables
+from promptlift.workspace.events import EventRooms
 from promptlift.workspace.glance_views import Shown, show
 from promptlift.workspace.importing.files import Importing
-from promptlift.workspace.judging.verdicts import Judging
 from promptlift.workspace.logging import Logging
 from promptlift.workspace.optimizing.optimizations import Optimizing
 from promptlift.workspace.optimizing.planning import Planning
-from promptlift.workspace.optimizing.tables import OptimizationTables
 from promptlift.workspace.prompts.editing import PromptEditing
 from promptlift.workspace.prompts.views import PromptViews
 from promptlift.workspace.reviews import Reviewing
@@ -70,13 +68,11 @@ class Workspace(
     ConversationTables,
     PromptViews,
     PromptEditing,
-    OptimizationTables,
-    EventTables,
+    EventRooms,
     Logging,
     Importing,
     Optimizing,
     Benchmarking,
-    Judging,
     Reviewing,
 ):
     """The tables of one account, and ways to log, optimize and apply.

@@ -107,7 +107,7 @@ def _service(
             wanted = {"search": search, "simulation": {"confidenceMode": confidence}}
             lift.client.settings.update(optimization=wanted)
             model.forget()
-            done = lift.optimize(prompt.id, mode=mode, seed=seed, timeout=DEADLINE_SECONDS)
+            done = lift.optimize(prompt.id, mode=mode, seed=seed, wait=False).wait(timeout=DEADLINE_SECONDS)
             found = lift.client.optimizations.variants(done.id).data
             winner = next((one for one in found if one.is_winner), None)
             if winner is None:

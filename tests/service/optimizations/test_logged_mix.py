@@ -122,7 +122,7 @@ def test_tables_plots_the_review_and_the_report_show_both(won, tmp_path):
         assert bool(row["logged_is_headline"])
         optimizations = lift.optimizations(prompt_id=found["promptId"])
         assert optimizations["lift_logged"].iloc[0] == pytest.approx(mix["lift"])
-        weights = lift.simulations(found["id"])["scenario_weight"]
+        weights = lift.optimizations[found["id"]].simulations()["scenario_weight"]
         assert set(weights) == {1.0, 3.0}
 
         ax = plots.variant_lift(table, title="auto")

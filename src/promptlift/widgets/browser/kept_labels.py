@@ -23,8 +23,8 @@ _YES_OR_NO: Final = {"yes": True, "no": False}
 
 
 def keeps_labels(given: Any) -> bool:
-    """Return whether labels are to be kept by a workspace: it has ``labels`` and ``add_labels``."""
-    return callable(getattr(given, "add_labels", None)) and callable(getattr(given, "labels", None))
+    """Return whether labels are to be kept by a workspace: it has a room ``labels``."""
+    return hasattr(getattr(given, "labels", None), "labeller")
 
 
 def answers_by_conversation(labels: Any) -> dict[str, dict[str, str]]:
@@ -61,7 +61,7 @@ class KeptLabels(Labels):
         self, lift: Any, labeller: str | None, ids: Collection[str], *, sets: Sequence[str], plan: Plan | None
     ) -> None:
         self._lift = lift
-        self._labeller = labeller or lift.labeller()
+        self._labeller = labeller or lift.labels.labeller
         self._plan = plan
         self._ids = set(ids)
         # What could not be kept yet, by conversation and question.
@@ -153,7 +153,7 @@ class KeptLabels(Labels):
             if self._plan is not None:
                 table["chance"] = table["conversation_id"].map(self._plan.chances)
                 table["draw_id"] = table["conversation_id"].map(self._plan.draws)
-            self._lift.add_labels(table, labeller=self._labeller)
+            self._lift.labels.add(table, labeller=self._labeller)
         for key in removed:
-            self._lift.remove_label(*key, labeller=self._labeller)
+            self._lift.labels.remove(*key, labeller=self._labeller)
         self._unsaved.clear()

@@ -80,7 +80,7 @@ class Examples:
     optimization_id
         The optimization.
     table
-        ``lift.simulations`` without content; None where the service has none.
+        ``run.simulations()``, without content; None where the service has none.
     """
 
     def __init__(self, lift: Workspace, optimization_id: str, table: pd.DataFrame | None) -> None:
@@ -199,7 +199,7 @@ class Examples:
         if found is not None:
             return found.content
         # The list has grown since the table was read: search all of it.
-        table = self._lift.simulations(self._id, variant_id=row["variant_id"], content=True)
+        table = self._lift.optimizations[self._id].simulations(variant_id=row["variant_id"], content=True)
         kept = table.loc[table["simulation_id"] == row["simulation_id"], "content"].dropna()
         return None if kept.empty else str(kept.iloc[0])
 

@@ -145,8 +145,7 @@ class HandMade(CommandWidget):
         if current.version_id is None and self._refuse_if_changed():
             return
         try:
-            answer = self._lift.apply(
-                self._review.optimization.id,
+            answer = self._review.optimization.apply(
                 content=text,
                 if_version_id=current.version_id,
                 note=note or None,

@@ -70,7 +70,7 @@ def plan_of(lift: Workspace, optimization_id: str, n: int, seed: int) -> pd.Data
     PromptliftError
         When they cannot be read, or there are none.
     """
-    return _plan(lift.simulations(optimization_id, content=True), n, seed)
+    return _plan(lift.optimizations[optimization_id].simulations(content=True), n, seed)
 
 
 def _plan(simulations: Any, n: int, seed: int = 0) -> pd.DataFrame:

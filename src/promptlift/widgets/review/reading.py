@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.schema.optimizations import Optimization, Variant
-    from promptlift.workspace import Workspace
+    from promptlift.schema.optimizations import Variant
+    from promptlift.workspace import OptimizationRun, Workspace
 
     Row = dict[str, Any]
 
@@ -52,7 +52,7 @@ class CurrentVersion:
 class Review:
     """Everything a review shows, and which parts could not be read."""
 
-    optimization: Optimization
+    optimization: OptimizationRun
     variants: list[Row]
     about: Row
     current: CurrentVersion | None = None
@@ -89,7 +89,7 @@ def read_current_version(lift: Workspace, prompt_id: str, *, name: str | None = 
     Where the service keeps versions and the prompt's name is known already, this takes a single request.
     """
     newest = None
-    if lift.keeps_reviews():
+    if lift.reviews.offered():
         newest = next(iter(lift.client.prompts.versions(prompt_id, limit=1).data), None)
         if newest is not None and name is not None:
             return CurrentVersion(name, newest.content or "", newest.id)
@@ -125,7 +125,7 @@ def read_after_change(lift: Workspace, review: Review) -> Review:
     PromptliftError
         When one of them cannot be read.
     """
-    changed = replace(review, optimization=lift.optimization(review.optimization.id))
+    changed = replace(review, optimization=lift.optimizations[review.optimization.id])
     _read_version(lift, changed)
     _read_actions(lift, changed)
     return changed
@@ -145,18 +145,18 @@ def read_after_stop(lift: Workspace, review: Review) -> Review:
 
 
 def _read_measurements(lift: Workspace, optimization_id: str) -> Review:
-    optimization = lift.optimization(optimization_id)
+    optimization = lift.optimizations[optimization_id]
     rows: list[Row] = []
     about: Row = {"rehearsal": optimization.rehearsal}
     if optimization.status != "queued":
-        table = lift.variants(optimization)
+        table = optimization.variants()
         rows, about = records(table), dict(table.attrs["promptlift"])
     review = Review(optimization, rows, about)
     # Only of a search: the table of variants has what it measured, and not its edits.
     if any(row["generation"] is not None for row in rows):
         _try_part(review, "The edits of the search", lambda: _read_candidates(lift, review))
     try:
-        review.simulations = lift.simulations(optimization)
+        review.simulations = optimization.simulations()
     except NotFound:
         review.simulations = None
     except PromptliftError as error:
@@ -183,11 +183,11 @@ def _read_notes(lift: Workspace, review: Review) -> None:
     _read_actions(lift, review)
     if not review.keeps_notes:
         return
-    review.verdicts = {row["variant_id"]: row for row in records(lift.review(review.optimization.id))}
+    review.verdicts = {row["variant_id"]: row for row in records(review.optimization.review())}
 
 
 def _read_actions(lift: Workspace, review: Review) -> None:
-    review.keeps_notes = lift.keeps_reviews()
+    review.keeps_notes = lift.reviews.offered()
     if not review.keeps_notes:
         return
     # All actions on the prompt, because other optimizations may have changed it since.

@@ -179,7 +179,7 @@ def _edit(edit: EditShown) -> Markup:
 def _family(review: Review) -> Markup:
     """Return the candidates of a search, each below the one that it was made from."""
     inside = [paragraph(SEARCH_ABOUT, soft=True)]
-    if spending := spending_in_words(review.optimization):
+    if spending := spending_in_words(review.optimization.state):
         inside.append(paragraph(spending, soft=True))
     headroom = review.optimization.headroom
     if headroom is not None and headroom.text:

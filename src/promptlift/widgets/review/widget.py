@@ -32,6 +32,7 @@ from promptlift.widgets.review.reading import (
     read_after_stop,
     read_current_version,
     read_review,
+    records,
 )
 from promptlift.widgets.review.search import (
     SEARCH_ABOUT,
@@ -167,8 +168,7 @@ class VariantReview(HandMade, BlindLabelling):
         if current.version_id is None and self._refuse_if_changed():
             return
         try:
-            answer = self._lift.apply(
-                self._id,
+            answer = self._review.optimization.apply(
                 variant_id,
                 if_version_id=current.version_id,
                 rehearsal=self._review.rehearsal,
@@ -212,7 +212,7 @@ class VariantReview(HandMade, BlindLabelling):
         self._confirm_stop(self._stop)
 
     def _stop(self, reason: str) -> None:
-        self._lift.stop(self._id, reason or None)
+        self._review.optimization.stop(reason or None)
         self._report("The optimization was stopped.", read_after_stop)
 
     def _confirm_undo(self, action_id: str) -> None:
@@ -220,7 +220,10 @@ class VariantReview(HandMade, BlindLabelling):
         if action is None or self._refuse_if_changed():
             return
         current = self._current()
-        before = self._lift.version_text(action["prompt_id"], action["from_version_id"] or "")
+        versions = records(self._lift.versions(action["prompt_id"]))
+        before = next(
+            (row["content"] for row in versions if row["version_id"] == action["from_version_id"]), None
+        )
         if before is None:
             self._notify("The previous text is no longer kept, so this cannot be undone.", "bad")
             return
@@ -245,7 +248,7 @@ class VariantReview(HandMade, BlindLabelling):
     def _update_review(self, variant_id: str, **changes: str | None) -> None:
         card = self._card(variant_id)
         try:
-            kept = self._lift.review_variant(self._id, card.id, **changes)
+            kept = self._review.optimization.mark(card.id, **changes)
         except PromptliftError as error:
             self._notify(f"This was not saved. {explain_failure(error)}", "bad")
             return
@@ -400,7 +403,7 @@ class VariantReview(HandMade, BlindLabelling):
         optimization = self._review.optimization
         return {
             "family": [asdict(member) for member in family(self._review.candidates)],
-            "spending": spending_in_words(optimization),
+            "spending": spending_in_words(optimization.state),
             "headroom": one_line((optimization.headroom.text if optimization.headroom else None) or "", 600),
             "about": SEARCH_ABOUT,
             "untested": UNTESTED,

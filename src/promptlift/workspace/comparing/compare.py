@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from promptlift.errors import ConfigError
 from promptlift.workspace.comparing.comparison import Comparison
 from promptlift.workspace.conversations import ConversationTables
-from promptlift.workspace.optimizing.tables import OptimizationTables
+from promptlift.workspace.prompts.editing import PromptEditing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _WEEK: Final = timedelta(days=7)
 
 
-class Comparing(ConversationTables, OptimizationTables):
+class Comparing(ConversationTables, PromptEditing):
     """Comparisons of conversations."""
 
     def compare(

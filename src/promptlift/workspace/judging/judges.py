@@ -11,7 +11,10 @@ from promptlift.client.reads.optimizations import not_offered
 from promptlift.client.reads.read_list import RowsRead
 from promptlift.errors import NotFound
 from promptlift.schema import endpoints
+from promptlift.schema.judges import JudgeRun
 from promptlift.workspace.judging.plan import BackfillPlan
+from promptlift.workspace.runs import Run, part
+from promptlift.workspace.session import Room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,25 +22,54 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.schema.judges import Judge, JudgeRun, LearnedJudge
+    from promptlift.schema.judges import Judge, LearnedJudge
     from promptlift.schema.pages import Done, Page
-    from promptlift.workspace.workspace import Workspace
+    from promptlift.workspace.session import Session
 
     Row = dict[str, Any]
 
-__all__ = ["Judges"]
+__all__ = ["Judges", "JudgingRun"]
 
 Answer = TypeVar("Answer")
 
 _PAGE: Final = 100
 
 
-class Judges:
+class JudgingRun(Run[JudgeRun]):
+    """A judge at work: a backfill of logged conversations, or an alignment with labels."""
+
+    _noun = "run"
+    _unit = "conversations judged"
+    _call = "lift.judges.run({})"
+    _endpoint = endpoints.JUDGE_RUNS_GET
+
+    def _counts(self, state: Row) -> tuple[Any, Any]:
+        done, failed, total = (part(state, "progress", name) for name in ("done", "failed", "total"))
+        return (done + failed if isinstance(done, int) and isinstance(failed, int) else None), total
+
+    def stop(self, reason: str | None = None) -> JudgingRun:
+        """Stop the run; its verdicts stay, and :meth:`resume` continues it.
+
+        Parameters
+        ----------
+        reason
+            Why, in words; kept with it.
+        """
+        self.state = self.client.judge_runs.stop(self.id, reason=reason)
+        return self
+
+    def resume(self) -> JudgingRun:
+        """Continue a run that was stopped or failed; conversations that could not be judged are tried again."""
+        self.state = self.client.judge_runs.resume(self.id)
+        return self
+
+
+class Judges(Room):
     """Judges of one's own: a yes/no question with a rubric, in versions. The embedded service keeps and runs them.
 
     Parameters
     ----------
-    workspace
+    lift
         The workspace whose ``judges`` this is.
 
     Examples
@@ -45,12 +77,12 @@ class Judges:
     ``lift.judges.create("refund promised", "Did the assistant promise a refund?")``
     """
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._lift = workspace
-        self._api = workspace.client.judges
+    def __init__(self, lift: Session) -> None:
+        super().__init__(lift)
+        self._api = self.client.judges
 
     def __repr__(self) -> str:
-        return f"<judges of {self._lift.client.config.base_url}: create, list, plan, backfill, align, learn>"
+        return f"<judges of {self.client.config.base_url}: create, plan, align, learn, verdicts, runs>"
 
     def create(
         self,
@@ -85,7 +117,7 @@ class Judges:
             The version: ``id``, ``name``, ``version``, ``question``, ``rubric``, ``examples`` …
         """
         given = None if examples is None else [_example(one) for one in examples]
-        return self._offered(
+        return self._ask(
             "create",
             lambda: self._api.create(
                 name=name, question=question, rubric=rubric, examples=given, llm_model=model
@@ -122,7 +154,7 @@ class Judges:
             model=now.llm_model if model is None else model,
         )
 
-    def list(self) -> pd.DataFrame:
+    def __call__(self) -> pd.DataFrame:
         """Return the judges, each in its newest version, newest first.
 
         Returns
@@ -130,7 +162,7 @@ class Judges:
         DataFrame
             judge_id, judge (its name), judge_version, question, rubric, llm_model, origin, n_versions, n_verdicts, created_at.
         """
-        return self._lift._offered("judges", endpoints.JUDGES_LIST)  # noqa: SLF001 - a part of the workspace
+        return self._offered("judges", endpoints.JUDGES_LIST)
 
     def get(self, judge: str, *, version: int | None = None) -> Judge:
         """Return a version of a judge.
@@ -145,7 +177,7 @@ class Judges:
         return self._api.get(self.id_of(judge), version=version)
 
     def versions(self, judge: str) -> pd.DataFrame:
-        """Return the versions of a judge, newest first, with the columns of :meth:`list`.
+        """Return the versions of a judge, newest first, with the columns of ``lift.judges()``.
 
         Parameters
         ----------
@@ -158,7 +190,7 @@ class Judges:
             rows = _all_pages(partial(self._api.versions, judge_id))
             return RowsRead(rows, len(rows), 1 + len(rows) // _PAGE, complete=True)
 
-        return self._lift._table("judges", read, {"judge": judge})  # noqa: SLF001 - as above
+        return self._table("judges", read, {"judge": judge})
 
     def delete(self, judge: str) -> Done:
         """Delete a judge with its versions, verdicts and runs.
@@ -208,56 +240,20 @@ class Judges:
             Printed, it is a sentence; ``.plan`` has the figures, ``.run()`` does it. Tokens are an estimate, a quarter of the
             characters.
         """
-        asked = {
-            "judge": judge, "version": version, "prompt": prompt, "since": since, "until": until,
-            "max_conversations": max_conversations, "max_tokens": max_tokens, "max_cost": max_cost, "price": price,
+        fields = {
+            "version": version, "since": since, "until": until, "max_conversations": max_conversations,
+            "max_tokens": max_tokens, "max_cost": max_cost,
+            "prompt_id": None if prompt is None else self._names.known_id(prompt),
+            "price": None if price is None else dict(price),
         }  # fmt: skip
-        return BackfillPlan(self._api.plan(self.id_of(judge), **self._fields(asked)), self, asked)
+        judge_id = self.id_of(judge)
+        plan = self._api.plan(judge_id, **fields)
 
-    def backfill(
-        self,
-        judge: str,
-        *,
-        version: int | None = None,
-        prompt: str | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-        max_conversations: int | None = None,
-        max_tokens: int | None = None,
-        max_cost: float | None = None,
-        price: Mapping[str, float] | None = None,
-        wait: bool = True,
-        timeout: float | None = None,
-    ) -> JudgeRun:
-        """Put a judge to logged conversations that this version has not answered for, and wait for the end.
+        def start() -> JudgingRun:
+            begun = self._api.backfill(judge_id, **{**fields, "version": plan.judge_version})
+            return JudgingRun(self._lift, begun)
 
-        It runs in the background, keeps every verdict as it comes, and continues after a restart of the service. Interrupting
-        the waiting does not stop it; :meth:`stop` does.
-
-        Parameters
-        ----------
-        judge, version, prompt, since, until, max_conversations, max_tokens, max_cost, price
-            As for :meth:`plan`.
-        wait
-            Whether to wait for the end.
-        timeout
-            Seconds to wait at most.
-
-        Raises
-        ------
-        InvalidState
-            No language model is configured; the message says what to set.
-        RunFailed
-            It failed; the message says why, and how to continue.
-        StillRunning
-            When ``timeout`` has passed. It continues.
-        """
-        asked = {
-            "judge": judge, "version": version, "prompt": prompt, "since": since, "until": until,
-            "max_conversations": max_conversations, "max_tokens": max_tokens, "max_cost": max_cost, "price": price,
-        }  # fmt: skip
-        begun = self._api.backfill(self.id_of(judge), **self._fields(asked))
-        return self.wait(begun.id, timeout=timeout) if wait else begun
+        return BackfillPlan(plan, start)
 
     def align(
         self,
@@ -268,8 +264,7 @@ class Judges:
         generations: int | None = None,
         max_tokens: int | None = None,
         wait: bool = True,
-        timeout: float | None = None,
-    ) -> JudgeRun:
+    ) -> JudgingRun:
         """Improve a judge's rubric by labels, measured only on labels that the improvement never saw.
 
         The labels are split at random. A model reads conversations of the first half on which the judge is wrong, and
@@ -290,12 +285,12 @@ class Judges:
             How often edits are asked for at most (default 4).
         max_tokens
             Stop once so many tokens are used up.
-        wait, timeout
-            As for :meth:`backfill`.
+        wait
+            Whether to wait for the end; if not, :meth:`JudgingRun.wait` does.
 
         Returns
         -------
-        JudgeRun
+        JudgingRun
             ``.alignment.sentence`` is the result in words; ``.alignment`` has ``improved``, ``new_version``, agreement and kappa
             before and after on the second half with intervals, the test's ``p``, and every edit with its evidence.
         """
@@ -303,7 +298,8 @@ class Judges:
         begun = self._api.align(
             self.id_of(judge), labels=found, seed=seed, generations=generations, max_tokens=max_tokens
         )
-        return self.wait(begun.id, timeout=timeout) if wait else begun
+        run = JudgingRun(self._lift, begun)
+        return run.wait() if wait else run
 
     def learn(
         self,
@@ -353,7 +349,7 @@ class Judges:
             raise ValueError(
                 f'question is {question!r}, and only "completion" is learned without a model. Others need one: lift.judges.create.'
             )
-        prompt_id = self._lift._names.known_id(prompt)  # noqa: SLF001 - as above
+        prompt_id = self._names.known_id(prompt)
         table = self._lift.labels(prompt_id=prompt_id) if labels is None else labels
         given = [
             {"conversation_id": one["conversation_id"], "completed": one["value"]}
@@ -362,13 +358,13 @@ class Judges:
         if not given:
             raise ValueError(
                 f"There are no labels of task_completed for {prompt!r} to learn from. Label at least 20 conversations: "
-                "analysis.label_plan(conversations) draws them, and widgets.ConversationBrowser or lift.add_labels keeps the answers."
+                "analysis.label_plan(conversations) draws them, and widgets.ConversationBrowser or lift.labels.add keeps the answers."
             )
         if group is not None:
             groups = self._groups(table, prompt_id, group)
             given = [one | {"group": groups.get(one["conversation_id"])} for one in given]
-        found = self._lift.client.prompts.learn(prompt_id, labels=given, seed=seed)
-        self._lift._wait_for_verdicts(prompt_id)  # noqa: SLF001 - as above
+        found = self.client.prompts.learn(prompt_id, labels=given, seed=seed)
+        self._lift._wait_for_verdicts(prompt_id)  # noqa: SLF001 - of the workspace
         return found
 
     def _groups(self, labels: Any, prompt_id: str, column: str) -> dict[str, str]:
@@ -391,7 +387,7 @@ class Judges:
         prompt
             Name or id.
         """
-        return self._lift.client.prompts.learned_judge(self._lift._names.known_id(prompt))  # noqa: SLF001 - as above
+        return self.client.prompts.learned_judge(self._names.known_id(prompt))
 
     def forget(self, prompt: str) -> Done:
         """Take the judge away that :meth:`learn` made; conversations get the verdicts of before.
@@ -401,10 +397,64 @@ class Judges:
         prompt
             Name or id.
         """
-        prompt_id = self._lift._names.known_id(prompt)  # noqa: SLF001 - as above
-        done = self._lift.client.prompts.forget(prompt_id)
-        self._lift._wait_for_verdicts(prompt_id)  # noqa: SLF001 - as above
+        prompt_id = self._names.known_id(prompt)
+        done = self.client.prompts.forget(prompt_id)
+        self._lift._wait_for_verdicts(prompt_id)  # noqa: SLF001 - of the workspace
         return done
+
+    def verdicts(
+        self,
+        judge: str,
+        *,
+        version: int | None = None,
+        all_versions: bool = False,
+        prompt: str | None = None,
+    ) -> pd.DataFrame:
+        """Return what a judge of one's own answered, one row a conversation. Offered by the embedded service and by snapshots.
+
+        The table goes where a table of conversations goes: ``analysis.completion``, ``completion_trend``, ``compare``,
+        ``segments`` and ``prompt_overview`` and the plots of the first four read ``verdict`` as the outcome, ``label_plan`` draws
+        from it, labels whose ``question`` is the judge's name correct its rates, and ``analysis.judge_agreement`` compares it
+        with them. Joined to a table of conversations it brings their columns: ``outcome="verdict"`` says that it counts.
+
+        Parameters
+        ----------
+        judge
+            Name or id of the judge.
+        version
+            Its version, by default the newest. Verdicts of two versions are never in one table unless ``all_versions``
+            asks for it.
+        all_versions
+            Take of each conversation the newest verdict there is, whichever version gave it. A trend of such a table marks
+            where the version changes, and where the model does that answers.
+        prompt
+            Only conversations of this prompt: its name or id.
+
+        Returns
+        -------
+        DataFrame
+            conversation_id, prompt_id, prompt, status, judge, judge_version, verdict, reason, analyser, problem, started_at,
+            created_at, judged_at. ``verdict`` is missing where the conversation could not be judged; ``problem`` says why.
+
+        Raises
+        ------
+        NotFound
+            There is no such judge, or the service offers none.
+        """
+        judge_id = self.id_of(judge)
+        prompt_id = None if prompt is None else self._names.known_id(prompt)
+        filters: dict[str, Any] = {
+            "version": version,
+            "all_versions": all_versions or None,
+            "prompt_id": prompt_id,
+        }
+        return self._read_verdicts(judge_id, filters, {"judge": judge, **filters})
+
+    def _read_verdicts(self, judge_id: str, filters: dict[str, Any], shown: dict[str, Any]) -> pd.DataFrame:
+        """Read the verdicts of a judge; ``shown`` is what the table says that it was asked for."""
+        return self._offered(
+            "verdicts", endpoints.JUDGES_VERDICTS, judge_id, filters, filters=shown, unit="verdicts read"
+        )
 
     def runs(self, judge: str | None = None) -> pd.DataFrame:
         """Return backfills and alignments, newest first.
@@ -421,56 +471,17 @@ class Judges:
             failure, stop_reason, created_at, started_at, completed_at.
         """
         asked = {"judge_id": None if judge is None else self.id_of(judge)}
-        return self._lift._offered(  # noqa: SLF001 - as above
-            "judge_runs", endpoints.JUDGE_RUNS_LIST, asked=asked, filters={"judge": judge}
-        )
+        return self._offered("judge_runs", endpoints.JUDGE_RUNS_LIST, asked=asked, filters={"judge": judge})
 
-    def stop(self, run_id: str, *, reason: str | None = None) -> JudgeRun:
-        """Stop a run; its verdicts stay, and :meth:`resume` continues it.
+    def run(self, run_id: str) -> JudgingRun:
+        """Return a run: a backfill or an alignment, with its state.
 
         Parameters
         ----------
         run_id
             The run, as :meth:`runs` has it.
-        reason
-            Why, for those who look at the run.
         """
-        return self._lift.client.judge_runs.stop(run_id, reason=reason)
-
-    def resume(self, run_id: str, *, wait: bool = True, timeout: float | None = None) -> JudgeRun:
-        """Go on with a run that was stopped or failed; what could not be judged is tried again.
-
-        Parameters
-        ----------
-        run_id
-            The run, as :meth:`runs` has it.
-        wait, timeout
-            As for :meth:`backfill`.
-        """
-        begun = self._lift.client.judge_runs.resume(run_id)
-        return self.wait(begun.id, timeout=timeout) if wait else begun
-
-    def wait(self, run_id: str, *, timeout: float | None = None) -> JudgeRun:
-        """Wait for the end of a run, as :meth:`backfill` does.
-
-        Parameters
-        ----------
-        run_id
-            The run, as :meth:`runs` has it.
-        timeout
-            Seconds to wait at most.
-        """
-        waited: JudgeRun = self._lift._wait_with_bar(  # noqa: SLF001 - as above
-            "conversations judged",
-            endpoints.JUDGE_RUNS_GET,
-            run_id,
-            noun="run",
-            go_on=f"lift.judges.wait({run_id!r}) waits for it, lift.judges.stop({run_id!r}) stops it.",
-            resume=f"lift.judges.resume({run_id!r}) goes on with it.",
-            timeout=timeout,
-            counts=_counts,
-        )
-        return waited
+        return JudgingRun(self._lift, self.client.judge_runs.get(run_id))
 
     def id_of(self, judge: str) -> str:
         """Return the id of a judge by its name or id.
@@ -485,7 +496,7 @@ class Judges:
         NotFound
             There is no such judge; the message has near names.
         """
-        rows = self._offered("list", lambda: _all_pages(self._api.list))
+        rows = self._ask("list", lambda: _all_pages(self._api.list))
         names: dict[str, str] = {row["id"]: row["name"] for row in rows}
         if judge in names:
             return judge
@@ -493,23 +504,14 @@ class Judges:
         if found is not None:
             return found
         near = difflib.get_close_matches(judge, names.values(), n=3)
-        hint = f"Near names: {', '.join(near)}." if near else "lift.judges.list() has those there are."
+        hint = f"Near names: {', '.join(near)}." if near else "lift.judges() has those there are."
         raise NotFound(f"There is no judge {judge!r:.80}. {hint}", status=404, code="NOT_FOUND")
 
-    def _offered(self, action: str, ask: Callable[[], Answer]) -> Answer:
+    def _ask(self, action: str, ask: Callable[[], Answer]) -> Answer:
         try:
             return ask()
         except NotFound as error:
             raise not_offered(error, f"judges.{action}") from None
-
-    def _fields(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields of a request for a backfill."""
-        fields = {name: value for name, value in asked.items() if name not in ("judge", "prompt")}
-        prompt, price = asked["prompt"], asked["price"]
-        return fields | {
-            "prompt_id": None if prompt is None else self._lift._names.known_id(prompt),  # noqa: SLF001 - as above
-            "price": None if price is None else dict(price),
-        }
 
 
 def _all_pages(ask: Callable[..., Page[Judge]]) -> list[Row]:
@@ -534,9 +536,3 @@ def _answers(name: str, labels: Any) -> list[Row]:
 
     answers = labels_of(labels, name)
     return [{"conversation_id": str(one), "value": bool(value)} for one, value in zip(*answers, strict=True)]
-
-
-def _counts(run: JudgeRun) -> tuple[int, int | None] | None:
-    """Return how many conversations were tried, and of how many."""
-    progress = run.progress
-    return None if progress is None else (progress.done + progress.failed, progress.total)

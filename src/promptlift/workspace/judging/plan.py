@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from promptlift.schema.judges import JudgePlan, JudgeRun
-    from promptlift.workspace.judging.judges import Judges
+    from collections.abc import Callable
+
+    from promptlift.schema.judges import JudgePlan
+    from promptlift.workspace.judging.judges import JudgingRun
 
 __all__ = ["BackfillPlan"]
 
@@ -23,21 +25,27 @@ class BackfillPlan:
     """
 
     plan: JudgePlan
-    _judges: Judges
-    _asked: dict[str, Any]
+    _start: Callable[[], JudgingRun]
 
-    def run(self, *, wait: bool = True, timeout: float | None = None) -> JudgeRun:
-        """Do what is planned; see :meth:`Judges.backfill`.
+    def run(self, *, wait: bool = True) -> JudgingRun:
+        """Judge the conversations, those that this version has not judged yet, and wait for the end.
+
+        The run continues in the background and after a restart of the service, and keeps every verdict as it comes.
 
         Parameters
         ----------
-        wait, timeout
-            As for :meth:`Judges.backfill`.
+        wait
+            Whether to wait for the end; if not, :meth:`JudgingRun.wait` does.
+
+        Raises
+        ------
+        InvalidState
+            No language model is configured; the message says what to set.
+        RunFailed
+            It failed; the message says why, and how to continue.
         """
-        name, fields = self._asked["judge"], {k: v for k, v in self._asked.items() if k != "judge"}
-        return self._judges.backfill(
-            name, **{**fields, "version": self.plan.judge_version}, wait=wait, timeout=timeout
-        )
+        run = self._start()
+        return run.wait() if wait else run
 
     def __str__(self) -> str:
         plan = self.plan

@@ -1,26 +1,93 @@
-"""Trigger optimizations and wait for them; restore former texts."""
+"""Optimizations of prompts: triggered, and read as tables."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from promptlift.client.reads.optimizations import OptimizationRead
 from promptlift.errors import ConfigError
-from promptlift.schema import endpoints
-from promptlift.workspace.session import Session
+from promptlift.schema.optimizations import OPTIMIZATION_STATUSES
+from promptlift.workspace.optimizing.run import MayBeIncomplete, OptimizationRun, VariantTables
+from promptlift.workspace.session import Room
 from promptlift.workspace.unanswered import may_have_worked
-from promptlift.workspace.waiting import Wait, bar_texts, progress_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
+    import pandas as pd
+
+    from promptlift.client.reads.read_list import RowsRead
     from promptlift.schema.optimizations import Optimization
-    from promptlift.schema.prompts import RestoreAnswer
+
+__all__ = ["Optimizations", "Optimizing", "handed_in"]
 
 
-class Optimizing(Session):
-    """Optimizations of prompts: triggered, waited for, and undone by restoring a former text."""
+class Optimizations(Room):
+    """The optimizations of the account: ``lift.optimizations()`` is their table, ``lift.optimizations[optimization_id]`` one of them."""
+
+    def __getitem__(self, optimization_id: str) -> OptimizationRun:
+        found = self.client.optimizations.get(optimization_id)
+        if found.prompt_id:
+            self._names.note_id(found.prompt_id)
+        return OptimizationRun(self._lift, found)
+
+    def __call__(self, prompt_id: str | None = None, *, status: str | None = None) -> pd.DataFrame:
+        """Return optimizations, one row each, newest first.
+
+        The specification's list has no pages and no total. Where a service has neither, the list is read by status and by
+        prompt until it is known to be complete; where that cannot be known, ``attrs["promptlift"]`` has ``complete``
+        False and says why under ``completeness``, and a warning is given.
+
+        Parameters
+        ----------
+        prompt_id
+            A prompt's name or id; all optimizations of the account when it is left out.
+        status
+            ``queued``, ``running``, ``completed``, ``failed`` or ``stopped``.
+
+        Returns
+        -------
+        DataFrame
+            optimization_id, prompt_id, prompt (as in ``lift.messages``), status, mode, variant_count, winner_selected, winning_variant_id, lift_pct,
+            confidence, created_at, completed_at; and what only the embedded service sends: started_at, lift_low, lift_high,
+            lift_expected, lift_verified (percent), n_pairs; on the mix of the logged conversations (the lift to quote where
+            logged_is_headline) lift_logged, lift_logged_low, lift_logged_high, lift_logged_expected; confidence_method, theta, reason, rehearsal, deployment_state.
+            Times are UTC.
+
+        Raises
+        ------
+        IncompleteError
+            When reading ended early; ``.fetched`` is the table of what was read.
+        """
+        _check_status(status)
+        found = self._names.id_of_filter(prompt_id)
+        frame = self._table(
+            "optimizations",
+            lambda: self._read_optimizations(found, status),
+            {"prompt_id": found, "status": status},
+        )
+        frame.attrs["promptlift"]["rehearsal"] = _any_of(frame["rehearsal"])
+        if "completeness" in frame.attrs["promptlift"]:
+            warnings.warn(frame.attrs["promptlift"]["completeness"], MayBeIncomplete, stacklevel=2)
+        return frame
+
+    def _read_optimizations(self, prompt_id: str | None, status: str | None) -> RowsRead:
+        with self._bar("optimizations read", None) as move:
+            return OptimizationRead(
+                self.client.transport, prompt_id=prompt_id, status=status, progress=move
+            ).run()
+
+
+class Optimizing(VariantTables):
+    """Optimizations of prompts, and tables of what several of them made."""
+
+    @cached_property
+    def optimizations(self) -> Optimizations:
+        """The optimizations of the account."""
+        return Optimizations(self)
 
     def optimize(
         self,
@@ -37,8 +104,7 @@ class Optimizing(Session):
         goal: Mapping[str, float] | None = None,
         simulate_tools: bool | None = None,
         wait: bool = True,
-        timeout: float | None = None,
-    ) -> Optimization:
+    ) -> OptimizationRun:
         """Trigger an optimization of a prompt, and wait for its end.
 
         The trigger is sent once and never repeated. Waiting shows a bar (stage, simulated conversations done and
@@ -80,21 +146,17 @@ class Optimizing(Session):
             Whether the tools of an agent are played, from what they gave in its logged conversations. Default: the
             account's setting. Offered by the embedded service.
         wait
-            Whether to wait for the end. If not, the optimization is returned as it was triggered.
-        timeout
-            Seconds to wait at most.
+            Whether to wait for the end; if not, :meth:`OptimizationRun.wait` does.
 
         Returns
         -------
-        Optimization
+        OptimizationRun
             Completed, or stopped (then a warning says why).
 
         Raises
         ------
         RunFailed
             When it failed; the message says why.
-        StillRunning
-            When ``timeout`` is over. The optimization continues.
         LimitExceeded
             When the quota of the month is used up.
         InvalidState
@@ -102,7 +164,6 @@ class Optimizing(Session):
         NotFound
             When there is no such prompt; the message has near names.
         """
-        _check_timeout(timeout)
         fields = {
             "mode": mode,
             "variant_count": variants,
@@ -124,140 +185,130 @@ class Optimizing(Session):
             with may_have_worked("the optimization was triggered", hint):
                 return self.client.optimizations.create(prompt_id=found, **given)
 
-        begun = self._names.call(prompt_id, trigger)
-        return self._wait(begun.id, timeout, known=True) if wait else begun
+        run = OptimizationRun(self, self._names.call(prompt_id, trigger))
+        return run.wait() if wait else run
 
-    def wait(self, optimization_id: str, *, timeout: float | None = None) -> Optimization:
-        """Wait for the end of an optimization, as :meth:`optimize` does.
+    def variants(
+        self,
+        optimization_id: str | Iterable[str] | None = None,
+        *,
+        prompt_id: str | None = None,
+    ) -> pd.DataFrame:
+        """Return the variants of one or several optimizations, one row each, including the original.
+
+        Rows of stage ``screen`` and ``confirm`` come from different conversations and cannot be compared. What the
+        service does not send is missing, never guessed: without a number of pairs there is no interval.
 
         Parameters
         ----------
         optimization_id
-            The optimization.
-        timeout
-            Seconds to wait at most.
+            An id, or several.
+        prompt_id
+            Instead: all optimizations of a prompt, by its name or id.
 
         Returns
         -------
-        Optimization
-            Completed, or stopped (then a warning says why).
+        DataFrame
+            optimization_id, prompt (as in ``lift.messages``), variant_id, name, is_original, is_winner, stage, task_completion (fraction), sentiment,
+            quality, lift (percent), lift_points, lift_low, lift_high, interval_level, lift_expected, confidence, n,
+            n_pairs, n_dropped, n11, n10, n01, n00 (both, only the variant, only the original, neither completed),
+            look, max_looks, n_variants_tested, lift_basis (what the two rates say the lift is),
+            uncertainty_source, warnings, content, number, original_task_completion (on the same pairs), rehearsal,
+            lift_verified, lift_verified_low, lift_verified_high (percent, on pairs after the decision); where scenarios come
+            from logs, on their mix: logged_is_headline (that is the lift to quote), lift_logged, lift_logged_low,
+            lift_logged_high, lift_logged_expected, lift_logged_verified, lift_logged_verified_low,
+            lift_logged_verified_high (percent), lift_logged_points, task_completion_logged and
+            original_task_completion_logged (fractions, of the same pairs), n_logged (pairs), n_logged_effective (pairs drawn
+            evenly that they are worth), failed_share_tested, failed_share_logged (of conversations that had failed);
+            goal_points (weighted difference of the goal, where one was given); of a search
+            also generation (0 is the original), parent_variant_id, other_parent_variant_id (of a merge), search_pairs,
+            search_won, search_lost, search_tied (cells beside the candidate that its generation was tested against),
+            search_points over the original with the ends of its 90 % interval, search_conversations (spent up to its last
+            test), search_state (``testing``, ``pool``, ``rejected``, ``finalist``), search_reason.
+
+            ``attrs["promptlift"]`` has the units, how task completion was given, and of the optimization its status,
+            confidence, threshold, trace (confidence by pass), interval_level, reason and rehearsal; of several
+            under ``optimizations`` by id.
 
         Raises
         ------
-        RunFailed
-            When it failed; the message says why.
-        StillRunning
-            When ``timeout`` is over. The optimization continues.
+        ConfigError
+            When neither or both of the arguments are given.
+        NotFound
+            When there is no optimization of that id, or no such prompt; the message has near names.
+        IncompleteError
+            When reading ended early; ``.fetched`` is the table of what was read.
         """
-        _check_timeout(timeout)
-        return self._wait(optimization_id, timeout, known=False)
+        return self._table_of_variants("variants", _chosen(optimization_id, prompt_id), prompt_id)
 
-    def optimization(self, optimization_id: str) -> Optimization:
-        """Return one optimization with its results, progress and deployment.
+    def edits(
+        self,
+        optimization_id: str | Iterable[str] | None = None,
+        *,
+        prompt_id: str | None = None,
+    ) -> pd.DataFrame:
+        """Return the edits that the search of one or several optimizations wrote, one row each. Offered by the embedded service.
 
         Parameters
         ----------
         optimization_id
-            The optimization.
-        """
-        found = self.client.optimizations.get(optimization_id)
-        if found.prompt_id:
-            self._names.note_id(found.prompt_id)
-        return found
-
-    def restore(
-        self,
-        prompt_id: str,
-        version_id: str,
-        *,
-        if_version_id: str | None = None,
-        note: str | None = None,
-    ) -> RestoreAnswer:
-        """Make a former text of a prompt the current one again, byte for byte. Offered by the embedded service.
-
-        Parameters
-        ----------
+            An id, or several.
         prompt_id
-            A prompt's name or id.
-        version_id
-            A version of :meth:`versions`.
-        if_version_id
-            Only while this version is the current one, so that no change is overwritten unseen.
-        note
-            Why, in words; kept with the action.
+            Instead: all optimizations of a prompt, by its name or id.
+
+        Returns
+        -------
+        DataFrame
+            edit_id, optimization_id, generation and variant_id with variant (its name) of the first variant that was
+            made with it, operation (``add``, ``replace``, ``delete``), symptom, cause, anchor, text, won, lost, tied (cells
+            of the search with the edit against without it), effect (points that it is worth by them), state (``kept``,
+            ``pruned``, ``refused``), reason, in_winner, variant_ids (all variants that were made with it), n_evidence,
+            conversation_ids and quotes (lists, in the same order). Empty without a search.
 
         Raises
         ------
-        InvalidState
-            When another version is the current one.
+        ConfigError
+            When neither or both of the arguments are given.
         NotFound
-            When there is no such prompt or version, or the service does not offer this.
+            When there is no optimization of that id, or no such prompt; the message has near names.
+        IncompleteError
+            When reading ended early; ``.fetched`` is the table of what was read.
         """
-
-        def restore(found: str) -> RestoreAnswer:
-            return self.client.prompts.restore(
-                found, version_id=version_id, if_version_id=if_version_id, note=note
-            )
-
-        return self._names.call(prompt_id, restore)
-
-    def _wait(self, optimization_id: str, timeout: float | None, *, known: bool) -> Optimization:
-        with self._waiting_bar() as look:
-            wait = Wait(
-                self.client.transport,
-                endpoints.OPTIMIZATIONS_GET,
-                optimization_id,
-                noun="optimization",
-                go_on=f"The optimization continues: lift.wait({optimization_id!r}) waits for it again, "
-                f"lift.stop({optimization_id!r}) stops it.",
-                after_failure=f"For what was measured until then: lift.variants({optimization_id!r}).",
-                timeout=timeout,
-                look=look,
-                known=known,
-            )
-            ended: Optimization = wait.run()
-        return ended
-
-    @contextlib.contextmanager
-    def _waiting_bar(self) -> Iterator[Callable[[dict[str, Any]], None]]:
-        """Show the progress of an optimization, as far as the service reports it."""
-        if not self._progress:
-            yield lambda _state: None
-            return
-        from tqdm.auto import tqdm  # noqa: PLC0415 - looks for widgets when it is loaded
-
-        bar: Any = None
-        counted = False
-
-        def look(state: dict[str, Any]) -> None:
-            nonlocal bar, counted
-            before, after = bar_texts(state)
-            progress = progress_of(state)
-            if bar is None or counted != (progress is not None):
-                if bar is not None:
-                    bar.close()
-                counted = progress is not None
-                done, most = progress or (0, None)
-                # Without numbers the bar shows the status and the time, and no rate.
-                shape = None if counted else "{desc} [{elapsed}{postfix}]"
-                bar = tqdm(total=most, initial=done, unit=" conversations", leave=False, bar_format=shape)
-            bar.set_description_str(before, refresh=False)
-            bar.set_postfix_str(after, refresh=False)
-            if progress is not None:
-                bar.total = progress[1]
-                bar.update(progress[0] - bar.n)
-            bar.refresh()
-
-        try:
-            yield look
-        finally:
-            if bar is not None:
-                bar.close()
+        return self._table_of_variants("edits", _chosen(optimization_id, prompt_id), prompt_id)
 
 
-def _check_timeout(timeout: float | None) -> None:
-    if timeout is not None and not timeout >= 0:
-        raise ConfigError(f"timeout must be seconds, 0 or more, or None, not {timeout!r}.")
+def _check_status(status: str | None) -> None:
+    if status is not None and status not in OPTIMIZATION_STATUSES:
+        raise ConfigError(f"status must be one of {', '.join(OPTIMIZATION_STATUSES)}, not {status!r}.")
+
+
+def _chosen(optimization_id: Any, prompt_id: str | None) -> list[str] | None:
+    """Return the ids of optimizations without repetitions; ``None`` when a prompt was named instead.
+
+    Raises
+    ------
+    ConfigError
+        When neither or both are given, or an id is no text.
+    """
+    if (optimization_id is None) == (prompt_id is None):
+        raise ConfigError(
+            "Give an optimization_id (lift.optimizations() lists them) or prompt_id=…, and not both."
+        )
+    if optimization_id is None:
+        return None
+    several = isinstance(optimization_id, Iterable) and not isinstance(optimization_id, str)
+    ids = list(optimization_id) if several else [optimization_id]
+    if not ids or not all(isinstance(one, str) and one for one in ids):
+        raise ConfigError(
+            f"optimization_id must be an id as text, or several, not {optimization_id!r}. lift.optimizations() lists them."
+        )
+    return list(dict.fromkeys(ids))
+
+
+def _any_of(column: pd.Series[Any]) -> bool | None:
+    """Return whether any value is true; ``None`` where nothing is known."""
+    known = column.dropna()
+    return bool(known.any()) if len(known) else None
 
 
 def handed_in(candidates: Sequence[str] | Mapping[str, str]) -> list[dict[str, str]]:

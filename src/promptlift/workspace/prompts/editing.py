@@ -6,13 +6,15 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift.errors import ConfigError
+from promptlift.schema import endpoints
 from promptlift.workspace.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.schema.prompts import Prompt, PromptChange
+    import pandas as pd
 
+    from promptlift.schema.prompts import Prompt, PromptChange, RestoreAnswer
 
 _LONGEST_WAIT: Final = 60.0
 _PAUSE: Final = 0.05
@@ -153,6 +155,67 @@ class PromptEditing(Session):
         if outcome is not None:
             self._wait_for_verdicts(changed.id)
         return changed
+
+    def versions(self, prompt_id: str) -> pd.DataFrame:
+        """Return every text that a prompt ever had, one row each, newest first. Offered by the embedded service.
+
+        Parameters
+        ----------
+        prompt_id
+            A prompt's name or id.
+
+        Returns
+        -------
+        DataFrame
+            version_id, number (1 is the first text), content (missing where it is not known), origin (``created``, ``updated``, ``applied``,
+            ``auto_deployed``, ``rolled_back``, ``restored``), optimization_id, variant_id, is_live, created_at.
+
+        Raises
+        ------
+        NotFound
+            When there is no such prompt, or the service does not offer this.
+        """
+
+        def table(found: str) -> pd.DataFrame:
+            return self._offered("versions", endpoints.PROMPTS_VERSIONS, found, filters={"prompt_id": found})
+
+        return self._names.call(prompt_id, table)
+
+    def restore(
+        self,
+        prompt_id: str,
+        version_id: str,
+        *,
+        if_version_id: str | None = None,
+        note: str | None = None,
+    ) -> RestoreAnswer:
+        """Make a former text of a prompt the current one again, byte for byte. Offered by the embedded service.
+
+        Parameters
+        ----------
+        prompt_id
+            A prompt's name or id.
+        version_id
+            A version of :meth:`versions`.
+        if_version_id
+            Only while this version is the current one, so that no change is overwritten unseen.
+        note
+            Why, in words; kept with the action.
+
+        Raises
+        ------
+        InvalidState
+            When another version is the current one.
+        NotFound
+            When there is no such prompt or version, or the service does not offer this.
+        """
+
+        def restore(found: str) -> RestoreAnswer:
+            return self.client.prompts.restore(
+                found, version_id=version_id, if_version_id=if_version_id, note=note
+            )
+
+        return self._names.call(prompt_id, restore)
 
     def _wait_for_verdicts(self, prompt_id: str) -> None:
         """Wait until the conversations of a prompt have the verdicts of its new outcome, or for a minute."""
