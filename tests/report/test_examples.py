@@ -19,39 +19,28 @@ def write(table, path, prompt_id="p1", **options):
     return read_page(report.write(table, prompt_id, path, clock=clock, **options))
 
 
-def test_failed_and_completed_conversations_are_shown_in_equal_number(tmp_path):
-    assert articles(write(conversations(60), tmp_path / "r.html")) == ["failed"] * 3 + ["completed"] * 3
-    assert articles(write(conversations(60), tmp_path / "o.html", examples=1)) == ["failed"]
-
-
-def test_when_one_kind_is_missing_the_other_fills_up(tmp_path):
-    table = conversations(60)
-    done = table[table["task_completed"].fillna(False)]
-    assert articles(write(done, tmp_path / "r.html")) == ["completed"] * 6
-
-
-def test_none_are_shown_when_none_are_wanted(tmp_path):
-    page = write(conversations(60), tmp_path / "r.html", examples=0)
-    assert articles(page) == []
-    assert "Examples" not in page.text
-
-
-def test_conversations_in_progress_are_no_examples(tmp_path):
-    table = conversations(40)
-    page = write(table, tmp_path / "r.html", examples=50)
-    for name in table.loc[table["status"] == "in_progress", "conversation_id"]:
-        assert name not in page.text
-
-
-def test_examples_show_different_issues_first(tmp_path):
-    page = write(conversations(60, content=True), tmp_path / "r.html")
+def test_failed_and_completed_conversations_are_shown_in_equal_number_different_issues_first(tmp_path):
+    page = write(conversations(60), tmp_path / "r.html")
+    assert articles(page) == ["failed"] * 3 + ["completed"] * 3
     shown = [data for _, data in page.pieces if data.startswith("Problem ") and len(data) == len("Problem 0")]
     # One in each of the three failed examples, besides the table and the picture.
     assert {"Problem 0", "Problem 1", "Problem 2"} <= set(shown)
 
 
+def test_when_one_kind_is_missing_the_other_fills_up(tmp_path):
+    table = conversations(20)
+    done = table[table["task_completed"].fillna(False)]
+    assert articles(write(done, tmp_path / "r.html")) == ["completed"] * 6
+
+
+def test_none_are_shown_when_none_are_wanted(tmp_path):
+    page = write(conversations(20), tmp_path / "r.html", examples=0)
+    assert articles(page) == []
+    assert "Examples" not in page.text
+
+
 def test_prompts_that_are_compared_take_turns(tmp_path):
-    table = pd.concat([conversations(40), conversations(40, prompt_id="p2")], ignore_index=True)
+    table = pd.concat([conversations(15), conversations(15, prompt_id="p2")], ignore_index=True)
     page = write(table, tmp_path / "r.html", ["p1", "p2"], examples=4)
     ids = [data for tag, data in page.pieces if tag == "dd" and "-c0" in data]
     assert sorted(one[:2] for one in ids) == ["p1", "p1", "p2", "p2"]
@@ -72,12 +61,13 @@ def test_long_conversations_are_shortened_visibly(tmp_path):
     assert "turn 72 " in page.text
 
 
-def test_content_that_cannot_be_read_is_passed_over(tmp_path):
-    table = conversations(60)
-    broken = table["conversation_id"].isin(table["conversation_id"][::2])
-    table.loc[broken, "content"] = '{"messages": 4}'
-    page = write(table, tmp_path / "r.html")
-    assert len(articles(page)) == 6
+def test_content_that_cannot_be_read_and_conversations_in_progress_are_passed_over(tmp_path):
+    table = conversations(40)
+    table.loc[::2, "content"] = '{"messages": 4}'
+    page = write(table, tmp_path / "r.html", examples=50)
+    assert len(articles(page)) == 18
+    for name in table.loc[table["status"] == "in_progress", "conversation_id"]:
+        assert name not in page.text
 
 
 def test_a_table_without_content_has_no_examples_and_says_so(tmp_path):
@@ -86,7 +76,8 @@ def test_a_table_without_content_has_no_examples_and_says_so(tmp_path):
 
 
 def test_examples_come_after_all_numbers_and_are_folded_after_two_lines(tmp_path):
-    page = write(conversations(60), tmp_path / "r.html", examples=1)
+    page = write(conversations(20), tmp_path / "r.html", examples=1)
+    assert articles(page) == ["failed"]
     sections = [attrs["id"] for tag, attrs in page.tags if tag == "section" and "id" in attrs]
     assert sections[-1] == "examples"
     # The first message is the title; the page needs no script to show the rest.
