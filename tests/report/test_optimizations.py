@@ -119,42 +119,46 @@ def test_an_interval_without_an_end_is_said_to_have_none():
     assert texts(each)[2]["lift"] == "+2.0% (−∞% to +30.3%)"
 
 
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        ("staged", "staged, awaiting approval"),
-        ("testing", "staged, regression test running"),
-        ("rejected", "staged, regression test failed"),
-        ("live", "applied, current version"),
-        ("superseded", "applied, since replaced"),
-        ("rolled_back", "applied, rolled back"),
-        (None, ""),
-    ],
-)
-def test_what_became_of_it_is_said(state, words):
-    one = optimization(deployment=None if state is None else {"state": state})
-    tried, _ = optimizations(material(one), redacted=False).tables
-    assert texts(tried)[0]["deployment"] == words
+def test_what_became_of_it_is_said():
+    said = {
+        "staged": "staged, awaiting approval",
+        "testing": "staged, regression test running",
+        "rejected": "staged, regression test failed",
+        "live": "applied, current version",
+        "superseded": "applied, since replaced",
+        "rolled_back": "applied, rolled back",
+        None: "",
+    }
+    each = [
+        optimization(number, deployment=None if state is None else {"state": state})
+        for number, state in enumerate(said, 1)
+    ]
+    tried, _ = optimizations(material(*each), redacted=False).tables
+    # The newest comes first.
+    assert [row["deployment"] for row in texts(tried)] == [*said.values()][::-1]
 
 
-@pytest.mark.parametrize(
-    ("status", "reason", "words"),
-    [
-        ("completed", "futility", "no winner: stopped early, could no longer win"),
-        ("completed", "budget", "no winner within the budget"),
-        ("completed", "guardrail", "no winner: sentiment or quality declined"),
-        ("completed", None, "no winner"),
-        ("stopped", "stopped", "stopped by a person"),
-        ("failed", None, "failed"),
-        ("running", None, "running"),
-    ],
-)
-def test_without_a_winner_the_reason_is_said(status, reason, words):
-    results = {"winnerSelected": False, "winningVariantId": None, "reason": reason}
-    one = optimization(status=status, results=results)
-    rows = [row | {"isWinner": False} for row in variants()]
-    tried, _ = optimizations(material(one, sets=[rows]), redacted=False).tables
-    assert texts(tried)[0]["result"] == words
+def test_without_a_winner_the_reason_is_said():
+    said = {
+        ("completed", "futility"): "no winner: stopped early, could no longer win",
+        ("completed", "budget"): "no winner within the budget",
+        ("completed", "guardrail"): "no winner: sentiment or quality declined",
+        ("completed", None): "no winner",
+        ("stopped", "stopped"): "stopped by a person",
+        ("failed", None): "failed",
+        ("running", None): "running",
+    }
+    each = [
+        optimization(
+            number,
+            status=status,
+            results={"winnerSelected": False, "winningVariantId": None, "reason": reason},
+        )
+        for number, (status, reason) in enumerate(said, 1)
+    ]
+    sets = [[row | {"isWinner": False} for row in variants(number)] for number in range(1, 1 + len(said))]
+    tried, _ = optimizations(material(*each, sets=sets), redacted=False).tables
+    assert [row["result"] for row in texts(tried)] == [*said.values()][::-1]
 
 
 def test_a_rehearsal_is_marked_before_everything_and_at_every_number():

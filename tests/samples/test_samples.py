@@ -35,13 +35,21 @@ WRITER = load_writer()
 
 
 @pytest.fixture(scope="module")
+def talks():
+    return [(line["key"], talk) for line, talk in WRITER.sample_conversations()]
+
+
+@pytest.fixture(scope="module")
 def all_conversations():
     return {key: samples.conversations(key, ending=ENDING) for key in samples.prompt_keys()}
 
 
-def test_the_generator_makes_the_committed_files_byte_for_byte():
-    for path, text in WRITER.build().items():
+def test_the_generator_makes_the_committed_files_byte_for_byte_and_they_are_small():
+    built = WRITER.build()
+    for path, text in built.items():
         assert path.read_bytes() == text.encode("utf-8"), path.name
+    assert WRITER.CONVERSATIONS.stat().st_size < 400_000
+    assert sum(path.stat().st_size for path in built) < 500_000
 
 
 @pytest.mark.slow
@@ -59,12 +67,6 @@ def test_the_generator_does_not_depend_on_the_hash_seed():
         for seed in ("1", "2")
     }
     assert len(seen) == 1
-
-
-def test_the_files_are_small():
-    sizes = {path: path.stat().st_size for path in WRITER.build()}
-    assert sizes[WRITER.CONVERSATIONS] < 400_000
-    assert sum(sizes.values()) < 500_000
 
 
 def test_the_prompts_are_valid_bodies():
@@ -129,8 +131,8 @@ def test_without_an_ending_the_sample_ends_yesterday():
     assert before - timedelta(days=1) <= last <= after - timedelta(days=1)
 
 
-def test_the_analyser_gets_every_sample_right(all_conversations):
-    told = {line["key"]: talk for line, talk in WRITER.sample_conversations()}
+def test_the_analyser_gets_every_sample_right(all_conversations, talks):
+    told = dict(talks)
     judge = LexiconJudge()
     for records in all_conversations.values():
         for record in records:
@@ -144,10 +146,10 @@ def test_the_analyser_gets_every_sample_right(all_conversations):
                 assert not talk.solved or not any(issue.severity == "high" for issue in found.issues)
 
 
-def test_the_second_version_really_solves_more():
+def test_the_second_version_really_solves_more(talks):
     solved = {"v1": [], "v2": []}
-    for line, talk in WRITER.sample_conversations():
-        solved[line["key"].split("-")[1]].append(talk.solved)
+    for key, talk in talks:
+        solved[key.split("-")[1]].append(talk.solved)
     rates = {version: sum(values) / len(values) for version, values in solved.items()}
     assert rates["v2"] - rates["v1"] > 0.15
 

@@ -56,8 +56,11 @@ def test_any_other_message_is_ignored():
 
 
 def test_the_output_is_the_picture_and_the_view():
+    shown = plt.get_fignums()
     ax = plots.completion_trend(DATA, freq="W")
     plot = InteractivePlot(ax)
+    # The cell does not show the figure a second time.
+    assert plt.get_fignums() == shown
     bundle, about = plot._repr_mimebundle_()
     assert set(bundle) == {VIEW, "image/png", "text/plain"}
     assert bundle["text/plain"] == f"InteractivePlot({len(ax.conversations.marks)} marks)" == repr(plot)
@@ -67,12 +70,6 @@ def test_the_output_is_the_picture_and_the_view():
     plot.close()
     bundle, _ = plot._repr_mimebundle_()
     assert set(bundle) == {"image/png", "text/plain"}
-
-
-def test_the_cell_does_not_show_the_figure_a_second_time():
-    before = plt.get_fignums()
-    InteractivePlot(plots.issues(DATA))
-    assert plt.get_fignums() == before
 
 
 def test_marks_lie_on_the_points_of_the_picture():
@@ -124,7 +121,7 @@ def test_a_mark_without_conversations_opens_an_empty_browser():
 
 
 def test_rows_of_another_engine_are_opened_too():
-    native = pl.from_pandas(DATA)
+    native = pl.from_pandas(DATA.head(40))
     plot = InteractivePlot(plots.issues(native))
     assert click(plot, 1, 0)["words"].startswith(f"{len(plot.browser._catalogue.ids)} conversations · ")
 

@@ -223,7 +223,7 @@ def _hostile_talk(payload):
     )
 
 
-@pytest.mark.parametrize("flood", ["x" * 200_000, "\U0001f600" * 60_000, "\x01" * 150_000, '"\\' * 90_000])
+@pytest.mark.parametrize("flood", ["\U0001f600" * 60_000, "\x01" * 150_000])
 def test_floods_stay_within_the_limits_of_content(flood):
     _, found = talk_with(in_turn(flood), in_turn(flood), max_turns=50)
     assert found.turns == 50

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,9 +29,10 @@ def guarded() -> Iterator[Callable[..., GuardedClient]]:
         yield make
 
 
-@pytest.fixture
-def net(guarded: Callable[..., GuardedClient]) -> GuardedClient:
-    return guarded(allow_private=True)
+@pytest.fixture(scope="session")
+def net() -> Iterator[GuardedClient]:
+    with closing(GuardedClient(allow_private=True)) as client:
+        yield client
 
 
 @pytest.fixture
