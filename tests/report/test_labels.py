@@ -20,6 +20,7 @@ from support.report_numbers import (
     sheets,
     squeezed,
 )
+from support.report_page import conversations
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +72,8 @@ def test_labels_of_all_conversations_are_the_numbers_of_the_report(world, tmp_pa
     assert "clearly lower" in text
 
 
-def test_a_report_without_labels_has_no_word_of_them(world, tmp_path):
-    table, _ = world
-    text = report.write(table, ["old", "new"], tmp_path / "report.md").read_text()
+def test_a_report_without_labels_has_no_word_of_them(tmp_path):
+    text = report.write(conversations(20), "p1", tmp_path / "report.md").read_text()
     assert "orrected by" not in text
 
 

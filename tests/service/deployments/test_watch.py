@@ -268,10 +268,10 @@ def test_only_the_text_right_before_is_compared(world):
 
 
 def test_open_conversations_and_those_of_others_do_not_count(world, auto):
-    world.log(200, failed=200, at=later(), status="in_progress")
-    world.log(200, failed=200, at=later(), prompt_id=world.add_prompt())
+    world.log(60, failed=60, at=later(), status="in_progress")
+    world.log(60, failed=60, at=later(), prompt_id=world.add_prompt())
     stranger = World(world.database)
-    stranger.log(200, failed=200, at=later())
+    stranger.log(60, failed=60, at=later())
     assert look(world) == 0
     assert world.deployment(auto)["production"]["conversations"] == 0
 
