@@ -32,10 +32,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine takes its time; tests say nothing about speed. More examples: --hypothesis-profile=thorough.
-for profile, examples in (("quick", 20), ("complete", 30), ("thorough", 1000)):
+for profile, examples in (("quick", 20), ("thorough", 1000)):
     hypothesis.settings.register_profile(profile, deadline=None, max_examples=examples)
 
 fork_server.install()
+os.environ["SPARK_CONF_DIR"] = str(Path(__file__).parent / "support" / "spark")
 
 # What collecting imports and makes stays until the end: no time is spent looking for garbage in it.
 gc.disable()
@@ -95,11 +96,13 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give property tests few examples where slow tests are left out, and import no plugin that only those need."""
+    """Give property tests few examples, and import no plugin that only slow tests need where those are left out."""
     if not config.getoption("--hypothesis-profile"):
-        hypothesis.settings.load_profile("quick" if _slow_is_left_out(config) else "complete")
+        hypothesis.settings.load_profile("quick")
     if not _slow_is_left_out(config):
         config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
+        if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+            fork_server.share()
 
 
 def _slow_is_left_out(config: pytest.Config) -> bool:
@@ -148,12 +151,14 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give the tests in the browser to one process: they share it, JupyterLab and a kernel."""
+    """Give the tests in the browser to one process, which has JupyterLab and a kernel then, and those of Spark and its Java to one."""
     from xdist.scheduler import LoadFileScheduling
 
     class _Files(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "browser" if nodeid.startswith("tests/browser/") else super()._split_scope(nodeid)
+            if nodeid.startswith("tests/browser/"):
+                return "browser"
+            return "spark" if "spark" in nodeid.partition("::")[2] else super()._split_scope(nodeid)
 
     return _Files(config, log) if config.getoption("dist") == "loadfile" else None
 

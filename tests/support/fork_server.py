@@ -32,15 +32,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+# With it, jsonschema builds a grammar of addresses in every process that imports it, which takes over two seconds.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 # What Python and libraries read while they are started and imported.
 _READ_AT_IMPORT = ("HOME", "LANG", "LC_", "MPL", "OMP_", "OPENBLAS_", "PYTHON", "TZ", "XDG_")
 _MESSAGE_BYTES = 1 << 20
 _PYTHON = sys.executable
 # A variable of the environment: seconds by the full names of constants, as JSON, for tests that would wait for minutes.
 SHORTER = "PROMPTLIFT_TESTS_SHORTER"
+# A variable of the environment: the name of the fork server that a process of tests has for all that it starts.
+_SHARED = "PROMPTLIFT_TESTS_FORK_SERVER"
 _KERNEL = "ipykernel_launcher"
 # The reader of pages (`main_text`) is not among them: it limits its own memory.
-_FORKED = ("promptlift", "promptlift.service.insights.lexicon.process", _KERNEL)
+_FORKED = ("promptlift", "promptlift.service.insights.lexicon.process", "nbconvert", _KERNEL)
 
 
 class _Process(subprocess.Popen):
@@ -119,10 +123,11 @@ class _Server:
     """The fork server as those see it who ask it for processes; it starts with the first of them."""
 
     def __init__(self) -> None:
-        self.name = f"promptlift-tests-{secrets.token_hex(8)}"
+        shared = os.environ.pop(_SHARED, None)
+        self.name = shared or f"promptlift-tests-{secrets.token_hex(8)}"
         self.environment = dict(os.environ)
         self.paths = set(sys.path)
-        self._owner: int | None = os.getpid()
+        self._owner = None if shared else os.getpid()
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self.is_cold = False
@@ -150,6 +155,12 @@ class _Server:
                     pass_fds=[listener.fileno()],
                 )
 
+    def share(self) -> None:
+        if sys.platform == "linux":
+            with self._lock:
+                self._start()
+            os.environ[_SHARED] = self.name
+
     def end(self) -> None:
         if self._process is not None:
             self._process.communicate()
@@ -162,6 +173,11 @@ def install() -> None:
     """Have the commands forked that this process starts from now on."""
     _server.paths = set(sys.path)
     subprocess.Popen = _Process  # type: ignore[misc]
+
+
+def share() -> None:
+    """Start the fork server for the processes of tests that this one starts."""
+    _server.share()
 
 
 def end() -> None:
@@ -386,7 +402,7 @@ def _run(order: Mapping[str, Any]) -> None:
     if name == _KERNEL:
         _as_in_a_kernel()
     elif name != "promptlift":
-        del sys.modules[name]  # it runs as the program
+        sys.modules.pop(name, None)  # it runs as the program
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
