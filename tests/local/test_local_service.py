@@ -26,15 +26,7 @@ from support.service_process import ServiceProcess, clean_environment, is_runnin
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A notebook of its own: it opens the service, says where it is, and lives until its input ends.
-NOTEBOOK = """
-import sys
-import promptlift
-lift = promptlift.local(sys.argv[1], progress=False)
-lift.prompts()
-print(lift.client.config.base_url, flush=True)
-sys.stdin.read()
-"""
+TESTS = Path(__file__).parents[1]
 
 
 class Notebook:
@@ -42,12 +34,12 @@ class Notebook:
 
     def __init__(self, data: Path) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", NOTEBOOK, str(data)],
+            [sys.executable, "-m", "support.local_user", str(data)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=clean_environment(),
+            env=clean_environment({"PYTHONPATH": f"{TESTS}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}),
         )
 
     def base_url(self) -> str:

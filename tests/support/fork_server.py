@@ -44,7 +44,9 @@ SHORTER = "PROMPTLIFT_TESTS_SHORTER"
 _SHARED = "PROMPTLIFT_TESTS_FORK_SERVER"
 _KERNEL = "ipykernel_launcher"
 # The reader of pages (`main_text`) is not among them: it limits its own memory.
-_FORKED = ("promptlift", "promptlift.service.insights.lexicon.process", "nbconvert", _KERNEL)
+_FORKED = (
+    "promptlift", "promptlift.service.insights.lexicon.process", "nbconvert", "support.local_user", _KERNEL,
+)  # fmt: skip
 
 
 class _Process(subprocess.Popen):
