@@ -86,7 +86,9 @@ class Won:
 
 
 def win(wire: Wire) -> Won:
-    """Run an optimization whose first variant is much better."""
+    """Run an optimization whose first variant is much better, with one answer a conversation."""
+    short = {"optimization": {"simulation": {"maxTurns": 1}}}
+    assert wire.ask("PATCH", "/settings", short).status == 200
     prompt_id = wire.add_prompt(name="Parcels", content=PROMPT, objective="Find parcels")
     made = start(wire, prompt_id, mode="exploratory", variantCount=2)
     found = ended(wire, made["id"])
