@@ -77,6 +77,8 @@ def everything_said(table):
         lambda: plots.segments(cut, title="auto"),
         lambda: plots.completion_trend(trend, title="auto"),
         lambda: plots.sentiment_trend(table, title="auto"),
+        lambda: plots.sentiment_distribution(table, by="prompt_id", title="auto"),
+        lambda: plots.prompt_overview(table).axes[0],
     ):
         figure = draw().get_figure()
         said += [text.get_text() for text in figure.findobj(lambda one: hasattr(one, "get_text"))]
@@ -88,8 +90,10 @@ def without_counts(said):
     return [line for line in said if not re.search(r"\b(issue|topic|n_turns|number of turns)\b", line)]
 
 
-def test_a_word_list_names_no_direction_anywhere():
-    for line in without_counts(everything_said(judged("words"))):
+def test_a_word_list_names_no_direction_and_none_of_its_labels_anywhere():
+    said = everything_said(judged("words"))
+    assert not [line for line in said if re.search("negative|positive", line)]
+    for line in without_counts(said):
         assert not DIRECTION.search(line.replace(f"whether anything is higher or lower {UNTOLD}", "")), line
 
 
@@ -151,6 +155,8 @@ def test_fields_of_a_comparison_on_words_name_no_direction():
     row = analysis.compare(judged("words"), by="prompt_id", control="a").iloc[0]
     assert row[["difference_points", "difference_points_low", "lift_percent", "p"]].isna().all()
     assert row["verdict"] == ""
+    labels = analysis.compare(judged("words"), by="prompt_id", control="a", outcome="sentiment").iloc[0]
+    assert labels[["rate", "rate_control", "p"]].isna().all()
     assert (row["rate"], row["n"]) == (pytest.approx(0.16, abs=0.05), 200)
 
 

@@ -71,6 +71,20 @@ def test_a_sentiment_leads_to_its_conversations():
         assert set(found["sentiment"]) <= {row["sentiment"]}
 
 
+def test_how_a_score_compares_with_the_usual_one_leads_to_its_conversations():
+    data = DATA.assign(analyser="lexicon")
+    result = analysis.sentiment_distribution(data, by=GROUPS)
+    for _, mark, group, n in keys(result, "sentiment"):
+        assert len(analysis.conversations_of(result, data, *mark, *group)) == n
+    low, usual = (
+        analysis.conversations_of(result, data, band)["sentiment_score"]
+        for band in ("far below usual", "usual")
+    )
+    assert low.max() < usual.min() - 0.2
+    with pytest.raises(ValueError, match=r"no sentiment 'negative'.*usual"):
+        analysis.conversations_of(result, data, "negative")
+
+
 def test_a_completion_rate_leads_to_the_conversations_that_ended():
     result = analysis.completion(DATA, by=GROUPS)
     for row, _, group, n in keys(result):

@@ -143,6 +143,13 @@ STEPS = [{"step": f"s{k}", "reached": 40, "failures": 5 + k, "failureRate": 25.0
 AGENTS = [{"id": f"p{k}", "name": f"n{k}", "rank": k, "rankLow": k, "rankHigh": k + 1, "taskCompletionRate": 90.0 - k,
            "taskCompletionLow": 80.0, "taskCompletionHigh": 95.0, "conversations": 40, "failed": 4} for k in range(1, 4)]  # fmt: skip
 
+
+def _by_score(t, **options):
+    return analysis.sentiment_distribution(
+        t.put(t.source.drop(columns=list(LISTS)).assign(analyser="lexicon")), **options
+    )
+
+
 CHANGED = {"at": "2026-02-10"}
 # Each public function of the room, called in the ways that read differently.
 RUNS = {
@@ -217,6 +224,7 @@ RUNS = {
         lambda t: analysis.segments(t.conversations, outcome="metadata.beta", **t.mentions("topics")),
     ],
     "sentiment_distribution": [
+        lambda t: _by_score(t, by="metadata.channel"),
         lambda t: analysis.sentiment_distribution(t.conversations),
         lambda t: analysis.sentiment_distribution(t.conversations, by="metadata.channel"),
     ],
@@ -247,7 +255,7 @@ NOT_IN_SQLITE = {"measures", "step_failures"}
 # Every kind of path that analyses share on their way through an engine: the other engines prove these.
 SHARED = (
     "changes", "compare", "completion", "completion_trend", "conversations_of", "headroom", "issues", "label_plan",
-    "measures", "prompt_overview", "segments", "sentiment_trend",
+    "measures", "prompt_overview", "segments", "sentiment_distribution", "sentiment_trend",
 )  # fmt: skip
 CASES = [("duckdb", name, place) for name, runs in RUNS.items() for place in range(len(runs))] + [
     (engine, name, 0) for name in SHARED for engine in ENGINES if engine != "duckdb"

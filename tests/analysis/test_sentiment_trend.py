@@ -52,6 +52,20 @@ def test_groups_share_the_periods():
     np.testing.assert_allclose(trend[["negative_low", "negative_high"]], np.stack([low, high], axis=1))
 
 
+def test_on_a_word_list_the_mean_is_relative_to_the_usual_score_and_no_label_is_counted():
+    table, judged = conversations(400, analyser="lexicon"), conversations(400)
+    trend, plain = analysis.sentiment_trend(table, freq="W"), analysis.sentiment_trend(judged, freq="W")
+    usual = trend.attrs["promptlift"]["usual"]
+    assert usual == pytest.approx(table["sentiment_score"].median(), abs=1e-6)
+    ends = ["sentiment_mean", "sentiment_low", "sentiment_high"]
+    np.testing.assert_allclose(trend[ends] + usual, plain[ends])
+    assert trend[["n", "n_missing"]].equals(plain[["n", "n_missing"]])
+    overview = analysis.prompt_overview(table)
+    assert overview["sentiment_mean"].notna().all()
+    for found in (trend, overview):
+        assert found.filter(regex="negative|neutral|positive").isna().all(axis=None)
+
+
 def test_an_empty_table_has_the_columns_too():
     empty = analysis.sentiment_trend(conversations(0))
     full = analysis.sentiment_trend(conversations(50))

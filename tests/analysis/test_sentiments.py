@@ -1,10 +1,12 @@
-"""The spread of sentiment labels against plain pandas."""
+"""The spread of sentiment against plain pandas: labels, and on a word list scores relative to the usual one."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from promptlift import analysis
@@ -12,6 +14,7 @@ from promptlift.errors import FrameError
 from support.synthetic_tables import conversations, small
 
 ORDER = ["negative", "neutral", "positive"]
+BANDS = ["far below usual", "below usual", "usual", "above usual", "far above usual"]
 
 
 @pytest.mark.parametrize("by", [None, "prompt_id"])
@@ -52,3 +55,66 @@ def test_labels_may_come_in_any_dtype(dtype):
 def test_a_table_without_insights_is_refused():
     with pytest.raises(FrameError, match="insights=True"):
         analysis.sentiment_distribution(conversations(3).drop(columns="sentiment"))
+
+
+def scored(scores, analyser="lexicon", **columns):
+    """Conversations that a word list scores; its labels call all of them positive."""
+    score = pd.array(scores, dtype="Float64").to_numpy(float, na_value=np.nan)
+    labels = np.where(np.isnan(score), None, "positive")
+    return small(sentiment_score=score, sentiment=labels, analyser=[analyser] * len(score), **columns)
+
+
+def test_scores_of_a_word_list_are_set_against_their_median():
+    # Usual is 0.34: 0.04 and 0.64 are just below and above it, 0.24 and 0.44 just usual.
+    scores = [0.34, 0.0399, 0.04, 0.2399, 0.24, 0.44, 0.4401, 0.64, 0.6401, None]
+    result = analysis.sentiment_distribution(scored(scores))
+    assert result["sentiment"].tolist() == BANDS
+    assert result["n"].tolist() == [1, 2, 3, 2, 1]
+    assert result["n_missing"].tolist() == [1] * 5
+    assert result.attrs["promptlift"]["usual"] == 0.34
+    assert result.attrs["promptlift"]["basis"] == "words"
+
+
+def test_the_usual_score_is_that_of_all_conversations_and_not_of_the_group():
+    table = scored([0.9] * 6 + [0.1] * 4, prompt_id=["a"] * 6 + ["b"] * 4)
+    result = analysis.sentiment_distribution(table, by="prompt_id")
+    assert result.attrs["promptlift"]["usual"] == 0.9
+    assert result[result["n"] > 0][["prompt_id", "sentiment", "n"]].to_numpy(object).tolist() == [
+        ["a", "usual", 6],
+        ["b", "far below usual", 4],
+    ]
+
+
+@given(st.lists(st.none() | st.integers(-10_000, 10_000).map(lambda n: n / 10_000), min_size=1, max_size=60))
+@settings(max_examples=20, deadline=None)
+def test_the_bands_of_any_scores_count_every_conversation_once(scores):
+    table = scored(scores)
+    result, known = analysis.sentiment_distribution(table), table["sentiment_score"].dropna()
+    assert result["total"].eq(len(known)).all()
+    assert result["n"].sum() == len(known)
+    usual = result.attrs["promptlift"]["usual"]
+    if len(known):
+        assert result["share"].sum() == pytest.approx(1)
+        assert usual == pytest.approx(known.median(), abs=1e-6)
+    for band, low, high in zip(BANDS[1:4], (-0.3, -0.1, 0.1), (-0.1, 0.1, 0.3), strict=True):
+        found = analysis.conversations_of(result, table, band)["sentiment_score"] - usual
+        assert found.between(low - 1e-6, high + 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    ("analyser", "basis", "kinds"),
+    [
+        ("lexicon", "outcome", BANDS),
+        ("mixed", "model", BANDS),
+        ("llm:x", "words", ORDER),
+        (None, None, ORDER),
+    ],
+)
+def test_sentiment_has_the_basis_of_who_judged_it_whatever_completion_rests_on(analyser, basis, kinds):
+    result = analysis.sentiment_distribution(scored([0.2, 0.4], analyser).assign(basis=basis))
+    assert result["sentiment"].tolist() == kinds
+
+
+def test_a_word_list_without_scores_is_refused():
+    with pytest.raises(FrameError, match="sentiment_score"):
+        analysis.sentiment_distribution(scored([0.1]).drop(columns="sentiment_score"))

@@ -71,6 +71,13 @@ def test_the_page_has_four_panels_with_the_numbers_of_the_analysis():
     assert whiskers(figure)
 
 
+def test_the_labels_that_a_service_reports_of_a_word_list_are_not_drawn():
+    judged = plots.prompt_overview(Workspace(), "p", rows=False).axes[2]
+    listed = plots.prompt_overview(Workspace(view=VIEW | {"analyser": "lexicon"}), "p", rows=False).axes[2]
+    assert (len(judged.lines), len(listed.lines)) == (3, 0)
+    assert any("A word list judged" in text for text in words(listed))
+
+
 @pytest.mark.parametrize("n", slow_except([0], [0, 1, 4, 5]))
 def test_few_or_no_conversations_give_a_page_too(n):
     texts = words(plots.prompt_overview(conversations(n, seed=2)))

@@ -60,3 +60,19 @@ def test_colours_can_be_chosen_by_label():
     ax = plots.sentiment_distribution(conversations(99), color={"negative": "black"})
     assert same_color(dots(ax)[0].get_color(), "black")
     assert same_color(dots(ax)[2].get_color(), SENTIMENT_COLORS["positive"])
+
+
+def test_scores_of_a_word_list_are_drawn_around_the_usual_one_and_its_labels_nowhere():
+    table = conversations(300, analyser="lexicon")
+    ax = plots.sentiment_distribution(table, title="auto")
+    expected = analysis.sentiment_distribution(table)
+    assert [dot.get_xdata()[0] for dot in dots(ax)] == pytest.approx(expected["share"].tolist())
+    assert [dot.get_ydata()[0] for dot in dots(ax)] == [0, 1, 2, 3, 4]
+    assert all(same_color(dot.get_color(), SENTIMENT_COLORS["neutral"]) for dot in dots(ax))
+    names = [label.get_text().partition("\n")[0] for label in ax.get_yticklabels()]
+    assert names == ["far below", "below", "usual", "above", "far above"]
+    texts, usual = words(ax), f"{expected.attrs['promptlift']['usual']:+.2f}"
+    assert f"Sentiment as a word list scores it, relative to the usual score of {usual}" in texts
+    assert any(text.endswith(f"The usual score is their median, {usual}.") for text in texts)
+    assert not [text for text in texts if "positive" in text or "negative" in text]
+    assert len(ax.conversations("far below usual")) == expected["n"].iloc[0]

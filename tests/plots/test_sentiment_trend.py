@@ -69,6 +69,22 @@ def test_groups_are_compared_by_one_label():
     assert all(any(same_color(dots.get_color(), tone) for tone in PALETTE) for dots in (first, second))
 
 
+def test_a_word_list_is_drawn_by_its_score_relative_to_the_usual_one():
+    table = conversations(400, analyser="lexicon")
+    ax = plots.sentiment_trend(table, freq="W", title="auto")
+    (dots,) = points(ax)
+    expected = analysis.sentiment_trend(table, freq="W")
+    np.testing.assert_allclose(dots.get_ydata(), expected["sentiment_mean"])
+    usual = expected.attrs["promptlift"]["usual"]
+    assert ax.get_ylabel() == f"Mean score, relative to the usual {usual:+.2f}"
+    low, high = ax.get_ylim()
+    assert (low < -1 - usual, high > 1 - usual) == (True, True)
+    assert not [text for text in words(ax) if "positive" in text or "negative" in text]
+    for value in ("negative", ["negative", "positive"]):
+        with pytest.raises(ValueError, match=r"labels say nothing\. Leave value out"):
+            plots.sentiment_trend(table, value=value)
+
+
 @pytest.mark.parametrize("table", [conversations(0), small(started_at=["2026-01-01"], sentiment=[None])])
 @pytest.mark.parametrize("value", [None, "score"])
 def test_without_labels_the_picture_says_so(table, value):

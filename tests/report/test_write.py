@@ -74,6 +74,20 @@ def test_the_settings_of_matplotlib_neither_change_nor_matter(tmp_path):
         assert dict(mpl.rcParams) == before
 
 
+def test_on_a_word_list_the_report_has_scores_and_no_labels(tmp_path):
+    table = conversations(60).assign(analyser="lexicon")
+    text = write(table, tmp_path / "r.md").read_text("utf-8")
+    usual = f"{table['sentiment_score'].median():+.2f}"
+    assert (
+        f"Sentiment as a word list scores it, relative to the usual score of {usual}: share of conversations"
+        in text
+    )
+    assert "| far below usual |" in text
+    assert "Mean sentiment score of a word list" in text
+    section = text[: text.index("Example")] if "Example" in text else text
+    assert not re.search("positive|neutral|negative", section, re.IGNORECASE)
+
+
 def test_without_conversations_the_report_says_so(tmp_path):
     (tmp_path / "real").mkdir()
     link = tmp_path / "r.html"

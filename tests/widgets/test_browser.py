@@ -206,6 +206,9 @@ def test_the_lexicon_is_named():
     there = BrowserFrontEnd(ConversationBrowser(table))
     assert "Judged by a word list" in there.about["note"]
     assert "Judged by a word list" in there.html
+    # Its scores sort; its labels say nothing.
+    assert [name for name, _ in there.about["choices"]["sentiment"]] == ["none"]
+    assert "positive" not in there.html
 
 
 def test_the_room_loads_its_widgets_when_asked():

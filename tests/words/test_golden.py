@@ -262,6 +262,12 @@ def tables():
         "sentiment, two alike": analysis.sentiment_distribution(
             moods(a=(10, 20, 30), b=(11, 20, 30)), by="prompt_id"
         ),
+        "sentiment, by a word list": analysis.sentiment_distribution(
+            moods(a=(10, 20, 30), b=(30, 20, 11)).assign(analyser="lexicon"), by="prompt_id"
+        ),
+        "sentiment trend, by a word list": analysis.sentiment_trend(
+            moods(a=(0, 1, 0)).assign(analyser="lexicon", sentiment_score=0.4215), freq="D"
+        ),
         "sentiment trend": analysis.sentiment_trend(moods(a=(10, 20, 30)), freq="D"),
         "issues": analysis.issues(titled(["A"], ["A", "B"], [])),
         "issues, equally frequent": analysis.issues(titled(["A"], ["B"])),

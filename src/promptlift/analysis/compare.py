@@ -128,7 +128,7 @@ def compare(
         ``lift_percent``; in pairs also its ends (Fieller), ``lift_percent_expected``, ``n_pairs``, ``n11``, ``n10``,
         ``n01``, ``n00`` (both, only the variant, only the control, neither), ``e_value``, ``confidence``,
         ``confidence_worse``. Of numbers: ``mean`` (t intervals), ``cliffs_delta``, ``n_better``, ``n_worse``. Of labels:
-        ``cramers_v``; of sentiments also ``cliffs_delta``, and the share of ``positive`` as ``rate``.
+        ``cramers_v``; of sentiments also ``cliffs_delta``, and the share of ``positive`` as ``rate``, which is empty on a word list.
         With ``labels`` also ``difference_points_corrected`` and ``rate_corrected`` with their ends, the same with
         ``_control``, ``n_labels``, ``n_effective``, how the judge errs in the two unlike (``tpr_difference``, ``tnr_difference``,
         ``p_equal_error``), and why nothing was ``not_corrected``. Where a difference is corrected, ``verdict``, ``p`` and
@@ -161,7 +161,9 @@ def compare(
     facts |= {} if JUDGED.intersection((by, outcome)) else {"analyser": None}
     facts |= judge_facts(data) if outcome == "task_completed" else {}
     if not may_tell(facts["basis"]):
-        blank(result, [name for name in result if name in COLUMNS[table] and name not in _TOLD])
+        # The share of a label of a word list says nothing by itself either.
+        told = _TOLD if table != "label" else {name for name in _TOLD if not name.startswith("rate")}
+        blank(result, [name for name in result if name in COLUMNS[table] and name not in told])
     if mixed := mixed_judges(facts):
         result["warnings"] = (result["warnings"] + " " + mixed).str.strip()
     judged = result

@@ -28,10 +28,9 @@ from promptlift.analysis.reading import (
 from promptlift.analysis.segment_columns import PAIR_SEPARATOR
 from promptlift.analysis.segment_rows import judged_outcomes
 from promptlift.analysis.segments import splits_of
-from promptlift.analysis.sentiments import sentiment_codes
+from promptlift.analysis.sentiments import kinds_of, sentiment_codes
 from promptlift.analysis.spans import Span, instant
 from promptlift.analysis.verdicts import VERDICT, read_outcome
-from promptlift.schema.insights import SENTIMENTS
 from promptlift.words.figures import is_missing
 from promptlift.words.names import one_line
 
@@ -239,14 +238,13 @@ def _completion_trend(asked: _Asked) -> NDArray[np.bool_]:
 
 def _labelled(asked: _Asked) -> NDArray[np.bool_]:
     """Return a mask of the rows with the sentiment asked for, or with any."""
-    codes = sentiment_codes(asked.frame["sentiment"])
+    usual = asked.facts.get("usual")
+    codes, kinds = sentiment_codes(asked.frame, usual), kinds_of(usual)
     if "sentiment" not in asked.mark:
-        return np.asarray(codes < len(SENTIMENTS))
+        return np.asarray(codes < len(kinds))
     if asked.mark["sentiment"] == SCORE_MARK and "sentiment_score" in asked.frame:
         return asked.frame["sentiment_score"].notna().to_numpy(dtype=bool)
-    return np.asarray(
-        codes == SENTIMENTS.index(_known_value(asked.mark["sentiment"], SENTIMENTS, "sentiment"))
-    )
+    return np.asarray(codes == kinds.index(_known_value(asked.mark["sentiment"], kinds, "sentiment")))
 
 
 def _sentiment_distribution(asked: _Asked) -> NDArray[np.bool_]:

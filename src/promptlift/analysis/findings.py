@@ -80,7 +80,7 @@ def finding(table: pd.DataFrame, **options: Any) -> str:
         _UNTOLD.get(str(facts["table"])) if facts.get("basis") == "words" and not by_labels.any() else None
     )
     if untold:
-        return untold
+        return _scored(facts["usual"]) if untold is _SENTIMENT else untold
     said = say(_shown(table, by_labels), facts, **options)
     if facts["table"] == "segments":
         return said
@@ -203,6 +203,10 @@ def _mean_scores(table: pd.DataFrame, by: str | None) -> str:
     low, high = min(means, key=lambda one: one[1]), max(means, key=lambda one: one[1])
     names = names_in_title([low[0], high[0]])
     return f"The mean sentiment is between {signed(low[1], 2)} ({names[0]}) and {signed(high[1], 2)} ({names[1]})"
+
+
+def _scored(usual: float) -> str:
+    return f"{_SENTIMENT} {signed(usual, 2)}" if known(usual) else _NO_INSIGHTS
 
 
 def _issues(table: pd.DataFrame, facts: Mapping[str, Any]) -> str:
@@ -436,7 +440,7 @@ def _rate(part: Any, whole: Any, level: float) -> tuple[float, float, float]:
 
 
 _COMPLETION: Final = f"Whether tasks were completed {UNTOLD}"
-_SENTIMENT: Final = "Sentiment scores of a word list: they rank conversations, and compare nothing"
+_SENTIMENT: Final = "Sentiment as a word list scores it, relative to the usual score of"
 # Titles in the place of findings that a word list cannot carry.
 _UNTOLD: Final = {
     **dict.fromkeys(("compare", "completion_trend", "prompt_timeline", "segments", "simulated_vs_production"), _COMPLETION),

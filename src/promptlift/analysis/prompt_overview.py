@@ -15,6 +15,7 @@ from promptlift.analysis.period_counts import NO_TIME, started
 from promptlift.analysis.reading import (
     TIMES,
     By,
+    blank,
     count_by_key,
     count_rows,
     group_rows,
@@ -23,7 +24,14 @@ from promptlift.analysis.reading import (
     require,
     with_provenance,
 )
-from promptlift.analysis.sentiments import SCORE, SHARES, score_columns, sentiment_codes, share_columns
+from promptlift.analysis.sentiments import (
+    SCORE,
+    SHARES,
+    is_by_score,
+    score_columns,
+    sentiment_codes,
+    share_columns,
+)
 from promptlift.analysis.verdicts import as_outcome, judge_facts
 from promptlift.stats.intervals import check_level
 
@@ -70,7 +78,7 @@ def prompt_overview(
         completion as of ``completion`` (``n``, ``completed``, ``rate``, ``rate_low``, ``rate_high``,
         ``n_missing``); the mean sentiment score, -1 to 1, of ``sentiment_n`` conversations with its t interval,
         cut to that range: ``sentiment_mean``, ``sentiment_low``, ``sentiment_high``; for each label its count
-        (``negative``), ``negative_share``, ``negative_low``, ``negative_high``; ``first_at`` and ``last_at``,
+        (``negative``), ``negative_share``, ``negative_low``, ``negative_high``, empty on a word list; ``first_at`` and ``last_at``,
         UTC; with ``labels`` the corrected columns of ``completion``. NaN where nothing was counted. ``attrs["promptlift"]["analyser"]`` says who judged.
 
     Raises
@@ -90,7 +98,7 @@ def prompt_overview(
     columns = require(conversations, [*answers, "sentiment_score"], by=by, taken=_COLUMNS)
     counted = count_rows(conversations, [name for name in columns if name != "sentiment_score"])
     groups = group_rows(counted.frame, by)
-    outcome, label = outcome_codes(counted.frame), sentiment_codes(counted.frame["sentiment"])
+    outcome, label = outcome_codes(counted.frame), sentiment_codes(counted.frame)
     known = (outcome >= 2) | (label < 3) | counted.frame["task_completed"].notna().to_numpy()
     shape = (groups.count, len(OUTCOMES), 4, 2)
     key = ((groups.codes * shape[1] + outcome) * shape[2] + label) * 2 + known
@@ -109,6 +117,8 @@ def prompt_overview(
     values = _values(conversations, by, groups.names)
     score = score_columns(values["n"], values["mean"], values["sd"], level)
     result = result.assign(**score, **share_columns(counts.sum(axis=(1, 3))[:, :3], level))
+    if is_by_score(conversations):
+        blank(result, SHARES)
     result["first_at"], result["last_at"] = values["first_at"], values["last_at"]
     groups.name_rows(result)
     result = with_provenance(result, conversations, "prompt_overview", by=by, level=level, **facts)

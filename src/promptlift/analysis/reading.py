@@ -28,7 +28,7 @@ from promptlift.frames.columns import dtype_of
 from promptlift.frames.layouts import TABLES, call_of
 from promptlift.schema.basis import BASES, UNTOLD, Agreement, basis_of_analyser, weakest
 from promptlift.schema.insights import Insights
-from promptlift.words.figures import is_missing
+from promptlift.words.figures import is_missing, known, signed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,7 +77,7 @@ _MOST_LISTED = 20
 JUDGED: Final = frozenset(Insights.model_fields) - {"conversation_id", "analyser", "basis", "created_at"}
 # What is said beside numbers that a word list counted.
 WORDS_NOTE: Final = f"Judged by a word list: whether anything is higher or lower {UNTOLD}."
-SENTIMENT_NOTE: Final = "Sentiment is that of a word list."
+SENTIMENT_NOTE: Final = "A word list scored these conversations: that ranks them, and compares nothing."
 _NOTES: Final = {
     "model": "As the model sees it.",
     "learned": "As the learned judge sees it.",
@@ -116,7 +116,10 @@ def basis_note(facts: Mapping[str, Any]) -> str | None:
     """Return what is to be said of who judged, beside numbers; ``None`` where nothing is."""
     basis = str(facts.get("basis"))
     if basis == "words" and str(facts.get("table")).startswith("sentiment"):
-        return SENTIMENT_NOTE
+        usual: Any = facts.get("usual")
+        return SENTIMENT_NOTE + (
+            f" The usual score is their median, {signed(usual, 2)}." if known(usual) else ""
+        )
     return _NOTES.get(basis)
 
 

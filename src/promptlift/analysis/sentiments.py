@@ -1,8 +1,12 @@
-"""The distribution of the sentiment labels, in total and over time."""
+"""The distribution of sentiment, in total and over time: by label, or on a word list by score.
+
+The labels of a word list say nothing of how people talk to an agent: nearly all of it is "positive". Where sentiment rests on one,
+its scores are set against the usual score, the median of the conversations given.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -12,6 +16,7 @@ from promptlift.analysis.periods import check_freq, check_zone
 from promptlift.analysis.reading import (
     By,
     basis_of,
+    blank,
     count_by_key,
     count_rows,
     group_rows,
@@ -20,6 +25,7 @@ from promptlift.analysis.reading import (
     require,
     with_provenance,
 )
+from promptlift.schema.basis import may_tell
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.stats.intervals import check_level, mean_interval, rate, rate_and_interval
 
@@ -28,9 +34,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from promptlift.analysis.reading import Counted
+
 __all__ = [
+    "BANDS",
+    "FAR",
+    "NEAR",
     "SCORE",
     "SHARES",
+    "is_by_score",
+    "kinds_of",
     "score_columns",
     "sentiment_codes",
     "sentiment_distribution",
@@ -40,27 +53,37 @@ __all__ = [
 
 SHARES = tuple(f"{name}{end}" for name in SENTIMENTS for end in ("", "_share", "_low", "_high"))
 SCORE = ("sentiment_mean", "sentiment_low", "sentiment_high")
+BANDS: Final = ("far below usual", "below usual", "usual", "above usual", "far above usual")
+# Scores this near are usual, and those farther than the second are far below or above it: of 2,300 conversations of eight sources
+# three to seven in ten, and at most two in ten.
+NEAR: Final = 0.1
+FAR: Final = 0.3
 _COLUMNS = ("sentiment", "n", "total", "share", "share_low", "share_high", "n_missing")
 
 
 def sentiment_distribution(conversations: Any, *, by: By = None, level: float = 0.95) -> pd.DataFrame:
-    """Compute the share of conversations with each sentiment label, with Wilson's interval.
+    """Compute the share of conversations with each sentiment, with Wilson's interval.
+
+    The sentiment is the label. Where it is a word list's, it is how the score compares with the usual one, the median score of
+    all conversations given: usual within 0.1 of it, far below or far above where it differs by more than 0.3.
 
     Parameters
     ----------
     conversations
-        Table with ``sentiment``.
+        Table with ``sentiment``; on a word list with ``sentiment_score``.
     by
         Column that names groups, such as ``"prompt"``, or a list of columns that name them together.
     level
-        Coverage of each interval. The three shares of a group sum to 1, so their intervals are not independent.
+        Coverage of each interval. The shares of a group sum to 1, so their intervals are not independent.
 
     Returns
     -------
     DataFrame
-        Three rows a group, always in the order negative, neutral, positive: ``by`` if given, ``sentiment``,
-        ``n`` with this label, ``total`` with any of the three, ``share``, ``share_low``, ``share_high`` as
-        fractions (NaN when ``total`` is 0), ``n_missing`` conversations of the group without a known label.
+        Three rows per group, always in the order negative, neutral, positive; on a word list five: far below usual, below
+        usual, usual, above usual, far above usual. The columns are ``by`` if given, ``sentiment``,
+        ``n`` with it, ``total`` with any, ``share``, ``share_low``, ``share_high`` as
+        fractions (NaN when ``total`` is 0), ``n_missing`` conversations of the group without a known label, or score.
+        ``attrs["promptlift"]["usual"]`` is the usual score of a word list, else None.
 
     Raises
     ------
@@ -71,35 +94,34 @@ def sentiment_distribution(conversations: Any, *, by: By = None, level: float = 
     """
     level = check_level(level)
     conversations, by = one_group_column(conversations, by)
-    columns = require(conversations, ["sentiment"], by=by, taken=_COLUMNS)
+    by_score = is_by_score(conversations)
+    columns = require(conversations, ["sentiment_score" if by_score else "sentiment"], by=by, taken=_COLUMNS)
     counted = count_rows(conversations, columns)
-    groups = group_rows(counted.frame, by)
-    key = groups.codes * 4 + sentiment_codes(counted.frame["sentiment"])
-    counts = count_by_key(key, groups.count * 4, counted.weight).reshape(-1, 4)
-    n = counts[:, :3].ravel()
-    total = np.repeat(counts[:, :3].sum(axis=1), 3)
+    usual = _usual(counted) if by_score else None
+    groups, kinds = group_rows(counted.frame, by), kinds_of(usual)
+    size = len(kinds)
+    key = groups.codes * (size + 1) + sentiment_codes(counted.frame, usual)
+    counts = count_by_key(key, groups.count * (size + 1), counted.weight).reshape(-1, size + 1)
+    n = counts[:, :size].ravel()
+    total = np.repeat(counts[:, :size].sum(axis=1), size)
     share, low, high = rate_and_interval(n, total, level=level)
     result = pd.DataFrame(
         {
             "sentiment": pd.Categorical.from_codes(
-                np.tile(np.arange(3), groups.count), categories=pd.Index(SENTIMENTS), ordered=True
+                np.tile(np.arange(size), groups.count), categories=pd.Index(kinds), ordered=True
             ),
             "n": n,
             "total": total,
             "share": share,
             "share_low": low,
             "share_high": high,
-            "n_missing": np.repeat(counts[:, 3], 3),
+            "n_missing": np.repeat(counts[:, size], size),
         }
     )
-    groups.name_rows(result, each=3)
+    groups.name_rows(result, each=size)
+    basis = basis_of(conversations, "sentiment")
     return with_provenance(
-        result,
-        conversations,
-        "sentiment_distribution",
-        by=by,
-        level=level,
-        basis=basis_of(conversations, "sentiment"),
+        result, conversations, "sentiment_distribution", by=by, level=level, basis=basis, usual=usual
     )
 
 
@@ -136,7 +158,9 @@ def sentiment_trend(
         ``by`` if given, ``n`` conversations with a label, for each label its count (``negative``),
         ``negative_share``, ``negative_low``, ``negative_high`` (fractions, Wilson's interval), then the mean score,
         -1 to 1, of ``sentiment_n`` conversations with its t interval: ``sentiment_mean``, ``sentiment_low``,
-        ``sentiment_high``; ``n_missing`` without a label. NaN where nothing was counted.
+        ``sentiment_high``; ``n_missing`` without a label. NaN where nothing was counted. On a word list the columns of
+        labels are empty, and those of the mean are its difference from the usual score: the median of all
+        conversations given, in ``attrs["promptlift"]["usual"]``.
 
     Raises
     ------
@@ -148,11 +172,15 @@ def sentiment_trend(
     level, freq, zone = check_level(level), check_freq(freq), check_zone(tz)
     taken = ("period_start", "n", "sentiment_n", "n_missing", *SCORE, *SHARES)
     conversations, by = one_group_column(conversations, by)
+    by_score = is_by_score(conversations)
     columns = require(conversations, ["sentiment"], by=by, taken=taken)
+    usual = None
+    if by_score:
+        usual = _usual(count_rows(conversations, require(conversations, ["sentiment_score"])))
     found = count_periods(
         conversations,
         columns,
-        lambda frame: sentiment_codes(frame["sentiment"]),
+        sentiment_codes,
         len(SENTIMENTS) + 1,
         judged=slice(3),
         by=by,
@@ -161,21 +189,51 @@ def sentiment_trend(
         score="sentiment_score" if "sentiment_score" in names_of(conversations) else None,
     )
     labels = found.counts[:, :3]
+    scores = _scores(found.scores, len(labels), level)
+    n = labels.sum(axis=1) if usual is None else scores["sentiment_n"]
     values = {
-        "n": labels.sum(axis=1),
+        "n": n,
         **share_columns(labels, level),
-        **_scores(found.scores, len(labels), level),
-        "n_missing": found.counts[:, 3],
+        **scores,
+        "n_missing": found.counts.sum(axis=1) - n,
     }
-    return period_table(
-        found,
-        conversations,
-        "sentiment_trend",
-        values,
-        by=by,
-        level=level,
-        basis=basis_of(conversations, "sentiment"),
+    basis = basis_of(conversations, "sentiment")
+    result = period_table(
+        found, conversations, "sentiment_trend", values, by=by, level=level, basis=basis, usual=usual
     )
+    if usual is not None:
+        blank(result, SHARES)
+        result[list(SCORE)] -= usual
+    return result
+
+
+def is_by_score(table: Any) -> bool:
+    """Return whether the sentiment of a table is a word list's, so that its scores are shown and not its labels."""
+    return not may_tell(basis_of(table, "sentiment"))
+
+
+def kinds_of(usual: float | None) -> tuple[str, ...]:
+    """Return the labels, or how scores compare with the usual one where there is one."""
+    return SENTIMENTS if usual is None else BANDS
+
+
+def _usual(counted: Counted) -> float:
+    """Return the median score; NaN where there is none."""
+    score = _numbers(counted.frame["sentiment_score"])
+    known = ~np.isnan(score)
+    score = score[known]
+    if not len(score):
+        return float("nan")
+    if counted.weight is None:
+        return round(float(np.median(score)), 6)
+    order = np.argsort(score)
+    upto = np.cumsum(counted.weight[known][order])
+    middle = np.searchsorted(upto, [(upto[-1] - 1) // 2, upto[-1] // 2], side="right")
+    return round(float(score[order][middle].mean()), 6)
+
+
+def _numbers(column: pd.Series[Any]) -> NDArray[np.float64]:
+    return np.asarray(column.to_numpy(np.float64, na_value=np.nan))
 
 
 def share_columns(counts: NDArray[np.int64], level: float) -> dict[str, NDArray[Any]]:
@@ -204,8 +262,14 @@ def _scores(parts: NDArray[np.float64] | None, size: int, level: float) -> dict[
     return score_columns(n, mean, np.sqrt(rate(deviations, n - 1)), level)
 
 
-def sentiment_codes(column: pd.Series[Any]) -> NDArray[np.intp]:
-    """Return the place of each label in ``SENTIMENTS``; 3 where there is none, or one that the API does not know."""
+def sentiment_codes(frame: pd.DataFrame, usual: float | None = None) -> NDArray[np.intp]:
+    """Return the place of each row's sentiment in `kinds_of`; their number where there is none, or none that is known."""
+    if usual is not None:
+        score = _numbers(frame["sentiment_score"])
+        above = np.searchsorted(np.round([usual + NEAR, usual + FAR], 6), score)
+        below = np.searchsorted(np.round([usual - FAR, usual - NEAR], 6), score, side="right")
+        return np.asarray(np.where(np.isnan(score), len(BANDS), above + below))
+    column: Any = frame["sentiment"]
     if isinstance(column.dtype, pd.ArrowDtype):
         column = column.astype("str")
     if not isinstance(column.dtype, pd.CategoricalDtype):

@@ -6,6 +6,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from promptlift.analysis.sentiments import is_by_score
 from promptlift.schema.basis import UNTOLD
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-_HEAD = ("prompt", "conversations", "task completion", "mean sentiment", "negative")
+_HEAD = ("prompt", "conversations", "task completion", "mean sentiment")
 _NOTES = {
     "words": f"A word list judged: whether one prompt is better than another {UNTOLD}.",
     "outcome": "Completed as the logs' own outcomes say.",
@@ -43,7 +44,9 @@ def summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
         Ids by the names to show, in the order to show them.
     """
     rows: dict[Hashable, dict[Hashable, Any]] = overview.set_index("prompt_id").to_dict("index")
-    lines = [_HEAD]
+    # The labels of a word list say nothing.
+    labelled = not is_by_score(overview)
+    lines: list[tuple[str, ...]] = [(*_HEAD, "negative") if labelled else _HEAD]
     for name, prompt_id in prompts.items():
         row = rows[prompt_id]
         lines.append(
@@ -52,7 +55,7 @@ def summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
                 str(row["conversations"]),
                 _estimate(row, "rate", "rate", ".0%"),
                 _estimate(row, "sentiment_mean", "sentiment", "+.2f"),
-                _estimate(row, "negative_share", "negative", ".0%"),
+                *([_estimate(row, "negative_share", "negative", ".0%")] if labelled else []),
             )
         )
     note = _NOTES.get(overview.attrs.get("promptlift", {}).get("basis"), "")

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.ticker import PercentFormatter
 
 from promptlift.plots import theme
+from promptlift.schema.basis import basis_of_analyser, may_tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +97,9 @@ def _draw_sentiment(ax: Axes, data: Any) -> None:
     ax.set_yticks(range(3), labels)
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xlabel("Share of conversations, as reported")
+    if not may_tell(basis_of_analyser(_at(data, "analyser"))):
+        theme.show_empty(ax, "A word list judged: its scores are\nshown where conversations are read")
+        return
     if values.sum() <= 0:
         theme.show_empty(ax, "Not reported")
         return

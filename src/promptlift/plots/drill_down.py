@@ -153,7 +153,7 @@ def _name(name: str, value: Any, facts: Mapping[str, Any]) -> str:
     if name == "period":
         return str(value.strftime(_PERIODS[facts["freq"]]))
     if name == "sentiment" and value == SCORE_MARK:
-        return "mean sentiment score"
+        return "mean sentiment score" + ("" if facts.get("usual") is None else " minus the usual")
     return "(none)" if is_missing(value) else one_line(value, _NAME_WIDTH) or "(empty)"
 
 

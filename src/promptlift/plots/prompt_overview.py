@@ -10,6 +10,7 @@ import pandas as pd
 from promptlift import analysis
 from promptlift.analysis.findings import finding
 from promptlift.analysis.reading import check_prompts, require, rows_with
+from promptlift.analysis.sentiments import is_by_score
 from promptlift.plots import theme
 from promptlift.plots.aggregates import draw_view, write_headlines
 from promptlift.plots.completion_trend import draw_trend
@@ -101,7 +102,7 @@ def prompt_overview(
     sentiment = analysis.sentiment_distribution(conversations, level=level)
     found = analysis.issues(conversations, top=top, level=level)
     figure, axes = _page(_headed(source, prompt_id, title))
-    _headline(axes[0], headline.iloc[0], level)
+    _headline(axes[0], headline, level)
     notes = draw_trend(axes[1], trend)
     # The panel's heading says it, and beside wide counts the label would run into the headline numbers.
     axes[1].set_ylabel("")
@@ -218,7 +219,8 @@ def _write_notes(figure: Figure, notes: Iterable[str]) -> None:
     )
 
 
-def _headline(ax: Axes, row: pd.Series[Any], level: float) -> None:
+def _headline(ax: Axes, table: pd.DataFrame, level: float) -> None:
+    row = table.iloc[0]
     if row["conversations"] == 0:
         theme.show_empty(ax)
         return
@@ -229,7 +231,7 @@ def _headline(ax: Axes, row: pd.Series[Any], level: float) -> None:
         (rate, *_completed(row, level)),
         (
             sentiment,
-            "mean sentiment, −1 to 1",
+            f"mean {'word list score' if is_by_score(table) else 'sentiment'}, −1 to 1",
             _interval(row["sentiment_low"], row["sentiment_high"], level, row["sentiment_n"]),
         ),
     ]

@@ -1,4 +1,4 @@
-"""Plots of sentiment: its distribution, and its trend over time."""
+"""Plots of sentiment: its distribution, and its trend over time; on a word list by score, relative to the usual one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import numpy as np
 from matplotlib.ticker import PercentFormatter
 
 from promptlift.analysis.drill_down import SCORE_MARK
+from promptlift.analysis.sentiments import kinds_of
 from promptlift.plots import theme
 from promptlift.plots.drill_down import lead_to_conversations
 from promptlift.plots.legends import legend, legend_headroom, legend_rows, make_room
-from promptlift.plots.periods import RATES, SCORES, draw_periods, has_conversations, lane_height
+from promptlift.plots.periods import RATES, SCORES, Scale, draw_periods, has_conversations, lane_height
+from promptlift.words.figures import signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +28,8 @@ __all__ = ["draw_sentiment", "draw_sentiment_trend", "sentiment_distribution", "
 
 Value = Literal["negative", "neutral", "positive", "score"]
 _MARKERS = {"negative": "v", "neutral": "o", "positive": "^"}
+# Ticks of a score relative to the usual one.
+_FROM_USUAL = (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2)
 
 
 def sentiment_distribution(
@@ -39,7 +43,7 @@ def sentiment_distribution(
 ) -> Axes:
     """Draw the share of conversations with each sentiment, with intervals.
 
-    Shares of fewer than 5 conversations are hollow.
+    The labels of a word list are not drawn: its scores are, relative to the usual one. Shares of fewer than 5 conversations are hollow.
 
     Parameters
     ----------
@@ -59,7 +63,8 @@ def sentiment_distribution(
     Returns
     -------
     Axes
-        x is the share as a fraction, y 0 for negative, 1 for neutral, 2 for positive.
+        x is the share as a fraction, y 0 for negative, 1 for neutral, 2 for positive; on a word list 0 for far below usual, to
+        4 for far above usual.
 
     Raises
     ------
@@ -68,7 +73,8 @@ def sentiment_distribution(
     """
     table = theme.result_of(data, "sentiment_distribution", by=by, level=level)
     new = ax is None
-    ax = theme.new_axes(ax, 3.4)
+    kinds = kinds_of(table.attrs["promptlift"].get("usual"))
+    ax = theme.new_axes(ax, 1.3 + 0.7 * len(kinds))
     column = table.attrs["promptlift"]["by"]
     if new and column is not None:
         groups, _, _ = theme.groups_of(ax, table, column, "n")
@@ -103,7 +109,7 @@ def sentiment_trend(
     value
         What to draw: the share of a label (``"negative"``, ``"neutral"``, ``"positive"``), of several labels in a list,
         or the mean ``"score"``. By default the shares of negative and positive; with ``by``, which allows only one,
-        the share of negative.
+        the share of negative. Of a word list only the score can be drawn, which is then relative to the usual one.
     title
         ``"auto"`` writes the finding in one sentence, another text is the title as it is; by default there is none.
     ax
@@ -115,7 +121,7 @@ def sentiment_trend(
     Returns
     -------
     Axes
-        x is time in matplotlib days, y a fraction, or the score from -1 to 1. From four lines on,
+        x is time in matplotlib days, y a fraction, or the score from -1 to 1, on a word list minus the usual score. From four lines on,
         each has a lane, one below the other.
 
     Raises
@@ -124,22 +130,28 @@ def sentiment_trend(
         Raised by ``analysis.sentiment_trend``, or when ``value`` cannot be drawn.
     """
     table = theme.result_of(data, "sentiment_trend", freq=freq, by=by, tz=tz, level=level)
-    group: str | None = table.attrs["promptlift"]["by"]
-    values = _values(value, group)
+    facts = table.attrs["promptlift"]
+    group: str | None = facts["by"]
+    values = _values(value, group, by_score=facts.get("usual") is not None)
     count = len(values) if group is None else table[group].nunique(dropna=False)
     ax = theme.new_axes(ax, lane_height(count))
     theme.finish(ax, table, draw_sentiment_trend(ax, table, values, **style), title=title, values=values)
     return lead_to_conversations(ax, table, data)
 
 
-def _values(value: Value | Sequence[Value] | None, by: str | None) -> tuple[Value, ...]:
+def _values(value: Value | Sequence[Value] | None, by: str | None, *, by_score: bool) -> tuple[Value, ...]:
     if value is None:
-        return ("negative",) if by is not None else ("negative", "positive")
+        return ("score",) if by_score else ("negative",) if by is not None else ("negative", "positive")
     values: tuple[Any, ...] = (value,) if isinstance(value, str) else tuple(value)
     known = (*_MARKERS, "score")
     if not values or any(one not in known for one in values) or ("score" in values and len(values) > 1):
         raise ValueError(
             f"value must be 'negative', 'neutral' or 'positive', a list of these, or 'score', not {value!r}."
+        )
+    if by_score and "score" not in values:
+        raise ValueError(
+            "A word list judged the sentiment, and the shares of its labels say nothing. Leave value out to draw its score, "
+            "or let a model judge."
         )
     if by is not None and len(values) > 1:
         raise ValueError("With by, value must be one label or 'score', because more lines would overlap.")
@@ -151,6 +163,7 @@ def draw_sentiment_trend(
 ) -> list[str]:
     """Draw the result of ``analysis.sentiment_trend`` and return the notes under it."""
     facts, score = table.attrs["promptlift"], values[0] == "score"
+    usual = facts.get("usual")
     by, n = facts["by"], "sentiment_n" if score else "n"
     shown = np.ones(len(table), bool)
     omitted = None
@@ -161,10 +174,10 @@ def draw_sentiment_trend(
         groups = [_estimated(group, "sentiment" if score else values[0]) for group in groups]
     draw_periods(
         ax, table, groups,
-        estimate="estimate", n=n, scale=SCORES if score else RATES,
+        estimate="estimate", n=n, scale=_scale(usual) if score else RATES,
         named=by is not None or not score, separate_counts=by is not None, **style,
     )  # fmt: skip
-    ax.set_ylabel("Mean sentiment score" if score else _share_label(values if by is None else values[:1]))
+    ax.set_ylabel(_score_label(usual) if score else _share_label(values if by is None else values[:1]))
     if not table[n].any():
         anything = has_conversations(table)
         theme.show_empty(ax, "No conversations with insights" if anything else "No conversations")
@@ -172,6 +185,21 @@ def draw_sentiment_trend(
     missing, undated = int(table.loc[shown, "n_missing"].sum()), int(facts.get("n_undated", 0))
     left_out = theme.not_counted({"without a sentiment": missing, "without a time": undated})
     return theme.notes_of(table, omitted, left_out)
+
+
+def _scale(usual: float | None) -> Scale:
+    """Return the scale of scores; relative to the usual one it has the same ends, so that no score is outside of it."""
+    if usual is None or np.isnan(usual):
+        return SCORES
+    low, high = -1 - usual, 1 - usual
+    ticks = tuple(tick for tick in _FROM_USUAL if low <= tick <= high)
+    return Scale(low, high, ticks, tuple(tick for tick in ticks if tick == int(tick)), SCORES.form)
+
+
+def _score_label(usual: float | None) -> str:
+    return (
+        "Mean sentiment score" if usual is None else f"Mean score, relative to the usual {signed(usual, 2)}"
+    )
 
 
 def _share_label(values: Sequence[str]) -> str:
@@ -203,18 +231,19 @@ def _estimates(rows: pd.DataFrame, label: str) -> pd.DataFrame:
 
 def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style: Any) -> list[str]:
     """Draw the result of ``analysis.sentiment_distribution`` and return the notes under it."""
-    by = table.attrs["promptlift"]["by"]
+    by, usual = table.attrs["promptlift"]["by"], table.attrs["promptlift"].get("usual")
     groups, omitted, shown = theme.groups_of(ax, table, by, "n", color if by is not None else None)
     theme.frame_axes(ax, "x")
-    labels = list(theme.SENTIMENT_COLORS)
+    labels = [kind.removesuffix(" usual") for kind in kinds_of(usual)]
+    size = len(labels)
     ax.set_xlim(-0.015, 1.015)
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     total = int(table.loc[shown, "n"].sum())
     ax.set_xlabel(f"Share of conversations (n = {total:,})")
     sizes = _sizes(groups)
-    headroom = legend_headroom(ax, legend_rows(ax, groups, sizes), 3.1) if by is not None else 0.1
-    ax.set_ylim(-0.6, 2.5 + headroom)
-    ax.set_yticks(range(3), labels)
+    headroom = legend_headroom(ax, legend_rows(ax, groups, sizes), size + 0.1) if by is not None else 0.1
+    ax.set_ylim(-0.6, size - 0.5 + headroom)
+    ax.set_yticks(range(size), labels)
     if total == 0:
         theme.show_empty(
             ax, "No conversations" if not table["n_missing"].any() else "No conversations with insights"
@@ -224,16 +253,18 @@ def draw_sentiment(ax: Axes, table: pd.DataFrame, *, color: Any = None, **style:
         _draw_one(ax, table, color, style)
         # From five digits on, the total is only in the axis label, because the margin is narrow.
         of = f" of {total:,}" if total < 10_000 else ""
-        ax.set_yticks(range(3), [f"{label}\n{n:,}{of}" for label, n in zip(labels, table["n"], strict=True)])
+        ax.set_yticks(
+            range(size), [f"{label}\n{n:,}{of}" for label, n in zip(labels, table["n"], strict=True)]
+        )
     else:
         for place, group in enumerate(groups):
-            at = np.arange(3) + ((len(groups) - 1) / 2 - place) * 0.72 / len(groups)
+            at = np.arange(size) + ((len(groups) - 1) / 2 - place) * 0.72 / len(groups)
             points = {"marker": group.marker} | style
             theme.draw_estimates(
                 ax, at, group.rows, "share", "total", color=group.color, horizontal=True, **points
             )
         legend(ax, groups, sizes)
-    missing = int(table.loc[shown, "n_missing"].sum() / 3)
+    missing = int(table.loc[shown, "n_missing"].sum() / size)
     return theme.notes_of(
         table, omitted, f"{missing:,} without a sentiment are not counted." if missing else None
     )
@@ -244,9 +275,9 @@ def _sizes(groups: Sequence[theme.Group]) -> list[int]:
 
 
 def _draw_one(ax: Axes, table: pd.DataFrame, color: Any, style: dict[str, Any]) -> None:
-    for place, label in enumerate(theme.SENTIMENT_COLORS):
+    for place, label in enumerate(table["sentiment"].astype("str")):
         given = color.get(label) if isinstance(color, dict) else color
-        own_color = given or theme.SENTIMENT_COLORS[label]
+        own_color = given or theme.SENTIMENT_COLORS.get(label, theme.SENTIMENT_COLORS["neutral"])
         row = table.iloc[[place]]
         ax.barh(
             place,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
 from promptlift.analysis.sentences import trend_sentence
+from promptlift.analysis.sentiments import is_by_score
 from promptlift.report.document import Document, HeadlineGroup, Section
 from promptlift.report.formatting import day
 from promptlift.report.gather import GROUP, gather, records, text_of, with_labels
@@ -109,10 +110,13 @@ def compose(
         material = replace(material, earlier=_with_safe_titles(material.earlier, redacted=redacted))
     overview = analysis.prompt_overview(table, by=material.by, labels=material.labels)
     rows = _row_of_each(overview, material)
-    judged = overview.attrs["promptlift"]
+    judged, by_score = overview.attrs["promptlift"], is_by_score(table)
     trend = analysis.completion_trend(table, freq="auto", by=material.by)
     answers = _answers(material, window, rows, trend, redacted=redacted)
-    parts = [side_by_side(rows) if len(rows) > CARDS else None, *(one.section for one in answers)]
+    parts = [
+        side_by_side(rows, by_score=by_score) if len(rows) > CARDS else None,
+        *(one.section for one in answers),
+    ]
     parts.append(corrected(rows, material))
     shown = example_conversations(material, examples, redacted=redacted)
     found = {
@@ -139,7 +143,8 @@ def compose(
             *rehearsal_notice(material),
         ),
         headlines=tuple(
-            HeadlineGroup(name if material.compared else "", headlines(row)) for name, row in rows
+            HeadlineGroup(name if material.compared else "", headlines(row, by_score=by_score))
+            for name, row in rows
         ),
         sections=tuple(part for part in parts if part is not None),
         footer=explanations.footer(now),
@@ -159,7 +164,7 @@ def _measured(
     """Return the sections with measured numbers by their names, None where there is nothing to show."""
     return {
         "completion": measures.completion(trend, material, rows),
-        "sentiment": measures.sentiment(table, material, rows),
+        "sentiment": measures.sentiment(table, material),
         "issues": issues(table, material, quoted=not redacted),
     }
 

@@ -56,7 +56,7 @@ def paint_trend(table: pd.DataFrame, width: Width) -> str:
 
 def paint_sentiment(table: pd.DataFrame, width: Width) -> str:
     """Draw the result of ``analysis.sentiment_distribution``."""
-    height = 2.0 + 0.3 * _groups(table)
+    height = (2.0 + 0.3 * _groups(table)) * table["sentiment"].nunique() / 3
     return _paint("sentiment", plots.sentiment_distribution, table, width, height, 1.05)
 
 

@@ -15,6 +15,7 @@ from promptlift.errors import TranscriptError
 from promptlift.report.document import Section, Transcript
 from promptlift.report.formatting import count, date_time, signed
 from promptlift.report.gather import GROUP, records
+from promptlift.schema.basis import basis_of_analyser, may_tell
 from promptlift.schema.inert import one_line
 from promptlift.schema.transcript import CALL, RESULT, parse_content
 from promptlift.words.figures import counted, is_missing
@@ -164,8 +165,12 @@ def _facts(row: dict[str, Any], *, named: bool) -> Iterable[tuple[str, str]]:
         yield "Model", one_line(row["llm_model"], 60)
     if not is_missing(row.get("sentiment")):
         score = row.get("sentiment_score")
-        score_in_words = "" if is_missing(score) else f" ({signed(float(str(score)))})"
-        yield "Sentiment", f"{row['sentiment']}{score_in_words}"
+        score_in_words = "" if is_missing(score) else signed(float(str(score)))
+        by_score = not may_tell(basis_of_analyser(str(row.get("analyser") or "")))
+        yield (
+            "Sentiment",
+            score_in_words if by_score else f"{row['sentiment']}{score_in_words and f' ({score_in_words})'}",
+        )
     titles = [one["title"] for one in _listed(row.get("issues"))]
     yield "Issues", ", ".join(one_line(title, 60) for title in titles[:4])
     yield "Id", one_line(row["conversation_id"], 64)

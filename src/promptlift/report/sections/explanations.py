@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift._version import __version__
+from promptlift.analysis.sentiments import is_by_score
 from promptlift.frames import insights_errors
 from promptlift.report.document import Column, Notice, Section, Table
 from promptlift.report.formatting import date_time
@@ -119,7 +120,10 @@ def how_measured(
     points = [
         "Completed: the share of ended conversations with insights in which the user's task was judged complete.",
         "Conversations in progress or without insights are not counted. Shares have 95% Wilson intervals.",
-        "Sentiment: the mean score from −1 to 1 with a Student t interval, and the share of each label.",
+        "Sentiment: the mean score from −1 to 1 with a Student t interval, and "
+        + (
+            "shares by score relative to the usual one." if is_by_score(table) else "the share of each label."
+        ),
         "Issues: the problems that the analyser found in a conversation; the severity is the highest it reported.",
         *rules,
         "Time: the first message of a conversation, or its logging time if that is unknown; days are in UTC.",

@@ -17,23 +17,28 @@ CARDS: Final = 4
 """Most prompts shown as cards; more are shown as a table."""
 
 _FEW: Final = 5
+_MEAN: Final = "Mean sentiment, −1 to 1"
+_SCORE: Final = "Mean sentiment score of a word list, −1 to 1"
+_NEGATIVE: Final = "Negative in tone"
 _NONE_YET: Final = "no conversations with insights yet"
 
 
-def headlines(row: dict[str, Any] | None) -> tuple[Headline, ...]:
+def headlines(row: dict[str, Any] | None, *, by_score: bool) -> tuple[Headline, ...]:
     """Return the headline numbers of one prompt.
 
     Parameters
     ----------
     row
         Its row of ``analysis.prompt_overview``, or ``None`` when it has no conversations.
+    by_score
+        Whether a word list judged the sentiment: its labels are not shown.
     """
     if row is None or row["conversations"] == 0:
         return (Headline("Conversations", "count", Estimate(0), detail="none to report"),)
     return (
         *_completed(row),
-        _sentiment(row),
-        _rate("Negative in tone", _estimate(row, "negative"), Part(row["negative"], _with_sentiment(row))),
+        _sentiment(row, _SCORE if by_score else _MEAN),
+        *([] if by_score else [_negative(row)]),
         Headline(
             "Conversations",
             "count",
@@ -44,20 +49,22 @@ def headlines(row: dict[str, Any] | None) -> tuple[Headline, ...]:
     )
 
 
-def side_by_side(rows: list[tuple[str, dict[str, Any] | None]]) -> Section:
+def side_by_side(rows: list[tuple[str, dict[str, Any] | None]], *, by_score: bool) -> Section:
     """Return a section with one table for many prompts.
 
     Parameters
     ----------
     rows
         Name of each prompt and its row of ``analysis.prompt_overview``.
+    by_score
+        Whether a word list judged the sentiment: its labels are not shown.
     """
     columns = (
         Column("prompt", "Prompt"),
         Column("rate", "Completed their task", "share", 95),
         Column("completed", "Conver\u00adsations", "part"),
-        Column("sentiment", "Mean sentiment, −1 to 1", "score", 95),
-        Column("negative", "Negative in tone", "share", 95),
+        Column("sentiment", _SCORE if by_score else _MEAN, "score", 95),
+        *([] if by_score else [Column("negative", _NEGATIVE, "share", 95)]),
         Column("ended", "Ended", "count"),
         Column("in_progress", "In progress", "count"),
         Column("with_insights", "With insights", "count"),
@@ -65,11 +72,12 @@ def side_by_side(rows: list[tuple[str, dict[str, Any] | None]]) -> Section:
     cells: list[tuple[Cell, ...]] = []
     for name, row in rows:
         if row is None:
-            cells.append((name, None, None, None, None, 0, 0, 0))
+            cells.append((name, *[None] * (len(columns) - 4), 0, 0, 0))
             continue
         measured = (_estimate(row, "rate"), Part(row["completed"], row["n"]), _estimate(row, "sentiment"))
         counted = tuple(int(row[part]) for part in ("ended", "in_progress", "with_insights"))
-        cells.append((name, *measured, _estimate(row, "negative"), *counted))
+        labelled = [] if by_score else [_estimate(row, "negative")]
+        cells.append((name, *measured, *labelled, *counted))
     return Section(
         "headline",
         "Headline numbers",
@@ -82,8 +90,9 @@ def _estimate(row: dict[str, Any], name: str) -> Estimate:
     return Estimate(float(row[value]), float(row[f"{name}_low"]), float(row[f"{name}_high"]))
 
 
-def _with_sentiment(row: dict[str, Any]) -> int:
-    return int(row["negative"] + row["neutral"] + row["positive"])
+def _negative(row: dict[str, Any]) -> Headline:
+    total = int(row["negative"] + row["neutral"] + row["positive"])
+    return _rate(_NEGATIVE, _estimate(row, "negative"), Part(row["negative"], total))
 
 
 def _rate(label: str, estimate: Estimate, basis: Part) -> Headline:
@@ -109,8 +118,8 @@ def _completed(row: dict[str, Any]) -> tuple[Headline, ...]:
     )
 
 
-def _sentiment(row: dict[str, Any]) -> Headline:
-    n, label, estimate = int(row["sentiment_n"]), "Mean sentiment, −1 to 1", _estimate(row, "sentiment")
+def _sentiment(row: dict[str, Any], label: str) -> Headline:
+    n, estimate = int(row["sentiment_n"]), _estimate(row, "sentiment")
     if n == 0:
         return Headline(label, "score", estimate, n, _NONE_YET)
     if math.isnan(estimate.low):

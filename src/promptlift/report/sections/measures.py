@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from promptlift import analysis
+from promptlift.analysis.findings import finding
+from promptlift.analysis.reading import basis_note
+from promptlift.analysis.sentiments import FAR, NEAR, is_by_score
 from promptlift.report.document import Chart, Column, Estimate, Figure, Part, Section, Table
 from promptlift.report.formatting import count, percent
 from promptlift.report.gather import GROUP
@@ -98,22 +101,31 @@ def _trend_table(trend: pd.DataFrame, material: Material, freq: str) -> Table:
     return Table("completion", f"Task completion by {unit}", columns, tuple(cells), folded=True)
 
 
-def sentiment(table: pd.DataFrame, material: Material, rows: Rows) -> Section | None:
+def sentiment(table: pd.DataFrame, material: Material) -> Section | None:
     """Return the section about sentiment; None when no conversation has one."""
     distribution = analysis.sentiment_distribution(table, by=material.by)
     if not distribution["n"].sum():
         return None
     overall = "; ".join(
-        f"{name}: {percent(row['negative_share'])} negative, {percent(row['neutral_share'])} neutral, "
-        f"{percent(row['positive_share'])} positive"
-        for name, row in rows
-        if row is not None
+        f"{name}: "
+        + ", ".join(
+            f"{percent(share)} {kind}" for share, kind in zip(part["share"], part["sentiment"], strict=True)
+        )
+        for name in material.names
+        if len(part := distribution[distribution[GROUP] == name] if material.compared else distribution)
     )
+    shown, said = (
+        "Share of conversations by sentiment",
+        "The tone of whole conversations, not whether the task was completed.",
+    )
+    if is_by_score(table):
+        shown = f"{finding(distribution)}: share of conversations"
+        said += f" {basis_note(distribution.attrs['promptlift'])} Usual is at most {NEAR} from it, far more than {FAR}."
     figure = Figure(
         "sentiment",
-        f"Share of conversations by sentiment, with 95% intervals. {overall}.",
+        f"{shown}, with 95% intervals. {overall}.",
         painter("paint_sentiment", distribution),
-        "The tone of whole conversations, not whether the task was completed.",
+        said,
     )
     columns = (
         *material.naming(Column("prompt", "Prompt")),

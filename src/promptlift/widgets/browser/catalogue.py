@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from promptlift.analysis.reading import collect, names_of, require
+from promptlift.analysis.sentiments import is_by_score
 from promptlift.display.turn import Turn
 from promptlift.errors import TranscriptError
 from promptlift.frames import insights_errors
@@ -106,7 +107,8 @@ class Catalogue:
         self.has_judgements = not blind and bool(
             {"sentiment", "task_completed", "issues"} & set(self.frame.columns)
         )
-        self.sentiments = self._sentiments()
+        # The labels of a word list say nothing; its scores sort the conversations.
+        self.sentiments = self._sentiments(labelled=not is_by_score(conversations))
         self.completions = self._completions()
         self.issue_titles, self.issue_counts, self._issues_of = self._issues()
         self.times = _times(self.frame)
@@ -247,8 +249,8 @@ class Catalogue:
 
     # Choices.
 
-    def _sentiments(self) -> NDArray[np.object_]:
-        if "sentiment" not in self.frame:
+    def _sentiments(self, *, labelled: bool) -> NDArray[np.object_]:
+        if "sentiment" not in self.frame or not labelled:
             return np.full(len(self), NOT_JUDGED, dtype=object)
         given = self.frame["sentiment"].astype("object")
         return given.where(given.isin(SENTIMENTS), NOT_JUDGED).to_numpy(dtype=object)

@@ -53,7 +53,7 @@ function render({ model, el }) {
     ...facets.map(({ shown }) => shown), first && first !== last && labelledField("From", since), first && first !== last && labelledField("until", until));
   const clear = make("button", { type: "button", onclick: () => { unfilter(); search(); list.focus(); } }, "Clear");
   const found = make("span", { class: "plw-found", role: "status" });
-  const judged = about.judged ? [completion, sentiment, issue] : [];
+  const judged = about.judged ? [completion, about.choices.sentiment.some(([name]) => name !== "none") && sentiment, issue] : [];
   const list = make("div", {
     class: "plw-list", role: "listbox", tabindex: 0, "aria-label": "Conversations",
     onclick: (event) => {
