@@ -73,6 +73,6 @@ def test_scores_of_a_word_list_are_drawn_around_the_usual_one_and_its_labels_now
     assert names == ["far below", "below", "usual", "above", "far above"]
     texts, usual = words(ax), f"{expected.attrs['promptlift']['usual']:+.2f}"
     assert f"Sentiment as a word list scores it, relative to the usual score of {usual}" in texts
-    assert any(text.endswith(f"The usual score is their median, {usual}.") for text in texts)
+    assert any(text.endswith(f"The usual score is the median, {usual}.") for text in texts)
     assert not [text for text in texts if "positive" in text or "negative" in text]
     assert len(ax.conversations("far below usual")) == expected["n"].iloc[0]

@@ -77,7 +77,7 @@ _MOST_LISTED = 20
 JUDGED: Final = frozenset(Insights.model_fields) - {"conversation_id", "analyser", "basis", "created_at"}
 # What is said beside numbers that a word list counted.
 WORDS_NOTE: Final = f"Judged by a word list: whether anything is higher or lower {UNTOLD}."
-SENTIMENT_NOTE: Final = "A word list scored these conversations: that ranks them, and compares nothing."
+SENTIMENT_NOTE: Final = "Sentiment was scored by a word list: use it to rank conversations, not to compare groups."
 _NOTES: Final = {
     "model": "As the model sees it.",
     "learned": "As the learned judge sees it.",
@@ -118,7 +118,7 @@ def basis_note(facts: Mapping[str, Any]) -> str | None:
     if basis == "words" and str(facts.get("table")).startswith("sentiment"):
         usual: Any = facts.get("usual")
         return SENTIMENT_NOTE + (
-            f" The usual score is their median, {signed(usual, 2)}." if known(usual) else ""
+            f" The usual score is the median, {signed(usual, 2)}." if known(usual) else ""
         )
     return _NOTES.get(basis)
 
