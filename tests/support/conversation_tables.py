@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import pandas as pd
 
@@ -28,7 +29,16 @@ def content(number, *, extra=()):
 
 def browsable(n, *, extra=None, analyser=None):
     """Conversations c0, c1, …: every third has an issue, every second is completed, sentiments take turns."""
-    table = pd.DataFrame(
+    table = _browsable(n).copy()
+    for place, texts in (extra or {}).items():
+        table.loc[place, "content"] = content(place, extra=texts)
+    table.attrs["promptlift"] = {"table": "conversations", "analyser": analyser}
+    return table
+
+
+@cache
+def _browsable(n):
+    return pd.DataFrame(
         {
             "conversation_id": pd.Series([f"c{i}" for i in range(n)], dtype="str"),
             "status": pd.Categorical(["completed"] * n),
@@ -43,8 +53,6 @@ def browsable(n, *, extra=None, analyser=None):
                 dtype=object,
             ),
             "topics": pd.Series([["delivery"]] * n, dtype=object),
-            "content": pd.Series([content(i, extra=(extra or {}).get(i, ())) for i in range(n)], dtype="str"),
+            "content": pd.Series([content(i) for i in range(n)], dtype="str"),
         }
     )
-    table.attrs["promptlift"] = {"table": "conversations", "analyser": analyser}
-    return table

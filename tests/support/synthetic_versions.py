@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 
@@ -46,10 +48,15 @@ def variants(rows, *, rehearsal=False):
     return table
 
 
-def simulations(
+def simulations(cells, **options):
+    """Make the simulated conversations of the original and some variants on the same cells."""
+    return _simulations(cells, **options).copy()
+
+
+@cache
+def _simulations(
     cells, *, seed=0, personas=5, scenarios=3, stage="confirm", lift=0.2, variants=1, rehearsal=False
 ):
-    """Make the simulated conversations of the original and some variants on the same cells."""
     rng = np.random.default_rng(seed)
     rows = []
     for cell in range(cells):

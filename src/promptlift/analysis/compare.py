@@ -169,8 +169,10 @@ def compare(
     judged = result
     if labels is not None:
         result = _decided_by_labels(judged, columns)
+    # pandas copies the attributes of a table with each of its columns.
+    rows = result.to_dict("records")
     made = with_provenance(result, data, "compare", by=by, outcome=outcome, **facts)
-    return _in_words(made, judged)
+    return _in_words(made, rows, judged)
 
 
 def _check_arguments(confidence_mode: str, repeats: str, pair: Any, rectifier: str) -> None:
@@ -234,10 +236,10 @@ def _decided_by_labels(judged: pd.DataFrame, columns: pd.DataFrame) -> pd.DataFr
     return pd.concat([judged.assign(**decided), columns.drop(columns=list(deciding.values()))], axis=1)
 
 
-def _in_words(result: pd.DataFrame, judged: pd.DataFrame) -> pd.DataFrame:
+def _in_words(result: pd.DataFrame, rows: list[dict[Any, Any]], judged: pd.DataFrame) -> pd.DataFrame:
     """Write into the attributes what each row shows, and where there are labels, what it was without them."""
     about = result.attrs["promptlift"]
-    about["sentences"] = [comparison_sentence(row, about) for row in result.to_dict("records")]
+    about["sentences"] = [comparison_sentence(row, about) for row in rows]
     if "corrected" in about:
         about["uncorrected"] = {
             **{name: judged[name].tolist() for name in ("verdict", "p", "p_holm")},

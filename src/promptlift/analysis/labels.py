@@ -203,6 +203,7 @@ def answers_to(labels: Any, question: str) -> Answers:
         hint = f"A table of labels has the columns {', '.join(LABEL_COLUMNS)}, one row an answer."
         raise FrameError(missing, present, hint=hint)
     frame = collect(labels, [*needed, *(name for name in ("chance", "draw_id") if name in present)])
+    frame.attrs = {}  # pandas copies them with each column
     others: tuple[str, ...] = ()
     if not wide:
         asked = frame["question"].astype("str").replace(QUESTIONS)
