@@ -130,6 +130,7 @@ def test_notebooks_are_copied_and_never_over_an_edited_one(tmp_path):
     assert edited.read_text() == "edited"
 
 
+@pytest.mark.cold  # its JupyterLab has the umask of the command
 def test_the_lab_serves_the_notebooks_and_ends_with_its_service(tmp_path):
     data, folder = tmp_path / "data", tmp_path / "mine"
     jupyter = {

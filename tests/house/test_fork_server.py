@@ -70,7 +70,7 @@ def test_who_is_killed_while_it_asks_ends_nobody_else():
         (COMMAND, {"PYTHONHASHSEED": "1"}, False),
         (COMMAND, {"PYTHONPATH": "/elsewhere"}, False),
         ([sys.executable, "-c", "import promptlift"], {}, False),
-        ([sys.executable, "-m", "jupyterlab"], {}, False),
+        ([sys.executable, "-m", "papermill"], {}, False),
         (["promptlift"], {}, False),
     ],
 )

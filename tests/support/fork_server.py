@@ -45,7 +45,7 @@ _SHARED = "PROMPTLIFT_TESTS_FORK_SERVER"
 _KERNEL = "ipykernel_launcher"
 # The reader of pages (`main_text`) is not among them: it limits its own memory.
 _FORKED = (
-    "promptlift", "promptlift.service.insights.lexicon.process", "nbconvert", "support.local_user", _KERNEL,
+    "promptlift", "promptlift.service.insights.lexicon.process", "jupyterlab", "nbconvert", "support.local_user", _KERNEL,
 )  # fmt: skip
 
 
