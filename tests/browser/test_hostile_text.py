@@ -10,6 +10,7 @@ import pytest
 
 from promptlift.widgets import ConversationBrowser
 from support.hostile import CHARACTERS, LONG, ONE_OF_EACH, PAYLOADS
+from support.service_process import wait_until
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -86,6 +87,8 @@ def test_nothing_runs_and_nothing_moves_in_the_interactive_widget(lab):
     page.wait_for_function("() => document.querySelectorAll('.plw-turn').length > 90")
     notebook.screenshot("hostile-all")
     heights = []
+    # The page lays its panels out once more.
+    wait_until(lambda: not box.evaluate(MEASURE)["outside"], what="everything is inside", seconds=20)
     box.locator(".plw-list").focus()
     for place in range(WALKED):
         found = box.evaluate(MEASURE)
