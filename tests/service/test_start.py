@@ -39,7 +39,9 @@ def test_an_address_that_is_not_of_this_machine_is_told(tmp_path):
 def test_a_data_folder_that_is_a_file_is_told(tmp_path, inside):
     file = tmp_path / "file"
     file.write_text("not a folder")
-    with pytest.raises(ServiceStartError, match=r"cannot start with .*/file.*, or name another folder with"):
+    with pytest.raises(
+        ServiceStartError, match=r"cannot start with .*/file.*, or choose another folder with"
+    ):
         serving.serve(port=0, data=file / inside)
     assert file.read_text() == "not a folder"
 

@@ -1,3 +1,3 @@
-"""The Prompt Optimization Service, whole, in one process or many."""
+"""The complete Prompt Optimization Service, in one process or many."""
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from promptlift.service.call import AppContext
 
-# These say themselves which endpoints their functions answer.
+# These modules declare which endpoints their functions answer.
 ANSWERING = [
     account,
     apply,
@@ -68,7 +68,7 @@ ANSWERING = [
 
 
 def create_app(context: AppContext) -> Starlette:
-    """Create the application."""
+    """Create the ASGI application."""
     document = cache(description)
     counts = monitoring.Counts()
 
@@ -93,12 +93,12 @@ def create_app(context: AppContext) -> Starlette:
 
 
 def _api_routes(context: AppContext) -> list[Route]:
-    """Make the routes of every row of the table, in every naming scheme that has it.
+    """Make the routes of every row of the table, in each of its naming schemes.
 
     Raises
     ------
     KeyError
-        When a row has no action, or an action has no row.
+        If a row has no action, or an action has no row.
     """
     unmatched = ACTIONS.keys() ^ ENDPOINTS.keys()
     if unmatched:

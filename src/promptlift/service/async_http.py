@@ -1,4 +1,4 @@
-"""What llm and net have in common: an event loop for callers that are threads, and connections and failures of requests."""
+"""Shared by llm and net: an event loop for callers in threads, and the connections and failures of requests."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _BROKEN_HTTP: Final = {
 class EventLoopThread:
     """Run coroutines for other threads, which wait for their futures or cancel them.
 
-    The thread starts with the first coroutine, and anew in a forked child.
+    The thread starts with the first coroutine, and again in a forked child.
 
     Parameters
     ----------
     name
         Name of the thread.
     at_end
-        Awaited on the loop after its tasks were cancelled.
+        Awaited on the loop after its tasks are cancelled.
     """
 
     def __init__(self, name: str, *, at_end: Callable[[], Awaitable[None]]) -> None:
@@ -59,7 +59,7 @@ class EventLoopThread:
 
         async def work() -> Result:
             if task := asyncio.current_task():
-                # A cancelled future takes no exception; without this the loop would log it.
+                # A cancelled future accepts no exception; without this the loop would log it.
                 task.add_done_callback(lambda done: done.cancelled() or done.exception())
             return await function(*arguments, **options)
 
@@ -76,7 +76,7 @@ class EventLoopThread:
             started = not self._closed and self._thread is not None and self._thread.is_alive()
             self._closed = True
             if started and self._loop is not None:
-                # After every coroutine that was submitted: the loop takes both in their order.
+                # Runs after every submitted coroutine: the loop processes both in order.
                 self._loop.call_soon_threadsafe(self._stop.set)
         if self._thread is not None:
             self._thread.join()
@@ -105,7 +105,7 @@ class EventLoopThread:
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """Look names up in daemon threads: a name server that hangs holds up neither a cancelled task nor the process."""
+    """Look names up in daemon threads: a hanging name server blocks neither a cancelled task nor the process."""
 
     async def getaddrinfo(self, host: Any, port: Any, **options: Any) -> Any:
         found: Future[Any] = Future()
@@ -135,7 +135,7 @@ class OpenedConnections:
         return bool(self._streams)
 
     async def note(self, event: str, info: Mapping[str, Any]) -> None:
-        """Note what a request does; its extension ``trace``."""
+        """Record an event of a request; used as its extension ``trace``."""
         if event.endswith("connect_tcp.complete"):
             self._streams.append(info["return_value"])
 
@@ -149,7 +149,7 @@ class OpenedConnections:
 
 
 def problem_of(error: Exception) -> str:
-    """Return why there is no answer, as a clause without addresses, keys or words of the other side."""
+    """Return why there is no answer, as a clause without addresses, keys or text from the other side."""
     said = str(error)
     if isinstance(error, httpx.ProxyError):
         status = said[:3] if said[:3].isdigit() else "no status"

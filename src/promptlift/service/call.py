@@ -43,8 +43,8 @@ else:
     Body, Query = TypeVar("Body"), TypeVar("Query")
 
 
-# Near names cost milliseconds of processor time. One thread of their own looks for them: not the event loop, and not
-# the threads that every other request needs.
+# Finding similar names costs milliseconds of processor time. It has a thread of its own, to keep it off the
+# event loop and off the threads that every other request needs.
 _NEAR_NAMES = ThreadPoolExecutor(max_workers=1, thread_name_prefix="near-names")
 
 
@@ -57,7 +57,7 @@ class AppContext:
     served
         The models that the configured endpoint serves; ``None`` without an endpoint.
     kinds
-        The kinds of background work, whose backlog the metrics tell.
+        The kinds of background work, whose backlog the metrics report.
     """
 
     settings: ServiceSettings
@@ -71,15 +71,15 @@ class AppContext:
     kinds: Sequence[Kind] = ()
 
     async def check_model(self, wanted: str, *, field: str = "llmModel") -> None:
-        """Check the name of a model of prompts: in the catalogue, the operator's, or one that the endpoint serves.
+        """Check the model name of a prompt: in the catalogue, the operator's, or served by the endpoint.
 
-        The endpoint is asked only for a name that is not known without it, and in the background: a request never
-        waits for it in a thread, and is answered from what is known when the endpoint is slow.
+        The endpoint is queried only for otherwise unknown names, and in the background: a request never waits
+        for it in a thread, and falls back to known models when the endpoint is slow.
 
         Raises
         ------
         ApiException
-            ``VALIDATION_ERROR`` under ``field``; says so when the endpoint's list could not be read.
+            ``VALIDATION_ERROR`` under ``field``; mentions it if the endpoint's list could not be read.
         """
         names, doubt = frozenset(self.settings.models), None
         if is_known(wanted, names):
@@ -103,11 +103,11 @@ class Call(Generic[Body, Query]):
     id
         Identifier in the path; empty when the path has none.
     body, query
-        ``None`` where the endpoint has none.
+        ``None`` if the endpoint has none.
     status
-        Status of the answer, where it is not the endpoint's usual one.
+        Status of the answer, if it differs from the endpoint's usual status.
     links
-        Under which names the answer says which prompt it belongs to, where that depends on the call.
+        Names under which the answer gives its prompt, if that depends on the call.
     """
 
     context: AppContext
@@ -121,7 +121,7 @@ class Call(Generic[Body, Query]):
 
     @property
     def account_id(self) -> str:
-        """The account that the call is made for."""
+        """The account of the caller."""
         return self.caller.account_id
 
     @contextmanager
@@ -164,7 +164,7 @@ Check = Callable[[AnyCall], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class EndpointAction:
-    """What answers an endpoint.
+    """The action of an endpoint.
 
     Attributes
     ----------
@@ -173,15 +173,15 @@ class EndpointAction:
     check
         Awaited before.
     threads
-        The threads of actions that may take long; those that all share by default.
+        The threads for actions that may take long; by default the shared ones.
     links
-        Under which names an answer says which prompt it belongs to, where the path has no naming scheme.
+        Names under which an answer gives its prompt, if the path has no naming scheme.
     """
 
     answer: Callable[[AnyCall], Any]
     check: Check | None = None
     threads: Executor | None = None
-    # unspecified: which link an answer carries when the request names no scheme. Both.
+    # unspecified: which link an answer contains when the request names no scheme. Both.
     links: tuple[str, ...] = LINKS
 
 
@@ -190,7 +190,7 @@ ACTIONS: dict[str, EndpointAction] = {}
 
 
 async def known_model(call: AnyCall) -> None:
-    """Check the name of the model in a body, where there is one.
+    """Check the model name in a body, if there is one.
 
     Raises
     ------
@@ -202,7 +202,7 @@ async def known_model(call: AnyCall) -> None:
 
 
 def writes(endpoint: Endpoint[Any]) -> Callable[[Callable[[AnyCall], Any]], Callable[[AnyCall], Any]]:
-    """Make a function the action of an endpoint; it writes the JSON itself, where a model would cost too much."""
+    """Make a function the action of an endpoint; it writes the JSON itself, as a model would be too slow."""
     return answers(endpoint)
 
 
@@ -213,7 +213,7 @@ def answers(
     threads: Executor | None = None,
     links: tuple[str, ...] = LINKS,
 ) -> Callable[[Callable[[AnyCall], Answer | Awaitable[Answer]]], Callable[[AnyCall], Any]]:
-    """Make a function the action of an endpoint; it returns the endpoint's own answer."""
+    """Make a function the action of an endpoint; it returns the endpoint's answer model."""
 
     def register(
         answer: Callable[[AnyCall], Answer | Awaitable[Answer]],

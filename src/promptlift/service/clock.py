@@ -1,4 +1,4 @@
-"""Time inside the service: whole milliseconds since 1970, UTC."""
+"""Times inside the service: whole milliseconds since 1970, UTC."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ def iso(milliseconds: int | None) -> str | None:
     return f"{_iso_minute(minute)}:{rest // SECOND:02d}.{rest % SECOND:03d}Z"
 
 
-# A page of a list writes three times a row, most of them near each other.
+# A page of a list formats three times per row, most of them close together.
 @lru_cache(maxsize=4_096)
 def _iso_minute(minute: int) -> str:
-    # Years below 1000 keep their zeros here, which strftime drops: transcripts may have any time.
+    # Years below 1000 keep their leading zeros, unlike with strftime: transcripts may have any time.
     return (_EPOCH + timedelta(minutes=minute)).replace(tzinfo=None).isoformat(timespec="minutes")
 
 
 def from_datetime(value: datetime) -> int:
-    """Return the whole milliseconds of an aware time, rounded down: the latest time that exists can be written again."""
+    """Return the whole milliseconds of an aware time, rounded down, so that even the latest possible time can be formatted."""
     return (value - _EPOCH) // _MILLISECOND
 
 
 def moment() -> datetime:
-    """Return the current time as an aware one, in whole milliseconds."""
+    """Return the current time as an aware datetime, in whole milliseconds."""
     return to_datetime(now())
 
 
 def to_datetime(milliseconds: int) -> datetime:
-    """Return a time as an aware one, UTC."""
+    """Return a time as an aware datetime, UTC."""
     return _EPOCH + timedelta(milliseconds=milliseconds)
 
 
 def billing_period(now: int) -> tuple[int, int]:
     """Return the start and the end of the billing period of a time: the calendar month, UTC."""
-    # unspecified: when a period starts. Calendar months, because every account knows them.
+    # unspecified: when a period starts. Calendar months, familiar to everyone.
     start = datetime.fromtimestamp(now / 1_000, UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
     year, month = (start.year + 1, 1) if start.month == 12 else (start.year, start.month + 1)
     return from_datetime(start), from_datetime(start.replace(year=year, month=month))

@@ -1,4 +1,4 @@
-"""Errors that the API answers with: one exception, one body, every code with its status."""
+"""Errors of the API: one exception, one body, every code with its status."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-# The specification leaves the status of some codes open; section 4 of the design decides them.
-# unspecified: the codes of refusals that are HTTP's own (405, 415).
+# The specification leaves the status of some codes open; section 4 of the design decides them. unspecified:
+# the codes of refusals by HTTP itself (405, 415).
 STATUS_OF: dict[str, int] = {
     "VALIDATION_ERROR": 400,
     "INVALID_API_KEY": 401,
@@ -32,7 +32,7 @@ STATUS_OF: dict[str, int] = {
 
 
 class ApiException(Exception):
-    """An error that the API answers with."""
+    """An error that becomes the API's answer."""
 
     def __init__(
         self,
@@ -62,13 +62,13 @@ class ApiException(Exception):
 
 
 def invalid(details: Mapping[str, Any], message: str | None = None) -> ApiException:
-    """Return the error for a value that is not acceptable; ``details`` maps its dotted path to what is wrong."""
+    """Return the error for an invalid value; ``details`` maps its dotted path to the problem."""
     names = ", ".join(details)
     return ApiException("VALIDATION_ERROR", message or f"Invalid value: {names}", details=details)
 
 
 def not_found(kind: str) -> ApiException:
-    """Return the error for a resource that does not exist for this account; the message names its kind."""
+    """Return the error for a resource that does not exist in this account; the message names its kind."""
     return ApiException("NOT_FOUND", f"{kind} not found")
 
 
@@ -82,7 +82,7 @@ def quota(what: str, *, limit: int, used: int, now: int) -> ApiException:
 
 
 def full(kind: str, limit: int) -> ApiException:
-    """Return the error for more of a kind than an account may have."""
+    """Return the error for exceeding the number of resources of a kind per account."""
     return ApiException(
         "INVALID_STATE",
         f"The account has the maximum of {limit} {kind}; delete one first",
@@ -91,12 +91,12 @@ def full(kind: str, limit: int) -> ApiException:
 
 
 def prompt_link(prompt_id: str | None, agent_id: str | None) -> tuple[str, str]:
-    """Return under which name a body says which prompt it is about, and the id.
+    """Return the field of a body that links to its prompt, and the prompt's id.
 
     Raises
     ------
     ApiException
-        ``VALIDATION_ERROR`` where it names none, or two.
+        ``VALIDATION_ERROR`` if it links to none or to two.
     """
     given = {"promptId": prompt_id, "agentId": agent_id}
     links = [(name, value) for name, value in given.items() if value is not None]
@@ -108,7 +108,7 @@ def prompt_link(prompt_id: str | None, agent_id: str | None) -> tuple[str, str]:
 
 
 def tokens_used_up(limit: int, *, now: int) -> str:
-    """Return in words why work that needs a language model waits or ends, and until when."""
+    """Describe why work that needs a language model waits or ends, and until when."""
     until = clock.iso(clock.billing_period(now)[1])
     return f"The account's limit of {limit} tokens a month is reached; there are new ones from {until}"
 
@@ -121,7 +121,7 @@ def too_large(field: str, message: str) -> ApiException:
 def unavailable(error: DBAPIError) -> ApiException:
     """Return the error for a database that is full, locked or gone.
 
-    All requests log the same line, which the log writes once a second.
+    All requests log the same line, which is written at most once a second.
     """
     _LOG.error("the database cannot be used: %s", str(error.orig).partition("\n")[0])
     return ApiException(

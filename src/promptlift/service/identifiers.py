@@ -1,4 +1,4 @@
-"""New identifiers and keys, and how keys are recognised again."""
+"""New identifiers and keys, and how keys are recognized."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from typing import Final
 
 KEY_START = "plk_"
-# The start of a key that lists show; too short to guess the rest from.
+# The prefix of a key shown in lists; too short to guess the rest from.
 _SHOWN_CHARS = 8
 
 
@@ -21,14 +21,15 @@ _SECONDS_MASK: Final = 0xFFFF_FFFF
 
 
 class _Randomness:
-    """Random bytes for identifiers, drawn from the system for many identifiers at once.
+    """Random bytes for identifiers, requested from the system for many identifiers at once.
 
-    Every draw is a system call that gives the interpreter away, and a busy process waits a millisecond to get it back.
+    Every request is a system call that releases the interpreter lock, and a busy process waits a millisecond
+    to reacquire it.
     """
 
     def __init__(self) -> None:
         self._begin()
-        # A forked process would hand out the same ones.
+        # A forked process would return the same identifiers.
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._begin)
 
@@ -37,7 +38,7 @@ class _Randomness:
         self._left: list[str] = []
 
     def take(self) -> str:
-        """Take the random digits of one identifier, in hexadecimal; they are never handed out again."""
+        """Take the random digits of one identifier, in hexadecimal; they are never returned again."""
         with self._lock:
             if not self._left:
                 drawn = secrets.token_hex(_RANDOM_BYTES * _IDS_A_DRAW)
@@ -52,8 +53,9 @@ _randomness = _Randomness()
 def new_id(kind: str) -> str:
     """Return an identifier that cannot be guessed, such as ``cnv_6ad2…``; ``kind`` is three letters.
 
-    It begins with the second in which it was made, and 64 random bits follow. Identifiers that come together stand together
-    in an index: random ones change a page each, and the larger a table, the more of them must be read and written.
+    It consists of the second of its creation and 64 random bits. Identifiers created together are neighbours
+    in an index: random ones would each change a different page, and the larger the table, the more pages must
+    be read and written.
     """
     return f"{kind}_{int(time.time()) & _SECONDS_MASK:08x}{_randomness.take()}"
 
@@ -64,7 +66,7 @@ def new_key() -> str:
 
 
 def shown_prefix(key: str) -> str:
-    """Return the start of a key that is stored as it is and shown in lists: at most 8 characters, and a quarter.
+    """Return the prefix of a key that is stored in plain text and shown in lists: at most 8 characters, and at most a quarter.
 
     >>> shown_prefix("plk_" + 43 * "x"), shown_prefix("a short key of 22 char")
     ('plk_xxxx', 'a sho')

@@ -1,4 +1,4 @@
-"""Which model and which judge this process uses: the configured endpoint, or the stand-ins for one."""
+"""The model and judge of this process: the configured endpoint, or their stand-ins."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 CALLS_AT_A_TIME: Final = 8
-# Model calls wait for the network, so eight go out side by side; the built-in analyser has one process.
+# Model calls wait for the network, so eight run concurrently; the built-in analyser has one process.
 _JUDGEMENTS_AT_A_TIME: Final = 8
 
 
 class Models:
-    """Make each run its view of the model.
+    """Create each run's view of the model.
 
     Parameters
     ----------
     client
         The configured endpoint; ``None`` without one.
     at_a_time
-        Model calls side by side over all runs of the process.
+        Concurrent model calls over all runs of the process.
     seconds_until_down
         Seconds without any answer after which the endpoint counts as down.
     """
@@ -61,7 +61,7 @@ class Models:
         Raises
         ------
         ConfigError
-            A value is not a number in its range, or no whole one where calls are counted.
+            A value is not a number in its range, or not an integer for a number of calls.
         """
         env = os.environ if environ is None else environ
         at_a_time = read_number(env, "PROMPTLIFT_LLM_CONCURRENCY", CALLS_AT_A_TIME, 1, 256, kind=int)
@@ -75,33 +75,32 @@ class Models:
 
     @property
     def agent_model(self) -> str | None:
-        """The model that plays every assistant, where the operator named one."""
+        """The model that plays every assistant, if the operator set one."""
         return None if self._client is None else self._client.settings.agent_model
 
     @property
     def conversations_at_a_time(self) -> int:
-        """Conversations to hold side by side: half as many again as calls, some are between two calls."""
+        """Concurrent conversations: half as many again as calls, because some are between two calls."""
         return self._at_a_time + (self._at_a_time + 1) // 2
 
     def calls_in_time(self) -> Calls | None:
-        """Return a view of the model for a request that waits for it: few tries; ``None`` without an endpoint."""
+        """Return a view of the model for a request that waits for it, with few attempts; ``None`` without an endpoint."""
         if self._client is None:
             return None
         return Calls(self._client, self._places, policy=RetryPolicy(attempts=2, budget=10.0))
 
     def tasks(self, *, rehearsal: bool, seed: int, own_models: bool = False) -> OptimizationTasks:
-        """Return who carries out the tasks of one run: the configured model, or the rehearsal.
+        """Return the implementation of the tasks of a run: the configured model, or the rehearsal.
 
         Parameters
         ----------
         own_models
-            Whether every text is run on the model that goes with it, also where the operator named one model for all
-            assistants.
+            Whether every text runs on its own model, even if the operator set one model for all assistants.
 
         Raises
         ------
         PromptliftError
-            The run was asked for with an endpoint, and now there is none.
+            The run was requested with an endpoint, and now there is none.
         """
         if rehearsal:
             from promptlift.service.rehearsal import Rehearsal  # noqa: PLC0415 - only without an endpoint
@@ -109,7 +108,8 @@ class Models:
             return Rehearsal(seed)
         if self._client is None:
             raise PromptliftError(
-                "No language model is configured any more. Set PROMPTLIFT_LLM_BASE_URL and PROMPTLIFT_LLM_MODEL "
+                "No language model is configured any longer. Set PROMPTLIFT_LLM_BASE_URL and "
+                "PROMPTLIFT_LLM_MODEL "
                 "again, and ask once more."
             )
         settings = self._client.settings
@@ -131,16 +131,16 @@ class Models:
 
 @dataclass(frozen=True)
 class ChosenJudge:
-    """A judge and what goes with it.
+    """A judge and its dependencies.
 
     Attributes
     ----------
     at_a_time
-        Conversations to judge side by side.
+        Conversations to judge concurrently.
     client
         The endpoint; ``None`` without one.
     trial
-        The same judge, asking its model only once; ``None`` where nothing is asked.
+        The same judge without retries; ``None`` if it uses no model.
     served
         The models that the endpoint serves; ``None`` without one.
     """
@@ -160,7 +160,7 @@ class ChosenJudge:
 
 
 def choose_judge() -> ChosenJudge:
-    """Choose the judge by ``PROMPTLIFT_LLM_BASE_URL`` and ``PROMPTLIFT_LLM_MODEL``, and begin to read the endpoint's models."""
+    """Choose the judge by ``PROMPTLIFT_LLM_BASE_URL`` and ``PROMPTLIFT_LLM_MODEL``, and start reading the endpoint's models."""
     settings = LlmSettings.from_env()
     if settings is None:
         return ChosenJudge(LexiconProcess(), 1)
@@ -170,6 +170,6 @@ def choose_judge() -> ChosenJudge:
 
     client = ChatClient(settings)
     served = ServedModels(client.models)
-    served.refresh()  # so that the list is there when the first prompt is made
+    served.refresh()  # so that the list is available when the first prompt is created
     judge, trial = (OneByOne(LlmJudge(asked, settings.model)) for asked in (client, client.once()))
     return ChosenJudge(judge, _JUDGEMENTS_AT_A_TIME, client, trial, served)

@@ -1,4 +1,4 @@
-"""One service process: opens the database, starts the background work, listens, and ends in order."""
+"""One service process: opens the database, starts the background work, listens, and shuts down in order."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _BACKLOG = 512
-# Of a request line and its header fields, as long as they are incomplete.
+# Maximum size of a request line and its header fields while incomplete.
 _HEADER_BYTES = 65_536
-# Longer than clients and proxies keep a connection that they may use again.
+# Longer than clients and proxies keep idle connections.
 _KEEP_ALIVE_SECONDS = 75
 
 
@@ -52,7 +52,7 @@ class Ready:
     base_url
         Address up to and including the version segment.
     new_key
-        A key that was made at this start and is shown this once; ``None`` otherwise.
+        A key that was created at this start and is shown only once; ``None`` otherwise.
     plan
         Plan of the first account.
     """
@@ -65,12 +65,12 @@ class Ready:
 def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> None:
     """Run the service until it is interrupted or terminated.
 
-    SQLite takes one service process a data folder; its starter makes sure of that.
+    SQLite allows one service process per data folder, which the caller ensures.
 
     Parameters
     ----------
     settings
-        What the operator decided.
+        The operator's settings.
     on_ready
         Called once, when requests can be sent.
 
@@ -90,7 +90,7 @@ def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> No
         shown = f"[{host}]" if ":" in host else host
 
         def on_started() -> None:
-            # Last, so that no key is made that a start which fails never shows.
+            # Last, so that a failing start does not create a key that is never shown.
             new_key = ensure_key(database, settings)
             on_ready(Ready(f"http://{shown}:{port}{API_PATH}", new_key, _plan(database)))
 
@@ -98,14 +98,15 @@ def serve(settings: ServiceSettings, *, on_ready: Callable[[Ready], None]) -> No
 
 
 def ensure_key(database: Database, settings: ServiceSettings) -> str | None:
-    """Make sure that the first account has a key; return a key that was made here and never shown."""
+    """Make sure that the first account has a key; return a key that was created here and not yet shown."""
     with database.write() as connection:
         account_id = first_account(connection, settings)
         if settings.api_key is not None:
             if accounts.is_revoked(connection, settings.api_key):
                 raise ServiceStartError(
                     f"The key in PROMPTLIFT_API_KEY ({shown_prefix(settings.api_key)}…) was revoked: set another one, "
-                    "or none to use the keys that there are. promptlift.local() takes it from local.key in the data folder: "
+                    "or none to use the existing keys. promptlift.local() takes it from local.key in the "
+                    "data folder: "
                     "remove that file, and the next start creates a new key"
                 )
             accounts.add_key(connection, account_id, settings.api_key, name="PROMPTLIFT_API_KEY")
@@ -161,13 +162,14 @@ def _run(
         log_level="error",
         access_log=False,
         server_header=False,
-        # So many are accepted in one turn of the event loop, before any of them can be closed to make room.
+        # This many are accepted in one iteration of the event loop, before any of them can be closed to make
+        # room.
         backlog=min(_BACKLOG, most_connections() // 2),
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=10,
     )
     logging.basicConfig(level=logging.WARNING, handlers=[ThrottledHandler()])
-    # uvicorn sends itself the signal again that it ended for; the parts below are to be closed first.
+    # uvicorn re-raises the signal that stopped it; the parts below must be closed first.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     if settings.work:
@@ -185,7 +187,7 @@ def _run(
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which says when it is ready."""
+    """uvicorn's server, which reports when it is ready."""
 
     def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -231,9 +233,9 @@ def most_connections() -> int:
 
 
 class ClientConnection(HttpToolsProtocol):
-    """A connection for which, at the limit, the one that has waited longest for its client is closed.
+    """A connection that, at the limit, displaces the one that has waited longest for its client.
 
-    At uvicorn's own limit new clients are refused, so that silent ones would keep everybody else out.
+    At uvicorn's own limit new clients are refused, so silent ones would lock everybody else out.
     """
 
     def connection_made(self, transport: Any) -> None:
@@ -250,7 +252,7 @@ class ClientConnection(HttpToolsProtocol):
             oldest.transport.abort()
 
     def is_waiting(self) -> bool:
-        """Return whether the client has still to send a request, or the rest of it."""
+        """Return whether the client still has to send a request, or the rest of it."""
         cycle: Any = self.cycle  # none before the first request
         return cycle is None or cycle.response_complete or cycle.more_body
 
@@ -262,19 +264,19 @@ class ClientConnection(HttpToolsProtocol):
             self.send_400_response("The headers of the request are too long.")
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP, with the error body of the API."""
+        """Refuse malformed HTTP, with the error body of the API."""
         body = orjson.dumps(ApiException("VALIDATION_ERROR", msg).body())
         head = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
         self.transport.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
         self.transport.close()
 
     def on_headers_complete(self) -> None:
-        """Begin to answer a request, whose body may still be on its way."""
+        """Start answering a request, whose body may still be arriving."""
         self.header_bytes, self.waiting_since = 0, self.loop.time()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of a body."""
+        """Receive a part of a body."""
         self.header_bytes = 0
         super().on_body(body)
 

@@ -1,4 +1,4 @@
-"""What an operator decides before the service starts."""
+"""The operator's settings of the service."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DATABASE_NAME = "promptlift.db"
 
 
 def default_data_folder() -> Path:
-    """Return the user's data folder: ``PROMPTLIFT_DATA``, else the platform's place for application data."""
+    """Return the user's data folder: ``PROMPTLIFT_DATA``, or else the platform's folder for application data."""
     chosen = os.environ.get("PROMPTLIFT_DATA")
     return Path(chosen).expanduser() if chosen else Path(platformdirs.user_data_dir("promptlift"))
 
@@ -35,29 +35,31 @@ class ServiceSettings:
     Attributes
     ----------
     host, port
-        Where to listen; port 0 takes any free one.
+        Where to listen; port 0 for any free one.
     data
         Folder of the SQLite file and the lock.
     database_url
         SQLAlchemy address of the database; ``None`` is SQLite in ``data``.
     plan
-        Plan of the first account; ``None`` leaves an account that exists as it is, and a new one is ``enterprise``.
+        Plan of the first account; ``None`` leaves an existing account unchanged and makes a new one
+        ``enterprise``.
     api_key
-        Key of the first account; ``None`` makes one at the first start.
+        Key of the first account; ``None`` creates one at the first start.
     models
-        Model names that are valid for a prompt beside the catalogue.
+        Model names that are valid for a prompt in addition to the catalogue.
     allow_private_networks
-        Whether webhooks and websites may lie on private networks.
+        Whether webhooks and websites may be on private networks.
     secret_key
-        What the secrets of webhooks are made from; ``None`` takes that of the file beside the database.
+        Key from which the secrets of webhooks are derived; ``None`` for the key in the file next to the
+        database.
     work
-        Whether this process does background work; if not, others have to.
+        Whether this process does background work; if not, other processes have to.
     lease_seconds
-        A background worker that gave no sign of life for so long has its work taken over.
+        Work of a background worker that gives no sign of life for this long is taken over.
     otlp_quiet_seconds
-        A conversation that spans tell of is logged when no span of it came for so long.
+        A conversation received as spans is logged after this long without another span.
     rehearsal_seconds
-        Seconds that a rehearsal takes when it needs every pass, where its request names none; 0 is as fast as it can be.
+        Default duration of a rehearsal that needs every pass; 0 for as fast as possible.
     """
 
     host: str = "127.0.0.1"
@@ -96,12 +98,12 @@ class ServiceSettings:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
-        """Read ``PROMPTLIFT_*`` variables; arguments that are not ``None`` win.
+        """Read ``PROMPTLIFT_*`` variables; arguments other than ``None`` take precedence.
 
         Raises
         ------
         ConfigError
-            A value is not usable; says which and what is.
+            A value is invalid; the message names it and the valid values.
         """
         env = os.environ if environ is None else environ
         values: dict[str, Any] = {
@@ -140,7 +142,7 @@ class ServiceSettings:
         return self.database_url
 
     def sqlite_file(self) -> Path | None:
-        """Return the file of an SQLite database; ``None`` when the database is another one.
+        """Return the file of an SQLite database; ``None`` for another database.
 
         Raises
         ------

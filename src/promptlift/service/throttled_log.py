@@ -1,4 +1,4 @@
-"""A log that an outage cannot flood: at most one line a second of each kind, with a count."""
+"""A log that an outage cannot flood: at most one line per second of each kind, with a count."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ if TYPE_CHECKING:
 
 _SECONDS = 1.0
 
-# Lines are alike when logger, message template and the place where an exception was raised are the same.
+# Lines are of the same kind if logger, message template and the place where an exception was raised are
+# equal.
 _Kind = tuple[str, str, str, int]
 
 
 class ThrottledHandler(logging.StreamHandler):  # type: ignore[type-arg]
-    """Write the first line of a kind at once, and then at most one a second, with how many it stands for.
+    """Write the first line of a kind immediately, and then at most one per second, with the number of lines that it represents.
 
     Parameters
     ----------
     stream
         Where to write; ``None`` is standard error.
     seconds
-        How long one line stands for all of its kind.
+        How long one line represents all of its kind.
     """
 
     def __init__(self, stream: TextIO | None = None, *, seconds: float = _SECONDS) -> None:
         super().__init__(stream)
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
         self._seconds = seconds
-        # The lines that were left out since the last one of their kind: how many, and the newest.
+        # The lines omitted since the last one of their kind: their number, and the newest.
         self._left_out: dict[_Kind, tuple[int, logging.LogRecord | None]] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -43,7 +44,7 @@ class ThrottledHandler(logging.StreamHandler):  # type: ignore[type-arg]
             super().emit(record)
 
     def close(self) -> None:
-        """Write what was only counted so far."""
+        """Write the lines that were only counted so far."""
         self.acquire()
         try:
             for kind in list(self._left_out):
@@ -67,7 +68,7 @@ class ThrottledHandler(logging.StreamHandler):  # type: ignore[type-arg]
             self.release()
 
     def _end(self, kind: _Kind) -> bool:
-        """Write how many lines were left out; whether there were any."""
+        """Write how many lines were omitted; return whether there were any."""
         count, newest = self._left_out.pop(kind, (0, None))
         if newest is None:
             return False

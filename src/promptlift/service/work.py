@@ -1,4 +1,4 @@
-"""What a process works on in the background, put together once, and the process that does nothing else."""
+"""The background work of a process, assembled once, and the process that does nothing else."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ class BackgroundWork:
     Parameters
     ----------
     database
-        Where the work is.
+        The database with the work.
     settings
-        What the operator decided.
+        The operator's settings.
 
     Attributes
     ----------
     insights
-        Judges conversations; says why they wait.
+        Judges conversations, and reports why they wait.
     models
         The language model of optimizations.
     served
         The models that the configured endpoint serves; ``None`` without an endpoint.
     net
-        Sends requests to addresses that users gave.
+        Sends requests to user-supplied addresses.
     secrets
-        Secrets of the webhooks; ``None`` where there is no key for them.
+        Secrets of the webhooks; ``None`` without a key for them.
     sender
         Sends events to webhooks.
     kinds
-        All of them.
+        All kinds of work.
     """
 
     def __init__(self, database: Database, settings: ServiceSettings) -> None:
@@ -109,18 +109,18 @@ class BackgroundWork:
             self.kinds.append(Deliveries(database, self.sender, worker=self._worker.id))
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start working."""
         self._warn_of_other_keys()
         self._worker.start(self.kinds)
 
     def leave_to_others(self) -> None:
-        """Do not work; read what the workers of other processes say."""
+        """Do not work; read the reports of workers in other processes."""
         self._others = OtherWorkers(self._database)
         self.insights.problem_elsewhere = self._others.problem
         self._others.start()
 
     def stop(self) -> None:
-        """End in order; unfinished work continues in another process, or at the next start."""
+        """Shut down in order; unfinished work continues in another process, or at the next start."""
         if self._others is None:
             self._worker.stop()
         else:
@@ -141,8 +141,9 @@ class BackgroundWork:
             others = webhooks.count_with_other_keys(connection, self.secrets.key_id if self.secrets else "")
         if others:
             _LOG.warning(
-                "the deliveries of some webhooks (%d) wait: their secrets were made from another key. Set PROMPTLIFT_SECRET_KEY to it, or put its "
-                "file webhooks.key back beside the database; else delete them and create them again",
+                "the deliveries of some webhooks (%d) wait: their secrets were made from another key. Set "
+                "PROMPTLIFT_SECRET_KEY to it, or restore its file webhooks.key next to the database; "
+                "otherwise delete and recreate them",
                 others,
             )
 
@@ -153,9 +154,9 @@ def work(settings: ServiceSettings, *, on_ready: Callable[[], None]) -> None:
     Parameters
     ----------
     settings
-        What the operator decided.
+        The operator's settings.
     on_ready
-        Called once, when the work begins.
+        Called once, when the work starts.
 
     Raises
     ------

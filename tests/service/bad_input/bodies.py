@@ -27,7 +27,7 @@ BODIES = [
         b'{"x": ' + b"[" * 64 + b"]" * 64 + b"}",
         400,
         VALIDATION,
-        "The body is nested too deep",
+        "The body is nested too deeply",
         {"body": "is nested deeper than 64 levels"},
     ),
     Bad(
@@ -35,7 +35,7 @@ BODIES = [
         b"[" * 1_000_000,
         400,
         VALIDATION,
-        "The body is nested too deep",
+        "The body is nested too deeply",
         {"body": "is nested deeper than 64 levels"},
     ),
     Bad(
@@ -43,7 +43,7 @@ BODIES = [
         b"[" * 70 + b'"' + b'\\"' * 500_000 + b"\\",
         400,
         VALIDATION,
-        "The body is nested too deep",
+        "The body is nested too deeply",
         {"body": "is nested deeper than 64 levels"},
     ),
     no_body("PATCH /settings"),

@@ -124,7 +124,7 @@ TRIGGERS = [
         {"promptId": PROMPT_ID, "intent": nested(200)},
         400,
         VALIDATION,
-        "The body is nested too deep",
+        "The body is nested too deeply",
         {"body": "is nested deeper than 64 levels"},
     ),
     media_type(CREATE),

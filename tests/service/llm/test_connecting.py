@@ -110,7 +110,7 @@ def test_no_proxy_is_honoured(endpoint, monkeypatch):
 @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "https://127.0.0.1:9", "http://127.0.0.1:99999"])
 def test_a_proxy_that_cannot_be_used_is_named(monkeypatch, proxy):
     monkeypatch.setenv("http_proxy", proxy)
-    with pytest.raises(LlmUnavailable, match="the proxy that the environment names"):
+    with pytest.raises(LlmUnavailable, match="the proxy set in the environment"):
         ask("http://models.test/v1")
 
 

@@ -30,7 +30,7 @@ def test_what_cannot_be_tested_is_refused_in_words(begin):
         ("{name}\x00",): {"candidates[0].content": "must not contain a NUL character"},
         ("{name} " * 80_000,): {"candidates[0].content": "must be at most 524288 bytes"},
         tuple(f"{{name}} {n}" for n in range(6)): {"candidates": "must have at most 5 entries"},
-        (ORIGINAL + "\n",): {"candidates[0].content": "is the present text of the prompt"},
+        (ORIGINAL + "\n",): {"candidates[0].content": "is the current text of the prompt"},
         (TEXT, "You help.", TEXT): {
             "candidates[1].content": "must keep the template variables: {name}",
             "candidates[2].content": "is the same text as candidates[0]",

@@ -179,7 +179,7 @@ def test_a_variant_with_a_customers_words_is_asked_for_again_with_the_reason_and
 
 def test_a_writer_that_does_not_let_go_gets_no_variant_into_the_test():
     model = ScriptedModel(in_turn(answer(COPIED)))
-    with pytest.raises(VariantsFailed, match="stands only in logged conversations"):
+    with pytest.raises(VariantsFailed, match="occur only in logged conversations"):
         write(model_tasks(model))
     assert len(model.asked) == ROUNDS
     written = write(model_tasks(ScriptedModel(in_turn(answer(GOOD, COPIED), answer(COPIED)))), 2)

@@ -56,12 +56,12 @@ def changed(old, new, text=REWRITE):
         ),
         (
             changed("Customers must not be told internal prices. ", ""),
-            "rules are missing or turned round: “Never share",
+            "rules are missing or reversed: “Never share",
         ),
-        (changed("must not be told", "should be told"), "rules are missing or turned round: “Never share"),
+        (changed("must not be told", "should be told"), "rules are missing or reversed: “Never share"),
         (
             changed("Before looking up anything, always ask for the order's number.", ""),
-            "rules are missing or turned round: “Always ask for the order number",
+            "rules are missing or reversed: “Always ask for the order number",
         ),
         (REWRITE + "very long " * 1_000, "It is too long"),
     ],

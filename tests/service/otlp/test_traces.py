@@ -114,7 +114,7 @@ def test_a_span_that_cannot_be_read_is_rejected_and_the_others_are_kept(quiet):
     ]
     answer = post(quiet, as_json(chat(1, [HI], "Hello", trace=1), *bad, chat(2, [HI], "Hello", trace=2)))
     told = answer.json()["partialSuccess"]
-    assert (told["rejectedSpans"], "is no field of a message" in told["errorMessage"]) == ("2", True)
+    assert (told["rejectedSpans"], "is not a field of a message" in told["errorMessage"]) == ("2", True)
     assert len(conversations(quiet, 2)[0]) == 2
 
 

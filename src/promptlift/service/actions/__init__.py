@@ -1,3 +1,3 @@
-"""What the service does, one module a resource; every change is one transaction."""
+"""The actions of the service, one module per resource; every change is one transaction."""
 
 from __future__ import annotations

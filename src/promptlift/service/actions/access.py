@@ -1,4 +1,4 @@
-"""What every request and every operator needs: the caller of a key, the rate, failures, and how much work waits."""
+"""Needed by every request and operator: the caller of a key, the request rate, failures, and the backlog of work."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def find_caller(database: Database, key: str) -> Caller | None:
 
 
 def touch_key(database: Database, key_id: str) -> None:
-    """Note that a key was used, unless the database cannot be written now."""
+    """Record that a key was used, unless the database cannot be written to now."""
     try:
         with database.write() as connection:
             accounts.touch_key(connection, key_id)
@@ -40,7 +40,7 @@ def touch_key(database: Database, key_id: str) -> None:
 
 
 def count_request(database: Database, caller: Caller, *, now: int) -> tuple[int, int]:
-    """Count a request; return the requests of this minute and when it ends."""
+    """Count a request; return the number of requests in this minute and when the minute ends."""
     with database.write() as connection:
         return usage.count_request(connection, caller.account_id, now=now)
 
@@ -57,14 +57,14 @@ def refusal_of(error: Exception, failed: str) -> ApiException:
 
 @dataclass(frozen=True)
 class Backlog:
-    """What the database holds.
+    """The contents of the database.
 
     Attributes
     ----------
     conversations
         Counts by status and whether there are insights.
     work
-        By kind: rows that are due or under way, and for how many seconds the oldest has been due.
+        By kind: rows that are due or in progress, and for how many seconds the oldest has been due.
     """
 
     conversations: Mapping[tuple[str, bool], int]
@@ -72,11 +72,11 @@ class Backlog:
 
 
 def look(database: Database, kinds: Sequence[Kind]) -> Backlog | None:
-    """Count what is kept and what waits; ``None`` when the database does not answer."""
+    """Count stored conversations and waiting work; ``None`` when the database does not answer."""
     now = clock.now()
     try:
         with database.read() as connection:
-            # A job that one worker does for ever is no work that waits.
+            # A job that one worker runs forever is not part of the backlog.
             found = {
                 kind.name: kind.leases.backlog(connection, now=now)
                 for kind in kinds
@@ -84,7 +84,7 @@ def look(database: Database, kinds: Sequence[Kind]) -> Backlog | None:
             }
             conversations = conversation_counts.kept(connection)
     except SQLAlchemyError as error:
-        _LOG.warning("metrics cannot look into the database: %s", str(error).partition("\n")[0])
+        _LOG.warning("metrics cannot read the database: %s", str(error).partition("\n")[0])
         return None
     return Backlog(
         conversations,

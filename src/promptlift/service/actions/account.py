@@ -39,9 +39,11 @@ if TYPE_CHECKING:
     from promptlift.service.websites.company import CompanyReading
 
 _FROM_WEBSITE: Final = ("industry", "objectives", "kpis")
-# A website and a model may take half a minute to answer: not one of the threads that every other request needs.
+# A website and a model may take half a minute to answer, so they do not occupy the threads that every other
+# request needs.
 _WEBSITES: Final = ThreadPoolExecutor(max_workers=8, thread_name_prefix="websites")
-# Accounts for which a website is being read: one cannot hold up the others with websites that take their time.
+# Accounts for which a website is being read: at most one each, so that slow websites of one account do not
+# delay the others.
 _reading: Final[set[str]] = set()
 
 
@@ -57,7 +59,7 @@ def account(call: Call) -> Account:
 
 @answers(endpoints.USAGE_GET)
 def used(call: Call) -> Usage:
-    """Return what the account has used in the billing period, beside the limits of its plan."""
+    """Return the account's usage in the billing period, with the limits of its plan."""
     now = clock.now()
     start, end = map(clock.to_datetime, clock.billing_period(now))
     plan, account_id = call.caller.limits, call.account_id
@@ -87,7 +89,7 @@ def general(database: Database, caller: Caller) -> dict[str, str]:
 
 
 def exclusions_of(rows: Rows, account_id: str) -> Exclusions:
-    """Return what must not appear in an answer now: insights may be older than the setting."""
+    """Return the exclusions that apply now: insights may be older than the setting."""
     return read_exclusions(accounts.general(rows.core, account_id)["excludedDataAndTopics"])
 
 
@@ -121,7 +123,7 @@ async def sync_context(call: Call[SyncContextRequest]) -> SyncContextAnswer:
     Raises
     ------
     ApiException
-        ``INVALID_STATE`` while another website is read for the account.
+        ``INVALID_STATE`` while another website is being read for the account.
     """
     # unspecified: when the model is asked. At once, because the answer has what it found: this is the one request
     # that waits for a model, for a bounded time.
@@ -134,7 +136,7 @@ async def sync_context(call: Call[SyncContextRequest]) -> SyncContextAnswer:
         found = await asyncio.get_running_loop().run_in_executor(_WEBSITES, _read_website, call)
     finally:
         _reading.discard(call.account_id)
-    # Apart from the reading, which goes on for a moment when the service stops: then nothing is filled in.
+    # Separate from the reading, which may continue briefly when the service stops: then nothing is filled in.
     return await to_thread.run_sync(_fill_context, call, found)
 
 

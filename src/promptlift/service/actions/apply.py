@@ -1,4 +1,4 @@
-"""Applying a variant of an optimization, or a text that somebody put together from its edits."""
+"""Applying a variant of an optimization, or a text composed from its edits."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 def apply(call: Call[ApplyRequest]) -> ApplyAnswer:
     """Make a variant or a text the current version.
 
-    Without ``variantId`` it is the winner. Applying a staged variant is its approval. The original can be applied too: its
-    text comes back. A text that is live already stays as it is, without a second version.
+    Without ``variantId`` the winner is applied. Applying a staged variant is its approval. The original can
+    be applied too, which restores its text. A text that is already live stays unchanged, without a second
+    version.
     """
     body, account_id = call.body, call.account_id
     if body.content is not None and body.variant_id is not None:
-        raise invalid({"content": "is for a text of no variant; leave out one of content and variantId"})
+        raise invalid({"content": "is for a text that is not a variant's; leave out content or variantId"})
     with call.write() as rows:
         connection, optimization = rows.core, call.found(rows, OptimizationRow, "Optimization")
         variant = _applicable(connection, optimization, body) if body.content is None else None
@@ -78,8 +79,9 @@ def _applicable(connection: Connection, optimization: OptimizationRow, body: App
     Raises
     ------
     ApiException
-        ``INVALID_STATE`` when the optimization is not completed, has no winner to apply, or was a rehearsal that is not
-        accepted; ``VALIDATION_ERROR`` under ``variantId`` for a variant of another optimization.
+        ``INVALID_STATE`` when the optimization is not completed, has no winner to apply, or was a rehearsal
+        that the request does not accept; ``VALIDATION_ERROR`` under ``variantId`` for a variant of another
+        optimization.
     """
     if optimization.status != "completed":
         raise ApiException(
@@ -89,7 +91,7 @@ def _applicable(connection: Connection, optimization: OptimizationRow, body: App
         )
     variant = _wanted(connection, optimization, body.variant_id)
     if optimization.rehearsal and not body.accept_rehearsal:
-        # unspecified: rehearsals. Nothing of one goes live unless a person says that it may.
+        # unspecified: rehearsals. None of their variants goes live unless a person permits it.
         raise ApiException(
             "INVALID_STATE",
             "The optimization was a rehearsal: a built-in model stood in for the language model, so its numbers say nothing "

@@ -35,7 +35,8 @@ def page(call: Call[None, ConversationsQuery]) -> dict[str, object]:
     as_of = {}
     with call.read() as rows:
         if since is not None:
-            # unspecified: how to ask for what is new. A time of ours, in answers to a client that asks for it.
+            # unspecified: how to ask for new conversations. With a time of the service's clock, included in
+            # answers on request.
             as_of["asOf"] = clock.iso(changes.as_of(rows.core, call.account_id, horizon))
             if with_insights and changes.all_insights_since(rows.core, call.account_id, since):
                 since = None
@@ -62,7 +63,7 @@ def page(call: Call[None, ConversationsQuery]) -> dict[str, object]:
 
 @answers(endpoints.CONVERSATIONS_DELETED)
 def deleted(call: Call[None, DeletedConversationsQuery]) -> Page[DeletedConversation]:
-    """Return one page of the conversations that are no longer there, the last deleted first."""
+    """Return one page of deleted conversations, the most recently deleted first."""
     query = call.query
     since = None if query.deleted_since is None else clock.from_datetime(query.deleted_since)
     horizon = None if since is None else changes.horizon(call.context.database)
@@ -102,7 +103,7 @@ def get(call: Call[None, ConversationQuery]) -> dict[str, object]:
 
 @writes(endpoints.CONVERSATIONS_INSIGHTS)
 def insights(call: Call) -> orjson.Fragment:
-    """Return the insights of a conversation, as they are kept."""
+    """Return the insights of a conversation, as stored."""
     with call.read() as rows:
         row = _find(rows, call)
         exclusions = exclusions_of(rows, call.account_id)
@@ -149,18 +150,18 @@ def wire(
     exclusions: Exclusions | None = None,
     with_content: bool,
 ) -> dict[str, object]:
-    """Return a conversation as the API writes it; lists are too long for models.
+    """Return a conversation in its API form, as a dictionary: building models would be too slow for lists.
 
     Parameters
     ----------
     waits_because
-        Why no conversation is judged now, where something keeps the model from it.
+        Why no conversation is judged now, if the model is unavailable.
     exclusions
-        What must not appear in its insights; ``None`` leaves the insights out.
+        Words and data that must not appear in its insights; ``None`` leaves the insights out.
     """
     item: dict[str, object] = {
         "id": row.id,
-        # unspecified: which link an answer carries when the request names no scheme. Both.
+        # unspecified: which link an answer contains when the request names no scheme. Both.
         "promptId": row.prompt_id,
         "agentId": row.prompt_id,
         "status": row.status,
@@ -194,14 +195,14 @@ def wire(
 
 
 def _latency_ms(row: StoredConversation) -> float | None:
-    """Return the mean time until an answer: as it was logged, else from the times of the messages."""
+    """Return the mean time until an answer: as logged, or else from the times of the messages."""
     if row.latency_ms is None and row.response_seconds is not None:
         return round(row.response_seconds * 1000, 3)
     return row.latency_ms
 
 
 def _insights_error(row: StoredConversation, waits_because: str | None) -> str | None:
-    """Return why insights are missing or late; ``None`` when they are not."""
+    """Return why insights are missing or late; ``None`` if they are neither."""
     if row.judging == "failed":
         return str(row.judge_problem)
     why = row.judge_problem or waits_because

@@ -1,4 +1,4 @@
-"""What people say: labels of conversations, and reviews of the variants of an optimization."""
+"""People's judgements: labels of conversations, and reviews of the variants of an optimization."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def page(call: Call[None, LabelsQuery]) -> Page[Label]:
 
 @answers(endpoints.LABELS_CREATE)
 def keep(call: Call[LabelCreate]) -> LabelsAnswer:
-    """Keep labels, all or none, and return them as they are kept.
+    """Store labels, all or none, and return them as stored.
 
-    One that is there is replaced, so that the same request twice is the same as once; one without a value is removed.
+    An existing label is replaced, so repeating a request changes nothing; a label without a value is removed.
     """
     asked = call.body.labels
     ids = {one.conversation_id for one in asked}
@@ -64,7 +64,7 @@ def keep(call: Call[LabelCreate]) -> LabelsAnswer:
         }
         if missing:
             raise invalid(
-                missing, f"{len(missing)} of {len(asked)} labels are of no conversation of this account"
+                missing, f"{len(missing)} of {len(asked)} labels belong to no conversation of this account"
             )
         there = {
             (row.conversation_id, row.question, row.labeller): row
@@ -96,7 +96,7 @@ def _key(one: LabelRequest) -> Key:
 
 
 def _fill(row: LabelRow, given: LabelRequest, prompt_id: str, optimization_id: str | None) -> None:
-    # Asked for again without a time, it is the same label.
+    # Sent again without a time, it is the same label.
     if given.labelled_at is not None or row.value != given.value:
         row.labelled_at = given.labelled_at or clock.moment()
     row.change(given.model_dump(include={"conversation_id", "question", "labeller", "value"}))
@@ -115,7 +115,7 @@ def reviews(call: Call) -> Page[VariantReview]:
 
 @answers(endpoints.REVIEWS_UPDATE)
 def review(call: Call[ReviewUpdate]) -> VariantReview:
-    """Update a variant's review and return all of it."""
+    """Update a variant's review and return it in full."""
     body = call.body
     changes = body.model_dump(exclude_unset=True, exclude={"variant_id"})
     if "note" in changes:

@@ -37,9 +37,11 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.stats.learned import Learned
 
-# It takes seconds of processor time: one at a time, and not on the threads that every other request needs.
+# Learning takes seconds of processor time: one run at a time, and not on the threads that every other request
+# needs.
 _LEARNING: Final = ThreadPoolExecutor(max_workers=1, thread_name_prefix="learning")
-# Conversations that say how common and how widely spread features are, and the newest of them beside the labelled ones.
+# Conversations from which the frequency and spread of features are estimated, and the newest of them to
+# compare with the labelled ones.
 _SAMPLE: Final = 2_000
 _NEWEST: Final = 500
 _FEWEST_NEWEST: Final = 40
@@ -49,7 +51,7 @@ MORE: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A conversation as its features, with what judged it before."""
+    """A conversation as its features, with its earlier verdict."""
 
     features: Mapping[str, float]
     analyser: str | None
@@ -71,7 +73,7 @@ def _seen(rows: Iterable[ToLearn]) -> dict[str, _Seen]:
 
 @answers(endpoints.PROMPTS_LEARN, threads=_LEARNING)
 def create(call: Call[LearnedJudgeCreate]) -> LearnedJudge:
-    """Learn from labels, keep what was learned as a version, and judge the prompt's conversations by it where that can be told."""
+    """Learn from labels, store the result as a version, and judge the prompt's conversations by it if it can be told apart from chance."""
     given = {one.conversation_id: one for one in call.body.labels}
     with call.read() as rows:
         call.prompt(rows)
@@ -131,7 +133,7 @@ def create(call: Call[LearnedJudgeCreate]) -> LearnedJudge:
 
 @answers(endpoints.PROMPTS_LEARNED_JUDGE, threads=_LEARNING)
 def get(call: Call) -> LearnedJudge:
-    """Return the newest version, with the conversations that came since beside those that it learned from."""
+    """Return the newest version, comparing the conversations logged since with those that it learned from."""
     with call.read() as rows:
         prompt = call.prompt(rows)
         row = learned.current(rows, prompt.id)
@@ -139,7 +141,7 @@ def get(call: Call) -> LearnedJudge:
             raise not_found("Learned judge")
         of = (call.account_id, prompt.id)
         labelled = _seen(learned.ended(rows.core, *of, list(row.chances)))
-        # What came since then shows a change before it is many of all.
+        # Newer conversations alone reveal a change before it is visible in all of them.
         since = clock.from_datetime(row.created_at)
         newest = _seen(learned.newest_ended(rows.core, *of, limit=_NEWEST, since=since))
         if len(newest) < _FEWEST_NEWEST:
@@ -151,7 +153,7 @@ def get(call: Call) -> LearnedJudge:
 
 @answers(endpoints.PROMPTS_FORGET)
 def forget(call: Call) -> Done:
-    """Remove all versions; conversations get the verdicts of before."""
+    """Remove all versions; conversations get their earlier verdicts back."""
     with call.write() as rows:
         prompt = call.prompt(rows, lock=True)
         if not learned.remove(rows.core, prompt.id):
@@ -161,7 +163,7 @@ def forget(call: Call) -> Done:
 
 
 def _said(found: Learned, seen: Mapping[str, _Seen], usable: Sequence[str]) -> LearnedJudge:
-    """Return what was learned as the API has it."""
+    """Return the learned judge in its API form."""
     labelled = {one: seen[one] for one in usable}
     others = {one: row for one, row in seen.items() if one not in labelled}
     chances = found.judge.chances([one.features for one in others.values()])
@@ -209,7 +211,7 @@ def _drift(labelled: Mapping[str, _Seen], newest: Mapping[str, _Seen]) -> Learne
 
 
 def _sentence(said: LearnedJudge, prompt: PromptRow) -> str:
-    """Say what was learned, whether it judges, what more labels would gain, and what has drifted."""
+    """Describe the learned judge: its accuracy, whether it judges, the gain from more labels, and drift."""
     before = "the word list" if basis_of_analyser(said.analyser) == "words" else said.analyser
     grouped = f" of {said.groups:,} groups" if said.groups < said.labels else ""
     others = f"the majority {said.majority:.0%}"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.prompts import PromptRow
     from promptlift.service.store.tables.runs import CellRow, SimulationRow
 
-# Exact as a number of JavaScript too.
+# Also exact as a JavaScript number.
 _SEED_BITS: Final = 53
 _CREATED: Final = (
     "id",
@@ -68,7 +68,7 @@ def create(call: Call[OptimizationCreate]) -> Optimization:
     ------
     ApiException
         ``NOT_FOUND`` for the prompt, ``INVALID_STATE`` while its text is not known, ``VALIDATION_ERROR`` for
-        personas, candidates, or the pace of what is no rehearsal, ``LIMIT_EXCEEDED`` for the month.
+        personas, candidates, or a pace without a rehearsal, ``LIMIT_EXCEEDED`` for the month.
     """
     body, caller = call.body, call.caller
     rehearsal = call.context.models.rehearse
@@ -102,7 +102,7 @@ def create(call: Call[OptimizationCreate]) -> Optimization:
                 **chosen,
                 **pace,
                 **_variants_of(body, prompt.content),
-                # What the request leaves out is left to the account's setting.
+                # The account's settings supply what the request omits.
                 **({} if body.simulate_tools is None else {"simulateTools": body.simulate_tools}),
                 **goal_of(body),
                 "general": settings["general"],
@@ -121,7 +121,7 @@ def create(call: Call[OptimizationCreate]) -> Optimization:
 
 
 def _pace(body: OptimizationCreate, *, rehearsal: bool, default: float) -> dict[str, float]:
-    """Return the setting that makes a rehearsal slow enough to watch; nothing where it is not asked for."""
+    """Return the setting that makes a rehearsal slow enough to watch; empty unless requested."""
     if body.rehearsal_seconds and not rehearsal:
         raise invalid(
             {
@@ -133,13 +133,13 @@ def _pace(body: OptimizationCreate, *, rehearsal: bool, default: float) -> dict[
 
 
 def _variants_of(body: OptimizationCreate, original: str) -> dict[str, Any]:
-    """Return what the request says of a search or of candidates; nothing leaves it to the account's setting.
+    """Return the request's settings of a search or of candidates; empty if the account's settings decide.
 
     Raises
     ------
     ApiException
-        ``VALIDATION_ERROR`` for candidates that are equal to each other or to the prompt, lack a template variable, or go
-        against the rest of the request.
+        ``VALIDATION_ERROR`` for candidates that are equal to each other or to the prompt, lack a template
+        variable, or contradict the rest of the request.
     """
     if body.candidates is None:
         return {} if body.search is None else {"search": body.search}
@@ -148,7 +148,7 @@ def _variants_of(body: OptimizationCreate, original: str) -> dict[str, Any]:
         problems["search"] = "must be off, or left out: candidates are tested as they are"
     if body.variant_count not in (None, len(body.candidates)):
         problems["variantCount"] = "must be the number of candidates, or left out"
-    known = {original.strip(): "is the present text of the prompt"}
+    known = {original.strip(): "is the current text of the prompt"}
     for at, one in enumerate(body.candidates):
         text = one.content.strip()
         if text in known:
@@ -162,9 +162,9 @@ def _variants_of(body: OptimizationCreate, original: str) -> dict[str, Any]:
 
 
 def _check_text(prompt: PromptRow, link: str) -> None:
-    """Refuse to optimize what only stands in for the text of a prompt.
+    """Refuse to optimize a placeholder for a prompt's text.
 
-    The request is right as it is and will be accepted once the prompt has its text: a matter of state.
+    The request itself is valid and will be accepted once the prompt has its text, hence an error of state.
     """
     if prompt.content_known:
         return
@@ -178,7 +178,7 @@ def _check_text(prompt: PromptRow, link: str) -> None:
 
 
 def _settings_of_run(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a run, flat: later changes do not affect it."""
+    """Return the settings of a run as a flat mapping: later changes do not affect it."""
     names = (
         "maxIterations",
         "variantsPerGeneration",
@@ -218,7 +218,7 @@ def _count(connection: Connection, caller: Caller, now: int) -> None:
 
 
 def _headroom(judged: Sequence[JudgedConversation], row: OptimizationRow) -> Headroom | None:
-    """Return what could be gained by the logged conversations; ``None`` where none was judged."""
+    """Return the possible gain according to the logged conversations; ``None`` if none was judged."""
     if not judged:
         return None
     terms = Terms(row)
@@ -273,7 +273,7 @@ def get(call: Call) -> Optimization:
         search_plan=None if row.search is None else plan_of(terms, row.search, stages),
     )
     if row.status == "running" and found.results and (progress := found.results.progress):
-        # The pass that is under way counts too.
+        # The pass in progress counts too.
         progress.conversations_done = held
         if progress.conversations_max:
             progress.fraction = held / progress.conversations_max
@@ -282,7 +282,7 @@ def get(call: Call) -> Optimization:
 
 @answers(endpoints.OPTIMIZATIONS_VARIANTS)
 def variants(call: Call) -> Page[Variant]:
-    """Return the variants of an optimization, the original first; the list is empty until they are written."""
+    """Return the variants of an optimization, the original first; the list is empty until they exist."""
     with call.read() as rows:
         row = call.found(rows, OptimizationRow, "Optimization")
         found = optimizations.variants(rows.core, row.id)

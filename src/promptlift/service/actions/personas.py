@@ -1,4 +1,4 @@
-"""Personas: an account's own, and the library that comes with the service."""
+"""Personas: an account's own, and the library included in the service."""
 
 from __future__ import annotations
 

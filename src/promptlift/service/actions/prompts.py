@@ -1,4 +1,4 @@
-"""Prompts: making, changing and deleting them."""
+"""Prompts: creating, changing and deleting them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _CREATED = ("id", "name", "content", "content_known", "llm_model", "status", "created_at", "updated_at")
 _LISTED = (*_CREATED, "description", "tags")
-# What an answer depends on beside the text.
+# Settings other than the text that affect an answer.
 _MODEL_FIELDS = ("llm_model", "temperature", "max_tokens")
 
 
@@ -92,7 +92,7 @@ def add(rows: Rows, caller: Caller, body: PromptCreate) -> PromptRow:
 def update(call: Call[PromptUpdate]) -> PromptChange:
     """Update the provided fields of a prompt and return it.
 
-    The first text that a prompt of unknown text gets is its text from the beginning, not a second version.
+    The first text of a prompt whose text was unknown becomes its first version, not its second.
     """
     caller, body = call.caller, call.body
     changes = body.model_dump(exclude_unset=True, exclude={"live_from"})
@@ -105,11 +105,11 @@ def update(call: Call[PromptUpdate]) -> PromptChange:
     with call.write() as rows:
         now = clock.now()
         if "status" in changes:
-            accounts.lock(rows.core, caller.account_id)  # before the prompt's, as everywhere
+            accounts.lock(rows.core, caller.account_id)  # before the prompt's lock, as everywhere
         prompt = call.prompt(rows, lock=True)
         live = LivePrompt(rows.core, prompt, now=now)
         if prompt.status != "active" and changes.get("status") == "active":
-            # Only active prompts count, so it must fit in.
+            # Only active prompts count toward the limit, so there must be room for it.
             _check_quota(rows.core, caller, now)
         text = changes.get("content")
         changed = text is not None and (text != prompt.content or not prompt.content_known)
@@ -128,10 +128,10 @@ def update(call: Call[PromptUpdate]) -> PromptChange:
 def _keep_text(
     rows: Rows, prompt: PromptRow, live: LivePrompt, text: str, live_from: int | None, *, now: int
 ) -> None:
-    """Keep a text from a client as a version, before the prompt gets it."""
+    """Store a text from a client as a version, before the prompt gets it."""
     connection, account_id = rows.core, prompt.account_id
     if not live.before.content_known and rows.count(wanted(VersionRow, prompt_id=prompt.id)) == 1:
-        # unspecified: texts that are not known. What stood in for the text was never one of the prompt's texts.
+        # unspecified: texts that are not known. A placeholder was never one of the prompt's texts.
         prompts.fill_version(connection, live.before.seq, text, live_from=live_from)
         return
     if live_from is not None and live_from < live.before.created_at:
@@ -151,7 +151,7 @@ def _instant(time: datetime | None) -> int | None:
 @answers(endpoints.PROMPTS_DELETE)
 def delete(call: Call) -> Done:
     """Delete a prompt. Its conversations stay readable."""
-    # unspecified: what becomes of the conversations of a deleted prompt.
+    # unspecified: what happens to the conversations of a deleted prompt.
     with call.write() as rows:
         prompt, connection = call.prompt(rows), rows.core
         now = clock.now()

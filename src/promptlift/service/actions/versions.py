@@ -1,4 +1,4 @@
-"""Every text that a prompt ever had, what people did with it, and going back: to a version, or to before an action."""
+"""The history of a prompt's text, the actions that changed it, and restoring a version or undoing an action."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def _shown(row: VersionRow, *, number: int, total: int) -> PromptVersion:
 
 @answers(endpoints.PROMPTS_RESTORE)
 def restore(call: Call[RestoreRequest]) -> RestoreAnswer:
-    """Restore the text of a former version, byte for byte, as a new version.
+    """Restore the text of an earlier version, byte for byte, as a new version.
 
-    A text that is current already stays as it is, without a new version.
+    A text that is already current stays unchanged, without a new version.
     """
     body, account_id = call.body, call.account_id
     seq = version_seq(body.version_id)
@@ -152,7 +152,7 @@ def undo(call: Call[UndoRequest]) -> UndoAnswer:
 
 
 def _undoable(row: ActionRow) -> int:
-    """Return the version to restore, or refuse what cannot be undone."""
+    """Return the version to restore, or refuse an action that cannot be undone."""
     if row.kind == "stop":
         raise ApiException(
             "INVALID_STATE", "A stop cannot be undone; start a new optimization", details={"kind": row.kind}

@@ -1,4 +1,4 @@
-"""Webhooks, their deliveries, and the events that they receive."""
+"""Webhooks, their deliveries, and their events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 # unspecified: how many webhooks an account may have. Every event is compared with all of them.
 WEBHOOKS_MAX: Final = 100
-# A receiver may take ten seconds to answer a test: not one of the threads that every other request needs.
+# A receiver may take ten seconds to answer a test, so tests do not occupy the threads that every other
+# request needs.
 _TESTS: Final = ThreadPoolExecutor(max_workers=16, thread_name_prefix="webhook-tests")
 
 
@@ -41,7 +42,7 @@ def page(call: Call) -> Page[Webhook]:
 
 
 async def _usable_url(call: AnyCall) -> None:
-    """Check an address before it is kept; it is checked again whenever something is sent.
+    """Check an address before it is stored; it is checked again whenever something is sent.
 
     Raises
     ------
@@ -85,7 +86,7 @@ def create(call: Call[WebhookCreate]) -> Webhook:
 
 @answers(endpoints.WEBHOOKS_DELETE)
 def delete(call: Call) -> Done:
-    """Delete a webhook; what was not delivered to it never will be."""
+    """Delete a webhook; its undelivered events are never delivered."""
     with call.write() as rows:
         if not webhooks.remove(rows.core, call.account_id, call.id):
             raise not_found("Webhook")
@@ -107,7 +108,7 @@ def resume(call: Call) -> Webhook:
 def test(call: Call) -> WebhookTest:
     """Send an example of an event that the webhook subscribes to, once, and return the outcome.
 
-    The event says ``"test": true``, is kept nowhere, and changes nothing about the webhook.
+    The event contains ``"test": true``, is not stored, and does not change the webhook.
     """
     with call.read() as rows:
         row = call.found(rows, WebhookRow, "Webhook")
@@ -115,8 +116,8 @@ def test(call: Call) -> WebhookTest:
     if row.key_id != sender.secrets.key_id:
         raise ApiException(
             "INVALID_STATE",
-            "The secret of this webhook was made from another key than the service has now: set "
-            "PROMPTLIFT_SECRET_KEY to that one, or delete the webhook and create it again",
+            "The secret of this webhook was made with a different key: set PROMPTLIFT_SECRET_KEY to that "
+            "key, or delete the webhook and create it again",
         )
     kind = row.events[0]
     event = EventRecord(id=new_id("evt"), type=kind, timestamp=clock.moment(), data=SAMPLES[kind])
@@ -155,14 +156,14 @@ def _delivery(row: DeliveryRow, *, is_active: bool) -> Delivery:
 def listed_events(call: Call[None, EventsQuery]) -> Page[EventRecord]:
     """Return one page of events, newest first.
 
-    All are counted for the first page only; its cursor carries the number to the following ones.
+    The total is counted for the first page only; its cursor carries it to the following pages.
     """
     query = call.query
     before, total = query.cursor or (None, None)
     with call.read() as rows:
         if total is None:
             total = rows.count(events.listed(call.account_id, kind=query.kind))
-        # One more than asked for tells whether this is the last page.
+        # One row more than requested shows whether this is the last page.
         some = rows.all(
             events.listed(call.account_id, kind=query.kind, before=before)
             .limit(query.limit + 1)

@@ -1,1 +1,1 @@
-"""What the person who runs the service does: accounts, API keys, deleting what is old, moving to another database."""
+"""Administration of the service: accounts, API keys, deletion of old data, moving to another database."""

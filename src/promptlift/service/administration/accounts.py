@@ -33,12 +33,12 @@ _MOST = 2**53
 
 @dataclass(frozen=True)
 class AccountInfo:
-    """An account as lists show it.
+    """An account as shown in lists.
 
     Attributes
     ----------
     limits
-        What holds for it, whether from its plan or of its own.
+        Its limits, from its plan or its own.
     prompts
         Active prompts.
     keys
@@ -67,12 +67,12 @@ def create_account(
     Parameters
     ----------
     limits
-        Limits in place of those of the plan, by the names of `Plan`.
+        Limits that replace those of the plan, by the names of `Plan`.
 
     Raises
     ------
     ConfigError
-        A value cannot be used; nothing is created then.
+        A value is invalid; nothing is created then.
     """
     wanted = plan or settings.plan or DEFAULT_PLAN
     _check_text("name", name)
@@ -97,19 +97,19 @@ def change_account(
     plan: PlanName | None = None,
     limits: Mapping[str, int | None] | None = None,
 ) -> AccountInfo:
-    """Change what is given of an account and return it as it is then.
+    """Change the given values of an account and return the changed account.
 
     Parameters
     ----------
     account
         Id, e-mail address or name of the account.
     limits
-        Limits in place of those of the plan; ``None`` gives a limit back to the plan.
+        Limits that replace those of the plan; ``None`` restores the plan's limit.
 
     Raises
     ------
     ConfigError
-        No account is meant, or several are, or a value cannot be used; nothing is changed then.
+        No account or several match, or a value is invalid; nothing is changed then.
     """
     changes: dict[str, object] = {}
     if name is not None:
@@ -130,7 +130,7 @@ def change_account(
             raise ConfigError("Nothing to change: give a new name, --email, --plan or a limit.")
         accounts.change(connection, row.id, changes)
         if "limits" in changes:
-            # What waits for the next month because the tokens are used up may go on now.
+            # Work that waits for next month because the tokens are used up may continue now.
             judging.make_account_due(connection, row.id, now=clock.now())
         return _info(connection, accounts.get(connection, row.id))
 
@@ -141,7 +141,7 @@ def find_account(connection: Connection, name: str) -> AccountRow:
     Raises
     ------
     ConfigError
-        There is none, or there are several.
+        No account or several match.
     """
     meant = accounts.named(connection, name)
     if not meant:
@@ -193,7 +193,7 @@ def _check_email(value: str) -> str:
     _check_text("e-mail address", value)
     user, at, host = value.rpartition("@")
     if not (user and at and host) or "@" in user or any(sign.isspace() for sign in value):
-        raise ConfigError(f"{value!r} is no e-mail address: give one such as ada@example.com.")
+        raise ConfigError(f"{value!r} is not an e-mail address: give an address such as ada@example.com.")
     return value
 
 
@@ -213,7 +213,7 @@ def _check_limits(plan: str, limits: Mapping[str, int]) -> None:
 
 @dataclass(frozen=True)
 class NewKey:
-    """A key that was just made; it cannot be shown again."""
+    """A new key; it cannot be shown again."""
 
     key: str = field(repr=False)
     prefix: str
@@ -221,7 +221,7 @@ class NewKey:
 
 @dataclass(frozen=True)
 class KeyInfo:
-    """A key as lists show it. Times are ISO 8601 UTC or ``None``."""
+    """A key as shown in lists. Times are ISO 8601 UTC or ``None``."""
 
     id: str
     prefix: str
@@ -233,12 +233,12 @@ class KeyInfo:
 
 
 def create_key(settings: ServiceSettings, *, name: str, account: str | None = None) -> NewKey:
-    """Create a key for an account; without one it is for the first, which is created in a new database.
+    """Create a key for an account, by default the first, which is created in a new database.
 
     Raises
     ------
     ConfigError
-        No account is meant, or several are.
+        No account or several match.
     """
     with opened(settings) as database:
         key = new_key()
@@ -246,19 +246,19 @@ def create_key(settings: ServiceSettings, *, name: str, account: str | None = No
             if account is not None:
                 account_id = find_account(connection, account).id
             else:
-                # The plan of an account that is there is not this command's to change.
+                # This command does not change the plan of an existing account.
                 account_id = accounts.first(connection) or first_account(connection, settings)
             accounts.add_key(connection, account_id, key, name=name)
     return NewKey(key, shown_prefix(key))
 
 
 def list_keys(settings: ServiceSettings, *, account: str | None = None) -> list[KeyInfo]:
-    """Return the keys of an account, or of all, oldest first.
+    """Return the keys of one or all accounts, oldest first.
 
     Raises
     ------
     ConfigError
-        No account is meant, or several are.
+        No account or several match.
     """
     with opened(settings) as database, database.read() as connection:
         account_id = None if account is None else find_account(connection, account).id
@@ -277,7 +277,7 @@ def list_keys(settings: ServiceSettings, *, account: str | None = None) -> list[
 
 
 def revoke_key(settings: ServiceSettings, name: str) -> str:
-    """Revoke the one valid key with this prefix, id or whole text, and return its prefix.
+    """Revoke the valid key with this prefix, id or full text, and return its prefix.
 
     When this returns, no process of the service accepts it any more.
 
@@ -289,7 +289,7 @@ def revoke_key(settings: ServiceSettings, name: str) -> str:
     with opened(settings) as database, database.write() as connection:
         meant = accounts.valid_keys_named(connection, name)
         if not meant:
-            # What was given may be the whole text of a key: it is not repeated.
+            # The argument may be the full text of a key, so it is not repeated.
             raise ConfigError("No valid key has this prefix or id: `promptlift keys list` shows them.")
         if len(meant) > 1:
             lines = [f"  {row.id}  {row.name}  made {clock.iso(row.created_at)}" for row in meant]

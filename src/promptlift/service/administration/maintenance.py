@@ -1,4 +1,4 @@
-"""Deleting what is old, and moving to another database, for the person who runs the service."""
+"""Deletion of old data, and moving to another database, for the operator of the service."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Vacuumed:
-    """What was deleted, and the bytes of the database before and after.
+    """The amount deleted, and the size of the database in bytes before and after.
 
     Attributes
     ----------
     transcripts
-        Conversations that have lost their transcripts; deleted conversations are not among them.
+        Conversations that lost their transcripts, not counting deleted conversations.
     conversations
         Conversations that were deleted, with their insights.
     """
@@ -39,7 +39,7 @@ class Vacuumed:
 def vacuum(
     settings: ServiceSettings, *, keep_days: int | None = None, keep_insights_days: int | None = None
 ) -> Vacuumed:
-    """Delete what is older than is to be kept, and give the space of everything deleted back.
+    """Delete data older than its retention period, and free the space of everything deleted.
 
     The service may run meanwhile.
 
@@ -53,7 +53,7 @@ def vacuum(
     Raises
     ------
     ConfigError
-        Insights would be deleted before the transcripts that they say something about.
+        Insights would be deleted before their transcripts.
     """
     if keep_insights_days is not None and (keep_days is None or keep_insights_days < keep_days):
         raise ConfigError(
@@ -62,7 +62,7 @@ def vacuum(
     now = clock.now()
     with opened(settings) as database:
         before = database.size()
-        # unspecified: which time says how old a conversation is. Its start, as for every trend.
+        # unspecified: which time defines the age of a conversation. Its start, as for every trend.
         deleted = transcripts = 0
         if keep_insights_days is not None:
             end = now - keep_insights_days * clock.DAY
@@ -88,21 +88,22 @@ def _in_batches(database: Database, delete: Callable[..., tuple[int, int | None]
 
 
 def move(source_url: str, target_url: str, *, note: Callable[[TableContent], None]) -> None:
-    """Copy a SQLite database into an empty one of PostgreSQL, and read both back to compare them.
+    """Copy a SQLite database into an empty PostgreSQL database, and read both to compare them.
 
-    Nobody writes to the source meanwhile; it stays as it is. The target has everything afterwards, or nothing.
+    The source is locked for writing meanwhile and stays unchanged. Afterwards the target has everything, or
+    nothing.
 
     Parameters
     ----------
     note
-        Called for each table that is the same in both.
+        Called for each table that is identical in both.
 
     Raises
     ------
     ConfigError
-        The addresses are not of these kinds, or there is something in the target.
+        The addresses are not of these kinds, or the target is not empty.
     ServiceStartError
-        One of them cannot be used.
+        One of the databases cannot be used.
     """
     with Database(source_url) as source, Database(target_url) as target:
         if not source.is_sqlite or target.is_sqlite:
@@ -124,4 +125,4 @@ def move(source_url: str, target_url: str, *, note: Callable[[TableContent], Non
                         "kept: copy again, and report it if that happens twice"
                     )
                 note(there)
-        target.vacuum()  # it has no statistics of its new rows yet
+        target.vacuum()  # the planner has no statistics of the new rows yet

@@ -1,1 +1,1 @@
-"""The background worker: claim rows that are due, work on them, and release them."""
+"""The background worker: claim due rows, work on them, and release them."""

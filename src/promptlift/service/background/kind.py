@@ -1,6 +1,7 @@
-"""What the background worker needs to know about one kind of work.
+"""The interface between the background worker and one kind of work.
 
-A new kind is one small class: which rows it works on (``leases``), and what it does with some of them (``work``).
+A new kind is one small class: which rows it works on (``leases``), and how it processes some of them
+(``work``).
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ class Kind(ABC):
     Attributes
     ----------
     name
-        For threads and the log.
+        Name for threads and the log.
     leases
-        The rows that are worked on.
+        The rows to work on.
     chunk
-        Rows that are worked on in one go.
+        Rows that are processed together.
     threads
-        Chunks that this process works on at a time.
+        Chunks that this process works on concurrently.
     watches_leases
-        Whether work is cancelled soon after its row was taken away. Other kinds find out when they write.
+        Whether work is cancelled soon after its row lost its lease. Other kinds find out when they write.
     grace
-        Seconds to wait, when the process ends, for work that was cancelled.
+        Seconds to wait for cancelled work when the process ends.
     gather
-        Seconds between two looks for new rows, so that those that come meanwhile are claimed together.
+        Seconds between two polls for new rows, so that rows arriving meanwhile are claimed together.
     """
 
     name: str
@@ -50,51 +51,51 @@ class Kind(ABC):
     gather: float = 0.0
 
     def announced(self, tables: Collection[str]) -> bool:
-        """Return whether there may be rows of this kind, now that there is new work in these tables."""
+        """Return whether new work in these tables may include rows of this kind."""
         return self.leases.table in tables
 
     @abstractmethod
     def work(self, ids: Sequence[str]) -> None:
         """Work on some claimed rows until nothing remains to be done for them.
 
-        After a failure of the database, or a defect, the rows are released and claimed again a little later.
+        After a database failure or a defect, the rows are released and claimed again a little later.
         """
 
     def places(self, held: int) -> int:
-        """Return how many rows to claim now; ``held`` is the number of rows that this process has already."""
+        """Return how many rows to claim now; ``held`` is the number of rows that this process already holds."""
         return max(0, self.threads * self.chunk - held)
 
     def claimed(self, ids: Sequence[str]) -> None:  # noqa: B027 - most kinds need not know
-        """Note which rows were claimed after `places` asked for some: none when no row was due."""
+        """Receive the rows claimed after `places` requested some; empty when no row was due."""
 
     def cancel(self, ids: Sequence[str]) -> None:  # noqa: B027 - short work ends by itself
-        """End the work on these rows soon: they were taken away, or the process ends."""
+        """End the work on these rows soon: they lost their lease, or the process ends."""
 
     def start(self) -> None:  # noqa: B027 - most kinds need not
         """Prepare for work."""
 
     def stop(self) -> None:  # noqa: B027 - most kinds need not
-        """Begin nothing more."""
+        """Start nothing more."""
 
     @property
     def problem(self) -> str | None:
-        """Why rows of this kind wait although they are due; ``None`` when nothing is known to be wrong."""
+        """Why due rows of this kind are waiting; ``None`` when no problem is known."""
         return None
 
 
 class SingletonJob(Kind):
-    """A job that one worker at a time does for all, again and again, for as long as it lives.
+    """A job that one worker at a time runs repeatedly for all, for as long as the worker lives.
 
     Parameters
     ----------
     name
         Name of its row.
     step
-        What is done each time.
+        Function to call each time.
     every_seconds
         Pause before each time.
     wait
-        A stored time that the job goes by.
+        A stored time on which the job depends.
     """
 
     watches_leases = True
@@ -110,12 +111,12 @@ class SingletonJob(Kind):
         self._over = threading.Event()
 
     def claimed(self, ids: Sequence[str]) -> None:
-        """Note that the job is this worker's."""
+        """Note that this worker has the job."""
         if ids:
             self._over.clear()
 
     def work(self, ids: Sequence[str]) -> None:  # noqa: ARG002 - there is one row
-        """Do it until the worker ends, or the job is another one's."""
+        """Run the job until the worker ends or loses it to another worker."""
         while not self._over.wait(self._every_seconds):
             try:
                 self._step()

@@ -1,6 +1,7 @@
-"""Runs: rows that each ask a model many times, which may take hours.
+"""Runs: rows that each query a model many times, which may take hours.
 
-Everything that a run finishes is kept as it comes, so any worker can carry on the run of a process that died.
+Everything that a run finishes is stored immediately, so any worker can continue the run of a process that
+died.
 """
 
 from __future__ import annotations
@@ -35,24 +36,24 @@ _LOG = logging.getLogger(__name__)
 
 
 class LeaseLost(PromptliftError):
-    """The run was stopped, or another worker has it: this one must stop."""
+    """The run was stopped, or another worker holds it: this worker must stop."""
 
 
 class TokensUsedUp(PromptliftError):
-    """The account may use no more tokens this month; the message says so."""
+    """The account may use no more tokens this month; the message explains it."""
 
 
 class Stopped(PromptliftError):
-    """The run stops itself; the message says why, and how to continue."""
+    """The run stops itself; the message explains why, and how to continue."""
 
 
-# What the API does with runs
+# Called by the API
 
 
 def stop_run(
     connection: Connection, row: RunRow, reason: str | None, *, results: ApiModel | None = None
 ) -> None:
-    """Stop a run, with what it has found so far.
+    """Stop a run, keeping its results so far.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def stop_run(
 
 
 def resume_run(connection: Connection, caller: Caller, row: RunRow) -> None:
-    """Queue a run again that was stopped or failed.
+    """Queue a stopped or failed run again.
 
     Raises
     ------
@@ -87,7 +88,7 @@ def end_run(
     reason: str | None = None,
     results: ApiModel | None = None,
 ) -> None:
-    """End a run, with what it has found."""
+    """End a run, keeping its results."""
     runs.change(
         connection,
         row,
@@ -108,11 +109,11 @@ def _check_state(row: RunRow, states: Collection[str], what: str) -> None:
         )
 
 
-# What a worker does with them
+# Called by a worker
 
 
 class Model(Protocol):
-    """What a run asks; its calls and tokens are counted."""
+    """The model that a run queries; its calls and tokens are counted."""
 
     @property
     def calls(self) -> int:
@@ -127,21 +128,21 @@ class Model(Protocol):
 
 
 class Run(ABC):
-    """A run that one worker has leased, continued from where its rows left it.
+    """A run leased by one worker, continued from its stored rows.
 
-    Whatever it finishes is kept as it comes, in transactions that check the lease, so another worker can carry it on at
-    any moment.
+    Whatever it finishes is stored immediately, in transactions that check the lease, so another worker can
+    continue it at any moment.
 
     Parameters
     ----------
     model
-        What the run asks.
+        The model that the run queries.
     row
-        Row of what is run: its account, and where its calls are counted.
+        Row of the run: its account and its counts of calls.
     settings
-        What counts for this run, with the general settings of the account as they were.
+        Settings of this run, including the account's general settings at its start.
     worker
-        Name of the worker that has the lease.
+        Name of the worker that holds the lease.
     """
 
     def __init__(
@@ -166,7 +167,7 @@ class Run(ABC):
 
     @abstractmethod
     def carry_on(self) -> None:
-        """Do what is left of the run, and keep how it ended; see ``to_its_end``."""
+        """Do the rest of the run, and store how it ended; see ``to_its_end``."""
 
     def to_its_end(self) -> None:
         """Run until there is a result.
@@ -174,7 +175,7 @@ class Run(ABC):
         Raises
         ------
         Cancelled, LeaseLost
-            The run was stopped or is another worker's.
+            The run was stopped or is held by another worker.
         PromptliftError
             It failed; the message is the reason.
         """
@@ -187,7 +188,7 @@ class Run(ABC):
             raise
         except Exception:
             with self.transaction():
-                pass  # counts the calls that no row has recorded so far
+                pass  # counts calls that are not yet recorded in any row
             raise
 
     def cancel(self) -> None:
@@ -202,18 +203,18 @@ class Run(ABC):
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Open a transaction that is kept only while the worker has the lease; see ``check_lease``."""
+        """Open a transaction that commits only while the worker holds the lease; see ``check_lease``."""
         with self.database.write() as connection:
             self.check_lease(connection)
             yield connection
 
     def check_lease(self, connection: Connection) -> None:
-        """Count what was used up since the last time, in this transaction.
+        """Record the usage since the last time, in this transaction.
 
         Raises
         ------
         LeaseLost
-            The run was stopped, or another worker has it. Nothing of this transaction may be kept.
+            The run was stopped, or another worker holds it. The transaction must not be committed.
         """
         with self._lock:
             total = self.spent()
@@ -225,15 +226,15 @@ class Run(ABC):
             usage.add(connection, self.row.account_id, "tokens", spent["tokens"], now=clock.now())
 
     def spent(self) -> dict[str, int]:
-        """Return what this worker has used up, by column."""
+        """Return this worker's usage, by column."""
         return {"model_calls": self._model.calls, "tokens": self._model.tokens}
 
     def count(self, connection: Connection, spent: Mapping[str, int]) -> bool:
-        """Count into the row, and return whether the worker still has the lease."""
+        """Add the usage to the row, and return whether the worker still holds the lease."""
         return runs.count(connection, self.row.id, self.worker, spent)
 
     def tokens_used_up(self) -> TokensUsedUp | None:
-        """Return why no more tokens may be used this month; ``None`` while they may, and in a rehearsal."""
+        """Return why no more tokens may be used this month; ``None`` if they may, or in a rehearsal."""
         if self.row.rehearsal:
             return None
         now = clock.now()
@@ -248,7 +249,7 @@ class Runs(Kind):
     Parameters
     ----------
     worker
-        Name of the worker in the rows that it has.
+        Name of the worker in the rows that it holds.
     """
 
     watches_leases = True
@@ -264,21 +265,21 @@ class Runs(Kind):
 
     @abstractmethod
     def open(self, row_id: str) -> Run:
-        """Return the run of a row, to be carried on from where it stands."""
+        """Return the run of a row, to be continued from its current state."""
 
     def fail(self, row_id: str, reason: str) -> None:
-        """End a run for a reason, with what it has found, if this process still has it."""
+        """End a run for a reason, keeping its results, if this process still holds it."""
         with self.database.write() as connection:
             if self.leases.held(connection, self.worker, [row_id]):
                 row = runs.get(connection, row_id)
                 end_run(connection, row, "failed", failure=reason, results=self.found(connection, row))
 
     def found(self, connection: Connection, row: RunRow) -> ApiModel | None:  # noqa: ARG002 - most find nothing
-        """Return what an unfinished run has found so far."""
+        """Return the results of an unfinished run so far."""
         return None
 
     def work(self, ids: Sequence[str]) -> None:
-        """Carry each of these runs on to its end, or end it with the reason why that is not possible."""
+        """Continue each of these runs to its end, or end it with the reason why that is impossible."""
         for row_id in ids:
             self._work_on(row_id)
 
@@ -294,7 +295,7 @@ class Runs(Kind):
         self._ending = False
 
     def stop(self) -> None:
-        """Begin no more runs."""
+        """Start no more runs."""
         with self._lock:
             self._ending = True
 
@@ -311,7 +312,7 @@ class Runs(Kind):
         except PromptliftError as error:
             self.fail(row_id, str(error))
         except Exception as error:  # noqa: BLE001 - a defect must not leave the row claimed for ever
-            if self._ending:  # the pool takes no more conversations
+            if self._ending:  # the pool accepts no more conversations
                 return
             _LOG.exception("%s %s failed", self.name, row_id)
             self.fail(row_id, f"A defect of the service: {type(error).__name__}: {error}")

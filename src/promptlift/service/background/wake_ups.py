@@ -1,6 +1,6 @@
-"""Wake workers for new work: those of this process at its commit, those of others through PostgreSQL.
+"""Wake workers for new work: those of this process at commit, those of other processes through PostgreSQL.
 
-A process that does no work itself reads here why the work of the others waits.
+A process without workers reads here why the work of the others is delayed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-# What is announced in this time is told together.
+# Announcements within this time are sent together.
 _GATHER_SECONDS: Final = 0.05
 _LISTEN_SECONDS: Final = 0.5
 _RETRY_SECONDS: Final = 5.0
@@ -29,14 +29,14 @@ _LOOK_SECONDS: Final = 2.0
 
 
 class WakeUps:
-    """Hear of tables with new work. What is missed while PostgreSQL is away is found by the next look at all tables.
+    """Listen for tables with new work. The next poll of all tables finds what is missed while PostgreSQL is away.
 
     Parameters
     ----------
     database
-        Where the work is.
+        The database with the work.
     heard
-        Called with names of tables, from any thread; ``None`` in a process that only tells others.
+        Called with names of tables, from any thread; ``None`` in a process that only notifies others.
     """
 
     def __init__(self, database: Database, heard: Callable[[Collection[str]], None] | None) -> None:
@@ -50,7 +50,7 @@ class WakeUps:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Begin to hear and to tell."""
+        """Start listening and notifying."""
         self._database.listeners.append(self._announced)
         if not self._database.is_sqlite:
             steps = [self._tell] if self._heard is None else [self._tell, self._listen]
@@ -59,12 +59,12 @@ class WakeUps:
             thread.start()
 
     def stop(self) -> None:
-        """Tell others what is left to be told, and end."""
+        """Send the remaining notifications, and end."""
         self._ending.set()
         self._news.set()
         for thread in self._threads:
             thread.join(timeout=5)
-        with suppress(ValueError):  # stopped before
+        with suppress(ValueError):  # already stopped
             self._database.listeners.remove(self._announced)
 
     def _announced(self, tables: Collection[str]) -> None:
@@ -85,7 +85,7 @@ class WakeUps:
                 if tables:
                     self._database.tell(self._id, sorted(tables))
             except Exception as error:  # noqa: BLE001 - they look by themselves too
-                _LOG.warning("other workers could not be told of new work: %s", error)
+                _LOG.warning("other workers could not be notified of new work: %s", error)
             self._ending.wait(_GATHER_SECONDS)
 
     def _listen(self) -> None:
@@ -98,12 +98,12 @@ class WakeUps:
                             if sender != self._id:
                                 self._heard(tables)
             except Exception as error:  # noqa: BLE001 - a lost server
-                _LOG.warning("new work of other processes cannot be heard of: %s", error)
+                _LOG.warning("cannot listen for new work of other processes: %s", error)
                 self._ending.wait(_RETRY_SECONDS)
 
 
 class OtherWorkers:
-    """Why work waits, as the workers of other processes say it; read now and then, so that no request waits for it."""
+    """Why work waits, as reported by workers of other processes; read periodically, so that no request waits for it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -113,16 +113,16 @@ class OtherWorkers:
         self._thread = threading.Thread(target=self._look_for_ever, name="other-workers", daemon=True)
 
     def problem(self) -> str | None:
-        """Return why work waits; ``None`` when nothing is known to be wrong."""
+        """Return why work waits; ``None`` when no problem is known."""
         return self._problem
 
     def start(self) -> None:
-        """Begin to look, and to tell them of new work."""
+        """Start polling, and notifying them of new work."""
         self._wake_ups.start()
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop looking."""
+        """Stop polling."""
         self._wake_ups.stop()
         self._ending.set()
 
@@ -132,6 +132,6 @@ class OtherWorkers:
                 with self._database.read() as connection:
                     self._problem = next(iter(workers.problems(connection)), None)
             except SQLAlchemyError as error:
-                _LOG.warning("other workers could not be looked at: %s", error)
+                _LOG.warning("the state of other workers could not be read: %s", error)
             if self._ending.wait(_LOOK_SECONDS):
                 return

@@ -1,13 +1,13 @@
 """The background worker of one process: one loop claims due rows of every kind and keeps this process's lease.
 
-It looks for rows of a kind when new work is announced (`wake_ups`), and at all kinds every few seconds: for rows that became due, and
-for what nobody announced.
+It polls for rows of a kind when new work is announced (`wake_ups`), and for all kinds every few seconds, to
+find rows that became due or were never announced.
 
-The row is the only source of truth: its state, and which worker has it. A worker has one lease for everything that it works on, renewed
-here and nowhere else. When a worker dies its lease runs out, and another one releases its rows.
+The row is the only source of truth: its state, and which worker holds it. A worker has one lease for all its
+work, renewed only here. When a worker dies, its lease expires and another worker releases its rows.
 
-SQLite has one process: no other process may take its rows, so its lease needs no renewing, and whatever lies claimed at the
-start belongs to a process that is gone.
+SQLite has one process: no other process may take its rows, so its lease needs no renewal, and any row claimed
+at the start belonged to a process that is gone.
 """
 
 from __future__ import annotations
@@ -38,40 +38,40 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-# Between two looks at all kinds.
+# Between two polls of all kinds.
 LOOK_SECONDS: Final = 5.0
 LEASE_SECONDS: Final = 15.0
-# Between two looks for rows that wait too long because the clock was put back.
+# Between two checks for rows that wait too long because the clock was set back.
 CLOCK_SECONDS: Final = 60.0
-# A lease is renewed so often in its time, so that a slow database does not cost it.
+# How often a lease is renewed within its time, so that a slow database does not lose it.
 _RENEWALS: Final = 5
-# Rows whose work the database broke off are tried again after this time.
+# Rows whose work was interrupted by the database are retried after this time.
 RETRY_SECONDS: Final = 5.0
 
 
 @dataclass
 class _Queue:
-    """The rows of one kind that this process has."""
+    """The rows of one kind that this process holds."""
 
     kind: Kind
-    # Whether there may be something to do, and when to look for it.
+    # Whether there may be work, and when to poll for it.
     woken: bool = True
     look_at: float = 0.0
     waiting: deque[list[str]] = field(default_factory=deque)
     active: set[str] = field(default_factory=set)
     threads: set[threading.Thread] = field(default_factory=set)
-    # Rows to release, with the time for it: their work was broken off, or they were claimed again meanwhile.
+    # Rows to release, and when: their work was interrupted, or they were reclaimed meanwhile.
     to_release: list[tuple[float, list[str]]] = field(default_factory=list)
-    # Rows that were taken away, and claimed again while their work was still under way here.
+    # Rows that lost their lease and were reclaimed while still running here.
     again: set[str] = field(default_factory=set)
 
     def next_look(self) -> float:
-        """Return when to look at this kind, unless all kinds are looked at before."""
+        """Return when to poll this kind, unless all kinds are polled earlier."""
         times = [at for at, _ in self.to_release]
         return min([*times, self.look_at] if self.woken else times, default=float("inf"))
 
     def held(self) -> set[str]:
-        """Return every row that is claimed here."""
+        """Return every row claimed here."""
         chunks = (*self.waiting, *(ids for _, ids in self.to_release))
         return self.active.union(*chunks)
 
@@ -82,14 +82,14 @@ class Worker:
     Parameters
     ----------
     database
-        Where the rows are.
+        The database with the rows.
     lease_seconds
-        A worker that gave no sign of life for so long has its rows taken over.
+        Rows of a worker that gives no sign of life for this long are taken over.
 
     Attributes
     ----------
     id
-        Name of this worker in the rows that it has; every worker that starts has another one.
+        Name of this worker in the rows that it holds; different at every start.
     """
 
     def __init__(self, database: Database, *, lease_seconds: float = LEASE_SECONDS) -> None:
@@ -105,7 +105,7 @@ class Worker:
         self._thread = threading.Thread(target=self._loop, name="worker", daemon=True)
 
     def start(self, kinds: Sequence[Kind]) -> None:
-        """Begin to work; rows that dead workers left are released first."""
+        """Start working; rows left by dead workers are released first."""
         self._queues = [_Queue(kind) for kind in kinds]
         with self._database.write() as connection:
             if self._database.is_sqlite:
@@ -121,7 +121,7 @@ class Worker:
         self._thread.start()
 
     def stop(self) -> None:
-        """End in order: begin nothing more, cancel what is under way, and release everything."""
+        """Shut down in order: start nothing more, cancel running work, and release everything."""
         self._ending = True
         self._wake.set()
         self._thread.join(timeout=10)
@@ -142,7 +142,7 @@ class Worker:
                     queue.kind.leases.release(connection, self.id)
                 workers.remove(connection, self.id)
         except SQLAlchemyError as error:
-            _LOG.warning("work could not be released, others take it over when the lease runs out: %s", error)
+            _LOG.warning("work could not be released, others take it over when the lease expires: %s", error)
         self._wake_ups.stop()
 
     def _announced(self, tables: Collection[str]) -> None:
@@ -207,12 +207,12 @@ class Worker:
                 queue.kind.leases.bring_forward(connection, now=clock.now())
 
     def _look_at(self, queues: Sequence[_Queue]) -> None:
-        """Release and cancel what is to be, and claim what is due; one statement says of which kinds something is."""
+        """Release, cancel and claim rows as needed; one statement finds the kinds with due rows."""
         wanted: list[tuple[_Queue, int]] = []
         for queue in queues:
             woken, queue.woken = queue.woken, False
             self._guard(partial(self._release, queue), f"no {queue.kind.name} could be released")
-            # On SQLite nobody takes a row away without saying so.
+            # On SQLite no row is taken away without notice.
             if queue.kind.watches_leases and (woken or not self._database.is_sqlite):
                 self._guard(partial(self._cancel_lost, queue), f"no {queue.kind.name} could be checked")
             with self._lock:
@@ -220,7 +220,7 @@ class Worker:
             if (places := queue.kind.places(held)) > 0:
                 wanted.append((queue, places))
         if wanted:
-            self._guard(partial(self._claim_due, wanted), "no work could be looked for")
+            self._guard(partial(self._claim_due, wanted), "polling for work failed")
         for queue in queues:
             self._begin(queue)
 
@@ -254,20 +254,20 @@ class Worker:
             queue.kind.cancel(sorted(lost))
 
     def _claim(self, queue: _Queue, places: int) -> None:
-        """Claim rows for so many places; for none, say that there are none."""
+        """Claim this many rows, if any."""
         kind = queue.kind
         ids: list[str] = []
         if places:
             with self._database.write() as connection:
                 if not self._database.is_sqlite:
-                    # In one transaction: no row is ever seen to belong to a worker without a lease.
+                    # In one transaction, so that no row ever belongs to a worker without a lease.
                     workers.renew(connection, self.id, seconds=self._lease_seconds, problem=kind.problem)
                 ids = kind.leases.claim(connection, self.id, limit=places, now=clock.now())
         kind.claimed(ids)
-        # After as many as were wanted there may be more, which needs no gathering.
+        # If all places were filled there may be more rows, so poll again without gathering.
         queue.look_at = 0.0 if 0 < places == len(ids) else time.monotonic() + kind.gather
         with self._lock:
-            # Work that was under way before the claim may have come to its end since: then nobody else begins it again.
+            # Work that was running before the claim may have ended since; then nobody else restarts it.
             held = queue.held()
             new = [row_id for row_id in ids if row_id not in held]
             queue.again.update(held.intersection(ids))
@@ -312,7 +312,7 @@ class Worker:
             self._wake.set()
 
     def _work(self, kind: Kind, ids: Sequence[str]) -> bool:
-        """Work on rows; says whether that came to an end."""
+        """Work on rows; return whether that finished."""
         try:
             with suppress(Cancelled, LeaseLost):
                 kind.work(ids)

@@ -1,4 +1,4 @@
-"""The arms of a benchmark: which text each has, and on which model it runs."""
+"""The arms of a benchmark: the text and the model of each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["BenchmarkSettings", "resolve"]
 
 
 class BenchmarkSettings(ApiModel):
-    """What counts for a benchmark, as it was when it was asked for: later changes of prompts do not affect it."""
+    """The settings of a benchmark at the time of the request: later changes to prompts do not affect it."""
 
     name: str
     objective: str | None
@@ -40,17 +40,17 @@ class BenchmarkSettings(ApiModel):
 def resolve(
     connection: Connection, caller: Caller, wanted: Sequence[ArmCreate], *, agent_model: str | None
 ) -> list[BenchmarkArm]:
-    """Find the texts of the arms that a request names.
+    """Find the texts of the arms in a request.
 
     Parameters
     ----------
     agent_model
-        The model that plays every assistant, where the operator named one; an arm's own model wins.
+        The model for every assistant, if the operator set one; an arm's own model takes precedence.
 
     Raises
     ------
     ApiException
-        ``VALIDATION_ERROR`` with everything that is not there, or has no text.
+        ``VALIDATION_ERROR`` listing everything that does not exist or has no text.
     """
     problems: dict[str, str] = {}
     arms: list[BenchmarkArm] = []
@@ -98,7 +98,7 @@ def _arm(connection: Connection, caller: Caller, wanted: ArmCreate, agent_model:
 def _variant(
     connection: Connection, caller: Caller, wanted: ArmCreate
 ) -> tuple[VariantRow, str] | tuple[None, None]:
-    """Return the variant that an arm names and the id of its prompt, where it names one."""
+    """Return the variant of an arm and the id of its prompt, if the arm has a variant."""
     if wanted.variant_id is None:
         return None, None
     found = optimizations.find_variant(connection, caller.account_id, wanted.variant_id)
@@ -146,7 +146,7 @@ def _of(
 
 
 def _named_apart(arms: Sequence[BenchmarkArm]) -> list[BenchmarkArm]:
-    """Give each arm its number, and arms that share a name different ones, so that a picture can tell them apart."""
+    """Give the arms numbers and unique names, so that plots can distinguish them."""
     seen: Counter[str] = Counter()
     found = []
     for number, arm in enumerate(arms):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.rows import Rows
     from promptlift.service.store.tables.runs import BenchmarkConversationRow, ScenarioSetRow
 
-# Exact as a number of JavaScript too.
+# Also exact as a JavaScript number.
 _SEED_BITS: Final = 53
 _BRIEF: Final = (
     "id", "status", "rehearsal", "results", "failure", "created_at", "started_at", "completed_at",
@@ -57,7 +57,7 @@ def create(call: Call[BenchmarkCreate]) -> Benchmark:
     body, caller, models = call.body, call.caller, call.context.models
     with call.write() as rows:
         accounts.lock(rows.core, caller.account_id)
-        # A rehearsal uses none.
+        # A rehearsal uses no tokens.
         if not models.rehearse:
             usage.check_tokens(rows.core, caller, now=clock.now())
         compared = arms.resolve(rows.core, caller, body.arms, agent_model=models.agent_model)
@@ -107,7 +107,7 @@ def page(call: Call[None, BenchmarksQuery]) -> Page[Benchmark]:
 
 @answers(endpoints.BENCHMARKS_GET)
 def get(call: Call[None, BenchmarkQuery]) -> Benchmark:
-    """Return one benchmark with its results, compared as the query says."""
+    """Return one benchmark with its results, compared as requested."""
     with call.read() as rows:
         row = _found(rows, call)
         count = len(row.settings["arms"])
@@ -124,7 +124,7 @@ def _found(rows: Rows, call: AnyCall, *, lock: bool = False) -> RunRow:
 def _with_arms(
     row: RunRow, scenario_set: ScenarioSetRow, done: int, *, only: tuple[str, ...] | None = None, **more: Any
 ) -> Benchmark:
-    """Return a benchmark; in a list its arms come without their texts."""
+    """Return a benchmark; in lists its arms have no texts."""
     settings = BenchmarkSettings.from_wire(row.settings)
     left_out = None if only is None else {"content"}
     total = scenario_set.size * len(settings.arms)
@@ -217,7 +217,7 @@ def bulk(call: Call[BulkRequest]) -> BulkAnswer:
         with call.write() as rows:
             there = benchmarks.remove(rows.core, call.account_id, one)
         (deleted if there else missing).append(one)
-    # unspecified: what an id of nobody does. It is named, and the others are deleted.
+    # unspecified: the effect of an unknown id. It is reported, and the others are deleted.
     count = len(deleted)
     message = f"{count} benchmark{'' if count == 1 else 's'} deleted"
     return BulkAnswer(success=True, message=message, deleted=deleted, not_found=missing)

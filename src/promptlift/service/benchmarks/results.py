@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["results_of"]
 
-# A larger share of lost conversations is a warning: what was lost may not be like the rest.
+# A larger share of lost conversations gives a warning: they may differ from the rest.
 _DROPPED_SHARE: Final = 0.10
 
 
@@ -51,14 +51,14 @@ def results_of(
     level: float = LEVEL_DEFAULT,
     final: bool,
 ) -> BenchmarkResults | None:
-    """Return what a benchmark has measured so far; ``None`` before its first conversation has ended.
+    """Return a benchmark's results so far; ``None`` before its first conversation has ended.
 
     Parameters
     ----------
     reference
         Number of an arm, or ``best``.
     margin
-        Percentage points of task completion; a smaller loss does not matter.
+        Percentage points of task completion; a smaller loss is acceptable.
     final
         Whether nothing more will be measured.
     """
@@ -114,7 +114,7 @@ def results_of(
 
 
 def _taken(model: type[ApiModel], source: object) -> dict[str, Any]:
-    """Return the fields of a model that an object has under the same names."""
+    """Return the fields of a model, taken from the attributes of the same names."""
     return {name: getattr(source, name) for name in model.model_fields if hasattr(source, name)}
 
 
@@ -123,7 +123,7 @@ def _cost(tokens: TokenUse | None, price: Price | None) -> float | None:
 
 
 def _tokens(rows: Sequence[BenchmarkConversationRow]) -> TokenUse | None:
-    """Return the mean tokens of an arm's conversations; ``None`` when none was held."""
+    """Return the mean tokens of an arm's conversations; ``None`` when there are none."""
     held = [one for one in rows if one.status != "dropped"]
     if not held:
         return None

@@ -1,4 +1,4 @@
-"""Benchmarks from their first scenario to their results, in steps that each keep their rows."""
+"""Run benchmarks from the first scenario to the results, in steps that each store their rows."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BenchmarkJobs", "BenchmarkRun"]
 
-# The key is wrong, whatever the model: no arm will fare better.
+# The key is wrong for every model, so no other arm will succeed.
 _NO_ENDPOINT: Final = frozenset({401, 403})
 
 
 class BenchmarkRun(SimulationRun):
-    """One benchmark: every arm talks once in every cell of the scenario set. See ``SimulationRun``."""
+    """One benchmark: every arm has one conversation in every cell of the scenario set. See ``SimulationRun``."""
 
     def __init__(self, kind: BenchmarkJobs, tasks: SimulationTasks, row: RunRow) -> None:
         settings = BenchmarkSettings.from_wire(row.settings)
@@ -44,20 +44,20 @@ class BenchmarkRun(SimulationRun):
         # One objective for all arms, so that they are judged alike.
         prompt = PromptText(self._arms[0].content or "", objective=settings.objective)
         super().__init__(kind, tasks, row, prompt)
-        # By arm, because each may run on another model: whether it answers, and why it was given up.
+        # By arm, because each may run on a different model: whether it answers, and why it was abandoned.
         self._models = [Availability() for _ in self._arms]
         self._gone: dict[int, ModelGone] = {}
         self._noting = threading.Lock()
 
     def kept(self, connection: Connection, first: int, last: int) -> set[tuple[int, int]]:
-        """Return cell and arm of the conversations that are kept already."""
+        """Return cell and arm of the conversations that are already stored."""
         found = benchmarks.outcomes(connection, self.row.id)
         return {(row.cell, row.arm) for row in found if first <= row.cell <= last}
 
     def to_row(
         self, conversation: SimulatedConversation, ended: Ended | None, **outcome: Any
     ) -> BenchmarkConversationRow:
-        """Return the row that keeps a conversation, with what its assistant read and wrote."""
+        """Return the row of a conversation, with the tokens that its assistant read and wrote."""
         tokens = ended.simulated.tokens if ended else TokenCounts(0, 0, estimated=False)
         return BenchmarkConversationRow(
             id=new_id("sim"),
@@ -73,7 +73,7 @@ class BenchmarkRun(SimulationRun):
         )
 
     def given_up(self, conversation: SimulatedConversation) -> ModelGone | None:
-        """Return why the arm of a conversation was given up, if it was."""
+        """Return why the arm of a conversation was abandoned, if it was."""
         return self._gone.get(conversation.arm)
 
     def answered(self, conversation: SimulatedConversation) -> None:
@@ -81,7 +81,7 @@ class BenchmarkRun(SimulationRun):
         self._models[conversation.arm].record(None)
 
     def unanswered(self, error: PromptliftError, conversation: SimulatedConversation) -> ModelGone | None:
-        """Note that an arm's model did not answer; an arm whose model is gone is given up, and the others continue.
+        """Note that an arm's model did not answer; an arm whose model is gone is abandoned, and the others continue.
 
         Returns
         -------
@@ -97,7 +97,7 @@ class BenchmarkRun(SimulationRun):
             return gone if len(self._gone) == len(self._arms) else None
 
     def carry_on(self) -> None:
-        """Simulate what is left, and complete the benchmark."""
+        """Simulate the remaining conversations, and complete the benchmark."""
         self.start()
         cells = self._cells()
         texts = [
@@ -109,7 +109,7 @@ class BenchmarkRun(SimulationRun):
             for number, cell in enumerate(cells, start=1)
             for arm, text in zip(self._arms, texts, strict=True)
         ]
-        # More than once only when it was resumed meanwhile, which forgets the conversations that were lost.
+        # Repeats only if it was resumed meanwhile, which discards the lost conversations.
         while not self._has_all(wanted):
             self.simulate(wanted)
         with self.transaction() as connection:
@@ -121,7 +121,7 @@ class BenchmarkRun(SimulationRun):
         return kept >= len(wanted)
 
     def _cells(self) -> list[scenario_sets.FixedCell]:
-        """Return the scenarios of the set; the first benchmark with it chooses them."""
+        """Return the scenarios of the set; the first benchmark to use it chooses them."""
         with self.database.read() as connection:
             row = benchmarks.get_set(connection, self.row.subject_id)
             prompt = prompts.find(connection, row.account_id, row.prompt_id)
@@ -131,7 +131,7 @@ class BenchmarkRun(SimulationRun):
             if not chosen:
                 raise PromptliftError(
                     "None of the logged conversations can be used as a scenario (each needs a first message of the user "
-                    "that is not too long). Log conversations, or ask for scenarios of the model: "
+                    "that is not too long). Log conversations, or request scenarios from the model: "
                     'scenarioSet {"source": "model"}.'
                 )
             with self.transaction() as connection:
@@ -159,5 +159,5 @@ class BenchmarkJobs(SimulationRuns):
         return BenchmarkRun(self, tasks, row)
 
     def found(self, connection: Connection, row: RunRow) -> BenchmarkResults | None:
-        """Return what a benchmark has measured so far."""
+        """Return a benchmark's results so far."""
         return results_of(connection, row, final=False)

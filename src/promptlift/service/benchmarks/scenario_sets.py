@@ -1,4 +1,4 @@
-"""Scenario sets: fixed scenarios with their personas, chosen once and kept as versions that never change."""
+"""Scenario sets: fixed scenarios with their personas, chosen once and stored as immutable versions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class FixedCell:
     Attributes
     ----------
     conversation_id
-        The logged conversation that it was taken from; ``None`` for one that a model wrote.
+        The logged conversation that it was taken from; ``None`` if a model wrote it.
     """
 
     persona: SimulatedPersona
@@ -51,7 +51,7 @@ class FixedCell:
     conversation_id: str | None
 
     def to_cell(self, number: int) -> SimulatedCell:
-        """Return it as a cell of a run."""
+        """Convert to a cell of a run."""
         return SimulatedCell(number, 1, STAGE, self.persona, self.scenario)
 
 
@@ -59,12 +59,12 @@ _CELLS: Final = TypeAdapter(list[FixedCell])
 
 
 def cells_of(row: ScenarioSetRow) -> list[FixedCell]:
-    """Read the scenarios of a set; none before they are chosen."""
+    """Read the scenarios of a set; empty before they are chosen."""
     return _CELLS.validate_python(row.cells or [])
 
 
 def to_state(cells: list[FixedCell]) -> list[dict[str, Any]]:
-    """Return scenarios as they are kept; see `cells_of`."""
+    """Return scenarios in their stored form; see `cells_of`."""
     state: list[dict[str, Any]] = _CELLS.dump_python(cells)
     return state
 
@@ -72,12 +72,12 @@ def to_state(cells: list[FixedCell]) -> list[dict[str, Any]]:
 def resolve(
     connection: Connection, caller: Caller, wanted: ScenarioSetRequest | None, prompt_id: str
 ) -> ScenarioSetRow:
-    """Return the set that a request asks for: one that there is, or a new one whose scenarios are still to be chosen.
+    """Return the set that a request specifies: an existing one, or a new one whose scenarios are chosen later.
 
     Parameters
     ----------
     prompt_id
-        Whose scenarios a new set has unless the request says so.
+        Prompt for the scenarios of a new set unless the request specifies one.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def _new(caller: Caller, **values: Any) -> ScenarioSetRow:
 
 
 def _name_conversations(connection: Connection, row: ScenarioSetRow, wanted: ScenarioSetRequest) -> None:
-    """Let a set have the conversations that the request names, where it names some."""
+    """Set the conversations of a set to those in the request, if any."""
     if wanted.conversation_ids is None:
         return
     if wanted.source not in (None, "conversations"):
@@ -137,15 +137,13 @@ def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest
         extra = [name for name in ("source", "conversation_ids") if getattr(wanted, name) is not None]
         if extra or wanted.linked_id:
             raise invalid(
-                {
-                    "scenarioSet.id": "says which scenarios these are: leave everything but version and count out"
-                }
+                {"scenarioSet.id": "identifies an existing set: leave out everything but version and count"}
             )
         return row
     if wanted.count <= row.size:
         raise invalid(
             {
-                "scenarioSet.count": f"must be above {row.size}, which it has; leave it out to use the set as it is"
+                "scenarioSet.count": f"must be above {row.size}, the size of the set; leave it out to use the set unchanged"
             }
         )
     if row.cells is None:
@@ -160,7 +158,7 @@ def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest
         source=wanted.source or ("both" if row.conversation_ids else row.source),
         prompt_id=row.prompt_id,
         size=wanted.count,
-        # The scenarios that it has already are kept.
+        # Its existing scenarios are kept.
         grows_from=row.id,
     )
     Rows(connection).insert(grown)
@@ -170,13 +168,13 @@ def _existing(connection: Connection, caller: Caller, wanted: ScenarioSetRequest
 def choose(run: SimulationRun, row: ScenarioSetRow, *, prompt: PromptText) -> list[FixedCell]:
     """Choose the scenarios of a set and a persona for each: logged conversations first, then the model's.
 
-    Logged conversations come as they were, failed or not, in random order: a benchmark asks how arms do on what people
-    really come with.
+    Logged conversations are used unchanged, failed or not, in random order: a benchmark measures arms on real
+    requests.
 
     Raises
     ------
     ScenariosFailed, LlmUnavailable, LlmRefused
-        The model did not write enough, or cannot be asked.
+        The model did not write enough, or is unavailable.
     """
     seed: int = run.row.seed
     cells: list[FixedCell] = []
@@ -212,7 +210,7 @@ def _candidates(connection: Connection, row: ScenarioSetRow, seed: int) -> list[
 
 
 def shown(row: ScenarioSetRow, **more: Any) -> ScenarioSet:
-    """Return a version of a set as the API has it."""
+    """Return a version of a set in its API form."""
     return row.shown(ScenarioSet, id=row.set_id, count=row.size, **more)
 
 
@@ -227,7 +225,7 @@ def page(call: Call[None, PageQuery]) -> Page[ScenarioSet]:
 
 @answers(endpoints.SCENARIO_SETS_GET)
 def get(call: Call[None, ScenarioSetQuery]) -> ScenarioSet:
-    """Return a version of a set with its scenarios, the newest without ``version``."""
+    """Return a version of a set with its scenarios, by default the newest."""
     with call.read() as rows:
         row = benchmarks.find_set(rows.core, call.account_id, call.id, version=call.query.version)
     if row is None:

@@ -1,1 +1,1 @@
-"""Deployments: a winner becomes the current version, after a regression test where one is wanted, and is watched."""
+"""Deployments: a winner becomes the current version, after a regression test if required, and is then monitored."""

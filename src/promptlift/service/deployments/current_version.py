@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.runs import DeploymentRow, OptimizationRow, VariantRow
 
 _VERSION_START = "ver_"
-# How an origin is called in events, where it is not called the same.
+# Names of origins in events, where they differ.
 _UPDATE_TYPES = {"rolled_back": "rollback", "updated": "manual"}
 
 
@@ -42,8 +42,8 @@ def version_seq(given: str) -> int | None:
 class LivePrompt:
     """A prompt whose current version may change, in a transaction that holds its lock.
 
-    The deployment whose text was current is superseded with the change; where it waited for its verdict, an event says
-    that it is confounded.
+    The change supersedes the deployment whose text was current; if its verdict was pending, an event reports
+    it as confounded.
     """
 
     def __init__(self, connection: Connection, prompt: PromptRow, *, now: int) -> None:
@@ -57,7 +57,7 @@ class LivePrompt:
         return prompts.current_version(self._connection, self._prompt.account_id, self._prompt.id)
 
     def check_version(self, wanted: str | None) -> None:
-        """Refuse a change that was meant for another version than the current one.
+        """Refuse a change that was meant for a version other than the current one.
 
         Raises
         ------
@@ -89,15 +89,16 @@ class LivePrompt:
         if waiting is not None and mine is None:
             self._change(waiting, state="superseded", reason=f"{variant.name} was applied in its place")
         if self._prompt.content == variant.content and mine is None:
-            # It is live for another reason, such as the original that nothing has replaced: nothing is deployed.
+            # The text is live for another reason, such as an original that was never replaced: nothing is
+            # deployed.
             return self.before.seq
         origin = "approval" if mine is not None and mine.state == "staged" else "manual"
         return self.go_live(optimization, variant, origin=origin, waiting=mine)
 
     def apply_text(self, content: str, optimization: OptimizationRow) -> int:
-        """Make a text of no variant the current version and return its number.
+        """Make a text that is not a variant's the current version and return its number.
 
-        Nothing was measured of it, so no deployment is watched and no lift is reported.
+        Nothing was measured for it, so no deployment is monitored and no lift is reported.
         """
         self.supersede(reason="A text put together by hand was applied")
         return self.replace(content, origin="updated", optimization_id=optimization.id)
@@ -118,7 +119,7 @@ class LivePrompt:
         origin
             ``manual``, ``approval`` or ``auto``.
         waiting
-            The deployment that goes live; a new one is added without it.
+            The deployment that goes live; by default a new one is added.
         values
             Other columns of the deployment.
         """
@@ -139,7 +140,7 @@ class LivePrompt:
             "version_seq": seq,
             "previous_version_seq": self.before.seq,
             "applied_at": since,
-            # The original is no fix, so nothing is to be verified.
+            # The original is not a fix, so there is nothing to verify.
             "verification": "pending" if variant.number else None,
             "reason": None,
         }
@@ -150,9 +151,9 @@ class LivePrompt:
         return seq
 
     def live_again(self, deployment: DeploymentRow, version_seq: int, *, reason: str, **values: Any) -> None:
-        """Watch a text again that was deployed before and is current again, by what is said with it from now on.
+        """Monitor a previously deployed text that is current again, by its conversations from now on.
 
-        What is known of the fix stays as it is.
+        The verdict on the fix stays unchanged.
         """
         self._change(
             deployment,
@@ -168,15 +169,16 @@ class LivePrompt:
     # Any text
 
     def restore(self, content: str) -> int:
-        """Make a former text the current version and return its number."""
+        """Make an earlier text the current version and return its number."""
         if content == self._prompt.content:
             return self.before.seq
         self.supersede(reason="Another version was restored", undone_to=content)
         seq = self.replace(content, origin="restored")
         former = deployments.former_of_text(self._connection, self._prompt, content)
         if former is not None:
-            # unspecified: whether a text that a person restores is watched. It is, as any text of an optimization that goes
-            # live, and as one that a person applied: harm is told, and the person decides.
+            # unspecified: whether a text that a person restores is watched. It is, like any text of an
+            # optimization that goes live, and like a text that a person applied: harm is reported, and the
+            # person decides.
             reason = "Live again, because its version was restored"
             self.live_again(former, seq, reason=reason, origin="manual")
         return seq
@@ -190,14 +192,14 @@ class LivePrompt:
         variant_id: str | None = None,
         expected: Mapping[str, float | None] = MappingProxyType({}),
     ) -> int:
-        """Make a text that is another one the current version and return its sequence number.
+        """Make a different text the current version and return its sequence number.
 
         Parameters
         ----------
         origin
             ``applied``, ``auto_deployed``, ``rolled_back``, ``restored``, or ``updated`` for a text from a person.
         expected
-            What to expect of a variant that is applied.
+            The effect to expect of an applied variant.
         """
         connection, mine = self._connection, (self._prompt.account_id, self._prompt.id)
         known = prompts.is_known(connection, self._prompt, content)
@@ -238,7 +240,7 @@ class LivePrompt:
         prompt = self._prompt
         events.add(self._connection, "prompt.updated", prompt.account_id, prompt.id, payload, now=self._now)
 
-    # What becomes of deployments
+    # Ending deployments
 
     def supersede(
         self,
@@ -249,13 +251,13 @@ class LivePrompt:
     ) -> None:
         """Record that another version is about to become the current one.
 
-        A deployment that waits for its verdict can no longer be verified. A regression test against the text that was
-        current has become meaningless, so nothing is deployed automatically.
+        A deployment whose verdict is pending can no longer be verified. A regression test against the
+        previous text has become meaningless, so nothing is deployed automatically.
 
         Parameters
         ----------
         undone_to
-            The text that was restored: where it is the one from before the deployment, that was rolled back.
+            The restored text: if it is the text from before the deployment, the deployment was rolled back.
         but
             The deployment that goes live now.
         """
@@ -272,10 +274,10 @@ class LivePrompt:
             self._confound(row, production=evidence.figures(self._connection, row), **values)
 
     def model_changed(self) -> None:
-        """Record that the prompt was given another model or other sampling settings.
+        """Record that the prompt got another model or other sampling settings.
 
-        What fails afterwards cannot be told from what the fix did, so a deployment that waits for its verdict is
-        confounded. Its text stays live, and is watched for harm as before.
+        Their effect cannot be separated from that of the fix, so a deployment whose verdict is pending is
+        confounded. Its text stays live, and is still monitored for harm.
         """
         for row in self._deployments("live"):
             if row.verification == "pending":
@@ -283,7 +285,7 @@ class LivePrompt:
                 self._confound(row, reason=reason)
 
     def deleted(self) -> None:
-        """End the open deployments of a prompt that is deleted; no event of their own is written."""
+        """End the open deployments of a deleted prompt, without events of their own."""
         for row in self._deployments(*deployments.WAITING, "live"):
             state = "superseded" if row.state == "live" else "rejected"
             self._change(row, state=state, reason="The prompt was deleted")
@@ -295,7 +297,7 @@ class LivePrompt:
         return deployments.change(self._connection, row, now=self._now, **values)
 
     def _confound(self, row: DeploymentRow, **values: Any) -> None:
-        """Change a live deployment, whose fix can be verified no longer."""
+        """Change a live deployment whose fix can no longer be verified."""
         pending = row.verification == "pending"
         if pending:
             values["verification"] = "confounded"

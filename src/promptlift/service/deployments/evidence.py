@@ -39,7 +39,7 @@ class Evidence:
     Attributes
     ----------
     count
-        All of them after the change, also those too old to be in ``after``.
+        Number of all conversations after the change, including those too old to be in ``after``.
     """
 
     before: tuple[JudgedPeriod, ...]
@@ -54,7 +54,7 @@ def count(connection: Connection, deployment: DeploymentRow) -> int:
 
 
 def gather(connection: Connection, deployment: DeploymentRow) -> Evidence:
-    """Read the conversations that a look compares."""
+    """Read the conversations that an analysis compares."""
     exclusions = _exclusions(connection, deployment.account_id)
     before, after = (
         [_judged(row, exclusions) for row in production.judged(connection, deployment, span)]
@@ -69,17 +69,17 @@ def gather(connection: Connection, deployment: DeploymentRow) -> Evidence:
 
 
 def _exclusions(connection: Connection, account_id: str) -> Exclusions:
-    """Return what must not appear now: insights may be older than the setting."""
+    """Return the exclusions that apply now: insights may be older than the setting."""
     return read_exclusions(accounts.settings(connection, account_id)["general"]["excludedDataAndTopics"])
 
 
 def _name_issues(
     before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod], known: Mapping[str, str]
 ) -> dict[str, str]:
-    """Group the issues of both sides as the views of a prompt do.
+    """Group the issues of both sides as in the views of a prompt.
 
-    A group is named by a title from before the change where it has one: these conversations stay, so that the group
-    has one id at every look.
+    A group is named by a title from before the change where it has one: these conversations stay, so the
+    group has the same id in every analysis.
     """
     counts = Counter({one.issue: 0 for one in after if one.issue is not None})
     counts.update(one.issue for one in before if one.issue is not None)
@@ -109,7 +109,7 @@ def _judged(row: WatchedConversation, exclusions: Exclusions) -> JudgedPeriod:
 
 
 def shown_metrics(metrics: Sequence[MetricChange]) -> list[ProductionMetric]:
-    """Return the production metrics of a look as the API has them; shares are percent there."""
+    """Return the production metrics of an analysis in their API form, with shares in percent."""
     return [
         ProductionMetric(
             metric=change.metric,
@@ -131,7 +131,7 @@ def _in_unit(metric: MetricName, value: float | None) -> float | None:
 
 
 def figures(connection: Connection, deployment: DeploymentRow) -> ProductionCheck:
-    """Return the present figures from production: task completion before and after in percent."""
+    """Return the current figures from production: task completion before and after in percent."""
     (before, done_before), (after, done_after) = (
         production.figures(connection, deployment, span) for span in production.spans(connection, deployment)
     )
@@ -141,7 +141,7 @@ def figures(connection: Connection, deployment: DeploymentRow) -> ProductionChec
         completed_rate=100.0 * done_after / after if after else None,
         conversations_before=before,
         completed_rate_before=100.0 * done_before / before if before else None,
-        # As the last look saw them.
+        # As of the last analysis.
         metrics=deployment.kept.metrics,
     )
 
@@ -156,7 +156,7 @@ def emit(
     *,
     now: int,
 ) -> None:
-    """Write the event of a verdict.
+    """Emit the event of a verdict.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def emit(
         agent_id=prompt.id,
         agent_name=prompt.name,
         verification_status=kind.partition(".")[2],
-        # Those that the failures were counted in: of a text that regressed, the newest.
+        # The conversations in which failures were counted: for a regressed text, the newest.
         post_fix_conversation_count=issues[0].after_n,
         pre_fix_conversation_count=issues[0].before_n,
         issues=[
@@ -205,7 +205,7 @@ def _answers(
     *,
     good: bool,
 ) -> AnswerComparison:
-    """Return the last answer of a failed conversation before, and one from after that shows the verdict."""
+    """Return the last answer of a failed conversation before the change, and an answer after it that illustrates the verdict."""
     # unspecified: which answers are compared.
     exclusions = _exclusions(connection, account_id)
     failed = (lambda one: not one.completed and one.issue == title, lambda one: not one.completed)
@@ -218,7 +218,7 @@ def _answers(
 
 
 def _example(side: Sequence[JudgedPeriod], *wanted: Callable[[JudgedPeriod], bool]) -> JudgedPeriod | None:
-    """Return the first conversation that fits the first condition, else the next condition, else any."""
+    """Return the first conversation that meets the first condition, or else the next condition, or else any."""
     for fits in wanted:
         found = next((one for one in side if fits(one)), None)
         if found is not None:

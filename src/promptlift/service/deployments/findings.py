@@ -1,18 +1,19 @@
 """Judge a deployed text by logged conversations: harmful, verified, not fixed, regressed, or nothing yet.
 
-Two questions are asked as judged conversations come in, for as long as the text is live.
+Two questions are asked while the text is live, as judged conversations arrive.
 
-*Does it do harm?* At every look (`promptlift.stats.production`) six production metrics are compared with those of the
-text before: task completion, sentiment, quality, abandonment, response time and length. Over all looks together a text
-that harms nothing is held to be harmful in at most 4 % of cases.
+*Does it do harm?* At every look (`promptlift.stats.production`) six production metrics are compared with
+those of the previous text: task completion, sentiment, quality, abandonment, response time and length. Over
+all looks together, a harmless text is declared harmful in at most 4 % of cases.
 
-*Did it fix what failed?* At 30, 60 and 120 conversations, and while there is no verdict at every doubling, failures are
-compared with those before, as `promptlift.stats.deployment.deployment_verdict` does. Once it is verified, every later
-look asks whether failures are rising again, compared with the earlier conversations of the same text.
+*Did it fix what failed?* At 30, 60 and 120 conversations, and at every doubling while there is no verdict,
+failures are compared with those before, as `promptlift.stats.deployment.deployment_verdict` does. Once the
+fix is verified, every later look tests whether failures are rising again, compared with earlier conversations
+of the same text.
 
-Each failed conversation counts under one issue, its worst; titles that mean the same are one issue, as in the views of a
-prompt. Those whose issue was not seen before the change count under "Other failures". So the issues together are all
-failures, whatever words a judge finds for them.
+Each failed conversation counts under one issue, its worst; titles that mean the same are one issue, as in the
+views of a prompt. Those whose issue was not seen before the change count under "Other failures". So the
+issues together comprise all failures, however a judge phrases them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ __all__ = ["OTHER", "Finding", "JudgedPeriod", "compare_metrics", "count_issues"
 
 OTHER = "Other failures"
 ISSUES_NAMED = 10
-# A fix that was verified is compared with at least so many earlier conversations of its own.
+# A verified fix is compared with at least this many of its own earlier conversations.
 _FEWEST_EARLIER = CHECKPOINTS[0]
 
 _SAID = {
@@ -53,7 +54,7 @@ _SAID = {
 
 
 class JudgedPeriod(NamedTuple):
-    """One logged conversation as its insights see it; ``issue`` is the worst one of a failed conversation, by its group."""
+    """One logged conversation according to its insights; ``issue`` is the group of the worst issue of a failed conversation."""
 
     conversation_id: str
     started_at: int
@@ -75,7 +76,7 @@ _FIELDS: dict[MetricName, str] = {
     "response_time": "response_seconds",
     "length": "messages",
 }
-# What a judge said. Two judges do not say it alike, so it is compared only where the same one judged.
+# Values from a judge. Judges differ, so they are compared only where the same judge judged.
 _BY_JUDGE = ("task_completion", "sentiment", "quality")
 
 
@@ -86,15 +87,15 @@ class Finding:
     Attributes
     ----------
     status
-        ``pending``, ``verified``, ``not_fixed`` or ``regressed``: of the fix, not of the metrics.
+        ``pending``, ``verified``, ``not_fixed`` or ``regressed``: status of the fix, not of the metrics.
     reduction_percent
-        Of all failures together, from before the change to ``after``.
+        Reduction of all failures together, from before the change to ``after``.
     issues
         Failures before and after by issue.
     reason
-        Why, in words and numbers; ``None`` where there is nothing new.
+        The reason, in words and numbers; ``None`` if there is nothing new.
     after
-        The conversations after the change that the finding is about.
+        The conversations after the change on which the finding is based.
     metrics
         Every production metric; empty before the first look.
     """
@@ -108,17 +109,17 @@ class Finding:
 
     @property
     def harmed(self) -> tuple[MetricChange, ...]:
-        """The metrics that became worse, so that a version that was deployed automatically is rolled back."""
+        """The metrics that became worse, which cause an automatically deployed version to be rolled back."""
         return tuple(change for change in self.metrics if change.is_harm)
 
 
 def issue_id(title: str) -> str:
-    """Return the id of an issue: the same title always has the same id."""
+    """Return the id of an issue; the same title always has the same id."""
     return f"iss_{hashlib.sha256(title.casefold().encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def count_issues(before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod]) -> tuple[IssueCounts, ...]:
-    """Count failed conversations by issue, the most frequent before first; the rest under `OTHER`."""
+    """Count failed conversations by issue, in descending order of frequency before the change; the rest under `OTHER`."""
     failed_before = Counter(one.issue or OTHER for one in before if not one.completed)
     ordered = sorted(failed_before.items(), key=lambda pair: (pair[0] == OTHER, -pair[1], pair[0]))
     named = [title for title, _ in ordered if title != OTHER][:ISSUES_NAMED]
@@ -136,7 +137,7 @@ def count_issues(before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod]) 
 def compare_metrics(
     before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod], *, look: int
 ) -> tuple[MetricChange, ...]:
-    """Test every production metric; nothing without conversations on both sides."""
+    """Test every production metric; empty without conversations on both sides."""
     if not before or not after:
         return ()
     analyser = after[-1].analyser
@@ -147,7 +148,7 @@ def _values(side: Sequence[JudgedPeriod], analyser: str | None) -> Mapping[Metri
     other = np.array([one.analyser != analyser for one in side])
     values: dict[MetricName, NDArray[np.float64]] = {}
     for name, field in _FIELDS.items():
-        # What is not known becomes NaN.
+        # Unknown values become NaN.
         values[name] = np.array([getattr(one, field) for one in side], np.float64)
         if name in _BY_JUDGE:
             values[name][other] = np.nan
@@ -170,13 +171,13 @@ def judge(
     before, after
         Conversations before and after the change, oldest first.
     count
-        All conversations after the change, also those too old to be in ``after``.
+        Number of all conversations after the change, including those too old to be in ``after``.
     verification
-        What is known of the fix so far.
+        The verdict on the fix so far.
     verified_at
-        How many conversations there were after the change when it was verified.
+        Number of conversations after the change when it was verified.
     last_count
-        How many there were at the last look.
+        Number of conversations at the last look.
     """
     count = len(after) if count is None else count
     look = look_number(count)
@@ -196,14 +197,14 @@ def judge(
             if finding.harmed
             else _still_verified(finding, before, after, look - look_number(verified_at))
         )
-    # At the looks between the checks only the metrics are looked at.
+    # Looks between the checks test only the metrics.
     if verification == "pending" and check_number(count) > check_number(last_count):
         return _checked(finding, before, after)
     return finding
 
 
 def _with_harm(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod]) -> Finding:
-    """Return in words which metrics became worse. A verified fix that does harm is regressing."""
+    """Describe which metrics became worse. A verified fix that does harm is regressing."""
     window = max(change.window for change in finding.harmed)
     recent = tuple(after[max(0, len(after) - window) :])
     issues = count_issues(before, recent)
@@ -219,7 +220,7 @@ def _with_harm(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence
 
 
 def _checked(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod]) -> Finding:
-    """Judge a fix that has no verdict yet by its failures."""
+    """Judge a fix without a verdict by its failures."""
     issues = count_issues(before, after)
     verdict = deployment_verdict(
         issues,
@@ -236,7 +237,7 @@ def _checked(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[J
         status=verdict.status,
         reduction_percent=_percent(issues),
         issues=issues,
-        # Harm is the graver news.
+        # Harm takes precedence.
         reason=finding.reason or words,
         after=tuple(after),
     )
@@ -245,7 +246,7 @@ def _checked(finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[J
 def _still_verified(
     finding: Finding, before: Sequence[JudgedPeriod], after: Sequence[JudgedPeriod], look: int
 ) -> Finding:
-    """Ask whether failures of a verified fix are rising again, in the latest conversations against the earlier ones."""
+    """Test whether failures of a verified fix are rising again, comparing the latest conversations with earlier ones."""
     if look < 1:
         return finding
     for size, share in windows(len(after))[1:]:
@@ -253,7 +254,7 @@ def _still_verified(
         if len(earlier) < _FEWEST_EARLIER:
             continue
         rows = count_issues(earlier, recent)
-        # All conversations together, which are no window here, leave their share to the windows.
+        # All conversations together are not a window here, so their share of the error goes to the windows.
         verdict = deployment_verdict(
             rows, previously_verified=True, worse_level=2.0 * share * look_level(look)
         )
@@ -278,12 +279,13 @@ def _failed(issues: Sequence[IssueCounts]) -> tuple[str, str]:
 
 
 def _percent(issues: Sequence[IssueCounts]) -> float:
-    """Return by how much the failure rate fell, in percent; 0 while there is nothing to compare."""
+    """Return the reduction of the failure rate in percent; 0 while there is nothing to compare."""
     before, after = sum(row.before_fail for row in issues), sum(row.after_fail for row in issues)
     n0, n1 = issues[0].before_n, issues[0].after_n
     if not n0 or not n1 or not (before or after):
         return 0.0
-    # unspecified: the reduction where nothing failed before. Half a failure stands for none, so that it is a number.
+    # unspecified: the reduction where nothing failed before. Zero counts as half a failure, so that the
+    # reduction is defined.
     return 100.0 * (1.0 - (after / n1) / ((before or 0.5) / n0))
 
 

@@ -1,4 +1,4 @@
-"""Regression tests in the background, from the first cell to the verdict, in steps that each keep their rows.
+"""Run regression tests in the background, from the first cell to the verdict, in steps that each store their rows.
 
 With the verdict the winner goes live or is rejected, with the event, in one transaction.
 """
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 __all__ = ["STAGE", "RegressionRun", "RegressionTests", "end", "measured"]
 
 STAGE = "regression"
-# Personas that are shown to the writer of scenarios.
+# Personas shown to the model that writes scenarios.
 PERSONAS_SHOWN = 5
-# Tests of one process at a time; they share the pool with optimizations.
+# Concurrent tests per process; they share the pool with optimizations.
 TESTS_AT_A_TIME = 8
 
 
@@ -68,7 +68,7 @@ class RegressionRun(SimulationRun):
             prompt = prompts.find(connection, optimization.account_id, optimization.prompt_id)
         if prompt is None:
             raise LeaseLost("The prompt was deleted.")
-        # As the prompt is run now: a deployed version runs under the prompt's present settings.
+        # As the prompt runs now: a deployed version runs under the prompt's current settings.
         text = PromptText(
             prompt.content, prompt.llm_model, prompt.temperature, prompt.max_tokens, prompt.objective
         )
@@ -82,11 +82,11 @@ class RegressionRun(SimulationRun):
         }
 
     def count(self, connection: Connection, spent: Mapping[str, int]) -> bool:
-        """Count into the optimization, and return whether the worker still has the test."""
+        """Add the usage to the optimization, and return whether the worker still holds the test."""
         return deployments.count(connection, self._deployment, self.worker, spent)
 
     def carry_on(self) -> None:
-        """Simulate what is left, and do what follows from the verdict."""
+        """Simulate the remaining conversations, and act on the verdict."""
         self.toolbox = toolbox_of(self.database, self.optimization, self.prompt.content)
         cells = self._cells() or self._fill()
         self.simulate(
@@ -104,7 +104,7 @@ class RegressionRun(SimulationRun):
         return [SimulatedCell.from_row(row) for row in rows]
 
     def _fill(self) -> list[SimulatedCell]:
-        """Choose the personas and scenarios of the cells once, and keep them."""
+        """Choose the personas and scenarios of the cells once, and store them."""
         row = self.optimization
         with self.database.read() as connection:
             personas = all_personas(connection, row.account_id, before=row.created_at)
@@ -120,10 +120,10 @@ class RegressionRun(SimulationRun):
         return cells
 
     def _scenarios(self, personas: Sequence[SimulatedPersona]) -> list[Scenario]:
-        """Return the scenarios that did not take part in the choice of the winner: real ones, then of the model.
+        """Return scenarios that were not used to choose the winner: real ones, then the model's.
 
-        Those that took part are the last resort. Real ones come as they were, failed or not: the test asks what may
-        get worse.
+        Scenarios that were used are the last resort. Real ones are used unchanged, failed or not: the test
+        looks for possible regressions.
         """
         row = self.optimization
         with self.database.read() as connection:
@@ -166,7 +166,7 @@ def measured(connection: Connection, optimization_id: str, *, stopped: str | Non
 
 
 def end(connection: Connection, deployment: DeploymentRow, summary: Summary, *, now: int) -> None:
-    """Keep the result of a test that this process still leases, and deploy or reject the variant."""
+    """Store the result of a test that this process still leases, and deploy or reject the variant."""
     prompt = prompts.find(connection, deployment.account_id, deployment.prompt_id, lock=True)
     deployment = deployments.get(connection, deployment.id)
     if prompt is None or deployment.state != "testing":
@@ -226,7 +226,7 @@ class RegressionTests(SimulationRuns):
         return RegressionRun(self, tasks, optimization, deployment)
 
     def fail(self, row_id: str, reason: str) -> None:
-        """Reject what could not be tested."""
+        """Reject a winner that could not be tested."""
         with self.database.write() as connection:
             if self.leases.held(connection, self.worker, [row_id]):
                 row = deployments.get(connection, row_id)

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.runs import SimulationRow
     from promptlift.stats.pairs import PairAnalysis
 
-# Far above the cells of the search for a winner.
+# Far above the number of cells in the search for a winner.
 FIRST_CELL: Final = 1_000_000
 # About 170 pairs are needed to exclude a drop of 10 points between two equally good texts. 12 scenarios with 15
 # personas each are 180, so a few may be lost.
 SCENARIOS: Final = 12
 PERSONAS_EACH: Final = 15
 PAIRS: Final = SCENARIOS * PERSONAS_EACH
-# Number of the arm with the current version: the original of the optimization.
+# Index of the arm with the current version: the original of the optimization.
 LIVE: Final = 0
 
 
@@ -49,12 +49,12 @@ class Summary:
     Attributes
     ----------
     test
-        As the API has it.
+        The test in its API form.
     reason
-        Why the test failed, in words and numbers; ``None`` when it passed.
+        Why the test failed, in words and numbers; ``None`` if it passed.
     pooled
-        All pairs together; ``None`` without a pair, and where the test ended before its time: conversations that end
-        early are other ones than those that take long.
+        All pairs together; ``None`` without a pair, or if the test ended early: conversations that end early
+        differ from those that take long.
     """
 
     test: RegressionTest
@@ -67,8 +67,8 @@ def plan_cells(
 ) -> list[RegressionCell]:
     """Draw the personas of each scenario from all personas.
 
-    With fewer scenarios each gets more personas, so that there are always as many pairs. A persona comes twice to a
-    scenario only when there are not enough.
+    With fewer scenarios each gets more personas, so that there are always as many pairs. A persona is
+    repeated in a scenario only if there are too few.
     """
     each = math.ceil(PAIRS / scenarios)
     cells = [(at, persona) for at in range(scenarios) for persona in draw(personas, each, rng)]
@@ -84,20 +84,20 @@ def summarize(
 ) -> Summary:
     """Compare the new text with the live one over all cells in which both have an outcome.
 
-    To pass, nothing is worse, and a drop of 10 points is excluded: also by the interval that groups pairs by scenario,
-    where that is wider. A text that helps in some scenarios and harms in others has fewer independent pairs than it
-    seems.
+    A test passes if nothing is worse and a drop of 10 points is excluded, also by the interval clustered by
+    scenario, if that is wider. A text that helps in some scenarios and harms in others has fewer independent
+    pairs than it seems.
 
     Parameters
     ----------
     names
-        Of the scenarios.
+        Names of the scenarios.
     scenario_of
         Scenario of each cell.
     outcomes
-        Of both arms; every arm but `LIVE` is the new text.
+        Outcomes of both arms; every arm but `LIVE` is the new text.
     stopped
-        Why the test ended before its time, which is never passed.
+        Why the test ended early; such a test never passes.
     """
     tables, dropped = _tables(names, scenario_of, outcomes)
     measured = [table for table in tables if sum(table[1:])]
@@ -151,13 +151,13 @@ def unmeasured(dropped: int) -> RegressionTest:
 
 
 def pairs_of(analysis: PairAnalysis | None, dropped: int) -> PairTable:
-    """Return the counts of pairs; zeros where nothing was measured."""
+    """Return the counts of pairs; zeros if nothing was measured."""
     counts = {name: getattr(analysis, name, 0) for name in ("n", "n11", "n10", "n01", "n00")}
     return PairTable(**counts, dropped=dropped)
 
 
 def _by_scenario(tables: Sequence[ScenarioPairs]) -> PairAnalysis:
-    """Analyse all pairs together, with the interval by scenario where it is much wider."""
+    """Analyse all pairs together, with the interval clustered by scenario if it is much wider."""
     n11, n10, n01, n00 = (sum(column) for column in zip(*(table[1:] for table in tables), strict=True))
     clusters = [
         CompletedInCluster(one.n11 + one.n10 + one.n01 + one.n00, one.n11 + one.n10, one.n11 + one.n01)

@@ -1,4 +1,4 @@
-"""What becomes of a winner: staged, tested, live or rejected, as the settings ask for."""
+"""The transitions of a winner: staged, tested, live or rejected, according to the settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _Plan(NamedTuple):
-    """The first state of the deployment of a winner, who would make it live, and why it is rejected or what to know."""
+    """The first state of a winner's deployment, its origin if it goes live, and the reason for a rejection or a remark."""
 
     state: str
     origin: str
@@ -30,12 +30,12 @@ _STAGED = _Plan("staged", "approval")
 _STAGED_REHEARSAL = _Plan(
     "staged",
     "approval",
-    "A rehearsal says nothing about a real prompt; it goes live only if a person accepts that",
+    "A rehearsal proves nothing about a real prompt; its winner goes live only if a person accepts that",
 )
 _REHEARSED = _Plan(
     "rejected",
     "auto",
-    "A rehearsal says nothing about a real prompt, so its winner is never deployed automatically",
+    "A rehearsal proves nothing about a real prompt, so its winner is never deployed automatically",
 )
 _CHANGED = _Plan(
     "rejected",
@@ -45,13 +45,13 @@ _CHANGED = _Plan(
 
 
 def tests_before_deploying(settings: Mapping[str, Any], *, rehearsal: bool) -> bool:
-    """Return whether the settings ask for a regression test of a winner before it is deployed automatically."""
+    """Return whether the settings require a regression test before a winner is deployed automatically."""
     automatic = settings.get("autoDeploy") or {}
     return not rehearsal and bool(automatic.get("enabled") and automatic.get("requireRegressionPass", True))
 
 
 def _plan(optimization: OptimizationRow, *, unchanged: bool) -> _Plan | None:
-    """Decide what happens with a winner right after its optimization; ``None`` for nothing.
+    """Decide what happens to a winner right after its optimization; ``None`` for nothing.
 
     A rehearsed winner is never deployed automatically. It may be staged: only a person who accepts that it was a rehearsal
     can approve it.
@@ -59,14 +59,14 @@ def _plan(optimization: OptimizationRow, *, unchanged: bool) -> _Plan | None:
     Parameters
     ----------
     unchanged
-        Whether the text that the winner was compared with is still live.
+        Whether the text with which the winner was compared is still live.
     """
     settings, rehearsal = optimization.settings, optimization.rehearsal
     waiting = _STAGED_REHEARSAL if rehearsal else _STAGED
     staged = waiting if settings.get("deploymentMode") == "semi-automatic" else None
-    # unspecified: deploymentMode when autoDeploy is on. It must count for less than autoDeploy, or autoDeploy would do
-    # nothing in the default mode "manual"; so it does in "semi-automatic" too. Only where nothing may go live by
-    # itself does "semi-automatic" ask a person.
+    # unspecified: deploymentMode when autoDeploy is on. autoDeploy takes precedence, or it would do nothing
+    # in the default mode "manual"; so it does in "semi-automatic" too. "semi-automatic" asks a person only if
+    # nothing may go live automatically.
     if not (settings.get("autoDeploy") or {}).get("enabled"):
         return staged
     if rehearsal:
@@ -79,7 +79,7 @@ def _plan(optimization: OptimizationRow, *, unchanged: bool) -> _Plan | None:
 def on_completed(
     connection: Connection, optimization: OptimizationRow, *, winner: VariantRow | None, now: int
 ) -> None:
-    """Begin the deployment of a winner that the settings ask for, in the transaction that completes the optimization."""
+    """Start the deployment of a winner as the settings require, in the transaction that completes the optimization."""
     if winner is None:
         return
     prompt = prompts.find(connection, optimization.account_id, optimization.prompt_id, lock=True)
@@ -96,7 +96,7 @@ def on_completed(
 
 
 def shown(connection: Connection, optimization_id: str) -> VariantDeployment | None:
-    """Return the live deployment of an optimization, else its newest, as the API has it; ``None`` when there is none."""
+    """Return the live deployment of an optimization, or else its newest, in its API form; ``None`` if there is none."""
     rows = deployments.of_optimization(connection, optimization_id)
     if not rows:
         return None
@@ -113,7 +113,7 @@ def shown(connection: Connection, optimization_id: str) -> VariantDeployment | N
 
 
 def _production(connection: Connection, row: DeploymentRow) -> ProductionCheck | None:
-    """Return the present figures while the version is current; afterwards those of its last moment."""
+    """Return the current figures while the version is live; afterwards its last figures."""
     if row.state == "live":
         return evidence.figures(connection, row)
     shown = row.kept.model_fields_set & ProductionCheck.model_fields.keys()

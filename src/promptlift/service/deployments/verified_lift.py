@@ -1,4 +1,4 @@
-"""The lift on pairs that were measured after the decision: of the verification, or of a regression test."""
+"""The lift on pairs measured after the decision: those of the verification, or of a regression test."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.runs import OptimizationRow, VariantRow
     from promptlift.stats.pairs import PairAnalysis
 
-# Fields of the API and the attributes of an analysis that they have.
+# Fields of the API and the corresponding attributes of an analysis.
 _VERIFIED: Final = {
     "lift_verified": "lift",
     "lift_verified_low": "lift_low",
@@ -35,7 +35,7 @@ def verified_effect(
     dropped: int = 0,
     by: Literal["verification", "regression-test"] = "verification",
 ) -> dict[str, Any]:
-    """Return the lift on the pairs after the decision; nothing but ``None`` where there are none."""
+    """Return the lift on the pairs after the decision; all fields are ``None`` if there are none."""
     return {
         **{name: getattr(analysis, of, None) for name, of in _VERIFIED.items()},
         "verified_pairs": None if analysis is None else pairs_of(analysis, dropped),
@@ -46,7 +46,7 @@ def verified_effect(
 def expect_on_logged_mix(
     mix: LoggedMix, verified: ReweightedLift | PairAnalysis | None, *, prior_sd_points: float
 ) -> LoggedMix:
-    """Say what to expect on the mix of logged conversations, from the lift on it and pairs after the decision."""
+    """Predict the lift on the mix of logged conversations, from the lift on it and the pairs after the decision."""
     verified_points, error = _after_decision(verified)
     expected = expected_points(
         mix.lift_points or 0.0,
@@ -82,10 +82,10 @@ def expectation(effect: Effect | None) -> tuple[float | None, float | None, floa
 
 
 def expected_of(optimization: OptimizationRow, variant_id: str) -> dict[str, float | None]:
-    """Return what events about a variant say to expect of it; nothing where that is not known.
+    """Return the expected completion of a variant for its events; empty if it is unknown.
 
-    In percent of the original's task completion, on the mix of conversations whose lift comes first. A rehearsal says nothing about a
-    real prompt, and the original changes nothing.
+    In percent of the original's task completion, on the mix of conversations whose lift comes first. A
+    rehearsal proves nothing about a real prompt, and the original changes nothing.
     """
     kept = None if optimization.rehearsal else optimization.results
     found = None if kept is None else next((one for one in kept.variants if one.id == variant_id), None)
@@ -101,7 +101,7 @@ def keep_regression_lift(
     *,
     dropped: int,
 ) -> None:
-    """Keep what the regression test of the winner says of its lift, in the results of its optimization.
+    """Add the lift measured by the winner's regression test to the results of its optimization.
 
     The test ran after the decision, on cells of its own and against the same original, so its pairs are as good as those
     of the verification, and more.
@@ -129,7 +129,7 @@ def keep_regression_lift(
         "lift_points_expected": expected.points,
     }
     if (mix := results.logged_mix) is not None:
-        # The scenarios of a regression test are drawn evenly, so its lift is one on this mix already.
+        # The scenarios of a regression test are drawn evenly, so its lift is already that on this mix.
         same = {name: fields[name] for name in ("lift_verified", "lift_verified_low", "lift_verified_high")}
         mix = mix.model_copy(update=same)
         fields["logged_mix"] = expect_on_logged_mix(mix, pooled, prior_sd_points=prior)

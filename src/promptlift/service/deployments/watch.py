@@ -1,4 +1,4 @@
-"""Look at the live texts in production: verdicts, events, rollbacks."""
+"""Monitor the live texts in production: verdicts, events, rollbacks."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _EVENTS: dict[str, EventKind] = {
 
 
 def due(database: Database, *, prompt_ids: set[str] | None = None) -> list[DeploymentRow]:
-    """Return the live deployments for which enough new conversations were judged for their next look.
+    """Return the live deployments with enough newly judged conversations for their next look.
 
     Parameters
     ----------
     prompt_ids
-        Look at these only; ``None`` looks at all.
+        Prompts to look at; ``None`` for all.
     """
     with database.read() as connection:
         return [
@@ -61,7 +61,7 @@ def news(database: Database, *, after: int | None) -> tuple[set[str], int]:
     Parameters
     ----------
     after
-        ``None`` asks for the number only.
+        ``None`` to get only the number.
     """
     with database.read() as connection:
         newest = production.last_event(connection)
@@ -71,7 +71,7 @@ def news(database: Database, *, after: int | None) -> tuple[set[str], int]:
 
 
 def check(database: Database, deployment: DeploymentRow) -> None:
-    """Look at one deployment, and keep what was found with its event in one transaction."""
+    """Look at one deployment, and store the finding with its event in one transaction."""
     with database.read() as connection:
         gathered = evidence.gather(connection, deployment)
     finding = judge(
@@ -97,9 +97,10 @@ def _keep(
     *,
     now: int,
 ) -> None:
-    # unspecified: harm of a text that a person applied. That person decides; the reason and the metrics say it.
+    # unspecified: harm of a text that a person applied. The person decides; the reason and the metrics report
+    # it.
     back = bool(finding.harmed) and deployment.origin == "auto"
-    # A text that is taken back has no verdict any more, but one that was verified is told to be regressing.
+    # A rolled back text no longer has a verdict, but a verified one is reported as regressing.
     news = finding.status != deployment.verification and (not back or finding.status == "regressed")
     kept = deployment.kept.model_copy(update={"metrics": evidence.shown_metrics(finding.metrics)})
     values: dict[str, Any] = {"checked": max(gathered.count, deployment.checked)}
@@ -108,7 +109,7 @@ def _keep(
     if news:
         values["verification"] = finding.status
         if finding.status == "verified":
-            # From here on it is asked whether failures are rising again.
+            # From now on, looks test whether failures are rising again.
             kept.verified_at = gathered.count
     if back:
         values |= {"state": "rolled_back", "rolled_back_at": now, "reason": f"Rolled back. {finding.reason}"}
@@ -117,7 +118,7 @@ def _keep(
             update={name: figures[name] for name in figures.keys() - kept.model_fields_set}
         )
     values["production"] = kept
-    # Superseded or judged by another process in the meantime: nothing of this is kept.
+    # Superseded or judged by another process in the meantime: discard this finding.
     if not deployments.change(connection, deployment, now=now, **values):
         return
     if back:
@@ -139,17 +140,17 @@ def _roll_back(connection: Connection, deployment: DeploymentRow, prompt: Prompt
     )
     earlier = deployments.superseded_version(connection, before)
     if earlier is not None:
-        # It was deployed itself, and is live again.
+        # The restored text had been deployed itself, and is live again.
         live.live_again(earlier, seq, reason="Live again, because the version after it was rolled back")
 
 
 class ProductionWatch(SingletonJob):
-    """Check live versions whenever enough new conversations of theirs were judged.
+    """Check live versions whenever enough of their new conversations have been judged.
 
     Parameters
     ----------
     database
-        Where deployments and insights are kept.
+        The database with deployments and insights.
     """
 
     def __init__(self, database: Database) -> None:
@@ -168,7 +169,7 @@ class ProductionWatch(SingletonJob):
         return super().announced(tables)
 
     def _check_news(self) -> None:
-        # All of them now and then: another process's event may get its number before ours and be kept after.
+        # Check all periodically: another process's event may have a lower number and be committed later.
         everywhere = time.monotonic() >= self._everywhere_at
         if not (everywhere or self._has_news.is_set()):
             return
@@ -189,5 +190,5 @@ class ProductionWatch(SingletonJob):
         except SQLAlchemyError:
             raise
         except Exception:  # noqa: BLE001 - logged
-            # A defect that one deployment shows must not hold up the others.
+            # A defect in one deployment must not block the others.
             _LOG.exception("deployment %s could not be checked", deployment_id)

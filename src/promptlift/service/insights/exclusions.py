@@ -1,8 +1,8 @@
-"""Keep what an account excludes from analysis out of a judgement.
+"""Keep excluded data and topics out of judgements.
 
-The setting is free text. It is read as phrases between commas, semicolons, line ends, "and" and "or". A phrase hides
-its own words wherever they appear, singular or plural, and the kinds of data that it names (e-mail addresses,
-telephone numbers, card and account numbers) hide everything that has their shape.
+The setting is free text. It is read as phrases between commas, semicolons, line ends, "and" and "or". A
+phrase hides its own words wherever they appear, singular or plural, and the kinds of data that it names
+(e-mail addresses, telephone numbers, card and account numbers) hide everything that matches their pattern.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SPLIT: Final = re.compile(r"[,;\n\r.•]|\s[-*]\s|\b(?:and|or)\b", re.IGNORECAS
 _EMAIL: Final = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _NUMBER: Final = re.compile(r"\+?\d(?:[ ().-]{0,2}\d){6,24}")
 _IBAN: Final = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){10,30}\b")
-# A word of the phrase, and the shapes that it hides.
+# Words in a phrase, and the patterns that they hide.
 _KINDS: Final[dict[str, tuple[re.Pattern[str], ...]]] = {
     "email": (_EMAIL,),
     "mail": (_EMAIL,),
@@ -54,31 +54,31 @@ class Exclusions:
     Attributes
     ----------
     words
-        Excluded single words in lower case, each also without a plural s.
+        Excluded single words in lower case, also without a plural s.
     patterns
-        What is hidden in a text.
+        Patterns to hide in a text.
     """
 
     words: frozenset[str] = frozenset()
     patterns: tuple[re.Pattern[str], ...] = ()
 
     def clean(self, text: str) -> str:
-        """Put ``[excluded]`` in the place of everything that must not appear."""
+        """Replace everything excluded by ``[excluded]``."""
         for pattern in self.patterns:
             text = pattern.sub(HIDDEN, text)
         return text
 
     def found_in(self, text: str) -> bool:
-        """Return whether a text holds anything that must not appear."""
+        """Return whether a text contains anything excluded."""
         return any(pattern.search(text) for pattern in self.patterns)
 
     def new_in(self, text: str, known: str) -> list[str]:
-        """Return what a text holds that must not appear, without what another text holds as well."""
+        """Return the excluded parts of a text that another text does not contain."""
         found = {hit.group() for pattern in self.patterns for hit in pattern.finditer(text)}
         return sorted(hit for hit in found if hit.casefold() not in known.casefold())
 
     def applied(self, judgement: Judgement) -> Judgement:
-        """Return the judgement without what must not appear; a topic or title that holds it is left out."""
+        """Return the judgement without excluded parts; topics and titles that contain any are left out."""
         if not self.patterns:
             return judgement
         return replace(
@@ -90,7 +90,7 @@ class Exclusions:
         )
 
     def applied_to_document(self, document: str) -> str:
-        """Return a stored insights document without what must not appear now; the same rules as for a judgement."""
+        """Return a stored insights document without what is excluded now, by the same rules as for a judgement."""
         if not self.patterns:
             return document
         found = Insights.model_validate_json(document)

@@ -1,12 +1,13 @@
-"""Issues of one meaning: how they are grouped, and how a model names the groups.
+"""Grouping issues by meaning, and naming the groups with a model.
 
-Rules write a title in a normal form: its words without endings, in any order, without words that say nothing, without
-the assistant, who is meant where nobody is named, with synonyms as one word, and with one word for every *not*. Titles of one form are one group, and so is a title of which
-all but a fifth of the words are those of a more frequent one. The rules only join what is almost certainly the same:
-where a model is configured, it joins the rest (`issue_naming`).
+Rules reduce a title to a normal form: its words without endings, in any order, without stop words and words
+for the assistant (the implied subject), with synonyms as one word, and with one word for every *not*. Titles
+of one form are one group, and a title joins a more frequent one with which it shares all but a fifth of its
+words. The rules only join titles that almost certainly mean the same; a model, if configured, joins the rest
+(`issue_naming`).
 
-Titles come from judges that read hostile transcripts, so they are data in the request, and the answer has no text of its
-own: only numbers of titles. The worst that a title can bring about is a wrong group.
+Titles come from judges that read hostile transcripts, so they are data in the request, and the answer
+contains only numbers of titles, no text. The worst that a title can cause is a wrong group.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
 
 
-# Of two titles that differ, the share of common words above which they are the same; "refund late" and "refund refused"
+# The share of common words above which two different titles mean the same; "refund late" and "refund refused"
 # have a third.
 SIMILAR: Final = 0.8
 NOT: Final = "not"
@@ -84,10 +85,10 @@ _ENDING: Final = re.compile(r"(?<=[a-z]{3})(?:ies|ing|ed|es|s|ly)$")
 
 @lru_cache(maxsize=50_000)
 def normal_form(title: str) -> frozenset[str]:
-    """Return the words that a title is compared by."""
+    """Return the words by which a title is compared."""
     written = plain_words(title.replace("-", " ")).split()
     words = frozenset(_word(word) for word in written if word not in _EMPTY)
-    # A title of nothing but empty words, or of another script, is only like itself.
+    # A title of stop words only, or in another script, matches only itself.
     return words or frozenset(written) or frozenset({title})
 
 
@@ -117,13 +118,13 @@ def group_titles(counts: Mapping[str, int], *, known: Mapping[str, str] | None =
     counts
         How many conversations have each title.
     known
-        Groups that a model named, by title.
+        Groups named by a model, by title.
     """
     ordered = sorted(counts, key=lambda title: (-counts[title], title))
     leaders = _Leaders()
     found = {title: leaders.find(title) for title in ordered}
     named = known or {}
-    # A title that the model has not seen yet goes where the titles of its form went.
+    # A title that the model has not seen yet follows the titles of its form.
     by_leader: dict[str, str] = {}
     for title in ordered:
         if title in named:
@@ -132,14 +133,14 @@ def group_titles(counts: Mapping[str, int], *, known: Mapping[str, str] | None =
 
 
 class _Leaders:
-    """The first title of every group, found by its words."""
+    """The first title of every group, indexed by its words."""
 
     def __init__(self) -> None:
         self._by_form: dict[frozenset[str], str] = {}
         self._by_word: dict[str, list[frozenset[str]]] = {}
 
     def find(self, title: str) -> str:
-        """Return the leader of a title, which becomes one when none is like it."""
+        """Return the leader of a title; a title without a similar leader becomes one."""
         form = normal_form(title)
         leader = self._by_form.get(form) or self._similar(form)
         if leader is None:
@@ -163,7 +164,7 @@ class _Leaders:
 _LOG = logging.getLogger(__name__)
 
 EVERY_SECONDS: Final = 30.0
-# Issues of so many days are grouped, so many titles at a time, beside so many groups that there are.
+# Days of issues to group, titles at a time, and existing groups to compare with.
 DAYS: Final = 90
 NEW_TITLES: Final = 100
 OLD_GROUPS: Final = 150
@@ -199,9 +200,9 @@ class IssueNaming:
     Parameters
     ----------
     database
-        Where insights are.
+        The database with the insights.
     client
-        Whom to ask.
+        The client to use.
     model
         Name of the model.
     """
@@ -213,7 +214,7 @@ class IssueNaming:
         self._seen = 0
 
     def step(self) -> None:
-        """Name the new titles of every account that got insights since the last time."""
+        """Name the new titles of every account with new insights."""
         with self._database.read() as connection:
             last = production.last_event(connection)
             found = production.with_news(connection, after=self._seen)
@@ -244,7 +245,7 @@ class IssueNaming:
                 aggregates.name_issues(connection, account_id, names, now=clock.now())
 
     def _ask(self, account_id: str, titles: Sequence[str]) -> list[list[int]] | None:
-        """Return the groups of numbers; ``None`` when the model does not answer, and the next insights bring another try."""
+        """Return the groups of numbers; ``None`` when the model does not answer; the next insights trigger another attempt."""
         records = [
             {"number": number, "title": storable_line(title, TITLE_CHARS)}
             for number, title in enumerate(titles)
@@ -277,17 +278,17 @@ class IssueNaming:
 def merge(old: Sequence[str], new: Sequence[str], groups: Sequence[Sequence[int]]) -> dict[str, str]:
     """Return the name of its group for each new title.
 
-    A new title goes into the first group that there is, else its group gets the name of its first title. Groups that
-    there are stay apart, whatever the model says, and so do titles that it put into several groups after the first.
+    A new title joins the first existing group; otherwise its group is named after its first title. Existing
+    groups stay separate whatever the model answers, and a title in several groups counts only in the first.
 
     Parameters
     ----------
     old
-        Names of groups that there are.
+        Names of existing groups.
     new
-        Titles, the most frequent first.
+        New titles, the most frequent first.
     groups
-        Numbers of what belongs together, ``old`` counted before ``new``.
+        Numbers of titles that belong together, ``old`` counted before ``new``.
     """
     every = [*old, *new]
     names: dict[str, str] = {}

@@ -24,7 +24,7 @@ Severity = Literal["high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 LEXICON = "lexicon"
-"""``analyser`` of the built-in analyser's insights; those of a model have ``llm:`` and its name."""
+"""``analyser`` of the built-in analyser's insights; a model's insights have ``llm:`` and its name."""
 
 
 class JudgeUnavailable(PromptliftError):
@@ -33,9 +33,9 @@ class JudgeUnavailable(PromptliftError):
     Attributes
     ----------
     retry_after
-        Seconds to wait, when the judge knows them.
+        Seconds to wait, if the judge knows them.
     tokens
-        Tokens that were used up all the same.
+        Tokens used despite the failure.
     """
 
     def __init__(self, message: str, *, retry_after: float | None = None, tokens: int = 0) -> None:
@@ -50,7 +50,7 @@ class JudgeFailed(PromptliftError):
     Attributes
     ----------
     tokens
-        Tokens that were used up all the same.
+        Tokens used despite the failure.
     """
 
     def __init__(self, message: str, *, tokens: int = 0) -> None:
@@ -59,14 +59,14 @@ class JudgeFailed(PromptliftError):
 
 
 def check_text(transcript: Transcript) -> None:
-    """Raise ``JudgeFailed`` for a conversation in which nothing is said."""
+    """Raise ``JudgeFailed`` for a conversation without text."""
     if not any(message.content.strip() for message in transcript.messages):
         raise JudgeFailed("The conversation has no message with text in it, so there is nothing to judge.")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedIssue:
-    """One thing that went wrong in a conversation.
+    """A problem in a conversation.
 
     Attributes
     ----------
@@ -100,11 +100,11 @@ class FailingStep:
     kind
         What went wrong.
     turn
-        Place of the message in the transcript, from 0.
+        Index of the message in the transcript.
     role
         ``user``, ``assistant`` or ``tool``.
     quote
-        The message, shortened: hostile text, escaped by whoever shows it.
+        The message, shortened: hostile text, to be escaped when shown.
     """
 
     step: str
@@ -116,7 +116,7 @@ class FailingStep:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps that a conversation came to, in their order, and the failed one where its task was not completed."""
+    """The steps of a conversation, in order, and the failed step if its task was not completed."""
 
     reached: tuple[str, ...]
     failed: FailingStep | None = None
@@ -137,15 +137,15 @@ class Judgement:
     topics
         Short names, most important first.
     summary
-        What was asked and how it ended: hostile text, escaped where it is shown.
+        The request and the outcome: hostile text, to be escaped when shown.
     issues
-        What went wrong, worst first.
+        Problems, worst first.
     tokens
         LLM tokens used for the judgement.
     steps
-        The steps of the conversation and the failed one; ``None`` where they were not looked for.
+        The steps of the conversation; ``None`` if they were not analysed.
     criteria
-        Whether the conversation met each of the targets that the judge was given, in their order.
+        Whether the conversation met each of the judge's targets, in order.
     """
 
     sentiment: Sentiment
@@ -171,9 +171,9 @@ class Judgement:
 class InsightJudge(Protocol):
     """Anything that derives insights from a conversation.
 
-    A background job calls it, once a conversation and from several threads at the same time, so an implementation
-    keeps no state between calls that is not safe to share. The transcript is hostile text: it is data, never an
-    instruction. A call may take as long as its own time-outs allow and blocks only its own thread.
+    A background job calls it once per conversation, from several threads at the same time, so an
+    implementation must be thread-safe. The transcript is hostile text: it is data, never an instruction. A
+    call may take as long as its own timeouts allow and blocks only its own thread.
     """
 
     @property
@@ -196,32 +196,32 @@ class InsightJudge(Protocol):
         transcript
             The conversation.
         objective
-            What the prompt is for, as its owner wrote it.
+            The purpose of the prompt, as its owner wrote it.
         exclusions
             Data or topics that must not appear in the judgement, as the account's owner wrote them.
         organization
-            What the owner says of the organization, and which insights matter.
+            The owner's settings about the organization and the insights that matter.
         targets
-            What a variant is to improve, as its owner wrote it; see ``Judgement.criteria``. A judge that cannot tell
-            leaves the criteria empty.
+            The improvements wanted of a variant, as its owner wrote them; see ``Judgement.criteria``. A judge
+            that cannot assess them leaves the criteria empty.
 
         Raises
         ------
         JudgeUnavailable
-            Not now: the same call may work later.
+            The same call may succeed later.
         JudgeFailed
-            Not this conversation: the message says why.
+            The conversation cannot be judged; the message explains why.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """A stored conversation, and what its judge has to know.
+    """A stored conversation, and its judge's context.
 
     Attributes
     ----------
     conversation_id
-        Names it in the log.
+        Id for the log.
     content
         The transcript in either form of the API.
     objective, exclusions, organization
@@ -250,7 +250,7 @@ class BatchJudge(Protocol):
 
 
 class OneByOne:
-    """A batch judge that asks a judge for one conversation after the other."""
+    """A batch judge that calls a judge for one conversation after another."""
 
     def __init__(self, judge: InsightJudge) -> None:
         self._judge = judge

@@ -1,8 +1,8 @@
-"""Whether the model that judges can be reached: work stops while it cannot, and resumes soon after it can again.
+"""Watch whether the judging model is reachable: work stops while it is not, and resumes soon after it is again.
 
-While the model is away no conversation is sent to it but one at a time, as a trial. A trial is made only when the
-endpoint answers a cheap probe, so an endpoint that hangs or is down costs one short request every few seconds, however
-many conversations wait. The first answer ends the pause for all of them.
+While the model is away, only one conversation at a time is sent to it, as a trial. A trial is made only when
+the endpoint answers a cheap probe, so an endpoint that hangs or is down costs one short request every few
+seconds, however many conversations wait. The first answer ends the pause for all of them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 TICK_SECONDS: Final = 0.5
-# Between two looks at an endpoint that is away; a probe takes at most five seconds more.
+# Between two probes of an endpoint that is away; a probe takes at most five seconds more.
 PAUSE_SECONDS: Final = 3.0
 # An endpoint may ask for a longer pause, but not for an unreasonable one.
 LONGEST_PAUSE_SECONDS: Final = 600.0
-# A trial is made after so long even if the probe has no answer: not every endpoint has what the probe asks for.
+# After this time a trial is made even if the probe gets no answer: not every endpoint supports the probed
+# path.
 TRIAL_ANYWAY_SECONDS: Final = 30.0
-# After so long without an outcome a trial is taken for lost: its job died.
+# After this time without an outcome a trial counts as lost: its job died.
 TRIAL_SECONDS: Final = 150.0
 
 
@@ -39,18 +40,18 @@ class Probe(Protocol):
 
 
 class JudgeWatch:
-    """Decide how many conversations may go to the judge, from what became of the last ones.
+    """Decide how many conversations may be judged, from the outcomes of the last ones.
 
     Parameters
     ----------
     probe
-        The endpoint; ``None`` for a judge that needs none and is never away.
+        The endpoint; ``None`` for a judge that needs no endpoint and is never away.
     make_trial
-        Has one waiting conversation judged: the one of this id, or any when ``None``.
+        Called to have one waiting conversation judged: that with this id, or any if ``None``.
     go_on
-        Has all waiting conversations judged; given are the ids of those that were put off.
+        Called to have all waiting conversations judged, with the ids of postponed ones.
     clock
-        Seconds; that of ``time.monotonic`` unless a test brings its own.
+        Clock in seconds; tests pass their own.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class JudgeWatch:
         self._go_on = go_on
         self._clock = clock
         self._lock = threading.Lock()
-        # One conversation that went unanswered while no other was answered, after all attempts at it, is enough.
+        # One conversation without an answer after all attempts is enough, if no other was answered meanwhile.
         self._model = Availability(after=1, clock=clock)
         self._put_off: dict[str, None] = {}
         self._begun: dict[str, float] = {}
@@ -78,17 +79,17 @@ class JudgeWatch:
         self._thread = threading.Thread(target=self._watch, name="judge-watch", daemon=True)
 
     def start(self) -> None:
-        """Begin to look after the endpoint."""
+        """Start monitoring the endpoint."""
         if self._probe is not None:
             self._thread.start()
 
     def stop(self) -> None:
-        """Stop looking."""
+        """Stop monitoring."""
         self._ending.set()
 
     @property
     def away(self) -> bool:
-        """Whether the model cannot be reached, as far as is known."""
+        """Whether the model is known to be unreachable."""
         return not self._model.reachable
 
     @property
@@ -105,7 +106,7 @@ class JudgeWatch:
             return int(opened)
 
     def claimed(self, conversation_ids: Sequence[str]) -> None:
-        """Note what was claimed: while the model is away the first of them is the trial."""
+        """Note the claimed conversations: while the model is away, the first is the trial."""
         with self._lock:
             if self.away:
                 self._trial = conversation_ids[0] if conversation_ids else None
@@ -113,7 +114,7 @@ class JudgeWatch:
                     self._next_look = self._clock()
 
     def begin(self, conversation_id: str) -> bool:
-        """Note that a conversation goes to the judge; says whether it may."""
+        """Note that a conversation is about to be judged; return whether it may."""
         with self._lock:
             if self.away and conversation_id != self._trial:
                 return False
@@ -121,11 +122,11 @@ class JudgeWatch:
             return True
 
     def is_trial(self, conversation_id: str) -> bool:
-        """Return whether this conversation is the trial: then the model is asked once and not again."""
+        """Return whether this conversation is the trial, for which the model is queried only once."""
         return self.away and conversation_id == self._trial
 
     def answered(self, conversation_id: str) -> None:
-        """Note that the model answered, whatever it said."""
+        """Note that the model answered, whatever the answer."""
         with self._lock:
             self._begun.pop(conversation_id, None)
             was_away = self.away
@@ -137,7 +138,7 @@ class JudgeWatch:
             self._go_on(put_off)
 
     def untested(self, conversation_id: str) -> None:
-        """Note that a conversation came to its end without the model having been asked."""
+        """Note that a conversation was finished without querying the model."""
         with self._lock:
             self._begun.pop(conversation_id, None)
             if conversation_id == self._trial:
@@ -145,14 +146,14 @@ class JudgeWatch:
                 self._next_look = self._clock()
 
     def alone(self, conversation_id: str) -> bool:
-        """Return whether others were answered while this conversation was not: then the trouble is its own."""
+        """Return whether others were answered while this conversation was not, so the problem lies with it."""
         if self._probe is None:
             return True
         with self._lock:
             return self._answered_since(self._begun.get(conversation_id, self._clock()))
 
     def unanswered(self, conversation_id: str, reason: str, *, retry_after: float | None = None) -> None:
-        """Note that the model did not answer for a conversation that was put off because of it."""
+        """Note that a conversation was postponed because the model did not answer."""
         with self._lock:
             began = self._begun.pop(conversation_id, self._clock())
             if self._probe is None or self._answered_since(began):
@@ -163,7 +164,7 @@ class JudgeWatch:
                 self._last_trial = self._clock()
             self._model.record(reason)
             self._put_off[conversation_id] = None
-            if news:  # not so what was on its way before: it must not end a trial
+            if news:  # conversations sent earlier must not end a trial
                 self._open, self._trial = False, None
                 pause = min(max(PAUSE_SECONDS, retry_after or 0.0), LONGEST_PAUSE_SECONDS)
                 self._next_look = self._clock() + pause
@@ -172,7 +173,7 @@ class JudgeWatch:
         return not self.away and self._model.answered_at >= moment
 
     def look(self) -> None:
-        """Look after the endpoint if it is time."""
+        """Probe the endpoint if it is time."""
         now = self._clock()
         if self._probe is None or not self.away or now < self._next_look:
             return
@@ -189,7 +190,8 @@ class JudgeWatch:
             self._open = True
             self._last_trial = self._clock()
             self._next_look = self._last_trial + TRIAL_SECONDS
-            # The one put off first; it goes to the end of the line, so that no single one is retried for ever.
+            # The conversation postponed first; it moves to the end of the queue, so that no single one is
+            # retried forever.
             chosen = next(iter(self._put_off), None)
             if chosen is not None:
                 self._put_off[chosen] = self._put_off.pop(chosen)
@@ -200,4 +202,4 @@ class JudgeWatch:
             try:
                 self.look()
             except Exception:  # noqa: BLE001 - a full disk, say: the next look may fare better
-                _LOG.exception("the language model's endpoint could not be looked after")
+                _LOG.exception("the language model's endpoint could not be monitored")

@@ -1,4 +1,4 @@
-"""The judge that asks a language model: the request, and the checks that decide how much of its answer is believed.
+"""The judge that queries a language model: the request, and the checks of its answer.
 
 The rules are the system message, the transcript is data after it.
 """
@@ -50,7 +50,7 @@ BUDGET_CHARS: Final = 24_000
 LONG_MESSAGE_CHARS: Final = 4_000
 OWNER_CHARS: Final = 4_000
 TARGET_CHARS: Final = 1_000
-# Of what fits, the share that stands before the left-out middle: the end tells more about the outcome.
+# Share of the kept text before the omitted middle: the end reveals more about the outcome.
 FIRST_SHARE: Final = 1 / 3
 NOTE_CHARS: Final = 40
 
@@ -88,10 +88,10 @@ ISSUES_MAX: Final = 10
 TITLE_CHARS: Final = 120
 EVIDENCE_CHARS: Final = 300
 
-# A rounding slip is moved into the range; another scale is not guessed.
+# A rounding error is clamped to the range; another scale is not guessed.
 SCORE_SLACK: Final = 0.05
 QUALITY_SLACK: Final = 1.0
-# A label may differ from its number by a shade, not by the sign.
+# A label may differ slightly from its number, but not in sign.
 CONTRADICTION: Final = 0.2
 
 
@@ -125,7 +125,7 @@ def _finite(value: float) -> float:
 
 
 def _issue(value: Any) -> Any:
-    """Return an issue with all its fields: without strict schemas, models write a bare title or leave out what is not known."""
+    """Return an issue with all its fields: without strict schemas, models return a bare title or omit unknown fields."""
     if isinstance(value, str):
         return {"title": value, "severity": "medium", "evidence": None}
     if isinstance(value, dict):
@@ -151,7 +151,7 @@ class IssueAnswer(BaseModel):
 
 
 class JudgeAnswer(BaseModel):
-    """The fields that a judge answers; every one is needed, others are ignored."""
+    """The fields of a judge's answer; all are required, others are ignored."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
 
@@ -165,7 +165,7 @@ class JudgeAnswer(BaseModel):
 
 
 def _criteria(value: Any) -> Any:
-    """Leave out what does not say whether a target was met: it must not cost the other fields."""
+    """Leave out invalid criteria, so that they do not invalidate the other fields."""
     items = value if isinstance(value, list) else []
     return [
         one
@@ -182,7 +182,7 @@ class CriterionAnswer(BaseModel):
 
 
 class TargetsJudgeAnswer(JudgeAnswer):
-    """The fields that a judge answers who was given targets."""
+    """The fields of the answer of a judge with targets."""
 
     criteria: Annotated[list[CriterionAnswer], BeforeValidator(_criteria)] = []
 
@@ -190,23 +190,24 @@ class TargetsJudgeAnswer(JudgeAnswer):
 class LlmJudge:
     """Judge by a language model that reads the transcript as data.
 
-    The transcript stands in the user message only, one JSON object a line, between two lines with a mark that is made
-    anew for every call and is not in the transcript; the model is told to follow nothing inside. An answer that does
-    not have the fields, contradicts itself, repeats the mark or is copied from the transcript is asked for once more
-    and then refused. Quotations that are not in the transcript are dropped. None of this makes a model immune: a
-    persuasive transcript can still sway its opinion.
+    The transcript is in the user message only, one JSON object per line, between two lines with a mark that
+    is new for every call and does not occur in the transcript; the model is instructed to follow nothing
+    inside. If an answer lacks fields, contradicts itself, repeats the mark or is copied from the transcript,
+    the model is asked once more, and a second such answer is refused. Quotations that are not in the
+    transcript are dropped. None of this makes a model immune: a persuasive transcript can still sway its
+    opinion.
 
-    A transcript longer than ``budget_chars`` is shortened in the middle: long messages first, then whole messages,
-    each time with a note of what was left out.
+    A transcript longer than ``budget_chars`` is shortened in the middle: long messages first, then whole
+    messages, each time with a note about the omission.
 
     Parameters
     ----------
     client
-        Whom to ask.
+        The client to use.
     model
         Name of the model.
     budget_chars
-        Characters of transcript that are sent at most; a token is about four.
+        Maximum characters of the transcript to send; a token is about four.
     """
 
     def __init__(self, client: ChatModel, model: str, *, budget_chars: int = BUDGET_CHARS) -> None:
@@ -274,9 +275,9 @@ class LlmJudge:
 
 
 def _checked_criteria(answer: JudgeAnswer, count: int) -> tuple[bool, ...]:
-    """Return whether each target was met, in their order; nothing unless the model said it of each of them once.
+    """Return whether each target was met, in order; empty unless the model answered exactly once for each.
 
-    What is missing costs the targets a pair, and not the optimization a conversation.
+    A missing answer costs the targets a pair, but not the optimization a conversation.
     """
     if not isinstance(answer, TargetsJudgeAnswer):
         return ()
@@ -313,7 +314,7 @@ def _refuse_forged(answer: JudgeAnswer, mark: str) -> None:
 
 
 def _checked_topics(topics: Sequence[str]) -> tuple[str, ...]:
-    """Return the topics in lower case, once each, bounded in length and number."""
+    """Return the topics in lower case, without duplicates, limited in length and number."""
     names = (storable_line(topic).lower()[:TOPIC_CHARS].strip() for topic in topics)
     return tuple(dict.fromkeys(name for name in names if name))[:TOPICS_MAX]
 
@@ -347,14 +348,14 @@ def judge_messages(
     Parameters
     ----------
     transcript
-        The conversation; only the user message holds any of it.
+        The conversation; only the user message contains any of it.
     objective, exclusions
         Texts of the account's owner; they go into the system message, quoted.
     budget_chars
-        Characters of transcript at most.
+        Maximum characters of the transcript.
     organization
-        What it does goes into the user message as data, because it may come from a website; which insights matter is
-        the owner's text.
+        Its activity goes into the user message as data, because it may come from a website; the insights that
+        matter are the owner's text.
     targets
         Texts of the owner, which become criteria.
     """
@@ -362,7 +363,7 @@ def judge_messages(
     background = {} if organization is None else organization.background
     if background:
         lines = [json_line({"organization": background}), *lines]
-    # Made anew for every call: the author of the transcript cannot know it.
+    # New for every call: the author of the transcript cannot know it.
     block = block_of_lines(lines, seed=secrets.randbits(128))
     rules = [_RULES.format(mark=block.mark)]
     if objective and objective.strip():
@@ -399,13 +400,13 @@ def judge_messages(
 def transcript_lines(transcript: Transcript, *, budget_chars: int) -> list[str]:
     """Write a transcript as JSON lines that fit the budget.
 
-    A message can hold no line end, so it cannot imitate a further message or the closing line.
+    A message contains no line break, so it cannot imitate another message or the closing line.
     """
     messages = [(n, m) for n, m in enumerate(transcript.messages, start=1) if m.content.strip()]
     lines = [json_line({"turn": n, "role": m.role, "content": m.content}) for n, m in messages]
     if _size(lines) <= budget_chars:
         return lines
-    # JSON may write one character as six, so a cut message is measured again below.
+    # JSON may encode one character as six, so a cut message is measured again below.
     limit = min(LONG_MESSAGE_CHARS, max(budget_chars // 6, 100))
     lines = [
         json_line({"turn": n, "role": m.role, "content": _shortened(m.content, limit)}) for n, m in messages
@@ -442,5 +443,5 @@ def _quoted(text: str) -> str:
 
 
 def target_name(number: int) -> str:
-    """Return the name of a target in a request: short, so that a model repeats it as it stands."""
+    """Return the name of a target in a request: short, so that a model repeats it exactly."""
     return f"target {number}"

@@ -1,4 +1,4 @@
-"""What an account's owner says about the organization, and which findings concern it, by their words."""
+"""The owner's settings about the organization, and the findings that relate to them, by their words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHARS: Final = 1_500
 _CLAUSES: Final = re.compile(r"[,;:.!?\n]|\b(?:and|or)\b", re.IGNORECASE)
 _STEM_CHARS: Final = 6
 _WORD_CHARS: Final = 4
-# Words of wishes and findings alike, which connect nothing.
+# Words common in settings and findings, which indicate no relation.
 _COMMON: Final = """
     about above after again agent agents answer answers asked assistant because before below better care chat
     company conversation conversations customer customers does each every find focus from give goal have help high
@@ -38,7 +38,7 @@ class Organization:
     Attributes
     ----------
     industry, objectives, kpis
-        These may have been read from a website: data for a model, never among its instructions.
+        May have been read from a website: data for a model, never instructions.
     insight_requirements
         Which insights matter most, in the owner's own words.
     """
@@ -50,13 +50,13 @@ class Organization:
 
     @classmethod
     def of(cls, general: Mapping[str, object]) -> Organization:
-        """Read it from an account's general settings."""
+        """Read the organization from an account's general settings."""
         names = ("industry", "objectives", "kpis", "insightRequirements")
         return cls(*(storable_line(str(general.get(name) or ""), _CHARS) for name in names))
 
     @property
     def background(self) -> dict[str, str]:
-        """The facts about the organization itself by name; empty where nothing is known."""
+        """The facts about the organization by name; empty if nothing is known."""
         known = {"industry": self.industry, "objectives": self.objectives, "kpis": self.kpis}
         return {name: value for name, value in known.items() if value}
 
@@ -64,11 +64,12 @@ class Organization:
 def what_matters_first(
     findings: Iterable[Finding], text_of: Callable[[Finding], str], organization: Organization
 ) -> list[tuple[Finding, str | None]]:
-    """Return findings with what they concern: those that the owner asked about first, else in their order.
+    """Return findings with the concern that they relate to: those that the owner asked about first, the rest in order.
 
-    A finding is about a setting where they share a word, whatever its ending, or where the setting has the finding's text as
-    it stands. Of several that share words of the same clause only those are meant that share the most: "tool call failures"
-    is about "A tool call failed", and not about "Assistant reported a failure".
+    A finding relates to a setting if they share a word, whatever its ending, or if the setting contains the
+    finding's exact text. Of several findings that share words of the same clause, only those that share the
+    most are meant: "tool call failures" relates to "A tool call failed", not to "Assistant reported a
+    failure".
     """
     found = list(findings)
     texts = [text_of(one) for one in found]
@@ -85,7 +86,7 @@ def what_matters_first(
 
 
 def _meant(texts: Sequence[str], wish: str) -> set[int]:
-    """Return the places of the texts that a setting is about."""
+    """Return the indices of the texts to which a setting relates."""
     wished, said = plain_words(wish), [_stems(text) for text in texts]
     whole = {place for place, text in enumerate(texts) if text.strip() and plain_words(text) in wished}
     for clause in _CLAUSES.split(wish):

@@ -1,8 +1,9 @@
-"""The part of a transcript that the lexicon judge reads, bounded so that no transcript costs much time.
+"""The part of a transcript that the lexicon judge reads, bounded so that no transcript takes long.
 
-At most ``MESSAGE_CHARS`` characters of a message and ``TOTAL_CHARS`` of a conversation are read: of a long message the
-first and the last half of what is allowed, of a conversation with more than ``MESSAGES_READ`` messages the first
-``FIRST_MESSAGES`` and the last ones, because a conversation's request stands at its start and its outcome at its end.
+At most ``MESSAGE_CHARS`` characters of a message and ``TOTAL_CHARS`` of a conversation are read: of a long
+message the beginning and the end, half of the limit each, of a conversation with more than ``MESSAGES_READ``
+messages the first ``FIRST_MESSAGES`` and the last ones, because a conversation's request is at its start and
+its outcome at its end.
 """
 
 from __future__ import annotations
@@ -32,21 +33,21 @@ _PUNCTUATION: Final = str.maketrans(dict.fromkeys(string.punctuation.replace("'"
 
 @dataclass(frozen=True, slots=True)
 class JudgedTurn:
-    """One message as the rules see it.
+    """One message in the form used by the rules.
 
     Attributes
     ----------
     speaker
-        ``tool`` is a system message, or a tool call that was folded into an assistant message.
+        ``tool`` is a system message, or a tool call merged into an assistant message.
     text
-        What was said, at most as long as the cap.
+        The text, up to the cap.
     words
         The same in lower case without punctuation, one space before, between and after the words, so that
         ``" thank you " in turn.words`` finds whole words only.
     vocabulary
         The different words of ``words``.
     number
-        Place of the message in the transcript, from 0.
+        Index of the message in the transcript.
     """
 
     speaker: Speaker
@@ -57,7 +58,7 @@ class JudgedTurn:
 
 
 def read_turns(transcript: Transcript) -> list[JudgedTurn]:
-    """Read the turns that hold text, in order, within the caps of this module."""
+    """Read the turns with text, in order, within the caps of this module."""
     messages = [
         (number, message)
         for number, message in enumerate(transcript.messages)
@@ -70,13 +71,13 @@ def read_turns(transcript: Transcript) -> list[JudgedTurn]:
 
 
 def plain_words(text: str) -> str:
-    """Write a text in lower case without punctuation, with one space around every word."""
+    """Return a text in lower case without punctuation, with one space around every word."""
     kept = text.translate(_APOSTROPHES).lower().translate(_PUNCTUATION)
     return f" {' '.join(kept.split())} "
 
 
 def _allowance(messages: Sequence[Message]) -> int:
-    # Usual conversations are far below the total, and are read whole.
+    # Typical conversations are far below the total, and are read in full.
     if sum(min(len(message.content), MESSAGE_CHARS) for message in messages) <= TOTAL_CHARS:
         return MESSAGE_CHARS
     return TOTAL_CHARS // len(messages)

@@ -50,26 +50,25 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-# The built-in analyser's share of conversations. Chunks overlap: one is judged while another is kept.
+# Conversations per chunk of the built-in analyser. Chunks overlap: one is judged while another is stored.
 CLAIM: Final = 200
 CHUNK: Final = 50
 _CHUNKS_AT_A_TIME: Final = 3
-# With a model: conversations of a chunk for each that is judged side by side. Few, so that several workers share the
+# With a model: conversations per chunk for each concurrent judgement. Few, so that several workers share the
 # last ones too.
 _ROUNDS: Final = 2
-# A conversation for which the model alone does not answer is tried again after 5 s, 10 s, 20 s … and at last every ten
-# minutes.
+# A conversation is retried after 5 s, 10 s, 20 s … up to every ten minutes, if the model answers only others.
 FIRST_PAUSE = 5 * clock.SECOND
-# What was put off because the model is away comes back when it answers again; after this time also without a trial, should the
-# process that would see to it have died.
+# Conversations postponed because the model is away resume when it answers again; after this time also without
+# a trial, in case the responsible process has died.
 AWAY_PAUSE = 60 * clock.SECOND
-# A conversation that the judge cannot make sense of is tried so often.
+# Attempts at a conversation that the judge cannot interpret.
 JUDGE_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """A conversation with its judgement, before it is kept."""
+    """A conversation with its judgement, before it is stored."""
 
     source: ToJudge
     judgement: Judgement
@@ -111,7 +110,8 @@ def _row_of(
 ) -> dict[str, object]:
     """Return the row of insights.
 
-    Its verdict is the log's outcome where the prompt has a rule for it, else that of its learned judge, else the analyser's own.
+    Its verdict is the log's outcome if the prompt has a rule for it, or else that of the prompt's learned
+    judge, or else the analyser's own.
     """
     found.judged_completed = found.first_verdict
     if source.outcome:
@@ -142,27 +142,27 @@ def _row_of(
 
 
 class InsightJobs(Kind):
-    """Derive insights of the conversations that wait for some.
+    """Derive insights for waiting conversations.
 
     Parameters
     ----------
     database
-        Where conversations are kept.
+        The database with the conversations.
     judge
-        Derives the insights.
+        The judge that derives the insights.
     worker
-        Name of the worker in the rows that it has.
+        Name of the worker in the rows that it holds.
     at_a_time
-        Conversations that are judged side by side.
+        Conversations to judge concurrently.
     trial
-        The same judge, asking once and not again; ``judge`` when ``None``.
+        The same judge without retries; ``judge`` if ``None``.
     probe
-        The endpoint of the judge's model; ``None`` without one.
+        The endpoint of the judge's model, if any.
 
     Attributes
     ----------
     problem_elsewhere
-        Why conversations wait, as the workers of other processes say it; set where this process does not judge.
+        Why conversations wait, as reported by workers of other processes; set if this process does not judge.
     """
 
     name = "insights"
@@ -183,7 +183,7 @@ class InsightJobs(Kind):
         super().__init__()
         self.leases = judging.LEASES
         self.threads = _CHUNKS_AT_A_TIME
-        # Model calls are expensive and slow: few are claimed ahead, and each answer is kept as it comes.
+        # Model calls are expensive and slow: few are claimed ahead, and each answer is stored immediately.
         self._one_by_one = at_a_time > 1
         self.chunk = _ROUNDS * at_a_time if self._one_by_one else CHUNK
         self._claim = self.chunk if self._one_by_one else CLAIM
@@ -198,27 +198,27 @@ class InsightJobs(Kind):
         self._ending = threading.Event()
 
     def start(self) -> None:
-        """Begin to look after the judge's model."""
+        """Start monitoring the judge's model."""
         self._model.start()
 
     def stop(self) -> None:
-        """Judge nothing more; outcomes of what is under way are kept while this worker has the rows."""
+        """Judge nothing more; outcomes of running work are stored while this worker holds the rows."""
         self._ending.set()
         self._model.stop()
         self._judges.shutdown(wait=False, cancel_futures=True)
 
     @property
     def problem(self) -> str | None:
-        """Why no conversation is judged here now; ``None`` when nothing keeps the model from it."""
+        """Why no conversation is judged here now; ``None`` if the model is available."""
         return self._model.reason
 
     @property
     def waits_because(self) -> str | None:
-        """Why no conversation is judged now; ``None`` when nothing is known to keep the model from it."""
+        """Why no conversation is judged now; ``None`` if no problem is known."""
         return self._model.reason or self.problem_elsewhere()
 
     def places(self, held: int) -> int:
-        """Return how many conversations to claim: a trial while the model is away, else enough to keep busy."""
+        """Return how many conversations to claim: one trial while the model is away, otherwise enough to keep busy."""
         if self._model.away:
             return self._model.places(1)
         if held > 2 * self.chunk:
@@ -226,11 +226,11 @@ class InsightJobs(Kind):
         return self._model.places(self._claim)
 
     def claimed(self, ids: Sequence[str]) -> None:
-        """Note what was claimed: while the model is away that is the trial."""
+        """Note the claimed conversations: while the model is away, they are the trial."""
         self._model.claimed(ids)
 
     def work(self, ids: Sequence[str]) -> None:
-        """Judge claimed conversations and keep what comes out."""
+        """Judge claimed conversations and store the outcomes."""
         with self._database.read() as connection:
             rows = judging.to_judge(connection, ids, self._worker)
             general = {
@@ -248,7 +248,7 @@ class InsightJobs(Kind):
         self._keep(self._judge_all(rows, general))
 
     def _decide_again(self, rows: Sequence[ToJudge]) -> None:
-        """Keep the insights of conversations with the verdict that the rule of their outcome, or their learned judge, gives now."""
+        """Store the insights of conversations with their verdict by the current outcome rule or learned judge."""
         now = clock.now()
         known = [Insights.model_validate_json(row.known or "{}") for row in rows]
         learned = self._learned.verdicts(rows, known)
@@ -262,7 +262,7 @@ class InsightJobs(Kind):
             self._model.untested(row.id)
 
     def _with_tokens(self, rows: Sequence[ToJudge]) -> Sequence[ToJudge]:
-        """Return the conversations of accounts that may use more tokens; the others wait for the next month."""
+        """Return the conversations of accounts that may use more tokens; the others wait for next month."""
         now = clock.now()
         accounts_of = {row.account_id for row in rows}
         with self._database.read() as connection:
@@ -287,7 +287,7 @@ class InsightJobs(Kind):
         return [row for row in rows if row.account_id not in limits]
 
     def _keep_as_they_come(self, judging_now: set[Future[list[_Judged]]]) -> None:
-        """Keep judgements as they come; the model is asked for the next ones meanwhile."""
+        """Store judgements as they arrive, while the model is queried for the next ones."""
         try:
             while judging_now:
                 done, judging_now = wait(judging_now, return_when=FIRST_COMPLETED)
@@ -315,19 +315,20 @@ class InsightJobs(Kind):
                 judged.append(_Judged(row, outcome, new_id("ins"), clock.now()))
                 self._model.answered(row.id)
             elif self._ending.is_set():
-                # Its connection or its process was closed: no attempt. The row is released.
+                # Its connection or process was closed, which does not count as an attempt. The row is
+                # released.
                 continue
             elif isinstance(outcome, JudgeUnavailable):
                 self._wait(row, outcome)
             else:
                 self._give_up_or_again(row, outcome)
-                # Without a cause it was found before the model was asked.
+                # Without a cause, it was raised before the model was queried.
                 answered = isinstance(outcome, JudgeFailed) and outcome.__cause__ is not None
                 (self._model.answered if answered else self._model.untested)(row.id)
         return judged
 
     def _begun(self, rows: Sequence[ToJudge]) -> list[ToJudge]:
-        """Return the conversations that go to the judge now; the others are released."""
+        """Return the conversations to judge now; the others are released."""
         begun = [row for row in rows if not self._ending.is_set() and self._model.begin(row.id)]
         others = {row.id for row in rows} - {row.id for row in begun}
         if others:
@@ -336,7 +337,7 @@ class InsightJobs(Kind):
         return begun
 
     def _wait(self, row: ToJudge, error: JudgeUnavailable) -> None:
-        """Put a conversation off. What a model that is away does to it is no attempt of its own."""
+        """Postpone a conversation. Failures while the model is away do not count as its attempts."""
         alone = self._model.alone(row.id)
         pause = AWAY_PAUSE
         if alone:
@@ -359,7 +360,7 @@ class InsightJobs(Kind):
         self._go_on_with([] if conversation_id is None else [conversation_id])
 
     def _go_on_with(self, conversation_ids: Sequence[str]) -> None:
-        """Make due what was put off while the model was away."""
+        """Make conversations due that were postponed while the model was away."""
         with self._database.write() as connection:
             judging.make_due(connection, conversation_ids, now=clock.now())
 
@@ -381,7 +382,7 @@ class InsightJobs(Kind):
             usage.add(connection, row.account_id, "tokens", tokens, now=clock.now())
 
     def _keep(self, judged: Sequence[_Judged]) -> None:
-        """Keep judgements; returns when they are committed."""
+        """Store judgements; return when they are committed."""
         if not judged:
             return
         documents = [one.insights_of(self._judge.analyser) for one in judged]

@@ -1,1 +1,1 @@
-"""Judges of one's own: their versions, the runs that put them to conversations, and their alignment with labels."""
+"""Custom judges: their versions, backfills of verdicts, and alignment with labels."""

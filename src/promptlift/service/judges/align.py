@@ -1,9 +1,9 @@
-"""Alignment of a judge with labels: what it asks, which edits of the rubric it tries, and what it found.
+"""Alignment of a judge with labels: proposing edits of the rubric, trying them, and the result.
 
-Half of the labels learn. A model reads conversations on which the judge is wrong and proposes edits of the rubric; what
-makes the judge right more often on this half is kept, for as long as that works. The other half is judged only then, by
-the old rubric and by the new one, and an exact test decides: no number of tries on the first half makes it pass by chance
-more often than its level says.
+Half of the labels are for learning. A model reads conversations on which the judge is wrong and proposes
+edits of the rubric; edits that make the judge right more often on this half are kept, until none do. Only
+then is the other half judged, with the old rubric and the new one, and an exact test decides: no number of
+attempts on the first half makes it pass by chance more often than its level.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class RubricEdits(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A labelled conversation with both answers; the same where the judge is right."""
+    """A labelled conversation with both answers, which are equal if the judge is right."""
 
     id: str
     content: str
@@ -101,7 +101,7 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class ProposedEdit:
-    """One change of a rubric, with the ids of the conversations that led to it."""
+    """One change of a rubric, with the ids of the conversations that motivated it."""
 
     operation: str
     anchor: str
@@ -111,7 +111,7 @@ class ProposedEdit:
 
     @classmethod
     def read(cls, answer: EditAnswer, names: Mapping[str, str]) -> ProposedEdit:
-        """Read a change from an answer, whose evidence names conversations as they were shown."""
+        """Read a change from an answer, whose evidence uses the names of conversations in the request."""
         return cls(
             answer.operation.strip().lower(),
             answer.anchor.strip(),
@@ -121,7 +121,7 @@ class ProposedEdit:
         )
 
     def shown(self, generation: int, state: str, refusal: str | None = None) -> JudgeEdit:
-        """Return it as the API has it."""
+        """Return the change in its API form."""
         return JudgeEdit(
             operation=self.operation,
             anchor=self.anchor or None,
@@ -137,7 +137,7 @@ class ProposedEdit:
 def edits_messages(
     text: JudgeText, shown: Sequence[Mistake], *, tried: Sequence[str], seed: int
 ) -> tuple[list[dict[str, str]], dict[str, str]]:
-    """Write a reflection; return it with the id of each conversation by the name under which it is shown."""
+    """Build the request for a reflection; return it with the id of each conversation by its name in the request."""
     names = {f"c{number}": one for number, one in enumerate(shown, start=1)}
     room = TRANSCRIPTS_CHARS // max(len(shown), 1)
     lines: list[str] = []
@@ -163,7 +163,7 @@ def edits_messages(
 
 
 def refused(edit: ProposedEdit, rubric: str, *, words: LoggedWords, exclusions: Exclusions) -> str | None:
-    """Return why a change may not be used; ``None`` when it may."""
+    """Return why a change cannot be used; ``None`` if it can."""
     deletes = edit.operation == "delete"
     problems = (
         (edit.operation not in OPERATIONS, "The operation is none of add, replace and delete."),
@@ -181,7 +181,7 @@ def refused(edit: ProposedEdit, rubric: str, *, words: LoggedWords, exclusions: 
 
 
 def apply(rubric: str, edits: Sequence[ProposedEdit]) -> tuple[str, list[ProposedEdit]]:
-    """Return the changed rubric, and the changes that found their place and their room in it."""
+    """Return the changed rubric, and the changes that could be applied within its length."""
     used = []
     for edit in edits:
         if edit.operation == "add":
@@ -197,24 +197,25 @@ def apply(rubric: str, edits: Sequence[ProposedEdit]) -> tuple[str, list[Propose
 
 
 LEVEL: Final = 0.95
-# Labelled conversations of one reflection: those on which the judge is wrong, and of either answer on which it is right.
+# Labelled conversations in one reflection: those on which the judge is wrong, and for either answer those on
+# which it is right.
 WRONG_SHOWN: Final = 8
 RIGHT_SHOWN: Final = 1
-# After so many proposals in a row that do not help, no more are asked for.
+# After this many unhelpful proposals in a row, no more are requested.
 GIVE_UP_AFTER: Final = 2
 # Answers that a kill may lose.
 _SAVE_EVERY: Final = 16
 
 
 def split(labels: Mapping[str, bool], seed: int) -> tuple[list[str], list[str]]:
-    """Split labels at random into a half that learns and a half that measures, with the same share of yes in both."""
+    """Split labels at random into halves for learning and for measuring, with the same share of yes in both."""
     train: list[str] = []
     test: list[str] = []
     for value in (True, False):
         own = sorted(
             (one for one, label in labels.items() if label is value), key=lambda one: _draw(seed, one)
         )
-        # The odd one out of each answer goes to the smaller half.
+        # The odd label of each answer goes to the smaller half.
         half = len(own) // 2 + (len(own) % 2 if len(train) <= len(test) else 0)
         train += own[:half]
         test += own[half:]
@@ -227,7 +228,7 @@ def _draw(seed: int, *of: object) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """What the half that learns has led to."""
+    """The result of learning on the first half."""
 
     text: JudgeText
     edits: list[JudgeEdit]
@@ -235,7 +236,7 @@ class _Learned:
 
 
 class _State(BaseModel):
-    """What an alignment has written so far: answers by rubric and conversation, and the edits of each generation."""
+    """The stored state of an alignment: answers by rubric and conversation, and the edits of each generation."""
 
     answers: dict[str, dict[str, bool | None]] = {}
     written: list[list[EditAnswer]] = []
@@ -244,7 +245,8 @@ class _State(BaseModel):
 class Alignment(JudgeRunner):
     """Improve one version of a judge; see the module and ``JudgeRunner``.
 
-    Every answer of the model is kept in the run's state, so the run continues after a kill with the same edits.
+    Every answer of the model is stored in the run's state, so the run continues after a kill with the same
+    edits.
     """
 
     _state: _State
@@ -304,7 +306,7 @@ class Alignment(JudgeRunner):
             ids = list(self._labels)
             self._contents = verdicts.contents(connection, self.row.account_id, ids)
             known = verdicts.known(connection, self.judge.id, ids, self.analyser)
-        # Deleted since the run was asked for.
+        # Deleted since the run was requested.
         self._labels = {one: value for one, value in self._labels.items() if one in self._contents}
         self._known(JudgeText.of(self.judge)).update(known)
 
@@ -356,7 +358,7 @@ class Alignment(JudgeRunner):
         wrong: Sequence[str],
         tried: Sequence[str],
     ) -> list[ProposedEdit]:
-        """Ask for edits, or read those that were written before the run was interrupted."""
+        """Request edits, or read those stored before the run was interrupted."""
         written = self._state.written
         shown = self._shown(generation, answers, wrong)
         messages, names = edits_messages(text, shown, tried=tried, seed=self.row.seed + generation)
@@ -375,7 +377,7 @@ class Alignment(JudgeRunner):
         )
 
     def _shown(self, generation: int, answers: Mapping[str, bool], wrong: Sequence[str]) -> list[Mistake]:
-        """Return conversations to reflect on: mistakes of both kinds in turn, others in each generation, and some that are right."""
+        """Return conversations for a reflection: alternating mistakes of both kinds, different ones in each generation, and some correct ones."""
         order = sorted(wrong, key=lambda one: _draw(self.row.seed, generation, one))
         kinds = [[one for one in order if self._labels[one] is value] for value in (True, False)]
         turns = [one for pair in zip(*map(_padded, kinds), strict=False) for one in pair if one is not None]
@@ -400,7 +402,7 @@ class Alignment(JudgeRunner):
         return self._state.answers.setdefault(key, {})
 
     def _answers(self, text: JudgeText, ids: Sequence[str]) -> dict[str, bool]:
-        """Return the answers to conversations, those that could not be judged left out."""
+        """Return the answers for conversations, without those that could not be judged."""
         known = self._known(text)
         unsaved = 0
 
@@ -434,11 +436,11 @@ def _padded(ids: list[str]) -> list[str | None]:
 def _measured(
     labels: Mapping[str, bool], ids: Sequence[str], before: Mapping[str, bool], after: Mapping[str, bool]
 ) -> dict[str, float]:
-    """Compare two rubrics on the labels that measure."""
+    """Compare two rubrics on the labels for measuring."""
     pairs = Counter((before[one] == labels[one], after[one] == labels[one]) for one in ids)
     better, worse = pairs[False, True], pairs[True, False]
     found: dict[str, float] = {"better": better, "worse": worse}
-    # One-sided: the chance of so few losses, or fewer, if both rubrics are alike.
+    # One-sided: the chance of so few losses, or fewer, if both rubrics are equally good.
     found["p"] = sign_test_p(worse, better, alternative="worse")
     for name, answers in (("before", before), ("after", after)):
         counts = np.zeros((2, 2), np.int64)

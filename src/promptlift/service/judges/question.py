@@ -1,4 +1,4 @@
-"""What a judge of one's own is asked, and what of its answer is believed."""
+"""The question to a custom judge, and the checks of its answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ANSWER_TOKENS: Final = 1_000
 REASON_CHARS: Final = 500
 ANSWER_CHARS: Final = 240
-"""Characters of an answer, as far as a plan can say."""
+"""Characters of an answer, as estimated for a plan."""
 
 _RULES: Final = """\
 You answer one yes-or-no question about one finished conversation between a user and an AI assistant. An analyst counts \
@@ -51,7 +51,7 @@ def _line(text: str) -> str:
 
 
 class Answer(BaseModel):
-    """The fields that a judge answers."""
+    """The fields of a judge's answer."""
 
     reason: Annotated[str, AfterValidator(_line)]
     answer: StrictBool
@@ -59,7 +59,7 @@ class Answer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class JudgeText:
-    """One version of a judge as far as it is asked.
+    """The texts of one version of a judge.
 
     Attributes
     ----------
@@ -75,19 +75,19 @@ class JudgeText:
 
     @classmethod
     def of(cls, row: JudgeRow) -> JudgeText:
-        """Read a row of the table of judges."""
+        """Read from a row of the table of judges."""
         return cls(row.question, row.rubric or "", tuple(map(JudgeExample.from_wire, row.examples)))
 
     @property
     def chars(self) -> int:
-        """Characters that every request has beside the transcript."""
+        """Characters of every request in addition to the transcript."""
         written = sum(len(json_line(_example(at, one))) for at, one in enumerate(self.examples, start=1))
         return len(_RULES) + len(_ANSWER) + len(self.question) + len(self.rubric) + written
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionVerdict:
-    """An answer, and what it took.
+    """An answer, and its cost.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class QuestionVerdict:
     reason
         Why, in the model's words: hostile text.
     input_tokens, output_tokens
-        What the endpoint counted.
+        Tokens as counted by the endpoint.
     """
 
     answer: bool
@@ -114,10 +114,10 @@ def ask(
     exclusions: str | None = None,
     budget_chars: int = BUDGET_CHARS,
 ) -> QuestionVerdict:
-    """Put the question to one conversation.
+    """Answer the question for one conversation.
 
-    The transcript stands in the user message only, between two lines with a mark that is made anew for every call. An
-    answer that repeats the mark is asked for once more and then refused.
+    The transcript is in the user message only, between two lines with a mark that is new for every call. If
+    an answer repeats the mark, the model is asked once more, and a second such answer is refused.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def ask(
     JudgeFailed
         There is nothing to judge.
     LlmUnavailable, LlmRefused, LlmBadAnswer, Cancelled
-        As the model does.
+        Raised by the model.
     """
     check_text(transcript)
     messages, mark = _messages(text, transcript, budget_chars=budget_chars)

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.runs import JudgeRow
 
 NO_MODEL: Final = (
-    "A judge of your own asks a language model, and none is configured: set PROMPTLIFT_LLM_BASE_URL and "
-    "PROMPTLIFT_LLM_MODEL (and PROMPTLIFT_LLM_API_KEY where the endpoint wants one), and start the service again"
+    "A judge of your own needs a language model, and none is configured: set PROMPTLIFT_LLM_BASE_URL and "
+    "PROMPTLIFT_LLM_MODEL (and PROMPTLIFT_LLM_API_KEY if the endpoint requires it), and restart the service"
 )
 GENERATIONS: Final = 4
 _KINDS: Final = ("backfill", "alignment")
@@ -49,7 +49,7 @@ _ONE_LINK: Final = ("promptId",)
 
 @answers(endpoints.JUDGES_PLAN)
 def plan(call: Call[JudgeBackfillCreate]) -> JudgePlan:
-    """Estimate what a backfill of a judge takes."""
+    """Estimate the cost of a backfill of a judge."""
     body, model = call.body, call.context.models.model
     if body.max_cost is not None and body.price is None:
         raise invalid({"price": "Required with maxCost: the price of a million tokens, input and output"})
@@ -84,7 +84,7 @@ def plan(call: Call[JudgeBackfillCreate]) -> JudgePlan:
 
 @answers(endpoints.JUDGES_BACKFILL, links=_ONE_LINK)
 def backfill(call: Call[JudgeBackfillCreate]) -> JudgeRun:
-    """Queue a run that puts a judge to conversations."""
+    """Queue a run that judges conversations."""
     planned = plan(call)
     _check_model(call)
     body = call.body

@@ -1,4 +1,4 @@
-"""Runs of a judge: the calls of a model that one worker makes for one, what they may cost, and backfills."""
+"""Runs of a judge: a worker's model calls for a run, their limits, and backfills."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MILLION: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What became of one conversation.
+    """The outcome of one conversation.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Tried:
     problem
         Otherwise, why there is none.
     gone
-        Why no other conversation would fare better, if so.
+        Why no other conversation could succeed either, if so.
     """
 
     id: str
@@ -60,7 +60,7 @@ class Tried:
 
 
 class JudgeSettings(ApiModel):
-    """What counts for a run, as it was when it was asked for: of a backfill, or of an alignment."""
+    """The settings of a backfill or an alignment at the time of the request."""
 
     prompt_id: str | None = None
     since: UtcTime | None = None
@@ -77,23 +77,23 @@ class JudgeSettings(ApiModel):
 
 
 def cost_of(price: TokenPrice | None, input_tokens: int, output_tokens: int) -> float | None:
-    """Return what tokens cost; ``None`` without a price."""
+    """Return the cost of tokens; ``None`` without a price."""
     if price is None:
         return None
     return (price.input * input_tokens + price.output * output_tokens) / _MILLION
 
 
 class JudgeRunner(Run):
-    """A run that asks a judge; see ``Run``.
+    """A run that uses a judge; see ``Run``.
 
     Parameters
     ----------
     calls
         The run's own view of the model.
     threads
-        Where conversations are judged; shared by all runs.
+        Threads that judge conversations; shared by all runs.
     at_a_time
-        Conversations of this run to judge side by side.
+        Conversations of this run to judge concurrently.
     judge
         The version of the judge.
     model
@@ -125,7 +125,7 @@ class JudgeRunner(Run):
 
     @property
     def analyser(self) -> str:
-        """``llm:`` and the model; kept with every verdict."""
+        """``llm:`` and the model; stored with every verdict."""
         return f"llm:{self.model}"
 
     def judge_all(
@@ -134,7 +134,7 @@ class JudgeRunner(Run):
         conversations: Iterable[tuple[str, str]],
         keep: Callable[[Sequence[Tried]], None],
     ) -> None:
-        """Put a judge to conversations, side by side, and hand over what became of them as it comes.
+        """Judge conversations concurrently, and yield the outcomes as they arrive.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class JudgeRunner(Run):
         Raises
         ------
         Cancelled, LeaseLost, ModelGone, Stopped
-            The rest was not judged; what had ended was handed over.
+            The rest was not judged; finished outcomes have been yielded.
         """
         waiting = deque(conversations)
         talking: set[Future[Tried]] = set()
@@ -168,7 +168,7 @@ class JudgeRunner(Run):
             raise failure
 
     def spend(self, prompt_tokens: int, completion_tokens: int) -> None:
-        """Count the tokens of an answer, for the price."""
+        """Count the tokens of an answer toward the cost."""
         with self._lock:
             self._read += prompt_tokens
             self._written += completion_tokens
@@ -195,7 +195,7 @@ class JudgeRunner(Run):
         return Tried(conversation_id, verdict)
 
     def spent(self) -> dict[str, int]:
-        """Return what this worker has used up, by column; what was read and written by its price."""
+        """Return this worker's usage, by column, with input and output tokens at their price."""
         return {**super().spent(), "input_tokens": self._read, "output_tokens": self._written}
 
     def _limit(self) -> Stopped | None:
@@ -208,7 +208,8 @@ class JudgeRunner(Run):
         most_tokens, most_cost = self.asked.max_tokens, self.asked.max_cost
         if most_tokens is not None and tokens >= most_tokens:
             return Stopped(
-                f"The limit of {most_tokens:,} tokens is reached. Start another run to go on: what was judged stays."
+                f"The limit of {most_tokens:,} tokens is reached. Start another run to continue: existing "
+                "verdicts are kept."
             )
         cost = cost_of(
             self.asked.price,
@@ -217,7 +218,8 @@ class JudgeRunner(Run):
         )
         if most_cost is not None and cost is not None and cost >= most_cost:
             return Stopped(
-                f"The limit of {most_cost:g} is spent. Start another run to go on: what was judged stays."
+                f"The limit of {most_cost:g} is spent. Start another run to continue: existing verdicts are "
+                "kept."
             )
         return None
 
@@ -238,18 +240,18 @@ def _shown(error: PromptliftError) -> str:
     return storable_text(str(error), PROBLEM_CHARS)
 
 
-# Transcripts that are read at a time.
+# Transcripts to read at a time.
 BATCH: Final = 64
 
 
 class Backfill(JudgeRunner):
-    """Judge what a selection has and this version has not answered for, the newest first; see ``JudgeRunner``.
+    """Judge the selected conversations without a verdict of this version, newest first; see ``JudgeRunner``.
 
-    Each verdict is kept as it comes, so the run continues after a kill with the rest.
+    Each verdict is stored immediately, so the run continues with the rest after a kill.
     """
 
     def carry_on(self) -> None:
-        """Judge what is left, and complete the run."""
+        """Judge the remaining conversations, and complete the run."""
         self.start()
         text = JudgeText.of(self.judge)
         while (batch := self._next()) != []:
@@ -263,7 +265,7 @@ class Backfill(JudgeRunner):
             end_run(connection, self.row, "completed")
 
     def _next(self) -> Sequence[ToAnswer]:
-        """Return the next conversations, as many as the run may still judge; none when it has come to its end."""
+        """Return the next conversations, up to the run's limit; empty when it is finished."""
         with self.database.read() as connection:
             done, failed = verdicts.progress(connection, [self.row.id])[self.row.id]
             most = self.asked.max_conversations
@@ -289,13 +291,13 @@ class Backfill(JudgeRunner):
                 "created_at": clock.now(),
                 "generation": generations[one.id],
             }
-            # What failed because the model is gone is tried again when the run is resumed.
+            # Failures because the model is gone are retried when the run is resumed.
             for one in tried
             if one.gone is None
         ]
         if not rows:
             return
         with self.transaction() as connection:
-            # The judge may have been deleted meanwhile, and then so was the run.
+            # The judge may have been deleted meanwhile, and the run with it.
             judges.get(connection, self.judge.id)
             verdicts.keep(connection, rows)

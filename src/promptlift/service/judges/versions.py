@@ -1,4 +1,4 @@
-"""Judges of one's own: making versions, reading them and their verdicts, deleting them."""
+"""Custom judges: creating versions, reading them and their verdicts, deleting them."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _CHANGED: Final = ("question", "rubric", "examples", "llm_model")
 
 @answers(endpoints.JUDGES_CREATE, check=known_model)
 def create(call: Call[JudgeCreate]) -> Judge:
-    """Make a judge, or a new version of the judge of this name; the status says whether anything is new.
+    """Create a judge, or a new version of the judge with this name; the status shows whether anything is new.
 
-    The same text again gives the version that there is: a cell that is run twice makes one judge.
+    The same text again returns the existing version: running a cell twice creates one judge.
     """
     body = call.body
     values = {
@@ -87,7 +87,7 @@ def versions(call: Call[None, PageQuery]) -> Page[Judge]:
 
 @answers(endpoints.JUDGES_GET)
 def get(call: Call[None, JudgeQuery]) -> Judge:
-    """Return a version of a judge, the newest without ``version``."""
+    """Return a version of a judge, by default the newest."""
     with call.read() as rows:
         return _shown(rows.core, find(rows.core, call.caller, call.id, version=call.query.version))
 

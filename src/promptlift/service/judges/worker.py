@@ -22,12 +22,12 @@ RUNS_AT_A_TIME: Final = 4
 
 
 class JudgeJobs(Runs):
-    """Put judges to conversations, and align them.
+    """Run judges over conversations, and align them.
 
     Parameters
     ----------
     models
-        Gives each run its view of the language model.
+        Factory of each run's view of the language model.
     """
 
     name = "judge"
@@ -40,16 +40,16 @@ class JudgeJobs(Runs):
         self._pool = ThreadPoolExecutor(max_workers=self._at_a_time, thread_name_prefix="judge-run")
 
     def close(self) -> None:
-        """Take no more conversations."""
+        """Accept no more conversations."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def open(self, row_id: str) -> JudgeRunner:
-        """Return a run, to be carried on from where it stands.
+        """Return a run, to be continued from its current state.
 
         Raises
         ------
         PromptliftError
-            No language model is configured any more.
+            No language model is configured any longer.
         """
         with self.database.read() as connection:
             row = runs.get(connection, row_id)

@@ -1,1 +1,1 @@
-"""The port to language models: any endpoint that speaks OpenAI's chat completions."""
+"""The port to language models: any endpoint that implements OpenAI's chat completions."""

@@ -1,4 +1,4 @@
-"""Write what a chat-completions endpoint is sent, and read what it answers, trusting none of it."""
+"""Encode requests to a chat-completions endpoint, and read its answers, trusting none of them."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ if TYPE_CHECKING:
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
-# Endpoints without strict schemas leave a field out now and then; one bad record of a list must not cost the others.
+# Endpoints without strict schemas sometimes omit a field; one bad record of a list must not invalidate the
+# others.
 LenientText = Annotated[str, BeforeValidator(lambda value: value if isinstance(value, str) else "")]
-"""A text of a record; empty where the model wrote something else, which makes the record unusable."""
+"""A text of a record; empty if the model wrote something else, which makes the record unusable."""
 
 DROP_MISFITS: Final = BeforeValidator(
     lambda value: [item for item in value if isinstance(item, dict)] if isinstance(value, list) else value
 )
-"""For a list of records: leaves out what is no record."""
+"""For a list of records: leaves out everything that is not a record."""
 
 ERROR_CHARS: Final = 300
 PROBLEMS_SHOWN: Final = 8
-# What some models write around the JSON that was asked for.
+# Text that some models write around the requested JSON.
 _FENCE: Final = re.compile(r"\A```(?:json)?\s*\n(.*)\n\s*```\Z", re.DOTALL | re.IGNORECASE)
-# Bounds that not every endpoint's grammar knows; they are checked here instead.
+# Bounds that not every endpoint's grammar supports; they are checked here instead.
 _BOUNDS: Final = frozenset(
     {
         "minimum",
@@ -52,7 +53,7 @@ _BOUNDS: Final = frozenset(
 
 
 def encode(body: Mapping[str, object]) -> bytes:
-    """Write a request body."""
+    """Encode a request body."""
     try:
         return orjson.dumps(body)
     except TypeError:  # half a surrogate pair
@@ -65,16 +66,16 @@ def decode(raw: bytes) -> Any:
         return orjson.loads(raw)
     except ValueError:
         pass
-    try:  # takes what orjson does not: half a surrogate pair, NaN, a byte order mark
+    try:  # accepts what orjson rejects: half a surrogate pair, NaN, a byte order mark
         return json.loads(raw)
     except (ValueError, RecursionError):
         return None
 
 
 def completion_problem(document: Any) -> str | None:
-    """Return why a body is not a chat completion; ``None`` when it is one, whatever its text.
+    """Return why a body is not a chat completion; ``None`` if it is, whatever its text.
 
-    Something between the model and the service wrote such a body, so it counts as no answer.
+    Such a body comes from something between the model and the service, so it does not count as an answer.
     """
     if document is None:
         return "it answered 200 with something other than JSON"
@@ -102,7 +103,7 @@ def read_completion(document: Any) -> str:
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))
     if isinstance(content, str) and content.strip():
-        # Half a surrogate pair cannot be stored or sent on.
+        # Half a surrogate pair can be neither stored nor sent.
         return content if content.isascii() else content.encode("utf-8", "replace").decode("utf-8")
     if isinstance(refusal, str) and refusal.strip():
         raise LlmBadAnswer(f"The language model refused to answer: {_line(refusal)}")
@@ -112,7 +113,7 @@ def read_completion(document: Any) -> str:
 
 
 def read_usage(document: Any) -> tuple[int, int]:
-    """Return prompt and completion tokens; 0 where the endpoint did not count."""
+    """Return prompt and completion tokens; 0 if the endpoint did not count them."""
     usage = document.get("usage") if isinstance(document, dict) else None
     known = usage if isinstance(usage, dict) else {}
     return _count(known.get("prompt_tokens")), _count(known.get("completion_tokens"))
@@ -132,14 +133,14 @@ def model_names(document: Any) -> list[str]:
             "The language model's endpoint answered with something other than a list of models"
         )
     names = [entry.get("id") for entry in entries if isinstance(entry, dict)]
-    # A name that no prompt could have is of no use, and would be quoted in errors.
+    # A name that no prompt may have is useless, and would be quoted in errors.
     return [
         name for name in names if isinstance(name, str) and 0 < len(name) <= NAME_CHARS and name.isprintable()
     ]
 
 
 def error_text(document: Any) -> str:
-    """Return the message of an error body, in one short line; empty when there is none."""
+    """Return the message of an error body as one short line; empty if there is none."""
     error = document.get("error", document.get("detail")) if isinstance(document, dict) else None
     if isinstance(error, dict):
         error = error.get("message")
@@ -150,9 +151,9 @@ def error_text(document: Any) -> str:
 
 @lru_cache(maxsize=64)
 def json_schema(model: type[BaseModel]) -> JsonSchemaValue:
-    """Return the JSON schema of an answer in the subset that strict endpoints take.
+    """Return the JSON schema of an answer in the subset that strict endpoints accept.
 
-    Every field is required, further ones are forbidden, bounds and titles are left out.
+    Every field is required, additional ones are forbidden, bounds and titles are left out.
     """
     return dict(_strict(model.model_json_schema(by_alias=True)))
 
@@ -165,14 +166,14 @@ def parse_answer(text: str, model: type[Parsed], check: Callable[[Parsed], None]
     text
         The answer: one JSON object, bare or in a code fence, after thoughts or not.
     model
-        What it must fit.
+        The model that it must match.
     check
-        Raises ``ValueError`` for an answer that fits and still cannot be right.
+        Raises ``ValueError`` for an answer that matches and still cannot be right.
 
     Raises
     ------
     ValueError
-        Says what does not fit, without repeating the answer.
+        Describes the mismatch, without repeating the answer.
     """
     bare = plain_answer(text)
     fenced = _FENCE.match(bare)

@@ -1,4 +1,4 @@
-"""One job's view of a language model: its calls are counted, share the process's places, can be cancelled, and are repeated by a policy."""
+"""One job's view of a language model: its calls are counted, limited, cancellable, and retried by a policy."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class RetryPolicy:
     Attributes
     ----------
     attempts
-        Requests at most, the first included.
+        Maximum number of requests, including the first.
     budget
-        Seconds from the first request after which no other one is begun.
+        Seconds after the first request during which another one may start.
     first, longest
-        Pause after the first failure, doubled for each further one, and its bound.
+        Pause after the first failure, doubled for each further one, and its maximum.
     answers
-        Answers read at most: one that does not fit, or is empty, is asked for again.
+        Maximum number of answers: the model is asked again after one that does not match or is empty.
     """
 
     attempts: int = 5
@@ -47,7 +47,7 @@ class RetryPolicy:
     def pause(
         self, attempt: int, *, elapsed: float, retry_after: float | None = None, chance: float = 0.5
     ) -> float | None:
-        """Return the seconds to wait before the next request, ``None`` when there is none.
+        """Return the seconds to wait before the next request, ``None`` if there is no next request.
 
         Parameters
         ----------
@@ -56,9 +56,10 @@ class RetryPolicy:
         elapsed
             Seconds since the first request.
         retry_after
-            What the endpoint asked for: the pause is never shorter. One that does not fit the budget ends it at once.
+            The pause that the endpoint requested: the minimum. If it exceeds the budget, there is no next
+            request.
         chance
-            A number from 0 to 1 that spreads the pauses of many callers over half to all of their length.
+            A number from 0 to 1 that spreads the pauses of many callers between half and full length.
         """
         if attempt >= self.attempts:
             return None
@@ -71,32 +72,32 @@ class RetryPolicy:
 ONE_ATTEMPT: Final = RetryPolicy(attempts=1, answers=1)
 
 OPTIMIZATION_POLICY: Final = RetryPolicy(attempts=16, budget=600.0, first=0.2, longest=10.0, answers=6)
-"""Retries of an optimization's calls: short pauses at first, and enough of them to outlast ``PATIENCE_SECONDS``."""
+"""Retries of an optimization's calls: short pauses at first, and enough to outlast ``PATIENCE_SECONDS``."""
 PATIENCE_SECONDS: Final = 60.0
-"""Longer than a restart of the endpoint takes, and than a limit of requests a minute."""
+"""Longer than a restart of the endpoint, and than the period of a limit on requests per minute."""
 
 
 class Calls:
-    """One optimization's (or other job's) view of a model. Safe from many threads; used as a ``ChatModel``.
+    """One optimization's (or other job's) view of a model. Thread-safe; used as a ``ChatModel``.
 
     Parameters
     ----------
     model
         The endpoint; shared with other jobs.
     places
-        The process's limit of requests side by side; none when ``None``. A request holds a place, a pause between two
-        attempts does not.
+        The process's limit on concurrent requests; ``None`` for no limit. Requests count, pauses between
+        attempts do not.
     policy
-        When to ask again; the model's own policy when ``None``.
+        The retry policy; by default the model's.
     patience
-        Seconds without any answer of the endpoint after which the job stops asking for good.
+        Seconds without any answer from the endpoint after which the job gives up for good.
 
     Attributes
     ----------
     calls
-        Requests made, repeated ones and second asks included.
+        Requests made, including repeated ones.
     tokens
-        Tokens used up, also by calls that failed.
+        Tokens used, including those of failed calls.
     cancelled
         Whether ``cancel`` was called.
     """
@@ -124,9 +125,9 @@ class Calls:
         return f"<Calls: {self.calls} calls, {self.tokens} tokens{', cancelled' if self.cancelled else ''}>"
 
     def cancel(self) -> None:
-        """End all calls, from any thread: they raise ``Cancelled`` at once, and so does every later one.
+        """End all calls, from any thread: they raise ``Cancelled`` immediately, and so does every later call.
 
-        Connections of requests under way are closed; those of other jobs are not touched.
+        Connections of running requests are closed; those of other jobs are not affected.
         """
         self.cancelled = True
         self._cancel_work()
@@ -134,16 +135,16 @@ class Calls:
     def chat(
         self, messages: Sequence[Mapping[str, str]], *, purpose: Purpose, **wanted: Any
     ) -> ChatAnswer[Any]:
-        """Ask for one answer; see ``ChatModel``.
+        """Request one answer; see ``ChatModel``.
 
         Raises
         ------
         Cancelled
-            The job was cancelled, before or meanwhile.
+            The job was cancelled, before or during the call.
         EndpointDown
-            The endpoint did not answer anybody for longer than the patience.
+            The endpoint answered nobody for longer than the patience.
         LlmUnavailable, LlmRefused, LlmBadAnswer
-            As the model does.
+            Raised by the model.
         """
         self._check()
         try:
@@ -157,7 +158,7 @@ class Calls:
         return answer
 
     def wait(self, work: Future[Result]) -> Result:
-        """Return the result of work for this job, which is cancelled with the job or when the endpoint is down."""
+        """Return the result of work for this job; it is cancelled with the job, or when the endpoint is down."""
         self._work.add(work)
         try:
             if self.cancelled or self._down is not None:
@@ -167,19 +168,19 @@ class Calls:
             self._check()
             raise
         finally:
-            work.cancel()  # the waiting thread was interrupted; no effect on what is done
+            work.cancel()  # the waiting thread was interrupted; no effect on a finished future
             self._work.discard(work)
 
-    # Called on the event loop of the endpoint, so nothing else counts meanwhile.
+    # Called on the endpoint's event loop, so counting needs no lock.
 
     def begin(self) -> None:
-        """Count a request, unless none may be made any more."""
+        """Count a request, unless no more may be made."""
         self._check()
         self.calls += 1
         self._asked_since = min(self._asked_since, time.monotonic())
 
     def record(self, problem: str | None) -> None:
-        """Record why a request had no answer; ``None`` when it was answered, whatever the answer was."""
+        """Record why a request had no answer; ``None`` if it had one, whatever the answer."""
         endpoint = self._model.availability
         endpoint.record(problem)
         if endpoint.away_for(self._patience, asked_since=self._asked_since):

@@ -1,4 +1,4 @@
-"""Ask a language model: one answer for a list of messages, retried and checked."""
+"""Query a language model: one answer for a list of messages, retried and checked."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ if TYPE_CHECKING:
 
 OWN_ANSWER_CHARS: Final = 4_000
 DIALECT_STATUSES: Final = (400, 422)
-# With 15 % of the requests failing at random, so many in a row happen once in 10^16.
+# With 15 % of the requests failing at random, this many in a row happen once in 10^16.
 UNANSWERED_REQUESTS: Final = 20
-# A list that takes longer is of no use to its caller: it is asked for again soon enough.
+# A list that takes longer is useless to its caller, and is soon requested again.
 MODELS_SECONDS: Final = 5.0
 
 
 class ChatClient:
-    """Ask one OpenAI-compatible endpoint. Safe from several threads.
+    """Query one OpenAI-compatible endpoint. Thread-safe.
 
-    What an endpoint does not take (``response_format``, ``max_tokens``, ``temperature``) is noticed at the first
-    refusal and left out from then on.
+    Parameters that an endpoint refuses (``response_format``, ``max_tokens``, ``temperature``) are left out
+    after the first refusal.
 
     Parameters
     ----------
     settings
         Address, key and models.
     policy
-        When a request is repeated: after no answer, 408, 425, 429, 5xx, and a 200 without a completion.
+        When to repeat a request: after no answer, 408, 425, 429, 5xx, and a 200 without a completion.
     timeout
-        Seconds for one request; less for an endpoint that is known to be faster, see ``AdaptiveTimeout``.
+        Seconds for one request; less for an endpoint known to be faster, see ``AdaptiveTimeout``.
 
     Attributes
     ----------
     availability
-        Whether the endpoint answers, whoever asks.
+        Whether the endpoint answers any request.
     """
 
     def __init__(
@@ -81,45 +81,45 @@ class ChatClient:
         self.close()
 
     def close(self) -> None:
-        """End all requests and pauses, and close all connections; returns when nothing is left running."""
+        """End all requests and pauses, and close all connections; return when nothing is running any longer."""
         self._endpoint.close()
 
     def chat(
         self, messages: Sequence[Mapping[str, str]], *, purpose: Purpose, **wanted: Any
     ) -> ChatAnswer[Any]:
-        """Ask for one answer.
+        """Request one answer.
 
         Parameters
         ----------
         messages
             ``role`` and ``content`` of each message.
         purpose
-            What the answer is for; sent as ``X-Promptlift-Purpose``.
+            Purpose of the answer; sent as ``X-Promptlift-Purpose``.
         **wanted
-            ``model``, ``temperature``, ``max_tokens``, ``schema`` and ``check``, as for ``ChatModel``. An answer that
-            does not fit ``schema`` or ``check`` is asked for again, with the reason and at a temperature of 0.7 or
-            more, as often as the policy says: once more unless a job brings another.
+            ``model``, ``temperature``, ``max_tokens``, ``schema`` and ``check``, as for ``ChatModel``. After
+            an answer that does not match ``schema`` or ``check``, the model is asked again, with the reason
+            and at a temperature of 0.7 or more, as often as the policy allows: by default once.
 
         Raises
         ------
         LlmUnavailable
             No usable answer within the budget of the policy.
         LlmRefused
-            The endpoint does not take the request.
+            The endpoint refuses the request.
         LlmBadAnswer
-            The answer is empty, or did not fit twice.
+            The answer is empty, or did not match twice.
         """
         return self._own_calls.chat(messages, purpose=purpose, **wanted)
 
     def once(self) -> Calls:
-        """Return a view that asks once: no answer, and one that does not fit, are reported without another attempt."""
+        """Return a view without retries: a missing or mismatching answer is reported without another attempt."""
         return self._calls(ONE_ATTEMPT)
 
     def _calls(self, policy: RetryPolicy | None) -> Calls:
         return Calls(self, policy=policy, patience=math.inf)
 
     def models(self) -> list[str]:
-        """List the models that the endpoint serves: asked once, for at most ``MODELS_SECONDS``.
+        """List the models that the endpoint serves, in one request of at most ``MODELS_SECONDS``.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class ChatClient:
         return model_names(reply.document)
 
     def reachable(self) -> bool:
-        """Return whether the endpoint answers at all, whatever it says; takes a few seconds at most."""
+        """Return whether the endpoint answers at all, whatever the answer; takes a few seconds at most."""
         return self._endpoint.reachable()
 
     def answer(
@@ -145,7 +145,7 @@ class ChatClient:
         model: str | None = None,
         **wanted: Any,
     ) -> ChatAnswer[Any]:
-        """Ask for one answer as ``chat`` does, for a job: counted, limited and cancelled with it."""
+        """Request one answer like ``chat``, for a job: counted, limited and cancelled with it."""
         question = Question(purpose, model or self.settings.model, **wanted)
         policy = job.policy or self._policy
         first = [{"role": message["role"], "content": message["content"]} for message in messages]
@@ -186,7 +186,7 @@ class ChatClient:
         policy: RetryPolicy,
         tally: _Tally,
     ) -> tuple[str, str]:
-        """Make one completion, learning the endpoint's dialect on the way."""
+        """Request one completion, learning the endpoint's dialect in the process."""
         dialect = self._dialects.get(question.model, Dialect())
         while True:
             body = dialect.body(question, messages)
@@ -199,7 +199,7 @@ class ChatClient:
             if changed is None:
                 raise self._refusal(reply)
             dialect = changed
-        # Kept only now: a request that is refused for another reason teaches nothing.
+        # Stored only now: a request refused for another reason reveals nothing about the dialect.
         self._dialects[question.model] = dialect
         prompt, completion = read_usage(reply.document)
         tally.prompt += prompt

@@ -1,4 +1,4 @@
-"""One model endpoint: requests on an event loop of their own, for callers that are threads, made again while that may help."""
+"""One model endpoint: requests on their own event loop, for callers in threads, retried while that may help."""
 
 from __future__ import annotations
 
@@ -45,35 +45,36 @@ if TYPE_CHECKING:
 
 ANSWER_BYTES: Final = 4 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
-# Servers close an idle connection after five seconds or more; it is given up before that.
+# Servers close an idle connection after five seconds or more; it is closed here before that.
 IDLE_SECONDS: Final = 4.0
-# Requests under way for so long, with no answer to any other, are a reason to probe; so often, and for so long at most.
+# When requests have been running this long without any answer, the endpoint is probed: how often, and for how
+# long at most.
 SILENCE_SECONDS: Final = 10.0
 PROBE_SECONDS: Final = 3.0
 RETRIED_STATUSES: Final = frozenset({408, 425, 429, *range(500, 600)})
-# How many answers tell how long one takes, of the last ones.
+# How many of the last answers determine the expected time.
 _REMEMBERED: Final = 32
 _ENOUGH: Final = 8
-# Of a request that is made again because its answer did not fit: near 0 the same answer would come again.
+# Of a request repeated because its answer did not match: near 0 the same answer would come again.
 SECOND_TEMPERATURE: Final = 0.7
 
 
 @dataclass
 class AdaptiveTimeout:
-    """A time limit for one answer: all of ``limit`` for an unknown endpoint, far less for a fast one that hangs.
+    """A timeout for one answer: the full ``limit`` for an unknown endpoint, far less for a fast one that hangs.
 
-    The limit holds until a few answers for the purpose are known. From then on it is ``times`` the slowest of the last
-    ones, at least ``shortest``, and doubles with every time-out of the same call up to the limit: what truly takes
-    long gets its time in the end.
+    The limit applies until a few answers for the purpose are known. From then on the timeout is ``times`` the
+    slowest of the last ones, at least ``shortest``, and doubles with every timeout of the same call up to the
+    limit: an answer that truly takes long gets its time in the end.
 
     Attributes
     ----------
     limit
-        Seconds at most.
+        Maximum seconds.
     shortest
-        Seconds at least, unless the limit is lower.
+        Minimum seconds, unless the limit is lower.
     times
-        How much longer than the slowest known answer one may take.
+        How much longer than the slowest known answer an answer may take.
     """
 
     limit: float
@@ -82,7 +83,7 @@ class AdaptiveTimeout:
     _took: dict[str, deque[float]] = field(default_factory=dict, init=False)
 
     def record(self, purpose: str, seconds: float) -> None:
-        """Record how long a whole answer took."""
+        """Record how long a complete answer took."""
         self._took.setdefault(purpose, deque(maxlen=_REMEMBERED)).append(seconds)
 
     def seconds(self, purpose: str, *, timeouts: int = 0) -> float:
@@ -91,9 +92,9 @@ class AdaptiveTimeout:
         Parameters
         ----------
         purpose
-            What it is for: a judgement takes another time than a greeting.
+            Purpose of the answer: a judgement takes longer than a greeting.
         timeouts
-            Time-outs of the same call so far.
+            Timeouts of the same call so far.
         """
         if self.limit <= self.shortest:
             return self.limit
@@ -111,7 +112,7 @@ class Request:
     body
         JSON to POST; ``None`` makes it a GET.
     seconds
-        For each attempt; decided from how long earlier answers took when ``None``.
+        For each attempt; if ``None``, derived from the duration of earlier answers.
     """
 
     path: str
@@ -128,7 +129,7 @@ class Reply:
     Attributes
     ----------
     document
-        The decoded JSON body, ``None`` when it is not JSON.
+        The decoded JSON body, ``None`` if it is not JSON.
     """
 
     status: int
@@ -137,7 +138,7 @@ class Reply:
 
 
 class _NoAnswer(Exception):
-    """No whole answer came. The message says why, without the address or the key."""
+    """There was no complete answer. The message explains why, without the address or the key."""
 
 
 class _TooSlow(_NoAnswer):
@@ -145,14 +146,14 @@ class _TooSlow(_NoAnswer):
 
 
 class ModelEndpoint:
-    """Requests with retries. Safe from several threads.
+    """Requests with retries. Thread-safe.
 
     Parameters
     ----------
     settings
         Address and key.
     timeout
-        Seconds for one request at most.
+        Maximum seconds for one request.
     """
 
     def __init__(self, settings: LlmSettings, timeout: float) -> None:
@@ -168,14 +169,14 @@ class ModelEndpoint:
         self._loop.close()
 
     def send(self, request: Request, job: Calls) -> Reply:
-        """Send a request until there is an answer that is not worth another attempt.
+        """Send a request until an answer needs no other attempt.
 
         Raises
         ------
         LlmUnavailable
-            There is none within the policy, or the client was closed.
+            There was no answer within the policy, or the client was closed.
         Cancelled, EndpointDown
-            As the job says.
+            Raised by the job.
         """
         try:
             return job.wait(self._loop.submit(self._attempts, request, job))
@@ -183,14 +184,14 @@ class ModelEndpoint:
             raise LlmUnavailable("The language model did not answer: the client was closed.") from None
 
     def reachable(self) -> bool:
-        """Return whether the endpoint answers at all, whatever it says; takes at most ``PROBE_SECONDS``."""
+        """Return whether the endpoint answers at all, whatever the answer; takes at most ``PROBE_SECONDS``."""
         try:
             return self._loop.submit(self._probe).result()
         except CancelledError:
             return False
 
     def redact(self, text: str) -> str:
-        """Return a text of the endpoint without the key."""
+        """Return a text from the endpoint without the key."""
         key = self._settings.api_key
         return text.replace(key, "[key]") if key else text
 
@@ -233,7 +234,7 @@ class ModelEndpoint:
             await asyncio.sleep(pause)
 
     async def _exchange(self, request: Request, content: bytes | None, seconds: float) -> Reply:
-        """Make one attempt; its seconds are for all of it, so an endpoint that sends a byte now and then does not stretch them."""
+        """Make one attempt, with a deadline for the whole exchange, which an endpoint cannot extend by sending single bytes."""
         connect = min(CONNECT_SECONDS, seconds)
         headers = {"X-Promptlift-Purpose": request.purpose}
         if content is not None:
@@ -271,7 +272,7 @@ class ModelEndpoint:
 
     @asynccontextmanager
     async def _watched(self, deadline: asyncio.Timeout, begun: float) -> AsyncIterator[None]:
-        """Watch over a request: an endpoint that was gone for a while may never answer it."""
+        """Watch a request: an endpoint that was gone for a while may never answer it."""
         self._under_way[deadline] = begun
         if self._watching is None or self._watching.done():
             self._watching = asyncio.create_task(self._watch())
@@ -282,7 +283,7 @@ class ModelEndpoint:
             del self._under_way[deadline]
 
     async def _watch(self) -> None:
-        """End requests that were begun before a silence, once the endpoint is back, so that they are made again."""
+        """End requests that started before a silence once the endpoint is back, so that they are retried."""
         silent_since: float | None = None
         while self._under_way:
             await asyncio.sleep(PROBE_SECONDS)
@@ -319,7 +320,7 @@ class ModelEndpoint:
                 raise ValueError  # noqa: TRY301 - as httpx says of other addresses
             return httpx.AsyncClient(
                 headers=headers,
-                # Loaded only where certificates are needed; those of SSL_CERT_FILE included.
+                # Loaded only if certificates are needed; includes those of SSL_CERT_FILE.
                 verify=self._settings.base_url.startswith("https:") and httpx.create_ssl_context(),
                 proxy=self._proxy,
                 trust_env=False,
@@ -327,7 +328,7 @@ class ModelEndpoint:
             )
         except (ImportError, ValueError, httpx.InvalidURL):
             raise _NoAnswer(
-                "the proxy that the environment names cannot be used; name one like http://host:port"
+                "the proxy set in the environment cannot be used; set it like http://host:port"
             ) from None
 
     @cached_property
@@ -341,7 +342,7 @@ class ModelEndpoint:
 
     @property
     def _through(self) -> str:
-        return "" if self._proxy is None else ", through the proxy that the environment names"
+        return "" if self._proxy is None else ", through the proxy set in the environment"
 
     async def _close_connections(self) -> None:
         if "_client" in self.__dict__:
@@ -349,7 +350,7 @@ class ModelEndpoint:
 
 
 def _problem(reply: Reply, body: Body | None) -> str | None:
-    """Return why a reply counts as none: the same request may succeed a moment later."""
+    """Return why a reply does not count as an answer, since the same request may succeed a moment later."""
     if reply.status == 200:
         return None if body is None else completion_problem(reply.document)
     if reply.status not in RETRIED_STATUSES:
@@ -367,12 +368,12 @@ class Dialect:
     Attributes
     ----------
     shape
-        ``schema``: it takes ``response_format`` with a JSON schema. ``instruction``: it does not, and the schema is
-        written into the system message.
+        ``schema``: it accepts ``response_format`` with a JSON schema. ``instruction``: it does not, so the
+        schema goes into the system message.
     limit_name
-        Field for the longest answer.
+        Field for the maximum length of the answer.
     temperature
-        Whether it takes a temperature.
+        Whether it accepts a temperature.
     """
 
     shape: Literal["schema", "instruction"] = "schema"
@@ -380,7 +381,7 @@ class Dialect:
     temperature: bool = True
 
     def body(self, question: Question, messages: Messages) -> Body:
-        """Write the body of one chat-completions request."""
+        """Return the body of one chat-completions request."""
         body: Body = {"model": question.model, "messages": messages}
         if question.temperature is not None and self.temperature:
             body["temperature"] = question.temperature
@@ -397,7 +398,7 @@ class Dialect:
         return body
 
     def after_refusal(self, text: str, body: Body) -> Dialect | None:
-        """Return the dialect to try next after a 400 or 422, ``None`` when nothing is left to try.
+        """Return the dialect to try next after a 400 or 422, ``None`` if there is none left.
 
         Parameters
         ----------
@@ -411,14 +412,14 @@ class Dialect:
             return replace(self, limit_name="max_completion_tokens")
         if "temperature" in body and "temperature" in said:
             return replace(self, temperature=False)
-        # Servers word this in many ways, and some only say that the request is bad.
+        # Servers phrase this in many ways, and some only report a bad request.
         if "response_format" in body:
             return replace(self, shape="instruction")
         return None
 
 
 def names_the_shape(text: str, body: Body | None) -> bool:
-    """Return whether an error is about the requested answer format: some servers answer 500 where they mean 400."""
+    """Return whether an error is about the requested answer format: some servers answer 500 when they mean 400."""
     said = text.lower()
     return bool(body and "response_format" in body) and any(
         word in said for word in ("response_format", "json_schema", "json schema", "grammar")
@@ -427,7 +428,7 @@ def names_the_shape(text: str, body: Body | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What an answer is asked for, and how.
+    """A request for an answer.
 
     Attributes
     ----------
@@ -443,7 +444,7 @@ class Question:
     check: Callable[[Any], None] | None = None
 
     def less_strict(self) -> Question:
-        """Return the question for another answer."""
+        """Return the question for asking again."""
         if self.temperature is None or self.temperature >= SECOND_TEMPERATURE:
             return self
         return replace(self, temperature=SECOND_TEMPERATURE)

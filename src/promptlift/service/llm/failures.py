@@ -1,15 +1,14 @@
-"""The failures of a language model, and whether it is away, decided in one place from what became of what was asked last.
+"""The failures of a language model, and its availability, decided in one place from the last outcomes.
 
 ::
 
-    PromptliftError
-    ├── Cancelled               the job that asked was cancelled; no failure of the model
-    └── LlmError                .tokens used up before it
-        ├── LlmUnavailable      no answer in time, 429 or 5xx until the budget ended; later it may work
-        │   └── EndpointDown    it answered nothing for too long; no more requests are made
-        ├── LlmRefused          .status; the endpoint does not take the request: key, model, size
-        └── LlmBadAnswer        it answered, and the answer cannot be used
-            └── LlmEmptyAnswer  it said nothing, as often as it was asked
+    PromptliftError ├── Cancelled               the calling job was cancelled; not a failure of the model └──
+    LlmError                .tokens used up before it
+        ├── LlmUnavailable      no answer in time, 429 or 5xx until the budget ended; later it may work │ └──
+        EndpointDown    it answered nothing for too long; no more requests are made ├── LlmRefused .status;
+        the endpoint refuses the request: key, model, size └── LlmBadAnswer        it answered, and the answer
+        cannot be used
+            └── LlmEmptyAnswer  the answer was empty at every attempt
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 
-# After this many conversations in a row without an answer the model is gone, not flaky.
+# After this many conversations in a row without an answer, the model is gone, not flaky.
 GONE_AFTER: Final = 8
 # Only the operator can correct these (key, model name, address): every other call fails as well.
 HOPELESS_STATUSES: Final = frozenset({401, 402, 403, 404})
@@ -44,7 +43,7 @@ class LlmError(PromptliftError):
     Attributes
     ----------
     tokens
-        Tokens that were used up before the failure.
+        Tokens used before the failure.
     """
 
     def __init__(self, message: str, *, tokens: int = 0) -> None:
@@ -53,12 +52,12 @@ class LlmError(PromptliftError):
 
 
 class LlmUnavailable(LlmError):
-    """The endpoint gave no usable answer within the budget; later it may.
+    """The endpoint gave no usable answer within the budget; it may later.
 
     Attributes
     ----------
     retry_after
-        Seconds to wait as the endpoint said, or ``None``.
+        Seconds to wait according to the endpoint, or ``None``.
     """
 
     def __init__(self, message: str, *, retry_after: float | None = None, tokens: int = 0) -> None:
@@ -79,7 +78,7 @@ class EndpointDown(LlmUnavailable):
 
 
 class LlmRefused(LlmError):
-    """The endpoint does not take the request; the same request will not work later.
+    """The endpoint refuses the request; the same request will not work later.
 
     Attributes
     ----------
@@ -97,15 +96,15 @@ class LlmBadAnswer(LlmError):
 
 
 class LlmEmptyAnswer(LlmBadAnswer):
-    """The model said nothing, every time it was asked."""
+    """The model's answer was empty at every attempt."""
 
 
 class ModelGone(PromptliftError):
-    """The model does not answer any more; the message says why."""
+    """The model no longer answers; the message explains why."""
 
 
 def is_hopeless(error: PromptliftError, statuses: Collection[int] = HOPELESS_STATUSES) -> bool:
-    """Return whether an error, or its cause, says that other calls will not fare better: the endpoint is down, or refuses with a status."""
+    """Return whether an error, or its cause, shows that other calls will fail too: the endpoint is down or refuses."""
     of_the_model = error if isinstance(error, LlmError) else error.__cause__
     return isinstance(of_the_model, EndpointDown) or (
         isinstance(of_the_model, LlmRefused) and of_the_model.status in statuses
@@ -113,21 +112,21 @@ def is_hopeless(error: PromptliftError, statuses: Collection[int] = HOPELESS_STA
 
 
 class Availability:
-    """Whether a model answers, at the level of whoever records: requests or conversations. Safe from several threads.
+    """Whether a model answers, at the level of the recorder: requests or conversations. Thread-safe.
 
     Parameters
     ----------
     after
-        Failures in a row after which it is away. One answer, whatever it says, ends them.
+        Consecutive failures after which it counts as away. Any answer resets them.
     clock
-        Seconds on a steady clock.
+        Clock in seconds, monotonic.
 
     Attributes
     ----------
     since
-        When the first failure in the row was; ``None`` without one.
+        When the current row of failures started, if any.
     why
-        The last failure in the row; ``None`` without one.
+        The last failure in the row, if any.
     answered_at
         When it answered last.
     """
@@ -143,11 +142,11 @@ class Availability:
 
     @property
     def reachable(self) -> bool:
-        """Whether it answers, as far as is known."""
+        """Whether it answers, as far as known."""
         return self._failures < self._after
 
     def record(self, problem: str | None) -> None:
-        """Record why there was no answer; ``None`` when there was one."""
+        """Record why there was no answer; ``None`` if there was one."""
         with self._lock:
             now = self._clock()
             if problem is None:
@@ -158,11 +157,11 @@ class Availability:
                 self.why = problem
 
     def away_for(self, seconds: float, *, asked_since: float = -math.inf) -> bool:
-        """Return whether it has been away for so long, and was asked all the time."""
+        """Return whether it has been away for this long, while being queried throughout."""
         since = self.since
         return not self.reachable and since is not None and self._clock() - max(since, asked_since) >= seconds
 
     def gone(self, error: PromptliftError) -> ModelGone | None:
-        """Record a failure; return why nothing more is worth asking, if so."""
+        """Record a failure; return why further requests are pointless, if so."""
         self.record(str(error))
         return ModelGone(str(error)) if is_hopeless(error) or not self.reachable else None

@@ -1,7 +1,7 @@
 """Untrusted texts: set apart as data on the way to a model, made storable on the way back.
 
-Data stands as JSON, one record a line, between the lines ``BEGIN mark`` and ``END mark``. The mark is a hash of the
-seed and of everything between, so equal requests are equal to the byte, and no text can contain it.
+Data is JSON, one record per line, between the lines ``BEGIN mark`` and ``END mark``. The mark is a hash of
+the seed and of everything in between, so equal requests are byte-identical, and no text can contain it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _SPACES: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\s]+")
-# "I see" is in every conversation.
+# Short phrases like "I see" occur in every conversation.
 _LEAST_QUOTED: Final = 6
 _THOUGHTS: Final = re.compile(r"\A\s*<think>.*?(?:</think>|\Z)", re.DOTALL)
 
@@ -32,7 +32,7 @@ class DataBlock:
     Attributes
     ----------
     mark
-        What stands in the lines around the records.
+        The mark in the lines around the records.
     text
         The block with both lines.
     """
@@ -42,12 +42,12 @@ class DataBlock:
 
 
 def data_block(records: Iterable[Mapping[str, Any]], *, seed: int) -> DataBlock:
-    """Set records apart, one JSON object a line, with a mark that none of them contains."""
+    """Enclose records, one JSON object per line, in lines with a mark that none of them contains."""
     return block_of_lines([json_line(record) for record in records], seed=seed)
 
 
 def block_of_lines(lines: Sequence[str], *, seed: int) -> DataBlock:
-    """Set lines of JSON apart, with a mark that none of them contains."""
+    """Enclose lines of JSON in lines with a mark that none of them contains."""
     body = "\n".join(lines)
     round_ = 0
     while True:
@@ -61,12 +61,12 @@ def block_of_lines(lines: Sequence[str], *, seed: int) -> DataBlock:
 def data_messages(
     rules: str, records: Iterable[Mapping[str, Any]], ask: str, *, seed: int, **facts: object
 ) -> tuple[list[dict[str, str]], str]:
-    """Write a request with data: the rules as system message, then the records and what is asked.
+    """Build a request with data: the rules as system message, then the records and the question.
 
     Parameters
     ----------
     rules
-        With ``{mark}``, and the names of ``facts`` in braces.
+        The rules, with ``{mark}`` and the names of ``facts`` in braces.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def data_messages(
 
 
 def storable_text(text: str, limit: int | None = None) -> str:
-    """Remove what no database stores as text (NUL, halves of surrogate pairs) and shorten in the middle."""
+    """Remove characters that databases cannot store (NUL, halves of surrogate pairs), and shorten in the middle."""
     kept = _UNSTORABLE.sub("", text)
     return kept if limit is None else shorten_middle(kept, limit)
 
@@ -93,7 +93,7 @@ def storable_line(text: str, limit: int | None = None) -> str:
 
 
 def quotation_from(said: str, quote: str | None, limit: int) -> str | None:
-    """Return what a model quotes of a text in one line; ``None`` where it is not there, or too short to show anything."""
+    """Return a model's quotation from a text as one line; ``None`` if it is not in the text, or too short to show anything."""
     line = storable_line(quote or "").strip("\"'“”‘’ ")
     if len(line) < _LEAST_QUOTED or line.casefold() not in storable_line(said).casefold():
         return None
@@ -101,12 +101,12 @@ def quotation_from(said: str, quote: str | None, limit: int) -> str | None:
 
 
 def plain_answer(text: str) -> str:
-    """Return a model's answer without the thoughts that some models write before it, storable and stripped."""
+    """Return a model's answer without preceding thoughts, storable and stripped."""
     return storable_text(_THOUGHTS.sub("", text)).strip()
 
 
 def json_line(record: Mapping[str, Any]) -> str:
-    """Write a record as JSON in one line."""
+    """Return a record as one line of JSON."""
     text = json.dumps(record, ensure_ascii=False)
-    # Line ends that JSON does not escape.
+    # Line breaks that JSON does not escape.
     return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").replace("\x85", "\\u0085")

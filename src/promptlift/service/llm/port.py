@@ -1,6 +1,6 @@
-"""The interface to a language model: what is asked, and what is answered.
+"""The interface to a language model: requests and answers.
 
-Loads no HTTP library, so callers and tests import it freely.
+Loads no HTTP library, so callers and tests can import it cheaply.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class ChatAnswer(Generic[ParsedT_co]):
     Attributes
     ----------
     text
-        The answer as it came: hostile text.
+        The raw answer: hostile text.
     parsed
-        The checked structured answer, ``None`` when no schema was asked for.
+        The checked structured answer, ``None`` if no schema was requested.
     prompt_tokens, completion_tokens
-        Of all requests that the answer took, as the endpoint counted; 0 where it did not.
+        Tokens of all requests for the answer, as counted by the endpoint; 0 if it did not count.
     model
-        Name of the model as the endpoint gave it, else as it was asked for.
+        Name of the model according to the endpoint, or else as requested.
     """
 
     text: str
@@ -60,13 +60,14 @@ class ChatAnswer(Generic[ParsedT_co]):
 class ChatModel(Protocol):
     """A language model: one answer for a list of messages. Called from many threads at once.
 
-    Parameters of ``chat``: ``messages`` (``role`` and ``content`` each), ``purpose`` (what the answer is for), ``model``,
-    ``temperature`` and ``max_tokens`` (left to the model when ``None``), ``schema`` (a pydantic class that the answer
-    must fit; the answer's ``parsed`` is then an instance) and ``check`` (raises ``ValueError`` for an answer that fits
-    and still cannot be right; it is then asked for again).
+    Parameters of ``chat``: ``messages`` (``role`` and ``content`` each), ``purpose`` (the purpose of the
+    answer), ``model``, ``temperature`` and ``max_tokens`` (left to the model when ``None``), ``schema`` (a
+    pydantic class that the answer must match; the answer's ``parsed`` is then an instance) and ``check``
+    (raises ``ValueError`` for an answer that matches and still cannot be right; the model is then asked
+    again).
 
-    It raises ``LlmUnavailable``, ``LlmRefused`` or ``LlmBadAnswer``, which carry the tokens used up all the same, and
-    ``Cancelled`` when the job that asks was cancelled. The answer's text is hostile.
+    It raises ``LlmUnavailable``, ``LlmRefused`` or ``LlmBadAnswer``, which include the tokens used, and
+    ``Cancelled`` when the calling job was cancelled. The answer's text is hostile.
     """
 
     @overload

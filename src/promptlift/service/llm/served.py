@@ -1,4 +1,4 @@
-"""Which model names a prompt may have: the catalogue, and what the endpoint serves.
+"""The model names that a prompt may have: the catalogue, and those that the endpoint serves.
 
 The endpoint's list is read in the background, so that no request of a client waits for it.
 """
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-# A list is read again when a name is not on it and it is older than this; so is one that could not be read.
+# A list is read again when it lacks a name and is older than this; the same goes for a failed read.
 REMEMBERED_SECONDS: Final = 10.0
-# How long a request with an unknown name waits for a list that is being read; no thread waits. An endpoint nearby
-# answers in milliseconds; a slower list is there for the next request.
+# How long a request with an unknown name waits for a list that is being read, without blocking a thread. A
+# nearby endpoint answers in milliseconds; a slower list is available to the next request.
 GRACE_SECONDS: Final = 1.0
 
 
@@ -36,9 +36,9 @@ class ServedNames:
     Attributes
     ----------
     names
-        Of the last list that could be read.
+        Names in the last list that could be read.
     doubt
-        Why the list may lack a name that the endpoint serves, as a clause; ``None`` when it was read just now.
+        Why the list may lack a name that the endpoint serves, as a clause; ``None`` if it was just read.
     """
 
     names: frozenset[str] = frozenset()
@@ -46,16 +46,16 @@ class ServedNames:
 
 
 class ServedModels:
-    """The endpoint's list of models, read by one thread at a time and remembered, as are failures.
+    """The endpoint's list of models, read by one thread at a time and cached, as are failures.
 
     A list that was read once stays valid until a newer one replaces it, whatever happens to the endpoint.
 
     Parameters
     ----------
     read
-        Asks the endpoint within a bounded time; may raise any exception.
+        Queries the endpoint within a bounded time; may raise any exception.
     clock
-        Seconds on a steady clock.
+        Clock in seconds, monotonic.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ServedModels:
         self._asked_at = -float("inf")
 
     def refresh(self) -> Future[None] | None:
-        """Read the list in the background unless it was read, or could not be read, just now.
+        """Read the list in the background unless it was just read, or just failed to be read.
 
         Returns
         -------
@@ -89,9 +89,9 @@ class ServedModels:
         return reading
 
     async def find(self, wanted: str) -> ServedNames:
-        """Return the names that are known, after a short wait for a list that may hold ``wanted``.
+        """Return the known names, after a short wait for a list that may contain ``wanted``.
 
-        A name that is known is answered at once. For another one the list is read in the background, and the
+        A known name is answered immediately. For another name, the list is read in the background, and the
         coroutine, not a thread, waits for it for at most ``GRACE_SECONDS``.
         """
         if wanted not in self._names and (reading := self.refresh()) is not None:
@@ -99,7 +99,7 @@ class ServedModels:
         return self.known()
 
     def known(self) -> ServedNames:
-        """Return what is known now."""
+        """Return the currently known names."""
         with self._lock:
             if self._reading is not None:
                 return ServedNames(self._names, "it has not answered yet")
@@ -120,16 +120,16 @@ class ServedModels:
         reading.set_result(None)
 
 
-# Common names of chat models, one a line. What an endpoint lists and PROMPTLIFT_MODELS come on top.
+# Common names of chat models, one per line, in addition to the endpoint's list and PROMPTLIFT_MODELS.
 CATALOGUE: Final = frozenset(
     resources.files(__package__).joinpath("catalogue.txt").read_text(encoding="utf-8").split()
 )
 
-# An endpoint may list thousands of names; near ones are looked for among this many of them.
+# An endpoint may list thousands of names; similar ones are searched among this many of them.
 _COMPARED: Final = 1_000
 
 
-# What providers add to a name for one state of a model: a date, or a number of three digits.
+# Suffixes of providers for a snapshot of a model: a date, or a three-digit number.
 _SNAPSHOT: Final = re.compile(
     r"(?:[-@](?:\d{4}-\d\d-\d\d|20\d{6}|[01]\d[0-3]\d|0\d\d)|-preview-[01]\d-[0-3]\d)$"
 )
@@ -141,14 +141,14 @@ def is_known(name: str, extra: Container[str] = ()) -> bool:
 
 
 def problem_of(name: str, extra: Collection[str] = (), doubt: str | None = None) -> str | None:
-    """Return what is wrong with a model name, with near names; ``None`` when it is valid.
+    """Return the problem of a model name, with similar names; ``None`` if it is valid.
 
     Parameters
     ----------
     name
         Model name of a prompt.
     extra
-        Names that are valid beside the catalogue.
+        Valid names in addition to the catalogue.
     doubt
         Why more names may be valid than are known here, as a clause: the endpoint's list could not be read.
     """

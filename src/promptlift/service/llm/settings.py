@@ -1,4 +1,4 @@
-"""Which language model to ask, from the environment."""
+"""Settings of the language model, from the environment."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class LlmSettings:
     model
         Name of the model that judges and writes.
     api_key
-        Sent as bearer token; never part of a repr, a log line or an error. ``None`` sends no token.
+        Sent as bearer token; never part of a repr, log line or error. ``None`` sends no token.
     agent_model
-        Name of the model that plays the assistant, where it is not the prompt's own; ``None`` leaves that to the prompt.
+        Name of the model that plays the assistant; ``None`` for each prompt's own model.
     timeout
-        Seconds for one request at most. A model on a processor alone may need more for a long text.
+        Maximum seconds for one request. A model on a CPU may need more for a long text.
     """
 
     base_url: str
@@ -52,7 +52,7 @@ class LlmSettings:
             )
         if self.api_key is not None and (not self.api_key.isascii() or not self.api_key.isprintable()):
             raise ConfigError(
-                "PROMPTLIFT_LLM_API_KEY must be printable ASCII. Check that no line end was copied."
+                "PROMPTLIFT_LLM_API_KEY must be printable ASCII. Check that no line break was copied."
             )
 
     @classmethod
@@ -62,7 +62,7 @@ class LlmSettings:
         Raises
         ------
         ConfigError
-            A value is missing or not usable; the message names it.
+            A value is missing or invalid; the message names it.
         """
         env = os.environ if environ is None else environ
         base_url = env.get("PROMPTLIFT_LLM_BASE_URL", "").strip()
@@ -91,7 +91,7 @@ def read_number(
     Raises
     ------
     ConfigError
-        It is not a number in its range.
+        The value is not a number in the range.
     """
     text = env.get(name, "").strip()
     if not text:
@@ -104,7 +104,7 @@ def read_number(
 
 
 def _checked_address(address: str) -> str:
-    # The address is not repeated in a message when it contains a password.
+    # An address with a password is not repeated in a message.
     try:
         parts = urlsplit(address.strip())
         port_is_fine = parts.port is None or parts.port > 0

@@ -1,1 +1,1 @@
-"""Guarded requests to addresses that users gave: webhooks and websites."""
+"""Guarded requests to user-supplied addresses: webhooks and websites."""

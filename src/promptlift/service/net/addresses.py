@@ -1,4 +1,4 @@
-"""Which addresses may be asked: an absolute HTTPS URL without a user, and IP addresses that are public."""
+"""Permitted addresses: an absolute HTTPS URL without a user, and public IP addresses."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import httpx
 
 URL_CHARS: Final = 2_048
 
-# Networks that some supported versions of Python take for global, and the address at which every machine of Azure reaches
-# its host.
+# Networks that some supported versions of Python consider global, and the address at which every Azure
+# machine reaches its host.
 _NOT_PUBLIC: Final = tuple(
     map(
         IPv4Network,
@@ -25,7 +25,7 @@ _NOT_PUBLIC: Final = tuple(
 # Global unicast; nothing else of IPv6 is assigned to anybody on the internet.
 _UNICAST: Final = IPv6Network("2000::/3")
 _NOT_PUBLIC_6: Final = tuple(map(IPv6Network, ("2001::/23", "2001:db8::/32", "3fff::/20")))
-# What is left of a name in IDNA, or of an address without brackets.
+# Characters of a name in IDNA, or of an address without brackets.
 _HOST: Final = re.compile(r"[a-z0-9._:-]+")
 _NAT64: Final = IPv6Network("64:ff9b::/96")
 _ISATAP: Final = (0x0000_5EFE, 0x0200_5EFE)
@@ -33,17 +33,17 @@ _LAST_32_BITS: Final = 0xFFFF_FFFF
 
 
 class UnusableUrl(ValueError):
-    """A URL that no request is sent to. The message says why, as the end of a sentence about it."""
+    """A URL to which no request is sent. The message explains why, as the end of a sentence about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request goes.
+    """The target of a request.
 
     Attributes
     ----------
     url
-        The URL as it was understood.
+        The normalized URL.
     host
         Host name or IP address, in ASCII and without brackets.
     """
@@ -54,18 +54,18 @@ class Target:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """Scheme, host and port: what a connection can be used again for."""
+        """Scheme, host and port: a connection can be reused for the same origin."""
         return (self.url.scheme, self.host, self.port)
 
 
 @lru_cache(maxsize=256)
 def read_url(text: str, *, schemes: tuple[str, ...] = ("https",)) -> Target:
-    """Read a URL that a user gave.
+    """Read a user-supplied URL.
 
     Raises
     ------
     UnusableUrl
-        It is not an absolute URL of one of these schemes, or holds a user name or password.
+        It is not an absolute URL with one of these schemes, or contains a user name or password.
     """
     if len(text) > URL_CHARS:
         raise UnusableUrl(f"must have at most {URL_CHARS} characters")
@@ -78,7 +78,7 @@ def read_url(text: str, *, schemes: tuple[str, ...] = ("https",)) -> Target:
     except (httpx.InvalidURL, UnicodeError, ValueError):
         raise UnusableUrl("is not a URL") from None
     try:
-        # Stricter than httpx, which takes 0 for the scheme's own port and reads digits of every script.
+        # Stricter than httpx, which treats 0 as the scheme's default port and reads digits of every script.
         port = parts.port
     except ValueError:
         port = 0
@@ -97,9 +97,9 @@ def read_url(text: str, *, schemes: tuple[str, ...] = ("https",)) -> Target:
 
 
 def numeric_addresses(host: str) -> list[str]:
-    """Return the address that a host is written as, in any form the operating system reads; of a name, nothing.
+    """Return the IP address of a numeric host, in any form that the operating system reads; empty for a name.
 
-    Nothing is asked on the network, so the answer is there at once.
+    Uses no network, so it returns immediately.
     """
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
@@ -109,7 +109,7 @@ def numeric_addresses(host: str) -> list[str]:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is one of the public internet, also when it wraps an IPv4 address.
+    """Return whether an IP address is public, also if it wraps an IPv4 address.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def is_public(address: str) -> bool:
 
 
 def _wrapped(ip: IPv6Address) -> list[IPv4Address]:
-    """Return the IPv4 addresses inside an IPv6 address that some router or kernel would send packets to."""
+    """Return the IPv4 addresses inside an IPv6 address to which a router or kernel may send packets."""
     found = [one for one in (ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())) if one is not None]
     if ip in _NAT64 or (int(ip) >> 32) & _LAST_32_BITS in _ISATAP:
         found.append(IPv4Address(int(ip) & _LAST_32_BITS))

@@ -1,8 +1,8 @@
-"""Send requests to addresses that users gave: resolve, check, connect to the address that was checked.
+"""Send requests to user-supplied addresses: resolve, check, connect to the checked address.
 
-A name that answers with a public address when it is checked, and with a private one when it is connected to, reaches
-nothing: the connection is made to the IP address that was checked, while TLS verifies the name. Redirects are not
-followed, no proxy is used, and the whole exchange has one deadline.
+A name that resolves to a public address during the check and to a private one afterwards gains nothing: the
+connection is made to the checked IP address, while TLS verifies the name. Redirects are not followed, no
+proxy is used, and the whole exchange has one deadline.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ KEPT_CONNECTIONS: Final = 64
 IDLE_SECONDS: Final = 4.0
 # A name may have several addresses, of which the first may not answer.
 ADDRESSES_TRIED: Final = 4
-# Where only the status counts: how much of a body, and how long, is read to use the connection again.
+# If only the status matters: how much of a body to read, and for how long, so that the connection can be
+# reused.
 DRAIN_BYTES: Final = 64 * 1024
 DRAIN_SECONDS: Final = 1.0
 _BROKEN: Final = (httpcore.ReadError, httpcore.WriteError, httpcore.RemoteProtocolError)
 
 
 class NoAnswer(Exception):
-    """No answer came. The message says why, as a clause without the address."""
+    """There was no answer. The message explains why, as a clause without the address."""
 
 
 class RefusedAddress(NoAnswer):
@@ -58,13 +59,13 @@ class GuardedRequest:
     Attributes
     ----------
     seconds
-        For the whole exchange, the look-up of the name included: a server that sends a byte now and then does not
-        stretch it.
+        Deadline of the whole exchange, including name resolution: a server cannot extend it by sending single
+        bytes.
     max_bytes
-        How much of the answer's body is returned. With 0 the status is all that counts, and the end of the body is not
-        waited for.
+        How much of the answer's body is returned. With 0 only the status matters, and the end of the body is
+        not awaited.
     schemes
-        What the URL may start with.
+        Permitted schemes of the URL.
     """
 
     method: str
@@ -83,9 +84,9 @@ class GuardedReply:
     Attributes
     ----------
     headers
-        By lower-case name.
+        Headers by lower-case name.
     content
-        Body as it came, at most ``max_bytes`` of it.
+        The raw body, at most ``max_bytes`` of it.
     whole
         Whether the body ended there.
     """
@@ -98,12 +99,12 @@ class GuardedReply:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What came of one of several requests.
+    """The outcome of one of several requests.
 
     Attributes
     ----------
     outcome
-        The answer, or why there is none.
+        The answer, or the reason why there is none.
     seconds
         How long it took.
     """
@@ -118,14 +119,14 @@ class Sent:
 
 
 class GuardedClient:
-    """Requests of one process to addresses that users gave; callers are threads.
+    """Requests of one process to user-supplied addresses; callers are threads.
 
     Parameters
     ----------
     allow_private
         Whether addresses may be private, loopback, link-local or reserved.
     resolve
-        Return the IP addresses of a host; the system's resolver by default.
+        Function that returns the IP addresses of a host; by default the system's resolver.
     """
 
     def __init__(self, *, allow_private: bool, resolve: Resolve | None = None) -> None:
@@ -141,9 +142,9 @@ class GuardedClient:
         Raises
         ------
         NoAnswer
-            There was none; says why.
+            There was no answer; the message explains why.
         UnusableUrl
-            The URL is not one.
+            The URL is invalid.
         """
         try:
             return self._loop.submit(self._send, request).result()
@@ -151,10 +152,10 @@ class GuardedClient:
             raise NoAnswer("the service was stopped") from None
 
     def send_in_order(self, requests: Iterable[GuardedRequest], *, seconds: float) -> list[Sent]:
-        """Send requests, each when the one before was answered, and return what came of those that were sent.
+        """Send requests, each after the previous one is answered, and return the outcomes of those sent.
 
-        None is sent after one that is not answered with 2xx, nor after ``seconds``; the first always is. Callers wait once
-        for all of them: to wake a thread costs more than an exchange with a server nearby.
+        Sending stops after an answer other than 2xx, or after ``seconds``; the first request is always sent.
+        Callers wait once for all of them: waking a thread costs more than an exchange with a nearby server.
 
         Raises
         ------
@@ -167,9 +168,9 @@ class GuardedClient:
             raise NoAnswer("the service was stopped") from None
 
     def check(self, url: str, *, seconds: float = 3.0) -> Future[None]:
-        """Begin to check whether requests to a URL would be refused; the future raises `UnusableUrl` then.
+        """Start checking whether requests to a URL would be refused; in that case the future raises `UnusableUrl`.
 
-        A name that has no address now is not refused: it may have one later, and every request checks again.
+        A name that does not resolve now is not refused: it may later, and every request checks again.
         """
         return self._loop.submit(self._check, url, seconds)
 
@@ -184,8 +185,8 @@ class GuardedClient:
                 await self._addresses(target.host, target.port)
 
     async def _addresses(self, host: str, port: int) -> list[str]:
-        """Resolve a host; one address that is not public refuses all of them."""
-        # A busy resolver answers late or not at all; an address in numbers needs none.
+        """Resolve a host; a single non-public address causes a refusal."""
+        # A busy resolver answers late or not at all; a numeric address needs no resolver.
         found = numeric_addresses(host) or await self._resolve(host, port)
         found = list(dict.fromkeys(found))
         if not self._allow_private and not all(map(is_public, found)):
@@ -249,7 +250,7 @@ class GuardedClient:
         opened: OpenedConnections,
         deadline: asyncio.Timeout,
     ) -> GuardedReply:
-        # Half the time for an address: the next one may answer.
+        # Half of the remaining time for each address: the next one may answer.
         extensions = {"timeout": {"connect": request.seconds / 2}, "trace": opened.note}
         connection = await self._connection_to(url.origin)
         async with (
@@ -273,7 +274,7 @@ class GuardedClient:
     async def _connection_to(self, origin: httpcore.Origin) -> httpcore.AsyncHTTPConnection:
         """Return an idle connection, or one that connects with its first request.
 
-        A pool of httpcore looks at the sockets of all idle connections for every request.
+        An httpcore pool polls the sockets of all idle connections for every request.
         """
         while (kept := next((one for one in self._idle if one.can_handle_request(origin)), None)) is not None:
             self._idle.remove(kept)
@@ -303,7 +304,7 @@ class GuardedClient:
 
 
 class _CheckedNetwork(httpcore.AnyIOBackend):
-    """Connects to the addresses of a name that were checked; TLS verifies the name all the same."""
+    """Connects to the checked addresses of a name; TLS still verifies the name."""
 
     def __init__(self, addresses: Resolve) -> None:
         self._addresses = addresses
@@ -322,7 +323,7 @@ class _CheckedNetwork(httpcore.AnyIOBackend):
 
 
 async def _body(response: httpcore.Response, max_bytes: int) -> tuple[bytes, bool]:
-    """Return what is wanted of a body, and whether that is all."""
+    """Return the requested part of a body, and whether that is all of it."""
     body = bytearray()
     async for piece in response.aiter_stream():
         body += piece
@@ -332,7 +333,7 @@ async def _body(response: httpcore.Response, max_bytes: int) -> tuple[bytes, boo
 
 
 async def _drained(response: httpcore.Response) -> bool:
-    """Return whether a body that nobody wants came to its end soon, so that the connection can be used again."""
+    """Return whether an unneeded body ended soon, so that the connection can be reused."""
     with contextlib.suppress(TimeoutError, *_BROKEN):
         async with asyncio.timeout(DRAIN_SECONDS):
             return (await _body(response, DRAIN_BYTES))[1]

@@ -1,1 +1,1 @@
-"""Optimizations: variants, what they are measured with, the run, its results and the worker that carries it."""
+"""Optimizations: variants, the cells that measure them, the run, its results and its worker."""

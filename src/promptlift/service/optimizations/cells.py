@@ -22,15 +22,16 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.runs import OptimizationRow
     from promptlift.stats.passes import Pass
 
-# With what is kept beside each: how much of the pool is used up after it, its conversation, and the weight of that.
+# With the stored state of each: how much of the pool is used up after it, its conversation, and the weight of
+# that.
 _Scenarios: TypeAlias = "list[tuple[Scenario, dict[str, Any]]]"
 
 
 class RunCells:
     """The cells of one run.
 
-    Scenarios are those of logged conversations first, in the order of the run's pool, and the model's when there are
-    no more. Personas are newly drawn for every pass, or a fixed panel.
+    Scenarios come from logged conversations first, in the order of the run's pool, then from the model.
+    Personas are drawn anew for every pass, or from a fixed panel.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class RunCells:
         self._cells: dict[int, SimulatedCell] = {}
         self._ahead: Future[_Scenarios] | None = None
         self._ahead_of = 0
-        # Logged conversations that no scenario may come from any more.
+        # Logged conversations from which no more scenarios may come.
         self._avoided: frozenset[str] = frozenset()
         with run.database.read() as connection:
             for kept in simulations.cells(connection, row.id):
@@ -61,17 +62,17 @@ class RunCells:
         self._pool_used = max(self._pool_used, details["pool"])
 
     def avoid(self, conversations: Collection[str]) -> None:
-        """Take no more scenarios from some logged conversations."""
+        """Exclude some logged conversations as sources of scenarios."""
         self._avoided = frozenset(conversations)
 
     def of(self, step: Pass) -> dict[int, SimulatedCell]:
-        """Return the cells of a pass by number."""
+        """Return the cells of a pass, by its number."""
         if step.cells[0].number not in self._cells:
             self._fill(step)
         return {planned.number: self._cells[planned.number] for planned in step.cells}
 
     def look_ahead(self, step: Pass) -> None:
-        """Begin to choose the next pass's scenarios while this one is simulated: they do not depend on its outcomes."""
+        """Start choosing the next pass's scenarios while this one is simulated: they do not depend on its outcomes."""
         if self._ahead is not None:
             return
         cells, draws = len(step.cells), list(dict.fromkeys(cell.persona for cell in step.cells))
@@ -89,7 +90,7 @@ class RunCells:
         ahead, self._ahead = self._ahead, None
         if ahead is None:
             return None
-        # What failed is tried once more by the run itself, which says why it cannot continue.
+        # The run itself retries a failure once, and reports why it cannot continue.
         failed = ahead.exception() is not None
         return None if failed or self._ahead_of != step.number else ahead.result()
 
@@ -121,7 +122,7 @@ class RunCells:
         return draw(personas, len(numbers), random.Random(f"{row.seed} personas {pass_number}"))
 
     def _scenarios(self, count: int, personas: Sequence[SimulatedPersona]) -> _Scenarios:
-        """Choose scenarios that were not used yet: logged ones, then the model's."""
+        """Choose unused scenarios: logged ones, then the model's."""
         used = [cell.scenario for cell in self._cells.values()]
         place = {conversation_id: at for at, conversation_id in enumerate(self._pool, start=1)}
         left = [one for one in self._pool[self._pool_used :] if one not in self._avoided]

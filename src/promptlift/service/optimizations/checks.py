@@ -1,15 +1,15 @@
-"""Whether a text that a model wrote may be tested as a variant of a prompt: each check says what is wrong.
+"""Check whether a text from a model may be tested as a variant of a prompt; each check describes the problem.
 
-- **Not empty**, storable (no NUL, no half of a surrogate pair), and **not the original**: not the same without regard
-  to white space and case.
-- **No near copy** of another variant: what the two differ in is at least ``COPY_SHARE`` of what either changes in the
-  original, counted in runs of three words.
-- **Length**: at most ``LONGEST_TIMES`` times the original or ``LONGER_CHARS`` characters more, whichever is larger, and
-  what the API takes as a prompt; at least a ``SHORTEST_PART``-th of an original of ``LONG_CHARS`` or more, because a
-  text that lost most of itself lost rules that no check can name.
-- **Placeholders** (``{{x}}``, ``{x}``, ``${x}``, ``$x``, ``%s``, ``%(x)s``, ``{% … %}``, ``<NAME>``, ``[NAME]``): exactly
-  those of the original, to the character, as often as one likes. New markup is none: ``<NAME>`` with a ``</NAME>``, a
-  new ``[NAME]`` alone on its line.
+- **Not empty**, storable (no NUL, no half of a surrogate pair), and **not the original**: compared ignoring
+  white space and case.
+- ****No near copy** of another variant: the two differ in at least ``COPY_SHARE`` of what either changes in
+  the original, counted in runs of three words.
+- **Length**: at most ``LONGEST_TIMES`` times the original or ``LONGER_CHARS`` characters more, whichever is
+  larger, and the API's limit for prompts; at least a ``SHORTEST_PART``-th of an original of ``LONG_CHARS`` or
+  more, because a text that lost most of its length lost rules that no check can name.
+- **Placeholders** (``{{x}}``, ``{x}``, ``${x}``, ``$x``, ``%s``, ``%(x)s``, ``{% … %}``, ``<NAME>``,
+  ``[NAME]``): exactly those of the original, any number of times. New markup is not a placeholder: ``<NAME>``
+  with a ``</NAME>``, a new ``[NAME]`` alone on its line.
 - **Constraints**: see ``constraints``.
 """
 
@@ -55,7 +55,7 @@ _HEADING: Final = re.compile(r"^[ \t#*_>-]*(\[[A-Z][A-Z0-9_ -]{1,60}\])[ \t:*_]*
 def problems_of(
     text: str, *, original: str, others: Sequence[str], mark: str | None = None
 ) -> tuple[str, ...]:
-    """Describe what is wrong with a variant; nothing when it may be tested.
+    """Describe the problems of a variant; empty if it may be tested.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ def problems_of(
     original
         The text under test.
     others
-        Variants that are accepted already.
+        Variants already accepted.
     mark
-        What stood around the data of the request; a variant that repeats it was led astray.
+        The mark around the data of the request; a variant that repeats it was manipulated.
     """
     if not text.strip():
         return ("It is empty.",)
@@ -74,7 +74,7 @@ def problems_of(
         return ("It has no words.",)
     problems = []
     if storable_text(text) != text:
-        problems.append("It holds a NUL character or half of a surrogate pair, which cannot be stored.")
+        problems.append("It contains a NUL character or half of a surrogate pair, which cannot be stored.")
     if mark and mark in text:
         problems.append("It repeats the mark around the data.")
     if same_text(text, original):
@@ -89,12 +89,12 @@ def problems_of(
 
 
 def same_text(one: str, other: str) -> bool:
-    """Return whether two texts differ in white space and case at most."""
+    """Return whether two texts differ at most in white space and case."""
     return one.casefold().split() == other.casefold().split()
 
 
 def placeholders(text: str) -> frozenset[str]:
-    """Return the placeholders of a text, to the character."""
+    """Return the placeholders of a text, verbatim."""
     closed = set(_CLOSING.findall(text))
     return frozenset(
         found for found in _PLACEHOLDERS.findall(text) if not (found[0] == "<" and found[1:-1] in closed)
@@ -102,12 +102,12 @@ def placeholders(text: str) -> frozenset[str]:
 
 
 def longest_chars(original: str) -> int:
-    """Return the greatest length of a variant, before the API's own limit."""
+    """Return the maximum length of a variant, apart from the API's own limit."""
     return max(LONGEST_TIMES * len(original), len(original) + LONGER_CHARS)
 
 
 def shortest_chars(original: str) -> int:
-    """Return the least length of a variant."""
+    """Return the minimum length of a variant."""
     size = len(original.strip())
     return size // SHORTEST_PART if size >= LONG_CHARS else 1
 
@@ -124,12 +124,12 @@ def _length(text: str, original: str) -> list[str]:
 
 
 def missing_variables(text: str, original: str) -> list[str]:
-    """Return the template variables of the original that a text lacks; ``<NAME>`` and ``[NAME]`` may be mere words."""
+    """Return the template variables of the original that a text lacks; ``<NAME>`` and ``[NAME]`` may be plain words."""
     return sorted(one for one in placeholders(original) - placeholders(text) if one[0] not in "<[")
 
 
 def problems_of_wording(text: str, original: str) -> list[str]:
-    """Describe what of the original's placeholders and constraints a text lost or added."""
+    """Describe the placeholders and constraints of the original that a text lost or added."""
     return [*_placeholders(text, original), *lost_constraints(text, original)]
 
 
@@ -165,7 +165,7 @@ def _runs(text: str) -> frozenset[tuple[str, ...]]:
 
 
 def listed(found: Sequence[str], between: str = ", ") -> str:
-    """Name the first few of several, and say how many more there are."""
+    """List the first few items, and the number of further ones."""
     more = f" and {len(found) - LISTED} more" if len(found) > LISTED else ""
     return between.join(one[:LISTED_CHARS] for one in found[:LISTED]) + more
 
@@ -193,7 +193,7 @@ _NUMBER: Final = re.compile(r"\d[\d,.]*")
 _QUOTED: Final = re.compile(r"“([^“”\n]+)”|`([^`\n]+)`")
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+|\n+")
-# What holds on a condition follows from the rest: “when you do not know, ask” forbids nothing.
+# Conditional parts do not make a sentence a rule: “when you do not know, ask” forbids nothing.
 _CONDITION: Final = re.compile(
     r"\b(?:if|when|whenever|where|wherever|while|unless|until|in case|as long as|because|since)\b(?! possible)[^,;:.!?]*",
     re.IGNORECASE,
@@ -227,7 +227,7 @@ _FUNCTION_WORDS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """The constraints that an original states.
+    """The constraints in an original.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class Constraints:
 
 
 def find_constraints(original: str) -> Constraints:
-    """Find what a rewrite must keep, in the order of the text, once each, at most ``MOST`` of a kind."""
+    """Find what a rewrite must keep, in the order of the text, without duplicates, at most ``MOST`` of a kind."""
     addresses = [found.rstrip(".,;:!?") for found in _ADDRESS.findall(original)]
     return Constraints(
         literals=_once((*addresses, *_EMAIL.findall(original))),
@@ -267,7 +267,7 @@ def lost_constraints(text: str, original: str) -> list[str]:
         ("These addresses are missing", [one for one in wanted.literals if one not in text]),
         ("These numbers are missing", [one for one in wanted.quantities if not _numbers(one) <= numbers]),
         ("These quoted texts are missing", [one for one in wanted.quoted if _loose(one) not in loose]),
-        ("These rules are missing or turned round", _lost_rules(wanted.rules, _windows(text))),
+        ("These rules are missing or reversed", _lost_rules(wanted.rules, _windows(text))),
     )
     return [
         f"{words}: {listed([f'“{one}”' for one in missing], '; ')}." for words, missing in lost if missing
@@ -277,7 +277,7 @@ def lost_constraints(text: str, original: str) -> list[str]:
 def _quoted(text: str) -> Iterable[str]:
     for line in text.splitlines():
         parts = line.split('"')
-        # With an odd number of marks it is not clear which of them open.
+        # With an odd number of marks it is unclear which of them are opening marks.
         found = parts[1::2] if len(parts) % 2 else []
         found += ["".join(groups) for groups in _QUOTED.findall(line)]
         yield from (one.strip() for one in found if len(one.strip()) in QUOTED_CHARS)

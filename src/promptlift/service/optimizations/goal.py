@@ -1,15 +1,17 @@
-"""What an optimization is for: task completion and the owner's targets, weighted to choose by, and each measured.
+"""The goal of an optimization: task completion and the owner's targets, weighted for choosing, and each measured.
 
-The goal chooses, and never names: a search rejects a candidate that loses completion, and the confirmation asks for task
-completion alone, so such a variant is not named a winner, however well it meets the rest.
+The goal guides the choice of candidates but never declares a winner: a search rejects a candidate that loses
+completion, and the confirmation tests task completion alone, so a variant that loses completion does not win,
+however well it meets the rest.
 
-The judge says for every conversation whether it met each target. Original and finalist are then compared on the same
-cells as task completion is, with the interval that stays valid at every look. Of several targets each gets its share of
-the error (Bonferroni): all intervals together hold with the level of the one of lift.
+The judge decides for every conversation whether it met each target. Original and finalist are then compared
+on the same cells as for task completion, with the interval that stays valid at every look. With several
+targets each gets its share of the error (Bonferroni): all intervals hold simultaneously at the level of the
+lift's interval.
 
-Nobody can read a direction of change out of a sentence, so a hypothesis is held against what was measured: it held when
-every target improved, or task completion where no target was named. It did not when one got worse, or an interval rules
-out an improvement of more than a point.
+No direction of change can be read from a sentence, so a hypothesis is compared with the measurements: it held
+if every target improved, or task completion if no target was named. It did not if any got worse, or an
+interval rules out an improvement of more than a point.
 """
 
 from __future__ import annotations
@@ -40,21 +42,21 @@ class Goal:
     Attributes
     ----------
     weights
-        Of task completion, then of each target in the order in which the judge answers them; nothing without a goal.
+        Weights of task completion, then of each target in the judge's order; empty without a goal.
     """
 
     weights: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, parts: Sequence[Mapping[str, Any]] | None, targets: Sequence[str]) -> Self:
-        """Read the goal in the settings of an optimization."""
+        """Read the goal from the settings of an optimization."""
         if not parts:
             return cls()
         weights = {one["measure"]: one["weight"] for one in parts}
         return cls(tuple(weights.get(name, 0.0) for name in (COMPLETION, *targets)))
 
     def score(self, row: SimulationRow) -> float | None:
-        """Return how far one conversation met the goal, 0 to 1; ``None`` without a goal, and where the judge left it open."""
+        """Return how far one conversation met the goal, 0 to 1; ``None`` without a goal, or if the judge left it open."""
         met = (row.task_completed, *(row.criteria or ()))
         if not self.weights or row.task_completed is None or len(met) != len(self.weights):
             return None
@@ -67,7 +69,7 @@ class Goal:
         return self.weights[0] / sum(self.weights) if self.weights else 1.0
 
     def unmet(self, row: SimulationRow, targets: Sequence[str]) -> tuple[str, ...]:
-        """Return the targets of the goal that one conversation did not meet; none where ``score`` returns ``None``."""
+        """Return the targets of the goal that one conversation did not meet; empty if ``score`` returns ``None``."""
         if self.score(row) is None or not targets:
             return ()
         asked = zip(targets, self.weights[1:], row.criteria or (), strict=True)
@@ -75,12 +77,12 @@ class Goal:
 
 
 def goal_of(body: OptimizationCreate) -> dict[str, Any]:
-    """Return what a request says of its goal, as it is kept with the settings of the run.
+    """Return the goal of a request in the form stored with the settings of the run.
 
     Raises
     ------
     ApiException
-        ``VALIDATION_ERROR`` for a measure that is given twice, or is no target of the intent.
+        ``VALIDATION_ERROR`` for a measure that is given twice, or is not a target of the intent.
     """
     if body.goal is None:
         return {}
@@ -102,14 +104,14 @@ def goal_of(body: OptimizationCreate) -> dict[str, Any]:
 
 
 LEVEL: Final = 0.90
-# An improvement that nobody would call one.
+# An improvement too small to matter.
 NO_IMPROVEMENT_POINTS: Final = 1.0
 
 Change = Literal["improved", "worse", "unchanged", "unclear"]
 
 
 def targets_of(intent: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the targets of an intent, once each, without blank ones."""
+    """Return the targets of an intent, without duplicates and blanks."""
     given = intent.get("targetImprovements") or ()
     return tuple(dict.fromkeys(text.strip() for text in given if text.strip()))
 
@@ -121,14 +123,14 @@ def intent_results(
     finalist: int | None,
     analysis: PairAnalysis | None,
 ) -> dict[str, Any]:
-    """Return the results of the targets and the hypothesis; nothing without an intent.
+    """Return the results of the targets and the hypothesis; empty without an intent.
 
     Parameters
     ----------
     rows
         Conversations of the confirmation.
     finalist
-        Number of the variant that was confirmed; ``None`` where none was.
+        Number of the confirmed variant, if any.
     analysis
         Task completion of the same pairs.
     """
@@ -148,14 +150,14 @@ def intent_results(
 
 
 def criteria_of(targets: Sequence[str], met: Sequence[bool] | None) -> list[Criterion]:
-    """Return whether one conversation met each target; nothing where the judge did not say so."""
+    """Return whether one conversation met each target; empty if the judge did not decide."""
     if met is None or len(met) != len(targets):
         return []
     return [Criterion(target=target, met=one) for target, one in zip(targets, met, strict=True)]
 
 
 def _pairs(rows: Iterable[SimulationRow], finalist: int, count: int) -> list[tuple[list[bool], list[bool]]]:
-    """Return the criteria of variant and original of every cell in which both have all of them."""
+    """Return the criteria of variant and original in every cell in which both have all of them."""
     found = simulations.by_cell(row for row in rows if row.criteria and len(row.criteria) == count)
     sides = [(arms[finalist], arms[0]) for arms in found.values() if finalist in arms and 0 in arms]
     return [(one.criteria or [], other.criteria or []) for one, other in sides]

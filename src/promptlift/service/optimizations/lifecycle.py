@@ -1,4 +1,4 @@
-"""The states of an optimization: every change of one, with its event, in the caller's transaction."""
+"""The state transitions of an optimization, with their events, in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from promptlift.schema.results import OptimizationResults
     from promptlift.service.store.tables.runs import OptimizationRow, SimulationRow
 
-# Winners whose outcome in production must be known before the account's own record is used.
+# Winners with a known outcome in production that are needed before the account's own record is used.
 RECORD_NEEDED = 30
 
 
@@ -38,7 +38,7 @@ def start(connection: Connection, row: OptimizationRow, *, now: int) -> None:
         optimization_id=row.id,
         prompt_id=row.prompt_id,
         status="running",
-        # unspecified: the shape of settings here. What counts for this run, flat.
+        # unspecified: the shape of settings here. The settings of this run, flat.
         settings={"mode": row.mode, "variantCount": row.variant_count, **Terms(row).shown},
         started_at=clock.to_datetime(now),
     )
@@ -64,7 +64,7 @@ def keep(
     because: str | None = None,
     **values: Any,
 ) -> OptimizationResults:
-    """Keep the state of an experiment with its present results, and return these.
+    """Store the state of an experiment with its current results, and return the results.
 
     Parameters
     ----------
@@ -137,19 +137,20 @@ def complete(
 
 
 def fail(connection: Connection, row: OptimizationRow, reason: str, *, now: int) -> None:
-    """Change an optimization from queued or running to failed. Its measurements stay; no event is written."""
+    """Change an optimization from queued or running to failed. Its measurements stay; no event is emitted."""
     _end_early(connection, row, now=now, status="failed", failure=reason)
     start_next(connection, row.account_id, now=now)
 
 
 def stop(connection: Connection, row: OptimizationRow, reason: str | None, *, now: int) -> OptimizationStatus:
-    """Change an optimization from queued or running to stopped, and return its state. Finished passes stay measured.
+    """Change an optimization from queued or running to stopped, and return its state. The measurements of finished passes stay.
 
-    Where the winner is found already, only its verification is stopped: the optimization is completed.
+    If the winner is already known, only its verification is stopped, and the optimization is completed.
     """
     run = None if row.experiment is None else Experiment.from_state(row.experiment)
     if run is not None and run.verdict().winner_selected:
-        # unspecified: a stop after the winner was found. Nothing that could still happen would change it.
+        # unspecified: a stop after the winner was found. Nothing that could still happen would change the
+        # winner.
         run.stop()
         why = f": {reason}" if reason else ""
         complete(connection, row, run, [*_notes(row), f"The verification was stopped{why}"], now=now)
@@ -166,7 +167,7 @@ def stop(connection: Connection, row: OptimizationRow, reason: str | None, *, no
 def stop_all_of(connection: Connection, account_id: str, prompt_id: str, *, now: int) -> None:
     """Stop the open optimizations of a deleted prompt."""
     for row in optimizations.open_of_prompt(connection, account_id, prompt_id):
-        # unspecified: what becomes of the optimizations of a deleted prompt.
+        # unspecified: what happens to the optimizations of a deleted prompt.
         stop(connection, row, "The prompt was deleted", now=now)
 
 
@@ -183,7 +184,7 @@ def _end_early(
     failure: str | None = None,
     stop_reason: str | None = None,
 ) -> None:
-    """Keep that a run ended, with the measurement so far."""
+    """Record that a run ended, with the measurements so far."""
     values: dict[str, Any] = {
         "status": status,
         "failure": failure and storable_text(failure),

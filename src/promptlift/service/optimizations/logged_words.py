@@ -1,17 +1,19 @@
-"""Words that stand in logged conversations: kept out of variants, and out of what their writer is shown.
+"""Words from logged conversations: kept out of variants, and out of requests to the model that writes them.
 
-A variant goes live and is read by everybody, so it must not carry what one customer said. Two things count:
+A variant goes live and is visible to everybody, so it must not contain what one customer said. Two things
+count:
 
-- **Five words in a row** that stand so in one message of a logged conversation, without regard to case and punctuation.
-- **Particulars** that stand only there: e-mail addresses, web addresses, numbers of two or more digits, codes with two
-  or more digits in them, and names.
+- ****Five words in a row** that occur in one message of a logged conversation, ignoring case and punctuation.
+- ****Particulars** that occur only there: e-mail addresses, web addresses, numbers of two or more digits,
+  codes with two or more digits in them, and names.
 
-A name is a word that conversations write with a capital letter within a sentence and that nobody, neither in the
-conversations nor among the owner's own words, writes without one. Names of months and days are none. In a language that
-capitalises nouns (German) this says nothing; there only what follows *Herr*, *Frau* or *ich heiße* is a name.
+A name is a word that is capitalised within a sentence in conversations, and that occurs nowhere in lower
+case, neither in the conversations nor among the owner's own words. Names of months and days do not count. In
+a language that capitalises nouns (German) this rule does not work; there only words after *Herr*, *Frau* or
+*ich heiße* are names.
 
-What the owner wrote (the prompt, its objective, the intent of the request, the general settings) may be used, whoever
-else said it too.
+The owner's words (the prompt, its objective, the intent of the request, the general settings) may be used,
+even if a customer used them too.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RUN: Final = 5
-# Text that is read at most, newest conversations first: twelve million words.
+# Maximum text to read, newest conversations first: twelve million words.
 MOST_CHARS: Final = 64_000_000
 
 _SHOWN_WORDS: Final = 12
@@ -45,7 +47,7 @@ _NUMBER: Final = re.compile(r"(?<![\w])[+#]?\w+(?:[-./:,]\w+)*")
 _DIGIT: Final = re.compile(r"\d")
 _PARTS: Final = re.compile(r"[-./:]")
 _CAPITAL: Final = re.compile(r"(?<!\w)[^\W\d_a-z]\w+")
-# The share of these words in German is above a tenth, elsewhere near nothing.
+# The share of these words is above a tenth in German, and close to zero elsewhere.
 _NOUNS_ARE_CAPITALISED: Final = 0.06
 _GERMAN: Final = frozenset(_WORD.findall("der das und ist nicht ich mit ein eine zu den sie es auf für wir"))
 _CALENDAR: Final = frozenset(
@@ -57,7 +59,7 @@ _CALENDAR: Final = frozenset(
 )
 _MASKS: Final = ((_LINK, "(link)"), (_EMAIL, "(e-mail)"), (_NUMBER, "(number)"), (_CAPITAL, "(name)"))
 _SENTENCE_ENDS: Final = frozenset(".!?:;\n\r…•*#>|")
-# What is quoted or in brackets may begin like a sentence: a capital there makes no name.
+# Text in quotation marks or brackets may begin like a sentence: a capital there does not make a name.
 _OPENINGS: Final = frozenset('"“”„()[]{}-–—')
 _CALLED: Final = re.compile(
     r"\b(?:my name is|i am called|this is|herrn?|frau|ich hei(?:ß|ss)e|mein name ist) +"
@@ -74,7 +76,7 @@ class Repeated:
     Attributes
     ----------
     runs
-        Runs of five words or more, as the text writes them.
+        Runs of five words or more, as written in the text.
     particulars
         Names, numbers, addresses and codes.
     """
@@ -83,28 +85,28 @@ class Repeated:
     particulars: tuple[str, ...] = ()
 
     def problems(self) -> list[str]:
-        """Describe what is wrong, in words for the author of the text."""
+        """Describe the problems for the author of the text."""
         found = (
             (
-                f"It repeats {RUN} or more words in a row from logged conversations; say these in other words",
+                f"It repeats {RUN} or more words in a row from logged conversations; put these in other words",
                 [f"“{_shown(run)}”" for run in self.runs],
             ),
-            ("It names what stands only in logged conversations; leave it out", self.particulars),
+            ("It contains details that occur only in logged conversations; leave them out", self.particulars),
         )
         return [f"{words}: {listed(items)}." for words, items in found if items]
 
 
 @dataclass
 class LoggedWords:
-    """The words of logged conversations, read once and then looked up.
+    """The words of logged conversations, indexed once for look-ups.
 
     Parameters
     ----------
     own
-        What the owner wrote: it may be used.
+        The owner's words, which may be used.
     contents
-        Transcripts in either form, the newest first; what cannot be read is passed over, and so are system messages,
-        which hold a text of the prompt.
+        Transcripts in either form, newest first; unreadable ones are skipped, and so are system messages,
+        which contain a text of the prompt.
     """
 
     own: Sequence[str]
@@ -136,7 +138,7 @@ class LoggedWords:
 
     def _learn(self, text: str) -> None:
         self._particulars.update(_particulars(text))
-        # A name in an address is written small, and is a name all the same.
+        # A name in an address is in lower case, but still a name.
         text = _EMAIL.sub(" ", _LINK.sub(" ", text)) if "@" in text or "://" in text else text
         words = _WORD.findall(_plain(text))
         self._ordinary.update(word for word in set(words) if word.islower())
@@ -149,14 +151,14 @@ class LoggedWords:
             self._names.update(map(_name_key, _capitalised(text, after=_SENTENCE_ENDS | _OPENINGS)))
 
     def repeated(self, text: str) -> Repeated:
-        """Find what a text has from the conversations, in the order of the text."""
+        """Find what a text repeats from the conversations, in the order of the text."""
         return Repeated(tuple(self._repeated_runs(text)), tuple(dict.fromkeys(self._found(text))))
 
     def masked(self, text: str) -> str:
-        """Put words such as ``(name)`` and ``(number)`` in place of particulars that are not the owner's own.
+        """Replace particulars that are not the owner's own by words such as ``(name)`` and ``(number)``.
 
-        Unlike `repeated` this also masks numbers and addresses that no conversation holds as they stand: what a judge
-        wrote about a conversation may put them otherwise.
+        Unlike `repeated` this also masks numbers and addresses that no conversation contains literally: a
+        judge's text about a conversation may write them differently.
         """
         for pattern, mask in _MASKS:
             text = pattern.sub(lambda found, mask=mask: self._mask(found.group(), mask), text)  # type: ignore[misc]
@@ -212,14 +214,14 @@ def _said(content: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Return the text with one kind of apostrophe; as many characters."""
+    """Return the text with a single kind of apostrophe, at the same length."""
     for sign in _APOSTROPHES:
         text = text.replace(sign, "'")
     return text
 
 
 def _words(text: str) -> list[str]:
-    # Small letters after the split: they may be more characters than the capital was.
+    # Lower-cased after the split: lower case may need more characters than the capital.
     return [word.casefold() for word in _WORD.findall(_plain(text))]
 
 
@@ -252,7 +254,7 @@ def _is_number(found: str) -> bool:
 
 
 def _written(text: str) -> Iterator[tuple[str, str]]:
-    """Addresses, numbers and codes of a text: how they are compared, and how they are written."""
+    """Yield addresses, numbers and codes of a text: the normalized form, and the form as written."""
     for pattern, signs in ((_LINK, ("://", "www.", "WWW.")), (_EMAIL, ("@",))):
         if any(sign in text for sign in signs):
             for found in pattern.findall(text):
@@ -263,7 +265,7 @@ def _written(text: str) -> Iterator[tuple[str, str]]:
             continue
         for found in filter(_is_number, _NUMBER.findall(piece)):
             yield _key(found), found
-            # The parts too: 12/05/2026 is also the year, and 20-30 also both numbers.
+            # The parts count too: the year in 12/05/2026, and both numbers in 20-30.
             parts = _PARTS.split(found)
             yield from ((_key(part), part) for part in parts if len(parts) > 1 and _is_number(part))
 
@@ -278,7 +280,7 @@ def _capitalised(text: str, *, after: frozenset[str]) -> Iterator[str]:
     Parameters
     ----------
     after
-        Signs after which a capital says nothing.
+        Characters after which a capital is not significant.
     """
     for found in _CAPITAL.finditer(text):
         word = found.group()

@@ -1,4 +1,4 @@
-"""Write the candidates of a search: show what failed, take the edits that may be tested, refuse the others with reasons."""
+"""Write the candidates of a search: show failures, accept edits that may be tested, refuse others with reasons."""
 
 from __future__ import annotations
 
@@ -38,18 +38,19 @@ REASON_CHARS: Final = 400
 
 @dataclass(slots=True)
 class WrittenEdits:
-    """What the writer of a generation came to.
+    """The edits written for a generation.
 
     Attributes
     ----------
     refused
-        Edits that may not be tested, each with its reason, and the place of the child that they were written for.
+        Edits that may not be tested, each with its reason, and the index of the child that they were written
+        for.
     shown
-        How often an issue was shown by now.
+        How often each issue has been shown so far.
     conversations
         Logged conversations that were shown.
     problem
-        Why the model could not be asked for more; ``None`` when it could.
+        Why no more edits could be requested from the model, if so.
     """
 
     shown: Counter[str]
@@ -61,7 +62,7 @@ class WrittenEdits:
 
     @property
     def why_none(self) -> str:
-        """Why nothing was written, in words."""
+        """Why nothing was written, as a sentence."""
         if self.problem is not None:
             return self.problem
         reasons = " ".join(dict.fromkeys(one["reason"] for one in self.refused))
@@ -72,7 +73,7 @@ class WrittenEdits:
 
 @dataclass(slots=True)
 class _Shown:
-    """Conversations as one request shows them, by the name that it gives them."""
+    """The conversations in one request, by their names in it."""
 
     conversations: list[ShownConversation]
     seen: dict[str, Seen]
@@ -86,7 +87,7 @@ class Reflection:
     Parameters
     ----------
     run
-        The run; its tasks write, and its owner's words may be used.
+        The run; its tasks write the edits, and its owner's words may be used.
     """
 
     def __init__(self, run: OptimizationRun) -> None:
@@ -96,13 +97,13 @@ class Reflection:
         self._logged: list[Seen] | None = None
 
     def write(self, search: Search, step: Write, shown: Mapping[str, int]) -> WrittenEdits:
-        """Write the candidates of a step: a chain, in which each has the edits of the one before and those of its own.
+        """Write the candidates of a step: a chain, in which each has the edits of the previous one and its own.
 
         Raises
         ------
         LlmUnavailable, LlmRefused
-            The model cannot be asked anything. Where it only does not take this request, or answers it with something else,
-            ``problem`` says so.
+            The model is unavailable. If it only refuses this request, or gives an unusable answer,
+            ``problem`` explains it.
         """
         written = WrittenEdits(Counter(shown), list(step.given))
         edits = [search.edits[one] for one in search.members[step.parent].edits]
@@ -115,7 +116,7 @@ class Reflection:
             except (LlmBadAnswer, LlmRefused) as error:
                 if is_hopeless(error):
                     raise
-                # Asked again, it would answer the same.
+                # Asked again, it would give the same answer.
                 written.problem = storable_line(
                     f"The model could not be asked for edits: {error}", REASON_CHARS
                 )
@@ -195,15 +196,16 @@ class Reflection:
         *,
         mark: str | None,
     ) -> str | None:
-        """Return why an edit may not be tested; ``None`` when it may."""
+        """Return why an edit may not be tested; ``None`` if it may."""
         original = self._run.prompt.content
         text = assemble(original, joined)
-        # Where it improves on an earlier edit, it is both.
+        # If it improves on an earlier edit, it is combined with it.
         new = next((one for one in joined if one.id == new.id), new)
         return next(
             chain(
                 self._untold(new, shown),
-                # Also what stands on both sides of the seam; an assistant may have said the prompt's own sentences.
+                # Including words on both sides of the seam; an assistant may have quoted the prompt's own
+                # sentences.
                 (found for words in said for found in words.repeated(new.text).problems()),
                 self._run.said.repeated(text).problems(),
                 (f"It brings in an address: {one}." for one in guards.new_addresses(new.text, original)),
@@ -218,22 +220,22 @@ class Reflection:
 
     @staticmethod
     def _untold(new: CandidateEdit, shown: _Shown) -> Iterator[str]:
-        """Return what is wrong with an edit as a lesson from conversations."""
+        """Return why an edit is not a lesson from conversations."""
         if not new.evidence:
-            yield "What it says of the conversations does not stand in them."
+            yield "Its quotation is not in the conversation."
         if guards.too_long(new.text):
             yield f"It is too long for one edit: at most {guards.EDIT_CHARS} characters."
         if guards.says_what_was_said(new.text, shown.strangers):
-            yield "It says what somebody said in a conversation."
+            yield "It repeats what somebody said in a conversation."
 
-    # What is there to be shown
+    # Conversations to show
 
     def _logged_ones(self) -> list[Seen]:
         if self._logged is None:
             row = self._row
             with self._run.database.read() as connection:
                 found = optimizations.judged(connection, row.account_id, row.prompt_id, before=row.created_at)
-                # Whether they met targets was not asked.
+                # The judge did not decide whether they met targets.
                 missed = self._run.terms.goal.of_completion
                 self._logged = [
                     Seen(one.id, bool(one.task_completed), self._named(one.issues), missed=missed)
@@ -250,7 +252,7 @@ class Reflection:
         return [self._seen_of(one) for one in found if one.task_completed is not None]
 
     def _seen_of(self, row: SimulationRow) -> Seen:
-        """Return a simulated conversation as it may be shown."""
+        """Return a simulated conversation in the form in which it may be shown."""
         goal = self._run.terms.goal
         reached = goal.score(row)
         return Seen(
@@ -303,7 +305,7 @@ class Reflection:
 
 
 def _last(search: Search, written: WrittenEdits) -> int:
-    """Return the number of the last edit that was written, a refused one perhaps."""
+    """Return the number of the last written edit, refused or not."""
     kept = [one.number for one in (*search.edits.values(), *written.edits.values())]
     refused = [int(one["id"][1:]) for one in written.refused]
     return max([0, *kept, *refused])
@@ -346,22 +348,22 @@ for the end.
 
 @dataclass(frozen=True, slots=True)
 class ShownConversation:
-    """A conversation that a writer of edits is shown. All texts are hostile.
+    """A conversation shown to the model that writes edits. All texts are hostile.
 
     Attributes
     ----------
     id
-        How the request and its answer call it.
+        Its name in the request and the answer.
     completed
-        Whether it did what somebody came for.
+        Whether it completed its task.
     issues
-        Titles of what went wrong, as the judge named it.
+        Titles of the problems, as named by the judge.
     turns
         Role and text of each turn.
     cut
-        Characters that are left out for want of room.
+        Characters left out for lack of space.
     unmet
-        What its owner wants and it did not meet, in the owner's words.
+        Targets that it did not meet, in the owner's words.
     """
 
     id: str
@@ -381,11 +383,11 @@ class EditsRequest:
     prompt
         Its content is the text to edit: the original, or a candidate.
     conversations
-        Under this text or an earlier one; failed ones first.
+        Conversations under this text or an earlier one, failed ones first.
     edits
-        Symptom and text of what was changed already.
+        Symptom and text of earlier changes.
     intent, general
-        As of ``VariantsRequest``.
+        As in ``VariantsRequest``.
     problems
         Why earlier edits were not accepted.
     seed
@@ -402,7 +404,7 @@ class EditsRequest:
 
 
 class EvidenceAnswer(BaseModel):
-    """A place in a conversation as the model named it."""
+    """A place in a conversation, as cited by the model."""
 
     conversation: LenientText = ""
     quote: LenientText = ""

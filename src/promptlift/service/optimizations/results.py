@@ -59,15 +59,15 @@ def results_of(
     Parameters
     ----------
     ids
-        Of the variants by number, the original first.
+        Ids of the variants by number, the original first.
     mixes
-        Lift on the mix of logged conversations by number of the variant, where it is known.
+        Lift on the mix of logged conversations by number of the variant, if known.
     ended
         Whether nothing more will be measured.
     notes
-        Warnings beside those of the experiment.
+        Warnings in addition to those of the experiment.
     calibrated
-        Confidence by the account's own record of winners that held; ``None`` without one.
+        Confidence according to the account's own record of winners that held, if any.
     more
         Results of the targets and the hypothesis.
     """
@@ -80,7 +80,7 @@ def results_of(
         winning_variant_id=None if verdict.winner is None else ids[verdict.winner],
         finalist_variant_id=None if finalist is None else ids[finalist],
         **_effect(analysis),
-        # JSON has no infinity: an e-value too large for it is given by its logarithm alone.
+        # JSON has no infinity: an e-value that overflows is given only by its logarithm.
         e_value=None if analysis is None or math.isinf(analysis.e_value) else analysis.e_value,
         log_e_value=None if analysis is None else analysis.log_e_value,
         confidence=None if finalist is None else verdict.confidence,
@@ -108,7 +108,7 @@ def results_of(
 
 
 def _mix_warnings(verdict: Verdict, mix: LoggedMix | None) -> Iterator[str]:
-    """Warn that a winner is not better on the mix of logged conversations, as far as that is known."""
+    """Warn if a winner is known not to be better on the mix of logged conversations."""
     if verdict.winner_selected and mix is not None and (mix.lift_points or 0.0) <= 0.0:
         yield NOT_BETTER_ON_LOGGED_MIX
 
@@ -130,7 +130,7 @@ def _progress(progress: Progress, stage: str) -> OptimizationProgress:
     )
 
 
-# What the API has of an analysis under the same names.
+# Fields that the API shares with an analysis under the same names.
 _EFFECT: Final = (
     *("lift", "lift_low", "lift_high", "lift_expected", "lift_expected_low", "lift_expected_high"),
     *("lift_points", "lift_points_low", "lift_points_high", "lift_points_expected"),
@@ -139,14 +139,14 @@ _EFFECT: Final = (
 
 
 def _effect(analysis: PairAnalysis | None) -> dict[str, Any]:
-    """Lift and its interval; nothing where nothing was measured."""
+    """Return lift and interval; empty if nothing was measured."""
     return {name: getattr(analysis, name, None) for name in _EFFECT}
 
 
 def variants_of(
     verdict: Verdict, ids: Sequence[str], mixes: Mapping[int, LoggedMix] = _NO_MIXES
 ) -> list[Variant]:
-    """Return the figures of each variant; the original's are those from its pairs with the finalist."""
+    """Return the figures of each variant; the original's are from its pairs with the finalist."""
     found = [
         _variant(one, verdict, id=ids[one.arm], logged_mix=mixes.get(one.arm)) for one in verdict.variants
     ]
@@ -197,7 +197,7 @@ def _metrics(
 
 
 def shown_variant(row: VariantRow, measured: Variant | None) -> Variant:
-    """Return a variant with its text, and its figures as far as it was measured."""
+    """Return a variant with its text, and its figures if it was measured."""
     own = {"id": row.id, "name": row.name, "content": row.content, "number": row.number}
     known = measured or Variant(
         id=row.id, metrics=_metrics(None), stage=None, n=0, **({"lift": None} if row.number else {})
@@ -205,12 +205,12 @@ def shown_variant(row: VariantRow, measured: Variant | None) -> Variant:
     return known.model_copy(update={**own, "is_original": row.number == 0, "rationale": row.rationale})
 
 
-# unspecified: from which share of pairs on the scenario comes from the logs rather than from the model.
+# unspecified: the share of pairs from which the scenario counts as logged rather than the model's.
 HEADLINE_LEAST: Final = 0.5
 LEVEL: Final = 0.90
 
 
-# Fields of the API and the attributes of a re-weighted lift that they have.
+# Fields of the API and the corresponding attributes of a re-weighted lift.
 _MIXED: Final = {
     **{name: name for name in ("lift", "standard_error_points", "n", "n_effective")},
     "lift_low": "low",
@@ -220,14 +220,14 @@ _MIXED: Final = {
 }
 _MIXED_VERIFIED: Final = {"lift_verified": "lift", "lift_verified_low": "low", "lift_verified_high": "high"}
 
-# The pair of a cell; ``None`` where a model wrote its scenario.
+# The pair of a cell; ``None`` if a model wrote its scenario.
 _Pair: TypeAlias = "DrawnPair | None"
 
 
 def logged_mix_of(
     connection: Connection, optimization_id: str, verdict: Verdict, *, prior_sd_points: float
 ) -> dict[int, LoggedMix]:
-    """Return what each variant's lift is on the mix of logged conversations, by number.
+    """Return each variant's lift on the mix of logged conversations, by number.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def logged_mix_of(
     Returns
     -------
     dict
-        Nothing of a variant of which nothing can be said: no scenario came from logs, or none from failed ones.
+        Without variants that have no scenarios from logs, or none from failed conversations.
     """
     if not verdict.progress.passes_done:
         return {}
@@ -257,7 +257,7 @@ def logged_mix_of(
 
 
 def _pairs(connection: Connection, optimization_id: str, passes: int) -> dict[tuple[str, int], list[_Pair]]:
-    """Return the pairs of the passes that are done by stage and arm."""
+    """Return the pairs of the finished passes, by stage and arm."""
     cells = {
         one.number: one
         for one in simulations.cells(connection, optimization_id)

@@ -1,4 +1,4 @@
-"""One optimization from its first model call to its result, in steps that each keep their rows."""
+"""Run one optimization from its first model call to its result, in steps that each store their rows."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ NO_SEARCH = "There was no search, so variants were written at once: {reason}"
 class OptimizationRun(SimulationRun):
     """One optimization.
 
-    The same seed, the same logged conversations and the same answers of the model give the same run, whether it was
-    interrupted or not. See ``Run``.
+    The same seed, logged conversations and model answers give the same run, whether interrupted or not. See
+    ``Run``.
     """
 
     tasks: OptimizationTasks
@@ -99,16 +99,16 @@ class OptimizationRun(SimulationRun):
         return prior_sd_from(known, about=0.0)
 
     def cancel(self) -> None:
-        """End all tasks of the run, also while it waits for its pace."""
+        """End all tasks of the run, also while it waits to keep its pace."""
         self._cancelled.set()
         super().cancel()
 
     def count(self, connection: Connection, spent: Mapping[str, int]) -> bool:
-        """Count into the optimization."""
+        """Add the usage to the optimization."""
         return optimizations.count(connection, self.row.id, self.worker, spent)
 
     def carry_on(self) -> None:
-        """Do the passes that are left, and complete the optimization."""
+        """Do the remaining passes, and complete the optimization."""
         self.toolbox = toolbox_of(self.database, self.row, self.prompt.content)
         texts = self._texts()
         if (search := self._kept().search) is not None:
@@ -127,7 +127,7 @@ class OptimizationRun(SimulationRun):
             except PromptliftError as error:
                 if step.stage != "verify":
                     raise
-                # The winner is found: what is in the way now only keeps its lift from being measured once more.
+                # The winner is known: a problem now only prevents its lift from being measured once more.
                 self.notes.append(f"The verification ended early: {error}")
                 experiment.stop()
                 break
@@ -137,18 +137,18 @@ class OptimizationRun(SimulationRun):
             self.check_lease(connection)
             row = optimizations.get(connection, self.row.id)
             lifecycle.complete(connection, row, experiment, self.notes, now=clock.now())
-        # Scenarios of a pass that is not needed may still be on their way.
+        # Scenarios of an unneeded pass may still be in progress.
         self.cancel()
 
     @cached_property
     def cells(self) -> RunCells:
-        """The cells: what each conversation is about."""
+        """The cells of the run, each a persona with a scenario."""
         with self.database.read() as connection:
             row = optimizations.get(connection, self.row.id)
         return RunCells(self, row)
 
     def _kept(self) -> OptimizationRow:
-        """Return the row as it is now, with the state of the run; its notes are taken up."""
+        """Return the current row, with the state of the run, and load its notes."""
         with self.database.read() as connection:
             row = optimizations.get(connection, self.row.id)
         if row.experiment is None or row.results is None:
@@ -159,7 +159,7 @@ class OptimizationRun(SimulationRun):
     # Before the first pass
 
     def _texts(self) -> list[str]:
-        """Return the text of every arm, the original first; variants are written when there are none yet."""
+        """Return the text of every arm, the original first; write the variants if there are none yet."""
         with self.database.read() as connection:
             rows = optimizations.variants(connection, self.row.id)
         if not rows:
@@ -220,7 +220,7 @@ class OptimizationRun(SimulationRun):
         return VariantText("Original", self.prompt.content, None)
 
     def add_variants(self, connection: Connection, texts: Sequence[VariantText], *, first: int = 0) -> None:
-        """Keep variants, numbered from ``first``."""
+        """Store variants, numbered from ``first``."""
         row, now = self.row, clock.moment()
         rows = [
             VariantRow(
@@ -247,12 +247,12 @@ class OptimizationRun(SimulationRun):
         self.hold(step, texts, done=progress.conversations_done, most=progress.conversations_max)
 
     def hold(self, step: Pass, texts: Sequence[str], *, done: int, most: int) -> None:
-        """Hold the conversations of a pass cell by cell, or all at once where nobody watches.
+        """Simulate the conversations of a pass cell by cell, or all at once if nobody watches.
 
         Parameters
         ----------
         done, most
-            Conversations before them, and of the whole run at most.
+            Conversations before them, and the maximum of the whole run.
         """
         cells = self.cells.of(step)
         of_cells = [
@@ -268,9 +268,10 @@ class OptimizationRun(SimulationRun):
             self.simulate(pairs)
 
     def _wait_for_pace(self, fraction: float) -> None:
-        """Wait until a fraction of the time of a rehearsal that is to be watched is over.
+        """Wait until a fraction of a paced rehearsal's time has passed.
 
-        The time counts from the start, so a run that another worker carries on does not wait again for what is done.
+        The time counts from the start, so a run continued by another worker does not wait again for finished
+        work.
         """
         now = clock.moment()
         passed = (now - min(now, self.row.started_at or self.row.created_at)).total_seconds()
@@ -278,7 +279,7 @@ class OptimizationRun(SimulationRun):
             raise Cancelled
 
     def _record(self, experiment: Experiment, step: Pass) -> None:
-        """Record the outcomes of a pass, decide, and keep both."""
+        """Record the outcomes of a pass, decide, and store both."""
         with self.database.read() as connection:
             rows = simulations.outcomes(
                 connection, self.row.id, cells=(step.cells[0].number, step.cells[-1].number)
@@ -297,7 +298,7 @@ class OptimizationRun(SimulationRun):
             for row in rows
         )
         if experiment.next_pass() is None:
-            return  # kept together with the end
+            return  # stored together with the end
         with self.transaction() as connection:
             lifecycle.keep(connection, self.row, experiment, self.notes)
 
@@ -307,7 +308,7 @@ def _failures(
 ) -> list[Failure]:
     """List the failures of logged conversations without names and numbers: frequent issues, and some summaries.
 
-    Insights that are older than the account's setting may name what is excluded now.
+    Insights older than the account's setting may contain what is excluded now.
     """
     named = (title for one in found for title in one.issues)
     titles = Counter(said.masked(title) for title in named if not exclusions.found_in(title))
@@ -330,7 +331,7 @@ class OptimizationJobs(SimulationRuns):
         return OptimizationRun(self, self.models.tasks(rehearsal=row.rehearsal, seed=row.seed), row)
 
     def fail(self, row_id: str, reason: str) -> None:
-        """End an optimization for a reason, with what was measured."""
+        """End an optimization for a reason, keeping its measurements."""
         with self.database.write() as connection:
             row = optimizations.get(connection, row_id)
             accounts.lock(connection, row.account_id)

@@ -1,4 +1,4 @@
-"""What the API says of a search: what it may spend, its candidates and their edits."""
+"""A search in its API form: its budget, its candidates and their edits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRUNED: Final = "Without it the prompt did at least as well."
 
 
 def plan_of(terms: Terms, state: Mapping[str, Any], held: Mapping[str, int]) -> SearchPlan:
-    """Return what the parts of an optimization with a search may spend and have spent, in conversations."""
+    """Return the budgets and spending of the parts of an optimization with a search, in conversations."""
     budget = terms.budget
     planned = {
         "search": budget.search,
@@ -37,15 +37,15 @@ def plan_of(terms: Terms, state: Mapping[str, Any], held: Mapping[str, int]) -> 
 
 
 def candidates_of(state: Mapping[str, Any], ids: Sequence[str]) -> dict[int, dict[str, Any]]:
-    """Return by number what a search says of its candidates: fields of a variant.
+    """Return the fields that a search adds to each variant, by number.
 
     Parameters
     ----------
     ids
-        Of the variants by number.
+        Ids of the variants by number.
     """
     search = Search.from_json(state["search"])
-    # In points of completion, also where a goal chooses.
+    # In points of completion, even if a goal guides the search.
     known = worth(search.outcomes, search.edits_of)
     refused: dict[int, list[Edit]] = {}
     for one in state["refused"]:
@@ -68,7 +68,7 @@ def candidates_of(state: Mapping[str, Any], ids: Sequence[str]) -> dict[int, dic
 
 
 def _pruned(search: Search, member: Member) -> list[str]:
-    """Return the edits of the parent that a candidate was made without, and got none in their place."""
+    """Return the edits of the parent that a candidate lacks without a replacement."""
     before = set(search.members[member.parent].edits) if member.parent is not None else set()
     gone = before - set(member.edits) if set(member.edits) < before else ()
     return [name for name in search.edits if name in gone]

@@ -1,4 +1,4 @@
-"""The search of one optimization: each step is carried out and kept, so that another worker can continue from there."""
+"""The search of one optimization: each step is stored when done, so that another worker can continue from there."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Searching:
     run
         The run whose finalist it finds.
     kept
-        The state of a search that is under way; a new one begins without it.
+        The state of an unfinished search; without it, a new search starts.
 
     Attributes
     ----------
     read
-        Logged conversations that the writer was shown: none of them may decide.
+        Logged conversations that the writer was shown: these may not take part in the decision.
     """
 
     def __init__(self, run: OptimizationRun, kept: Mapping[str, Any] | None = None) -> None:
@@ -65,15 +65,16 @@ class Searching:
         self._refused: list[dict[str, Any]] = kept["refused"]
         self._reflection = Reflection(run)
 
-    # Begin, and carry on
+    # Start, and continue
 
     def begin(self, pool: Sequence[tuple[str, float]]) -> str | None:
-        """Write the first generation, and keep it with the original.
+        """Write the first generation, and store it with the original.
 
         Returns
         -------
         str or None
-            Why there is no search: the budget pays for none, or the model writes no edits that fit. Nothing is kept then.
+            Why there is no search: the budget is too small, or the model writes no valid edits. Nothing is
+            stored then.
         """
         step = self._search.step()
         if not isinstance(step, Write) or not self._budget.fewest_passes:
@@ -88,7 +89,7 @@ class Searching:
         return None
 
     def to_finalist(self) -> None:
-        """Carry out what is left of the search."""
+        """Carry out the rest of the search."""
         while (step := self._search.step()) is not None:
             if isinstance(step, Talk):
                 self._talk(step)
@@ -102,7 +103,7 @@ class Searching:
             self._keep(connection, ended=True)
 
     def _take(self, connection: Connection, written: WrittenEdits) -> None:
-        """Keep what was written."""
+        """Store the written candidates."""
         first = len(self._search.members)
         self._search.wrote(written.children, written.edits)
         new = self._search.members[first:]
@@ -148,7 +149,7 @@ class Searching:
             self._keep(connection)
 
     def _scores(self, held: Iterable[SimulationRow]) -> dict[int, dict[int, float]]:
-        """Return by cell and candidate how far conversations met the goal; nothing without one."""
+        """Return by cell and candidate how far conversations met the goal; empty without a goal."""
         scores: dict[int, dict[int, float]] = {}
         for row in held:
             if (score := self._run.terms.goal.score(row)) is not None:
@@ -156,7 +157,7 @@ class Searching:
         return scores
 
     def _pass(self, step: Talk) -> Pass:
-        """Return the next batch as a pass; in a panel its personas come in turn."""
+        """Return the next batch as a pass; with a panel, its personas take turns."""
         number = self._batches + 1
         terms = self._run.terms
         draws = np.random.default_rng((self._row.seed, number)).random((step.cells, len(step.arms)))
@@ -167,7 +168,7 @@ class Searching:
             cells.append(Cell(cell, persona, cell, tuple(step.arms[place] for place in order)))
         return Pass(number, "screen", step.arms, tuple(cells))
 
-    # What is kept
+    # Stored state
 
     def _keep(self, connection: Connection, *, ended: bool = False) -> None:
         finalist = None
@@ -177,7 +178,7 @@ class Searching:
             found.state = "finalist"
         experiment = self._experiment(finalist, tallies)
         searched = self._search.to_json()
-        # What was deleted meanwhile is quoted no more.
+        # Conversations deleted meanwhile are no longer quoted.
         gone = self.read - conversation_updates.still_there(connection, self.read)
         conversation_updates.forget_in([*searched["edits"], *self._refused], gone)
         state = {
@@ -213,7 +214,7 @@ class Searching:
         )
 
     def _tallies(self, connection: Connection) -> dict[int, PairTally]:
-        """Return the pairs of each candidate with the original; they are reported, and decide nothing."""
+        """Return the pairs of each candidate with the original, which are reported but do not decide."""
         if not self._search.outcomes:
             return {}
         held = simulations.outcomes(connection, self._row.id, stage="screen")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from promptlift.service.optimizations.reflection import EditDraft, EditsRequest
     from promptlift.service.optimizations.variants import VariantDraft, VariantsRequest
 
-# What stood around the data of the request: a text that repeats it was led astray. None where nothing did.
+# The mark around the data of the request, if any: a text that repeats it was manipulated.
 Mark: TypeAlias = "str | None"
 
 
@@ -23,12 +23,12 @@ class OptimizationTasks(SimulationTasks, Protocol):
     """The tasks of one optimization; see ``SimulationTasks``."""
 
     def write_variants(self, request: VariantsRequest) -> tuple[Sequence[VariantDraft], Mark]:
-        """Write one variant for each strategy, in their order."""
+        """Write one variant for each strategy, in order."""
 
     def write_edits(self, request: EditsRequest) -> tuple[Sequence[EditDraft], Mark]:
-        """Write edits against what went wrong in conversations, the most important first.
+        """Write edits against problems in conversations, the most important first.
 
-        ``LlmBadAnswer`` says that the writer is not capable of it: then there is no search.
+        ``LlmBadAnswer`` means that the writer is incapable of it: then there is no search.
         """
 
 
@@ -36,13 +36,13 @@ class ModelTasks(ModelSimulationTasks):
     """Carry out the tasks of one optimization with a language model; see ``OptimizationTasks``."""
 
     def write_variants(self, request: VariantsRequest) -> tuple[Sequence[VariantDraft], Mark]:
-        """Ask for variants."""
+        """Request variants."""
         messages, mark = variants_messages(request)
         answer = self._chat.chat(messages, purpose="variants", schema=VariantsAnswer)
         return answer.parsed.variants, mark
 
     def write_edits(self, request: EditsRequest) -> tuple[Sequence[EditDraft], Mark]:
-        """Ask for edits."""
+        """Request edits."""
         messages, mark = edits_messages(request)
         answer = self._chat.chat(messages, purpose="reflection", schema=EditsAnswer)
         return answer.parsed.edits, mark

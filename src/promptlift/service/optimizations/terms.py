@@ -1,4 +1,4 @@
-"""What an optimization was asked for and may spend, read once from its row."""
+"""The request and budget of an optimization, read once from its row."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Terms:
     Attributes
     ----------
     settings
-        As they were when it was asked for, flat.
+        Settings at the time of the request, flat.
     intent
-        What its owner wants to improve; empty without.
+        Improvements that its owner wants; empty if none are given.
     """
 
     def __init__(self, row: OptimizationRow) -> None:
@@ -36,33 +36,33 @@ class Terms:
 
     @property
     def shown(self) -> dict[str, Any]:
-        """The settings that are shown; the general ones are private to the account's judge."""
+        """The settings to show; the general ones are private to the account's judge."""
         return {name: value for name, value in self.settings.items() if name not in ("general", "candidates")}
 
     @property
     def candidates(self) -> Sequence[Mapping[str, Any]]:
-        """Texts that were handed in; none where a model writes them."""
+        """Submitted texts; empty if a model writes them."""
         found: Sequence[Mapping[str, Any]] = self.settings.get("candidates", ())
         return found
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
-        """What the judge is asked of each conversation."""
+        """Targets for which the judge checks each conversation."""
         return targets_of(self.intent)
 
     @cached_property
     def goal(self) -> Goal:
-        """What candidates and finalists are chosen by."""
+        """The goal by which candidates and finalists are chosen."""
         return Goal.of(self.settings.get("goal"), self.targets)
 
     @cached_property
     def panel(self) -> tuple[str, ...]:
-        """Ids of the personas that were named; none where they are drawn for each pass."""
+        """Ids of the requested personas; empty if they are drawn for each pass."""
         return tuple(self._row.persona_ids or ())
 
     @property
     def size(self) -> dict[str, int]:
-        """Personas and scenarios of a pass, and iterations at most."""
+        """Personas and scenarios of a pass, and the maximum number of iterations."""
         settings = self.settings
         return {
             "personas": len(self.panel) or settings["personaCount"],
@@ -71,7 +71,7 @@ class Terms:
         }
 
     def wants_search(self, *, failed: bool) -> bool:
-        """Return whether it is to search, as far as its budget pays for that.
+        """Return whether to search, if the budget suffices.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Terms:
         return failed and self._row.variant_count > 1 and self.settings.get("search", "off") == "on"
 
     def spending(self, *, failed: bool) -> PlannedSpending:
-        """Return the most that it may spend; ``failed`` as of ``wants_search``."""
+        """Return the maximum that it may spend; ``failed`` as in ``wants_search``."""
         row = self._row
         return planned_spending(
             row.variant_count, row.mode, **self.size, search=self.wants_search(failed=failed)
@@ -89,14 +89,15 @@ class Terms:
 
     @cached_property
     def budget(self) -> SearchBudget:
-        """What search and confirmation may spend."""
+        """The budgets of search and confirmation."""
         return SearchBudget.of(variants=self._row.variant_count, mode=self._row.mode, **self.size)
 
     @property
     def verification_passes(self) -> int:
         """Passes that follow a win."""
         if tests_before_deploying(self.settings, rehearsal=self._row.rehearsal):
-            # unspecified: whether pairs are held that those of the regression test will replace. They would cost for nothing.
+            # unspecified: whether to measure pairs that those of the regression test will replace. No: they
+            # would be wasted.
             return 0
         return int(self.settings["verificationPasses"])
 
@@ -113,9 +114,9 @@ class Terms:
         Parameters
         ----------
         variants
-            How many there really are, where the model wrote fewer than asked for.
+            Actual number of variants, if the model wrote fewer than requested.
         searched, screened
-            Of a search; see ``Experiment``.
+            Parameters of a search; see ``Experiment``.
         """
         row = self._row
         return Experiment(

@@ -1,4 +1,4 @@
-"""Ask a model for variants of a prompt, each made different on purpose, and keep those that may be tested."""
+"""Request variants of a prompt from a model, each different on purpose, and keep those that may be tested."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from promptlift.service.simulations.tasks import PromptText
 
 ROUNDS: Final = 3
-"""Number of times that a variant is requested at most."""
+"""Maximum number of times that a variant is requested."""
 
 RATIONALE_CHARS: Final = 2_000
 PROBLEM_CHARS: Final = 1_500
 WORDS_SHOWN: Final = 40
-# One answer should not have to be longer than this: variants of a long prompt are asked for in several.
+# Maximum length of one answer: variants of a long prompt are requested in several.
 ANSWER_CHARS: Final = 24_000
 
 
@@ -51,11 +51,11 @@ class VariantText:
     Attributes
     ----------
     name
-        One line, different from every other one.
+        One line, unique among the variants.
     content
-        The whole text.
+        The full text.
     rationale
-        Why it should work better, as the model says; may be empty.
+        Why it should work better, according to the model; may be empty.
     """
 
     name: str
@@ -70,10 +70,10 @@ class Written:
     Attributes
     ----------
     variants
-        At least one, at most as many as were asked for.
+        At least one, at most as many as requested.
     problems
-        When there are fewer: why the last try of each missing one was not accepted. Of those that were handed in: what would
-        not be accepted of a model.
+        If there are fewer: why the last attempt at each missing one was not accepted. For submitted texts:
+        what would not be accepted from a model.
     """
 
     variants: tuple[VariantText, ...]
@@ -81,7 +81,7 @@ class Written:
 
 
 def given_variants(candidates: Sequence[Mapping[str, Any]], original: str, said: LoggedWords) -> Written:
-    """Return texts that were handed in as variants; what a written one may not do is only a problem to be told."""
+    """Return submitted texts as variants; violations of the rules for a model's texts are only reported."""
     variants: list[VariantText] = []
     problems = []
     for number, one in enumerate(candidates, start=1):
@@ -106,28 +106,28 @@ def write_variants(
 ) -> Written:
     """Write ``count`` variants, each by its own named strategy.
 
-    One call asks for all of them, or several for a prompt so long that one answer could not hold them. What the checks
-    do not accept (see ``checks``) is asked for again with the reasons, in at most ``ROUNDS`` rounds.
+    One call requests all of them, or several calls if the prompt is too long for one answer. Variants that
+    fail the checks (see ``checks``) are requested again with the reasons, in at most ``ROUNDS`` rounds.
 
     Parameters
     ----------
     intent
         ``targetImprovements`` and ``hypothesis`` of the request, ``None`` without.
     failures
-        What went wrong in real conversations, the most important first.
+        Problems in real conversations, the most important first.
     general
-        The account's general settings as the API names them.
+        The account's general settings in their API form.
     seed
-        The requests depend on it, the other arguments and the model's answers alone.
+        The requests depend only on it, the other arguments and the model's answers.
     said
-        Words of logged conversations, which no variant may repeat; ``None`` checks nothing of the kind.
+        Words of logged conversations, which no variant may repeat; ``None`` for no such check.
 
     Raises
     ------
     VariantsFailed
         Not one variant can be used.
     LlmUnavailable, LlmRefused
-        The model cannot be asked.
+        The model is unavailable.
     """
     strategies = choose_strategies(
         count, prompt=prompt, has_failures=bool(failures), has_intent=any((intent or {}).values()), seed=seed
@@ -180,7 +180,7 @@ class _Work:
     misfit: bool = field(default=False)
     said: LoggedWords | None = None
     exclusions: Exclusions = field(default_factory=Exclusions)
-    # What the owner wrote into the prompt or asked for may stay, whatever is excluded from analysis.
+    # Words from the owner's prompt or request may stay, even if excluded from analysis.
     asked_for: str = ""
 
     def variants(self) -> list[VariantText]:
@@ -226,7 +226,7 @@ class _Work:
 
 
 def _free_name(name: str, variants: Sequence[VariantText]) -> str:
-    """Return a name, changed where another variant has it."""
+    """Return a name, changed if another variant has it."""
     taken = {variant.name for variant in variants}
     if name not in taken:
         return name
@@ -239,14 +239,14 @@ def _draft(strategy: Strategy, content: str, repeated: Repeated) -> RejectedDraf
 
 
 def _groups(places: Sequence[_Place], prompt: PromptText, *, smaller: bool) -> Iterator[Sequence[_Place]]:
-    """Group the places that one answer can hold; one at a time once an answer did not fit."""
+    """Group the variants that fit into one answer; one at a time once an answer was invalid."""
     size = 1 if smaller else max(1, ANSWER_CHARS // max(len(prompt.content), 1))
     for start in range(0, len(places), size):
         yield places[start : start + size]
 
 
 def _bare(content: str, original: str) -> str:
-    """Take a code fence away that the model put around the whole text, and begin with the blanks of the original."""
+    """Remove a code fence around the whole text, and restore the leading white space of the original."""
     text = content.strip()
     lines = text.split("\n")
     fenced = len(lines) > 2 and lines[0].startswith("```") and lines[-1] == "```"
@@ -256,7 +256,7 @@ def _bare(content: str, original: str) -> str:
     return f"{blanks}{text}" if text else text
 
 
-# A text shorter than this has nothing to cut.
+# Strategies that cut are not used on shorter texts.
 SHORT_CHARS: Final = 300
 
 
@@ -325,7 +325,7 @@ STRATEGIES: Final[tuple[Strategy, ...]] = (
 def choose_strategies(
     count: int, *, prompt: PromptText, has_failures: bool, has_intent: bool, seed: int
 ) -> list[Strategy]:
-    """Choose a strategy for each variant, different ones: those that use known facts first, the rest by the seed."""
+    """Choose a different strategy for each variant: those that use known facts first, the rest by the seed."""
     rng = random.Random(seed)
     rest = [*STRATEGIES, *([_SHORTER] if len(prompt.content) >= SHORT_CHARS else [])]
     first = [*([_INTENT] if has_intent else []), *([_AGAINST_FAILURES] if has_failures else [])]
@@ -368,14 +368,14 @@ Answer with one JSON object: variants, a list of exactly {wanted} in the order o
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that went wrong in logged conversations.
+    """A problem in logged conversations.
 
     Attributes
     ----------
     text
-        Title of an issue, or the story of one conversation. Hostile text.
+        Title of an issue, or the summary of one conversation. Hostile text.
     count
-        Failed conversations with this issue; ``None`` for the story of one.
+        Failed conversations with this issue; ``None`` for a summary.
     total
         Failed conversations in which issues were counted.
     """
@@ -386,7 +386,7 @@ class Failure:
 
 
 class RejectedDraft(NamedTuple):
-    """An earlier text of a strategy that has to change in nothing but the words of logged conversations in it."""
+    """An earlier text of a strategy in which only the words of logged conversations must change."""
 
     strategy: str
     content: str
@@ -400,15 +400,15 @@ class VariantsRequest:
     Attributes
     ----------
     strategies
-        One for each variant to write.
+        One strategy for each variant to write.
     intent
-        ``targetImprovements`` and ``hypothesis``, as far as the owner gave them.
+        ``targetImprovements`` and ``hypothesis``, if the owner gave them.
     failures
-        What went wrong in logged conversations, the most important first.
+        Problems in logged conversations, the most important first.
     general
         The account's general settings.
     accepted
-        Names of variants that exist already.
+        Names of existing variants.
     problems
         Why earlier texts were not accepted.
     drafts
@@ -445,7 +445,7 @@ class VariantsAnswer(BaseModel):
 def owners_words(
     prompt: PromptText, intent: Mapping[str, Any] | None, general: Mapping[str, Any]
 ) -> list[str]:
-    """Return all texts of a request that its owner wrote."""
+    """Return all texts of a request written by the owner."""
     texts = [prompt.content, prompt.objective or ""]
     for value in (*(intent or {}).values(), *general.values()):
         texts += [
@@ -495,7 +495,7 @@ def _failure(failure: Failure) -> str:
 
 
 def prompt_records(prompt: PromptText) -> list[dict[str, Any]]:
-    """Return the records of a prompt: its text, and what must be kept of it."""
+    """Return the records of a prompt: its text, and the parts that must be kept."""
     kept = find_constraints(prompt.content)
     lists = {
         "placeholders": sorted(placeholders(prompt.content)),
@@ -512,7 +512,7 @@ def prompt_records(prompt: PromptText) -> list[dict[str, Any]]:
 def owner_records(
     prompt: PromptText, intent: Mapping[str, Any] | None, general: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the records of what the owner wants: objective, intent, organization."""
+    """Return the records of the owner's wishes: objective, intent, organization."""
     records: list[dict[str, Any]] = []
     if prompt.objective and prompt.objective.strip():
         records.append({"kind": "objective", "text": storable_text(prompt.objective, OWNER_CHARS)})

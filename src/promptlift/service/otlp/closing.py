@@ -1,7 +1,7 @@
-"""Log conversations of instrumented applications when nothing was added to them for a while.
+"""Log conversations of instrumented applications after a period without additions.
 
-Most applications send the whole history with every call, some only what is new, some the end of the history. The calls
-are taken in the order in which they began, and each adds what the ones before it did not have.
+Most applications send the whole history with every call, some only what is new, some the end of the history.
+Calls are processed in the order of their start, and each adds what earlier calls lacked.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger(__name__)
-# How long a conversation that was closed is recognised by its words when it goes on.
+# How long a closed conversation is recognized by its words if it continues.
 _REMEMBERED: Final = clock.DAY
 _CUT: Final = "\n[… cut here: the message was too long]"
-# JSON around the texts of messages, and metadata.
+# Allowance for JSON around the texts of messages, and metadata.
 _SPARE_BYTES: Final = 4 * limits.KB
 
 
 class TracedConversations(Kind):
-    """Close conversations that spans told of.
+    """Close conversations received as spans.
 
     Parameters
     ----------
     database
-        Where they are kept.
+        The database with the conversations.
     worker
-        Name of the worker in the rows that it has.
+        Name of the worker in the rows that it holds.
     quiet_seconds
         How long a conversation stays open after its last call.
     """
@@ -68,7 +68,7 @@ class TracedConversations(Kind):
         self._worker = worker
 
     def work(self, ids: Sequence[str]) -> None:
-        """Log these conversations, or add to those that were logged before; each with all its calls, or not at all."""
+        """Log these conversations, or extend those logged before; each with all its calls, or not at all."""
         try:
             self._close(ids)
         except SQLAlchemyError:
@@ -79,7 +79,7 @@ class TracedConversations(Kind):
             self._close_each(ids)
 
     def _close_each(self, ids: Sequence[str]) -> None:
-        """Close conversations one by one: a defect that one of them shows must not hold up the others."""
+        """Close conversations one by one: a defect in one of them must not block the others."""
         problems = []
         for one in ids:
             try:
@@ -100,7 +100,7 @@ class TracedConversations(Kind):
 
 
 def drop_closed(connection: Connection) -> None:
-    """Forget conversations that were closed long ago."""
+    """Delete the records of conversations that were closed long ago."""
     traced.drop_closed(connection, before=clock.now() - _REMEMBERED)
 
 
@@ -115,7 +115,7 @@ def _close(rows: Rows, claimed: Sequence[TracedConversationRow]) -> None:
             wanted.append((row, _wanted(connection, row, calls.get(row.id, []))))
         except ApiException as problem:
             _settle(rows, row, problem, now)
-    # Apart, so that each moves the counts of conversations once.
+    # Separately, so that each transaction updates the counts of conversations once.
     new = [(row, one) for row, one in wanted if isinstance(one, Entry)]
     for (row, _), logged in zip(new, log_entries(connection, [one for _, one in new], now=now), strict=True):
         _settle(rows, row, logged, now)
@@ -131,7 +131,7 @@ def _settle(rows: Rows, row: TracedConversationRow, outcome: Added, now: int) ->
     elif isinstance(outcome, Update):
         traced.closed(rows, row, outcome.conversation_id)
     elif isinstance(outcome, ApiException) and outcome.code == "LIMIT_EXCEEDED":
-        # Acknowledged, so it is logged when the plan has room again.
+        # Already acknowledged, so it is logged once the plan allows it again.
         row.close_at, row.changed_at, row.worker = clock.billing_period(now)[1], now, None
     else:
         _LOG.warning("a conversation of an instrumented application is dropped: %s", outcome)
@@ -139,26 +139,27 @@ def _settle(rows: Rows, row: TracedConversationRow, outcome: Added, now: int) ->
 
 
 def _wanted(connection: Connection, row: TracedConversationRow, calls: Sequence[ModelCall]) -> Entry | Update:
-    """Return what is to be logged, or changed where the conversation was logged before.
+    """Return the conversation to log, or the change if it was logged before.
 
     Raises
     ------
     ApiException
-        When nothing can be made of it.
+        The calls contain no conversation.
     """
     caller = accounts.caller_of(connection, row.account_id)
     logged_id = row.conversation_id
     if logged_id is None and row.source_id is not None:
         logged_id = traced.logged(connection, row.account_id, row.prompt_id, row.source_id)
     before = None if logged_id is None else conversations.find(connection, row.account_id, logged_id)
-    content_before = None if before is None else before.content  # deleted where it was old
+    content_before = None if before is None else before.content  # deleted because it was old
     transcript = None if content_before is None else parse_content(content_before.decode())
     messages = [] if transcript is None else list(transcript.messages)
     metadata = {} if transcript is None else transcript.metadata or {}
     _extend(messages, calls)
     content = write_content(messages, {**metadata, **_metadata(row, calls)})
     shape = accept(content)
-    # unspecified: the status of a conversation whose last call brought no answer. Nobody helped the user, who has gone.
+    # unspecified: the status of a conversation whose last call got no answer. Abandoned: nobody helped the
+    # user.
     status: ConversationStatus = "abandoned" if messages[-1].role == "user" else "completed"
     costs = [call.cost for call in calls if call.cost is not None]
     if before is not None:
@@ -190,14 +191,14 @@ def _metadata(row: TracedConversationRow, calls: Sequence[ModelCall]) -> dict[st
 
 
 def _extend(messages: list[Message], calls: Iterable[ModelCall]) -> None:
-    """Add calls to the messages of a conversation, those that are there already excepted."""
+    """Add calls to the messages of a conversation, except messages that it already has."""
     seen = {(message.model_extra or {}).get("spanId") for message in messages}
     turns = [SpanTurn(message.role, message.content) for message in messages]
     for call in sorted(calls, key=lambda one: (one.started_at, one.ended_at)):
         if call.span_id in seen:
             continue
         seen.add(call.span_id)
-        # What is longer is cut in any case, and every turn would be compared with every other.
+        # Longer ones are cut anyway, and comparing every turn with every other would be slow.
         cut = max(0, len(call.input) - limits.MESSAGES)
         known = _known(turns[-limits.MESSAGES :], call.input[cut:])
         asked = call.input[cut + known if known else 0 :]
@@ -207,7 +208,7 @@ def _extend(messages: list[Message], calls: Iterable[ModelCall]) -> None:
 
 
 def _asked(turns: Sequence[SpanTurn], asked_at: int) -> Iterator[Message]:
-    """Write new turns; the time of the call is that of what came after the last answer, and of nothing before it."""
+    """Write new turns; the time of the call applies only to turns after the last answer."""
     answered = max((at for at, turn in enumerate(turns) if turn.role == "assistant"), default=-1)
     for at, turn in enumerate(turns):
         time = clock.to_datetime(asked_at) if at > answered else None
@@ -215,10 +216,10 @@ def _asked(turns: Sequence[SpanTurn], asked_at: int) -> Iterator[Message]:
 
 
 def _known(turns: Sequence[SpanTurn], history: Sequence[SpanTurn]) -> int:
-    """Return how many turns at the beginning of a call's history are known from the calls before it."""
+    """Return how many turns at the beginning of a call's history are known from earlier calls."""
     if not turns:
         return 0
-    # The history goes on after the last turn that is known, wherever it begins: it may be cut at either end.
+    # The history continues after the last known turn, wherever it begins: it may be cut at either end.
     for at in range(len(history), 0, -1):
         overlap = min(at, len(turns))
         if list(history[at - overlap : at]) == list(turns[-overlap:]):
@@ -226,14 +227,14 @@ def _known(turns: Sequence[SpanTurn], history: Sequence[SpanTurn]) -> int:
     for at in range(len(history), 0, -1):
         if history[at - 1] == turns[-1] and turns[-1].role == "assistant":
             return at
-    # Nothing of it is recognised: what comes after the last answer is new in any case.
+    # None of it is recognized: turns after the last answer are new in any case.
     answers = [at for at, turn in enumerate(history, start=1) if turn.role == "assistant"]
     return answers[-1] if answers else 0
 
 
 def _answer(call: ModelCall) -> Iterator[Message]:
     for number, turn in enumerate(call.output):
-        # One answer has one count, however many messages it becomes.
+        # An answer's tokens are counted once, however many messages it becomes.
         counted = {"inputTokens": call.input_tokens, "spanId": call.span_id} if number == 0 else {}
         yield Message(
             role=turn.role,
@@ -246,7 +247,7 @@ def _answer(call: ModelCall) -> Iterator[Message]:
 
 
 def write_content(messages: Sequence[Message], metadata: Mapping[str, object]) -> str:
-    """Write structured content that keeps within the limits of the API.
+    """Write structured content within the limits of the API.
 
     Long messages are cut. When there are too many, the oldest after the first are left out, and ``metadata.messagesCut``
     says how many.

@@ -27,13 +27,13 @@ JSON: Final = "application/json"
 PROTOBUF: Final = "application/x-protobuf"
 _GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
 _NANOSECONDS: Final = 1_000_000
-# Far above what spans have, and far below what ends the decoder.
+# Far above the depth of spans, and far below the depth that crashes the decoder.
 _MOST_DEPTH: Final = 200
 _JSON_MARKS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\]]', re.DOTALL)
 
 
 def decompress(raw: bytes, encoding: str, most: int = limits.OTLP_BODY_BYTES) -> bytes:
-    """Undo the ``Content-Encoding`` of a body; what it becomes is bounded.
+    """Undo the ``Content-Encoding`` of a body; the result is bounded.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def read_json(raw: bytes, reject: Callable[[str], object]) -> list[Span]:
     raw
         The body.
     reject
-        Takes why a span cannot be read, for each such span.
+        Called with the reason for each span that cannot be read.
 
     Raises
     ------
@@ -83,18 +83,19 @@ def read_json(raw: bytes, reject: Callable[[str], object]) -> list[Span]:
 
 
 def _document(raw: bytes) -> Any:
-    """Decode JSON, also what one span makes of it that is wrong for that span alone."""
+    """Decode JSON, tolerating defects that affect single spans only."""
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
-        # Bytes that are no text, halves of surrogate pairs, numbers of thousands of digits, values that are too deep.
+        # Invalid UTF-8, halves of surrogate pairs, numbers with thousands of digits, values nested too
+        # deeply.
         with contextlib.suppress(ValueError, RecursionError):
             return json.loads(_shallow(raw).decode(errors="surrogateescape"), parse_int=float)
         raise
 
 
 def _shallow(raw: bytes) -> bytes:
-    """Return JSON with ``null`` in the place of values that are nested too deeply."""
+    """Return JSON with ``null`` in place of values that are nested too deeply."""
     pieces, depth, kept = [], 0, 0
     for mark in _JSON_MARKS.finditer(raw):
         if mark[0] in b"{[":
@@ -116,7 +117,7 @@ def read_protobuf(raw: bytes, reject: Callable[[str], object]) -> list[Span]:
     raw
         The body.
     reject
-        Takes why a span cannot be read, for each such span.
+        Called with the reason for each span that cannot be read.
 
     Raises
     ------
@@ -159,7 +160,7 @@ def read_protobuf(raw: bytes, reject: Callable[[str], object]) -> list[Span]:
 
 
 def _inside(raw: bytes, number: int) -> Iterator[bytes]:
-    """Yield the messages in a field of a message, not decoded: what is wrong with one is wrong with no other."""
+    """Yield the undecoded messages in a field of a message, so that a defect in one affects no other."""
     from google.protobuf.empty_pb2 import Empty  # noqa: PLC0415 - an extra
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - an extra
     from google.protobuf.unknown_fields import UnknownFieldSet  # noqa: PLC0415 - an extra

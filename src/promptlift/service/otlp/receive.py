@@ -1,4 +1,4 @@
-"""Keep the model calls of a trace request, each with the conversation that it belongs to."""
+"""Store the model calls of a trace request, each with its conversation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _NO_CONTENT: Final = (
-    "{} spans of model calls do not hold what was said, so nothing can be made of them: have the application's "
+    "{} spans of model calls do not contain the messages, so they cannot be used: have the application's "
     "instrumentation capture the content of messages on spans (for OpenTelemetry's own, set "
     "OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and "
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only)"
@@ -41,34 +41,34 @@ _NO_CONTENT: Final = (
 
 @dataclass(slots=True)
 class Received:
-    """What became of the spans of a request.
+    """The outcome of a request's spans.
 
     Attributes
     ----------
     rejected
-        Spans that were not kept: they cannot be read, or are model calls of which nothing can be made.
+        Spans that were not stored: unreadable ones, and model calls without messages.
     problem
-        Why not; also a hint when nothing was rejected.
+        The reason; also a hint if nothing was rejected.
     """
 
     rejected: int = 0
     problem: str = ""
 
     def reject(self, problem: str, count: int = 1) -> None:
-        """Count spans that are not kept; the first reason is told."""
+        """Count spans that are not stored; the first reason is reported."""
         self.rejected += count
         self.problem = self.problem or problem
 
 
 @dataclass(slots=True)
 class _SpanBatch:
-    """The calls of one request that are being kept."""
+    """The calls of one request to store."""
 
     caller: Caller
     now: int
     close_at: int
     received: Received
-    # Prompts by what a call says of them: their id, or the reason why there is none.
+    # Prompts by the attributes of a call: their id, or the reason why there is none.
     prompts: dict[tuple[Any, ...], str | ApiException] = field(default_factory=dict)
     calls: list[dict[str, object]] = field(default_factory=list)
 
@@ -82,14 +82,14 @@ def receive(
     prompt: str | None,
     quiet_seconds: float,
 ) -> None:
-    """Keep the model calls among some spans; they are on the disk when it returns. Other spans are ignored.
+    """Store the model calls among some spans; they are on disk when this returns. Other spans are ignored.
 
     Parameters
     ----------
     received
-        Told which spans are not kept.
+        Receives the spans that are not stored.
     prompt
-        Id or name of the prompt of spans that do not name one; ``None`` finds it from what each says.
+        Id or name of the prompt for spans that do not name one; ``None`` infers it from each span.
     quiet_seconds
         How long a conversation stays open after its last call.
     """
@@ -108,7 +108,7 @@ def receive(
     if calls:
         batch = _SpanBatch(caller, now, now + int(quiet_seconds * clock.SECOND), received)
         with database.write(durable=True) as connection, Rows(connection) as rows:
-            # Calls of one conversation that come at once are not to begin it twice.
+            # Concurrent calls of one conversation must not start it twice.
             accounts.lock(connection, caller.account_id)
             _keep(rows, batch, calls, prompt)
     if silent:
@@ -119,7 +119,7 @@ def _keep(rows: Rows, batch: _SpanBatch, calls: Iterable[tuple[ModelCall, bytes]
     connection = rows.core
     ordered = sorted(calls, key=lambda one: (one[0].started_at, one[0].ended_at))
     account_id = batch.caller.account_id
-    # An exporter that got no answer sends its spans again.
+    # An exporter that gets no answer sends its spans again.
     known = traced.known_spans(connection, account_id, [_span_of(call) for call, _ in ordered])
     limit = batch.caller.limits.conversations_per_month
     if limit is not None and usage.used(connection, account_id, "conversations", now=batch.now) >= limit:
@@ -200,12 +200,12 @@ def _new_prompt(connection: Connection, caller: Caller, call: ModelCall) -> str:
 
 
 def _conversation_of(rows: Rows, batch: _SpanBatch, call: ModelCall, prompt_id: str) -> str:
-    """Return the open conversation that a call belongs to, and keep it open for another while."""
+    """Return the open conversation of a call, and extend its quiet period."""
     account_id = batch.caller.account_id
     if call.conversation is not None:
         key, before = _hash("conversation", call.conversation), None
     else:
-        # Other instructions in the same trace are another agent's: a router, a summary.
+        # Different instructions in the same trace belong to another agent, such as a router or a summarizer.
         key, before = _hash("trace", call.trace_id, call.system or ""), _until_answer(call.input)
     row = traced.find(rows, account_id, prompt_id, key=key, tail=before)
     if row is None:
@@ -223,7 +223,7 @@ def _conversation_of(rows: Rows, batch: _SpanBatch, call: ModelCall, prompt_id: 
 
 
 def _until_answer(turns: Sequence[SpanTurn]) -> str | None:
-    """Return a hash of what was said until the last answer; ``None`` when there is none."""
+    """Return a hash of the turns up to the last answer; ``None`` if there is none."""
     last = max((at for at, turn in enumerate(turns, start=1) if turn.role == "assistant"), default=0)
     return _hash(*(part for turn in turns[:last] for part in turn)) if last else None
 

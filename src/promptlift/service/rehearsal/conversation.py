@@ -1,4 +1,4 @@
-"""A rehearsed conversation: what assistant and person say, and the judge who recognises their lines."""
+"""A rehearsed conversation: the lines of assistant and person, and the judge who recognizes them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def answer(script: Script, content: str, messages: Sequence[tuple[Role, str]]) -
     """Return the assistant's next message under a text."""
     asked = [text for role, text in messages if role == "user"] or [""]
     turn, plan = len(asked), script.plan(content, asked[0])
-    # Without the text: both arms of a pair use the same words where they do the same.
+    # Independent of the text: both arms of a pair use the same words when they do the same.
     draws = drawn(script.seed, "assistant", asked[0])
     asks_first, place = draws.random() < 0.5, turn + int(100 * draws.random())
     if plan.solved_in is None:
@@ -50,7 +50,7 @@ def answer(script: Script, content: str, messages: Sequence[tuple[Role, str]]) -
 
 
 def react(script: Script, description: str, messages: Sequence[tuple[Role, str]]) -> PersonaMessage:
-    """Return the next message of the person that is described."""
+    """Return the next message of the described person."""
     answers = [text for role, text in messages if role == "assistant"]
     heard = [kind_of(text) for text in answers]
     spoken = [text for role, text in messages if role == "user"]
@@ -61,7 +61,7 @@ def react(script: Script, description: str, messages: Sequence[tuple[Role, str]]
         return PersonaMessage("", is_last=True)
     if last in _REACTIONS:
         return PersonaMessage(_line(_REACTIONS[last], place), is_last=True)
-    # An answer that is no known line is useless.
+    # An unknown line counts as a useless answer.
     if sum(kind is None or kind in FAILINGS for kind in heard) >= patience:
         return PersonaMessage(_line("gives_up", place), is_last=True)
     if last == "asks":
@@ -80,7 +80,7 @@ def judge(
     exclusions
         Data and topics that must not appear in it, as the account's owner wrote them.
     targets
-        What a variant is to improve: met mostly where the matter was solved.
+        Targets for a variant: mostly met if the matter was solved.
     """
     turns = [(message.role, message.content) for message in transcript.messages if message.content.strip()]
     texts = [text for _, text in turns]

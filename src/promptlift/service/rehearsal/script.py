@@ -18,20 +18,20 @@ SCRIPT: Final[dict[str, Any]] = tomllib.loads(
 RULES: Final[dict[str, str]] = SCRIPT["rules"]
 FAILINGS: Final = ("vague", "again", "declined", "beside")
 MARK: Final = "(Rehearsal)"
-"""Stands before the assistant's first answer."""
+"""Prefix of the assistant's first answer."""
 
 _KINDS: Final = {line: kind for kind, lines in SCRIPT["lines"].items() for line in lines}
-# What each rule changes in the chance of success, in logits; the seed deals them out.
+# The effect of each rule on the chance of success, in logits; the seed assigns them.
 _SOME_BETTER: Final = (1.9, 1.5, 1.2, 0.9, 0.3, 0.0, 0.0, 0.0, -0.7, -1.4)
 _NONE_BETTER: Final = (0.2, 0.1, 0.0, 0.0, 0.0, 0.0, -0.2, -0.4, -0.7, -1.4)
-# More than this is never gained, however many rules help.
+# The maximum gain, however many rules help.
 _MOST_GAINED: Final = 2.0
-# Shares of conversations that are solved by the first, second, … answer, added up.
+# Cumulative shares of conversations solved by the first, second, … answer.
 _TURNS: Final = (0.30, 0.70, 0.92, 1.0)
 
 
 def drawn(*key: str | int) -> random.Random:
-    """Return random numbers that belong to a key; only ``random()`` is the same in every version of Python."""
+    """Return a random generator for a key; only ``random()`` is the same in every version of Python."""
     return random.Random(ascii(key))
 
 
@@ -41,20 +41,20 @@ def kind_of(text: str) -> str | None:
 
 
 def subjects(text: str) -> tuple[str, ...]:
-    """Return the subjects that a text names."""
+    """Return the subjects named in a text."""
     said = text.casefold()
     return tuple(one for one in SCRIPT["subjects"] if one in said)
 
 
 class ScriptedPlan(NamedTuple):
-    """How one conversation goes.
+    """The course of one conversation.
 
     Attributes
     ----------
     solved_in
-        The answer that solves the matter, from 1; ``None`` when none does.
+        Number of the answer that solves the matter, from 1; ``None`` if none does.
     failing
-        The kind of useless answers where none does.
+        The kind of useless answers if none does.
     curt
         Whether the answer that solves it is unfriendly.
     """
@@ -65,9 +65,9 @@ class ScriptedPlan(NamedTuple):
 
 
 class Script:
-    """The outcomes of one seed: in two of three seeds some rules help much, in the others none does.
+    """The outcomes of one seed: for two of three seeds some rules help a lot, for the others none does.
 
-    In one of six seeds the most effective rule makes the assistant unfriendly.
+    For one of six seeds the most effective rule makes the assistant unfriendly.
     """
 
     def __init__(self, seed: int) -> None:
@@ -81,13 +81,13 @@ class Script:
         self._rules_in = lru_cache(maxsize=256)(_rules_in)
 
     def chance(self, content: str, opening: str) -> float:
-        """Return the chance that a conversation succeeds: the rules in the text count, its other words do not."""
+        """Return the chance that a conversation succeeds, which depends only on the rules in the text."""
         ease = 4.0 * drawn(self.seed, "ease", opening).random() - 2.0
         gained = sum(self.effects[name] for name in self._rules_in(content))
         return 1.0 / (1.0 + math.exp(-(self.base + ease + min(gained, _MOST_GAINED))))
 
     def plan(self, content: str, opening: str) -> ScriptedPlan:
-        """Decide how a conversation goes."""
+        """Decide the course of a conversation."""
         draws = drawn(self.seed, "conversation", content, opening)
         solved, turn = draws.random() < self.chance(content, opening), draws.random()
         return ScriptedPlan(

@@ -40,9 +40,9 @@ _NAMES: Final = ("Amara Obi", "Jonas Berg", "Lucía Prieto", "Mei Tanaka", "Omar
 
 
 class Rehearsal:
-    """Carry out the tasks of one run without a model: deterministic, and without meaning for a real prompt.
+    """Carry out the tasks of one run without a model: deterministically, and without relevance to a real prompt.
 
-    The package's description says how. Safe to use from many threads. See ``OptimizationTasks``.
+    See the package's docstring. Thread-safe. See ``OptimizationTasks``.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Rehearsal:
 
     @property
     def calls(self) -> int:
-        """Tasks carried out so far: a model would have been called for each."""
+        """Tasks carried out so far: each would have been a model call."""
         return self._calls
 
     @property
@@ -109,7 +109,7 @@ class Rehearsal:
         return edits, None
 
     def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioAnswer]:
-        """Write everyday situations around the subjects that the prompt names, with made-up details."""
+        """Write everyday situations around the subjects named in the prompt, with made-up details."""
         self._count()
         text = f"{request.prompt.content}\n{request.prompt.objective or ''}"
         draws = drawn(self.seed, "scenarios", request.seed, text, *request.titles)
@@ -124,7 +124,7 @@ class Rehearsal:
         content: str,
         messages: Sequence[tuple[Role, str]],
     ) -> AssistantMessage:
-        """Solve the request, or fail to, as the script of this seed has it."""
+        """Solve the request, or fail to, according to the script of this seed."""
         self._count()
         return AssistantMessage(answer(self._script, content, messages))
 
@@ -154,7 +154,7 @@ class Rehearsal:
         organization: Organization | None = None,  # noqa: ARG002 - the same
         targets: Sequence[str] = (),
     ) -> Judgement:
-        """Recognise the lines of a conversation, and judge by them."""
+        """Judge a conversation by its recognized lines."""
         self._count()
         return judge(self.seed, transcript, exclusions=exclusions, targets=targets)
 
@@ -166,7 +166,7 @@ class Rehearsal:
 
 
 def write_variant(strategy: str, content: str) -> VariantDraft:
-    """Add the rule of a strategy to a text; an unknown strategy gets one of the rules, always the same."""
+    """Add the rule of a strategy to a text; an unknown strategy always gets the same one of the rules."""
     rules = list(RULES.values())
     rule = RULES.get(strategy, rules[sum(strategy.encode()) % len(rules)])
     name = f"{strategy[:1].lower()}{strategy[1:]}"

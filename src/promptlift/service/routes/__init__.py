@@ -1,3 +1,3 @@
-"""The endpoints, one module for each resource: the action of every row in the table of endpoints."""
+"""The endpoints, one module per resource, with the action of every row in the table of endpoints."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Authentication, the request rate, and the one shape of every failure."""
+"""Authentication, the request rate, and the common shape of all failures."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
-# How long after it was read a key is accepted without reading it again. Whoever revokes a key waits this long, so that
-# it is refused everywhere once that is done.
+# How long a key is accepted without being read again. Revoking a key waits this long, so that the key is
+# refused everywhere afterwards.
 KEY_MEMORY_SECONDS = 0.25
 _KEYS_REMEMBERED = 10_000
 _TOUCH_SECONDS = 60.0
-# The API, and what exporters of OpenTelemetry send.
+# The API, and requests of OpenTelemetry exporters.
 _WITH_KEY = (f"{API_PATH}/", "/v1/")
 
 
 class KeyCache:
-    """Remember the callers of recently used keys, so that not every request queries the database."""
+    """Cache the callers of recently used keys, so that not every request queries the database."""
 
     def __init__(self, database: Database, steady: Callable[[], float] = time.monotonic) -> None:
         self._database = database
@@ -61,7 +61,7 @@ class KeyCache:
         known = self._known.get(digest)
         if known is not None and known[1] > self._steady():
             return known[0]
-        # The time before the reading: a key that is revoked meanwhile is not remembered for longer.
+        # The time before reading: a key revoked meanwhile must not be cached for longer.
         read_at = self._steady()
         caller = await run_in_threadpool(self._look_up, key)
         if caller is None:
@@ -117,7 +117,7 @@ class Authentication:
                 _refuse_hidden_slashes(scope)
             await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
-            return  # the client has gone
+            return  # the client is gone
         except (Exception, asyncio.CancelledError) as error:
             if started:
                 raise
@@ -145,7 +145,7 @@ class Authentication:
 
 def _refusal(error: Exception | asyncio.CancelledError) -> ApiException:
     if isinstance(error, asyncio.CancelledError):
-        # uvicorn is stopping and has waited for long enough; it would answer in plain text itself.
+        # uvicorn is stopping and has waited long enough; by itself it would answer in plain text.
         return stopping()
     return access.refusal_of(error, "a request failed")
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from promptlift.service.call import Call
     from promptlift.service.store.accounts import Caller
 
-# A transcript longer than this is checked on a thread.
+# Longer transcripts are checked on a thread.
 _LARGE = 32 * limits.KB
 
 
@@ -36,7 +36,7 @@ async def create(call: Call[ConversationCreate]) -> dict[str, object]:
     prompt_link(body.prompt_id, body.agent_id)
     entry = Entry(call.caller, body, await _shape(body.content))
     logged = await call.context.log.log(entry)
-    # unspecified: the status code for a conversation that an idempotency key stood for. 200: nothing was created.
+    # unspecified: the status code for an idempotency key that was used before. 200: nothing was created.
     call.status = 201 if logged.created else 200
     return {
         "id": logged.id,
@@ -48,7 +48,7 @@ async def create(call: Call[ConversationCreate]) -> dict[str, object]:
 
 @writes(endpoints.CONVERSATIONS_LOG_MANY)
 async def log_many(call: Call[ConversationsCreate]) -> dict[str, object]:
-    """Log conversations, and return what became of each."""
+    """Log conversations, and return the outcome of each."""
     checked = await run_in_threadpool(_check_many, call.caller, call.body.conversations)
     entries = [one for one in checked if isinstance(one, Entry)]
     logged = iter(await call.context.log.log_many(entries) if entries else [])
@@ -65,7 +65,7 @@ async def update(call: Call[ConversationUpdate]) -> dict[str, object]:
 
 
 def _check_many(caller: Caller, conversations: Sequence[Any]) -> list[Entry | ApiException]:
-    """Check each conversation as if it were logged alone; called on a thread."""
+    """Check each conversation as if it were logged alone; runs on a thread."""
     return [_check(caller, one) for one in conversations]
 
 

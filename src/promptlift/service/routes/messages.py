@@ -32,7 +32,8 @@ Body = TypeVar("Body", bound="RequestModel")
 Query = TypeVar("Query", bound="QueryModel")
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 
-# How many times the limit of an oversized body is read and discarded, so that the sender still receives the answer.
+# Multiple of the limit up to which an oversized body is read and discarded, so that the sender still receives
+# the answer.
 _DRAINED = 16
 _ID_CHARS = 64
 _LINES = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")
@@ -46,11 +47,11 @@ def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = 
 
 
 def answer_to_get(request: Request, content: Any, status: int = 200) -> Response:
-    """Return a JSON answer with an ``ETag``; 304 without a body when the client has the same one already."""
+    """Return a JSON answer with an ``ETag``; 304 without a body if the client already has it."""
     # unspecified: conditional requests.
     body = orjson.dumps(content)
     tag = f'"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
-    # It is the account's own, and the key decides whose.
+    # The answer is private to the account, which the key determines.
     headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
     if _knows(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=304, headers=headers)
@@ -68,23 +69,23 @@ def refuse(refusal: ApiException) -> Response:
 
 
 def caller_of(request: Request) -> Caller:
-    """Return who sends the request; authentication has checked the key."""
+    """Return the sender of the request, whose key authentication has checked."""
     return cast("Caller", request.state.caller)
 
 
 def path_id(request: Request) -> str:
-    """Return the id in the path; one that cannot be ours becomes empty, which nothing has."""
+    """Return the id in the path; an impossible id becomes empty, which matches nothing."""
     value = str(request.path_params["id"])
     return value if len(value) <= _ID_CHARS and value.isascii() and value.isprintable() else ""
 
 
 async def read_body(request: Request, endpoint: Endpoint[Any], model: type[Body], defaults: Defaults) -> Body:
-    """Read a JSON object and check it against its model.
+    """Read a JSON object and validate it with its model.
 
     Parameters
     ----------
     defaults
-        Give the values of fields that were left out.
+        Defaults for omitted fields.
 
     Raises
     ------
@@ -101,14 +102,14 @@ async def read_body(request: Request, endpoint: Endpoint[Any], model: type[Body]
             _check_type(request)
         document = decode(raw)
     document |= await defaults(request, document)
-    # Of several fields of which one is required, the first is reported with the other problems.
+    # If one of several fields is required, the first is reported with the other problems.
     either = endpoint.either
     missing = {} if any(name in document for name in either) else dict.fromkeys(either[:1], "Required field")
     return validated(model, document, missing)
 
 
 def validated(model: type[Model], document: Any, missing: Mapping[str, str]) -> Model:
-    """Check a decoded body, or a query, against its model; ``missing`` is reported with the other problems.
+    """Validate a decoded body, or a query, with its model; ``missing`` is reported with the other problems.
 
     Raises
     ------
@@ -142,7 +143,7 @@ async def _read_many(request: Request, name: str) -> dict[str, object]:
 
 
 def _line(line: bytes) -> Any:
-    """Decode a line; one that cannot be decoded stays bytes, which no object is."""
+    """Decode a line; an undecodable line stays bytes, which are never a valid object."""
     if json_depth(line) > limits.JSON_DEPTH:
         return line
     try:
@@ -152,7 +153,7 @@ def _line(line: bytes) -> Any:
 
 
 def media_type(request: Request) -> str:
-    """Return what the body of a request is said to be, without parameters."""
+    """Return the declared media type of a request's body, without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -209,7 +210,7 @@ def decode(raw: bytes) -> dict[str, object]:
         raise invalid({"body": "Required"}, "The request has no body; send a JSON object")
     if json_depth(raw) > limits.JSON_DEPTH:
         raise invalid(
-            {"body": f"is nested deeper than {limits.JSON_DEPTH} levels"}, "The body is nested too deep"
+            {"body": f"is nested deeper than {limits.JSON_DEPTH} levels"}, "The body is nested too deeply"
         )
     try:
         document = orjson.loads(raw)
@@ -241,7 +242,7 @@ _TYPES = {
     "missing": "Required field",
     "extra_forbidden": "Unknown field",
 }
-# By kind: the words, the name of the bound, and what it counts.
+# By kind: the words, the name of the bound, and its unit.
 _BOUNDS = {
     "greater_than": ("must be greater than", "gt", ""),
     "greater_than_equal": ("must be at least", "ge", ""),
@@ -271,11 +272,11 @@ def _message(error: ErrorDetails) -> str:
 
 
 def read_query(request: Request, model: type[Query]) -> Query:
-    """Read query parameters and validate them with their model; the last value of a repeated one counts.
+    """Read query parameters and validate them with their model; the last value of a repeated parameter counts.
 
     Raises
     ------
     ApiException
-        ``VALIDATION_ERROR`` with everything that is wrong.
+        ``VALIDATION_ERROR`` with all problems.
     """
     return validated(model, dict(request.query_params), {})

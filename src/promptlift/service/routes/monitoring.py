@@ -1,4 +1,4 @@
-"""What an operator's tools ask: ``/metrics`` as Prometheus reads it, and ``/healthz`` and ``/readyz`` for load balancers."""
+"""Monitoring endpoints: ``/metrics`` for Prometheus, ``/healthz`` and ``/readyz`` for load balancers."""
 
 from __future__ import annotations
 
@@ -37,31 +37,32 @@ Found = TypeVar("Found")
 _LOG = logging.getLogger(__name__)
 METRICS: Final = "/metrics"
 MEDIA_TYPE: Final = "text/plain; version=0.0.4"
-# Upper bounds of the classes of durations, in seconds.
+# Upper bounds of the duration buckets, in seconds.
 _BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"))
-# Concurrent requests share one look into the database: some of them need no key.
+# Concurrent requests share one database query, because some of them need no key.
 _MEMORY_SECONDS: Final = 1.0
 _ANSWER_SECONDS: Final = 5.0
 _NO_ANSWER: Final = "The database does not answer"
 _METRICS: Final = {
     "promptlift_build_info": ("gauge", "Version of promptlift."),
-    "process_start_time_seconds": ("gauge", "When the process started, since 1970."),
+    "process_start_time_seconds": ("gauge", "Start time of the process, in seconds since 1970."),
     "process_cpu_seconds_total": ("counter", "Processor time of the process."),
     "process_resident_memory_bytes": ("gauge", "Resident memory."),
     "promptlift_http_requests_total": ("counter", "Requests answered."),
-    "promptlift_http_request_duration_seconds": ("histogram", "From a request's headers to its answer."),
+    "promptlift_http_request_duration_seconds": ("histogram", "Time from a request's headers to its answer."),
     "promptlift_database_up": ("gauge", "Whether the database answers."),
-    "promptlift_conversations": ("gauge", "Conversations that are kept."),
-    "promptlift_work_waiting": ("gauge", "Background work that is due or under way."),
-    "promptlift_work_oldest_seconds": ("gauge", "How long the oldest of it has been due."),
+    "promptlift_conversations": ("gauge", "Number of stored conversations."),
+    "promptlift_work_waiting": ("gauge", "Background work that is due or in progress."),
+    "promptlift_work_oldest_seconds": ("gauge", "How long the oldest background work has been due."),
 }
 
 
 def is_local(scope: Scope) -> bool:
-    """Return whether a request comes from this machine itself, and not through a proxy or a web page on it.
+    """Return whether a request comes directly from this machine, not through a proxy or a web page.
 
-    A page may have its own name resolve to this machine (DNS rebinding), but its browser sends that name as ``Host``.
+    A page's own name may resolve to this machine (DNS rebinding), but the browser sends that name as
+    ``Host``.
     """
     client = scope.get("client")
     headers = Headers(scope=scope)
@@ -77,7 +78,7 @@ def is_local(scope: Scope) -> bool:
 
 
 class RequestCounts:
-    """ASGI middleware that counts requests and how long they took."""
+    """ASGI middleware that counts requests and their durations."""
 
     def __init__(self, app: ASGIApp, *, counts: Counts) -> None:
         self._app = app
@@ -118,7 +119,7 @@ class Counts:
         self._seconds += seconds
 
     def lines(self) -> list[str]:
-        """Write the counts."""
+        """Return the counts as lines of metrics."""
         total, buckets = 0, {}
         for bound, count in zip((*_BOUNDS, "+Inf"), self._durations, strict=True):
             total += count
@@ -135,7 +136,7 @@ class Counts:
 
 
 class _SharedLook(Generic[Found]):
-    """A look into the database that concurrent requests share; a database that hangs blocks one thread."""
+    """A database query shared by concurrent requests, so that a hanging database blocks only one thread."""
 
     def __init__(self, look: Callable[[], Found | None]) -> None:
         self._look = look
@@ -143,7 +144,7 @@ class _SharedLook(Generic[Found]):
         self._looking: asyncio.Task[Found | None] | None = None
 
     async def found(self) -> Found | None:
-        """Return what was found within the last second; ``None`` when the database does not answer."""
+        """Return the result of the last second; ``None`` if the database does not answer."""
         now = time.monotonic()
         if self._looking is None or (self._looking.done() and now - self._looked_at > _MEMORY_SECONDS):
             self._looked_at = now
@@ -209,7 +210,7 @@ def _process(started_at: float) -> Iterable[str]:
 
 
 def _resident_bytes() -> int | None:
-    """Return the resident memory of the process; ``None`` where the system does not tell it as Linux does."""
+    """Return the resident memory of the process; ``None`` on systems that do not report it like Linux."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - read on every request
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -218,7 +219,7 @@ def _resident_bytes() -> int | None:
 
 
 def _metric(name: str, samples: Mapping[str, float]) -> list[str]:
-    """Write one metric; samples by what follows its name."""
+    """Format one metric; samples are keyed by the suffix of its name."""
     kind, meaning = _METRICS[name]
     return [
         f"# HELP {name} {meaning}",

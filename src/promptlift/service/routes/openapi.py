@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 _ALWAYS = ("INVALID_API_KEY", "RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE")
 _WITH_BODY = ("VALIDATION_ERROR", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE")
-# A request that is not HTTP as it should be never reaches its endpoint.
+# A malformed HTTP request never reaches its endpoint.
 _BEFORE_ENDPOINT = (
     "VALIDATION_ERROR",
     "METHOD_NOT_ALLOWED",
     "PAYLOAD_TOO_LARGE",
 )
-_ETAG = {"description": "Names this answer, for If-None-Match", "schema": {"type": "string"}}
+_ETAG = {"description": "Identifies this answer, for If-None-Match", "schema": {"type": "string"}}
 _IF_NONE_MATCH = {
     "name": "If-None-Match",
     "in": "header",
@@ -51,7 +51,7 @@ _REFUSED = {"$ref": "#/components/schemas/ErrorBody"}
 
 
 def description() -> JsonSchemaValue:
-    """Describe everything that is served."""
+    """Describe all served endpoints."""
     document = openapi_document(ENDPOINTS.values())
     document["paths"] |= _beside_the_table()
     return document
@@ -138,7 +138,7 @@ def _responses(row: Endpoint[Any], references: References) -> JsonSchemaValue:
     }
     if row.method == "GET":
         responses[str(row.status)]["headers"] = {"ETag": _ETAG}
-        responses["304"] = {"description": "What If-None-Match names is still what there is"}
+        responses["304"] = {"description": "The answer identified by If-None-Match is still current"}
     by_status: dict[int, list[str]] = {}
     for code in _codes(row):
         by_status.setdefault(STATUS_OF[code], []).append(code)
@@ -146,14 +146,14 @@ def _responses(row: Endpoint[Any], references: References) -> JsonSchemaValue:
         responses[str(status)] = {"description": " or ".join(codes), "content": _json(error)}
     refused = ", ".join(f"{STATUS_OF[code]} {code}" for code in _BEFORE_ENDPOINT)
     responses["default"] = {
-        "description": f"The request is not HTTP as it should be: {refused}",
+        "description": f"The request is malformed HTTP: {refused}",
         "content": _json(error),
     }
     return responses
 
 
 def _codes(row: Endpoint[Any]) -> tuple[str, ...]:
-    """Return the error codes of an endpoint: its own, and those that follow from what it takes."""
+    """Return the error codes of an endpoint: its own, and those implied by its input."""
     codes = [*_ALWAYS, *row.errors]
     if row.body is not None:
         codes += _WITH_BODY
@@ -186,7 +186,7 @@ def _query_parameters(query: type[QueryModel] | None) -> list[JsonSchemaValue]:
 
 
 def _parameter_schema(schema: JsonSchemaValue) -> JsonSchemaValue:
-    """Return what a parameter may be when it is there: absence is not a value in a query."""
+    """Return the schema of a present parameter: absence is not a value in a query."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     known = {name: value for name, value in schema.items() if name not in ("anyOf", "title", "description")}
     if known.get("default", ...) in (None, []):
@@ -223,7 +223,7 @@ def _beside_the_table() -> JsonSchemaValue:
         ),
         TRACES: {
             "post": {
-                "summary": "Take spans of instrumented applications over OTLP/HTTP (beyond the specification)",
+                "summary": "Receive spans of instrumented applications over OTLP/HTTP (beyond the specification)",
                 "operationId": "receive_traces",
                 **spans,
                 "responses": _success(_json({"type": "object", "properties": received}) | binary)
@@ -232,7 +232,7 @@ def _beside_the_table() -> JsonSchemaValue:
         },
         LOGS: {
             "post": {
-                "summary": "Say how to send messages in spans: logs are not read (beyond the specification)",
+                "summary": "Explain how to send messages in spans: logs are not read (beyond the specification)",
                 "operationId": "receive_logs",
                 **spans,
                 "responses": _refusals(*_ALWAYS, "NOT_FOUND", "PAYLOAD_TOO_LARGE", also=binary),

@@ -1,4 +1,4 @@
-"""``POST /v1/traces``: spans of instrumented applications, as OTLP/HTTP sends them; ``POST /v1/logs`` says what to set."""
+"""``POST /v1/traces``: spans of instrumented applications in OTLP/HTTP; ``POST /v1/logs`` explains the settings."""
 
 from __future__ import annotations
 
@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 TRACES: Final = "/v1/traces"
 LOGS: Final = "/v1/logs"
-# Some instrumentations send messages as log records where they are told to. Those come apart from their spans, in any
-# order and often without a session; all of them can put the messages into the spans.
+# Some instrumentations can be configured to send messages as log records. These arrive separately from their
+# spans, in any order and often without a session; all of them can put the messages into the spans.
 LOGS_ANSWER: Final = (
     "Logs are not read here, only spans: have the messages put into them. Set "
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (opentelemetry-instrumentation-genai-*), or leave out "
     "use_legacy_attributes=False (opentelemetry-instrumentation-openai). OTEL_LOGS_EXPORTER=none stops this message"
 )
-# Where all spans of an exporter are of one prompt: its id or name, in a header that OTEL_EXPORTER_OTLP_HEADERS can set.
+# If all spans of an exporter belong to one prompt: its id or name, in a header that
+# OTEL_EXPORTER_OTLP_HEADERS can set.
 PROMPT_HEADER: Final = "promptlift-prompt"
 
 
@@ -65,7 +66,8 @@ def routes(context: AppContext) -> list[Route]:
             await bounded_body(request, limits.OTLP_BODY_BYTES)
         except ApiException as refusal:
             return _refusal(refusal, kind)
-        # No status that has an exporter send it again. Some exporters keep the answer to themselves: the operator reads it.
+        # A status that does not make an exporter retry. Some exporters do not show the answer, so the
+        # operator's log does.
         _LOG.warning("an application sends logs. %s", LOGS_ANSWER)
         return _refusal(ApiException("NOT_FOUND", LOGS_ANSWER), kind)
 
@@ -82,7 +84,7 @@ def _reader(kind: str) -> Callable[[bytes, Callable[[str], object]], list[Span]]
 def _answer(received: Received, kind: str) -> Response:
     """Return an ``ExportTraceServiceResponse``, in the encoding of the request."""
     if kind == JSON:
-        # As JSON of protobuf has it: a number of 64 bits is a text.
+        # As in protobuf's JSON, 64-bit numbers are strings.
         told = {"rejectedSpans": str(received.rejected), "errorMessage": received.problem}
         return answer({"partialSuccess": told} if received.problem else {})
     partial = b""
@@ -93,13 +95,14 @@ def _answer(received: Received, kind: str) -> Response:
 
 
 def _refusal(refusal: ApiException, kind: str) -> Response:
-    """Return a ``google.rpc.Status`` with the message; in JSON the API's error body is beside it."""
+    """Return a ``google.rpc.Status`` with the message; in JSON it includes the API's error body."""
     if kind == PROTOBUF:
         return Response(_text(2, refusal.message), refusal.status, refusal.headers, media_type=PROTOBUF)
     return answer({"message": refusal.message, **refusal.body()}, refusal.status, refusal.headers)
 
 
-# The two answers in protobuf: few enough fields to be written without the library, whose absence is one of the reasons.
+# The two answers in protobuf: few enough fields to be encoded without the library, whose absence is one of
+# the reasons.
 
 
 def _tag(number: int, wire_type: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Make a route from a row of the table of endpoints and the action that answers it."""
+"""Make a route from a row of the table of endpoints and its action."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, context: AppContext) -> Route:
     """Make the route of an endpoint in one naming scheme."""
-    # Looked up once, not for every request.
+    # Looked up once, not per request.
     has_id, is_get = endpoint.has_id, endpoint.method == "GET"
     is_async = inspect.iscoroutinefunction(action.answer)
     links = (scheme.link,) if "{segment}" in endpoint.path else action.links
@@ -71,7 +71,7 @@ def serve(endpoint: Endpoint[Any], scheme: Scheme, action: EndpointAction, conte
 
 
 def _wire(model: ApiModel, links: tuple[str, ...]) -> dict[str, object]:
-    """Write an answer; what belongs to a prompt says so under these names."""
+    """Encode an answer; a resource of a prompt links to it under these names."""
     document = model.to_wire()
     items = getattr(model, "data", None)
     if items and isinstance(items[0], LinkedModel):

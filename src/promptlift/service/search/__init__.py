@@ -1,1 +1,1 @@
-"""The search for a better prompt as pure parts: edits, what conversations say of them, who is a parent, what may be spent."""
+"""The search for a better prompt as pure parts: edits, their evidence, the choice of parents, and the budget."""

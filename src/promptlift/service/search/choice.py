@@ -1,4 +1,4 @@
-"""Which conversations a writer of edits is shown: few, whole, and as different as the failures are."""
+"""Choose the conversations to show to the writer of edits: few, complete, and as diverse as the failures."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ FAILED_SHOWN: Final = 7
 SUCCEEDED_SHOWN: Final = 2
 # Characters of all conversations of one request, about a quarter as many tokens.
 CHARS_MOST: Final = 48_000
-# An issue that an edit was written against counts for less, until it is seen again with the edit in place.
+# An issue that already has an edit counts for less, until it recurs with the edit in place.
 ANSWERED: Final = 0.15
 SEEN_AGAIN: Final = 0.5
-# What happened under the text to be edited says more than what happened under the original.
+# Conversations under the text to be edited are more informative than those under the original.
 PRESENT: Final = 2.0
 SAME_ISSUE: Final = 15.0
-# What costs the goal next to nothing is shown last, but it is shown: a candidate may not complete fewer tasks whatever the goal.
+# Failures that hardly cost the goal anything come last, but are shown: a candidate must not complete fewer
+# tasks, whatever the goal.
 LEAST_MISSED: Final = 0.05
 
 
@@ -33,17 +34,17 @@ class Seen:
     Attributes
     ----------
     id
-        Of a logged conversation, or of a simulated one.
+        Id of a logged or simulated conversation.
     completed
-        Whether it did what somebody came for.
+        Whether it completed its task.
     issues
-        Titles of what went wrong, worst first.
+        Titles of issues, worst first.
     candidate
-        Who answered in a simulated conversation; ``None`` for a logged one.
+        The candidate that answered in a simulated conversation; ``None`` for a logged one.
     unmet
         Targets of the goal that it did not meet.
     missed
-        Share of the goal that it missed; 1 without a goal.
+        Share of the goal that was missed; 1 without a goal.
     """
 
     id: str
@@ -60,12 +61,12 @@ class Seen:
 
     @property
     def wrong(self) -> tuple[str, ...]:
-        """What went wrong: issues, worst first, or the targets that were missed where the task was completed."""
+        """The problems: issues, worst first, or the missed targets if the task was completed."""
         return self.unmet if self.completed and self.unmet else self.issues
 
     @property
     def key(self) -> str:
-        """What went wrong most; its own id where nothing was named."""
+        """The main problem; the conversation's own id if there is none."""
         return self.wrong[0] if self.wrong else self.id
 
 
@@ -79,16 +80,16 @@ def choose(
 ) -> list[Seen]:
     """Choose failed conversations by how frequent and how open their issue is, and two that succeeded.
 
-    With a goal those that missed a target have failed too, and each counts by what it missed.
+    With a goal, conversations that missed a target have failed too, and each counts by the share missed.
 
     Parameters
     ----------
     edits
-        Those of the text to be edited.
+        Edits of the text to be edited.
     edits_of
-        Edits of each candidate that has talked.
+        Edits of each candidate with conversations.
     shown
-        How often an issue was shown already.
+        How often each issue has been shown.
     """
     rng = random.Random(f"{seed}")
     present = {edit.id for edit in edits}
@@ -130,9 +131,9 @@ def choose(
 
 
 def bounded_turns(turns: Sequence[tuple[str, str]], *, chars: int) -> tuple[list[tuple[str, str]], int]:
-    """Cut a conversation to a number of characters, and say how many are left out.
+    """Cut a conversation to a number of characters, and return how many were left out.
 
-    The middle goes first: what somebody came for and how it ended stay.
+    The middle is cut first: the request and the ending stay.
     """
     total = sum(len(text) for _, text in turns)
     if total <= chars:

@@ -1,7 +1,7 @@
-"""Edits of a prompt as a set: how they are put together, and how one that a model wrote joins the others.
+"""Sets of edits of a prompt: assembling them, and adding an edit from a model.
 
-A candidate is the original with some edits, in the order in which they were written. So two candidates can be merged, one
-edit can be left out again, and each sentence keeps the reason it was written for.
+A candidate is the original with some edits, in the order in which they were written. So two candidates can be
+merged, an edit can be removed again, and each sentence keeps its reason.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ class CandidateEdit:
     Attributes
     ----------
     id
-        ``e`` and a number: the later an edit was written, the higher.
+        ``e`` and a number that increases in the order of writing.
     operation
         ``add``, ``replace`` or ``delete``.
     anchor
-        Text of the prompt that is replaced or deleted, or after which ``text`` stands; empty for the end.
+        Text of the prompt to replace or delete, or after which ``text`` is inserted; empty for the end.
     evidence
         Id of a conversation, and the words in it.
     issues
-        What the judge called that which went wrong in these conversations.
+        The judge's issues in these conversations.
     """
 
     id: str
@@ -44,7 +44,7 @@ class CandidateEdit:
 
     @property
     def number(self) -> int:
-        """Place in the order of writing."""
+        """Position in the order of writing."""
         return int(self.id[1:])
 
     def to_json(self) -> dict[str, Any]:
@@ -54,14 +54,14 @@ class CandidateEdit:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A set of edits after one more was written.
+    """A set of edits after adding one.
 
     Attributes
     ----------
     edits
-        The set; without the earlier edit that the new one improves on.
+        The set, without an earlier edit that the new one improves on.
     problem
-        Why the edit does not fit; the set is the old one then.
+        Why the edit does not fit; then the set is unchanged.
     """
 
     edits: tuple[CandidateEdit, ...]
@@ -69,9 +69,9 @@ class Joined:
 
 
 def assemble(original: str, edits: Iterable[CandidateEdit]) -> str:
-    """Put edits into the original, in the order in which they were written.
+    """Apply edits to the original, in the order in which they were written.
 
-    An addition whose anchor is not there stands at the end, so that a set from which an edit is left out still makes a
+    An addition whose anchor is missing goes to the end, so that a set without one of its edits still makes a
     prompt.
     """
     ordered = sorted(edits, key=lambda edit: edit.number)
@@ -79,9 +79,10 @@ def assemble(original: str, edits: Iterable[CandidateEdit]) -> str:
 
 
 def join(original: str, edits: Sequence[CandidateEdit], new: CandidateEdit) -> Joined:
-    """Add an edit to a set, as far as it fits the text that the set makes.
+    """Add an edit to a set, if it fits the assembled text.
 
-    A replacement that keeps what it replaces is an addition. One that changes the text of an earlier edit takes its place.
+    A replacement that keeps what it replaces is an addition. One that changes the text of an earlier edit
+    supersedes that edit.
     """
     held = tuple(edits)
     current = assemble(original, held)
@@ -99,7 +100,7 @@ def join(original: str, edits: Sequence[CandidateEdit], new: CandidateEdit) -> J
         if new.anchor in earlier.text:
             return _in_place_of(original, held, earlier, new)
     if new.anchor not in original:
-        return Joined(held, "What it would change stands partly in an earlier edit.")
+        return Joined(held, "The text to change is partly in an earlier edit.")
     return _with(original, held, new)
 
 
@@ -109,7 +110,7 @@ def _misfit(current: str, new: CandidateEdit) -> str | None:
     if new.operation != "delete" and not new.text.strip():
         return "It has no text."
     if new.operation != "add" and (not new.anchor.strip() or new.anchor not in current):
-        return "What it would change does not stand in the prompt."
+        return "The text to change is not in the prompt."
     return None
 
 
@@ -121,12 +122,12 @@ def _with(original: str, held: tuple[CandidateEdit, ...], new: CandidateEdit) ->
     if assemble(original, joined) == current:
         return Joined(held, "It changes nothing.")
     if new.operation == "add" and _words(new.text) in _words(current):
-        return Joined(held, "It stands in the prompt already.")
+        return Joined(held, "It is already in the prompt.")
     return Joined(joined)
 
 
 def _words(text: str) -> str:
-    """Return a text as it is compared: whatever its spaces and capitals, and as whole words."""
+    """Return a text in the form used for comparison: without regard to spaces and capitals, in whole words."""
     return f" {' '.join(text.casefold().split())} "
 
 

@@ -1,4 +1,4 @@
-"""What the conversations of a search say of its edits and candidates. None of it decides who wins."""
+"""Evidence from the conversations of a search about its edits and candidates. It does not decide who wins."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Outcomes: TypeAlias = "Mapping[int, Mapping[int, bool | float | None]]"
-"""By cell and candidate whether the task was completed, or how far the goal was met; ``None`` where that is not known."""
+"""By cell and candidate whether the task was completed, or how far the goal was met; ``None`` if unknown."""
 
-# Spread of what an edit is worth, before anything is measured, and of one conversation within its cell.
+# Prior spread of the worth of an edit, and spread of one conversation within its cell.
 EDIT_SD: Final = 0.08
 NOISE_SD: Final = 0.40
 # An edit with evidence is a little more likely to help than to harm.
 EDIT_MEAN: Final = 0.01
-# Scores are sums of weights, so a difference of nothing may come out as a little more.
+# Scores are sums of weights, so a zero difference may come out slightly positive.
 NOTHING: Final = 1e-9
 
 
 class Record(NamedTuple):
-    """Cells in which one side completed the task and the other did not, and in which both ended alike."""
+    """Cells in which one side completed the task and the other did not, and in which both ended the same."""
 
     won: int
     lost: int
@@ -49,7 +49,7 @@ def record_of(outcomes: Outcomes, one: int, other: int) -> Record:
 
 
 def mean_gain(scores: Mapping[int, Mapping[int, float]], one: int, other: int) -> float | None:
-    """Return the mean difference of the scores of two candidates on the cells that both have; ``None`` without any."""
+    """Return the mean difference of the scores of two candidates on the cells that both have; ``None`` if there are none."""
     gains = [found[one] - found[other] for found in scores.values() if one in found and other in found]
     if not gains:
         return None
@@ -60,7 +60,7 @@ def mean_gain(scores: Mapping[int, Mapping[int, float]], one: int, other: int) -
 def with_and_without(outcomes: Outcomes, edits_of: Mapping[int, Collection[str]], edit: str) -> Record:
     """Compare candidates with an edit and those without it.
 
-    In each cell those two that differ in the fewest other edits.
+    In each cell, the two that differ in the fewest other edits.
     """
     pairs = []
     for found in outcomes.values():
@@ -84,12 +84,12 @@ def _record(pairs: Sequence[tuple[bool | float | None, bool | float | None]]) ->
 
 @dataclass(frozen=True)
 class Worth:
-    """What each edit is worth by all conversations of a search, as a fraction of conversations.
+    """The worth of each edit according to all conversations of a search, as a fraction of conversations.
 
     Attributes
     ----------
     places
-        Where an edit is in the means and covariances.
+        Index of an edit in the means and covariances.
     """
 
     places: dict[str, int]
@@ -97,7 +97,7 @@ class Worth:
     covariance: NDArray[np.float64]
 
     def of(self, edits: Collection[str]) -> tuple[float, float]:
-        """Return what edits are worth together, and its standard deviation."""
+        """Return the joint worth of edits, and its standard deviation."""
         at = [self.places[one] for one in edits if one in self.places]
         new = len(edits) - len(at)
         mean = float(self.mean[at].sum()) + new * EDIT_MEAN
@@ -106,9 +106,9 @@ class Worth:
 
 
 def worth(outcomes: Outcomes, edits_of: Mapping[int, Collection[str]]) -> Worth:
-    """Estimate what each edit is worth: within a cell, candidates differ by their edits and by chance.
+    """Estimate the worth of each edit: within a cell, candidates differ by their edits and by chance.
 
-    A linear model with an effect of each cell and a normal prior on each edit.
+    A linear model with an effect per cell and a normal prior on each edit.
     """
     named = sorted({edit for edits in edits_of.values() for edit in edits}, key=lambda name: int(name[1:]))
     places = {name: at for at, name in enumerate(named)}

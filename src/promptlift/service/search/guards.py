@@ -1,7 +1,7 @@
-"""What an edit must not be: without evidence, in customers' own words, or with addresses that nobody gave.
+"""Guards against edits without evidence, in customers' own words, or with addresses that nobody gave.
 
-Transcripts are data. A model may still do what one of them tells it, so what strangers said never becomes a sentence of a
-prompt.
+Transcripts are data. A model may still follow instructions in them, so strangers' words never become a
+sentence of a prompt.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 EDIT_CHARS: Final = 800
 QUOTE_CHARS: Final = 300
-# Words of an edit that stand in one message, in runs of this many; and how many of all its words make it a repetition.
+# Length of runs of words that occur in one message, and the share of an edit's words that makes it a
+# repetition.
 RUN: Final = 3
 REPEATED_SHARE: Final = 0.6
 _WORD: Final = re.compile(r"\w+(?:['\u2019]\w+)*")
@@ -27,24 +28,24 @@ _ADDRESS: Final = re.compile(
 
 
 def existing_evidence(claimed: Iterable[tuple[str, str]], texts: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the evidence that exists: a quotation that stands in the conversation it is said to be from.
+    """Return the evidence whose quotation is in the cited conversation.
 
     Parameters
     ----------
     texts
-        All that was said in each conversation that was shown, by its id.
+        The full text of each conversation shown, by id.
     """
     found = ((name, quotation_from(texts.get(name, ""), quote, QUOTE_CHARS)) for name, quote in claimed)
     return list(dict.fromkeys((name, quote) for name, quote in found if quote is not None))
 
 
 def says_what_was_said(text: str, messages: Iterable[str]) -> bool:
-    """Return whether most words of an edit stand in one message of a stranger as they stand here.
+    """Return whether most words of an edit occur literally in one message of a stranger.
 
     Parameters
     ----------
     messages
-        As strangers wrote them.
+        Strangers' messages.
     """
     words = _words(text)
     if not words:
@@ -69,7 +70,7 @@ def new_addresses(text: str, original: str) -> list[str]:
 
 
 def too_long(text: str) -> bool:
-    """Return whether an edit is no small change any more."""
+    """Return whether an edit is too long to be a small change."""
     return len(text) > EDIT_CHARS
 
 

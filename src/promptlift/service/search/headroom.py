@@ -1,4 +1,4 @@
-"""What could be gained at most, by the logged conversations, before an optimization spends anything."""
+"""The maximum possible gain according to the logged conversations, before an optimization spends anything."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def headroom(
 ) -> Headroom:
     """Return the headroom.
 
-    How much more often conversations without an issue complete than all: more than that is not to be expected of mending it.
+    By how much conversations without an issue complete more often than all: the most to expect from fixing
+    it.
 
     Parameters
     ----------
@@ -65,14 +66,14 @@ def headroom(
 
 
 def _gain(having: Sequence[JudgedConversation], total: int, completed: int) -> dict[str, float | None]:
-    """Return the points that would be gained, with the ends of their interval."""
+    """Return the possible gain in points, with the ends of its interval."""
     found = points_to_gain(*_counts(having, total, completed), level=LEVEL)
     names = ("points", "points_low", "points_high")
     return {name: None if math.isnan(value) else value for name, value in zip(names, found, strict=True)}
 
 
 def _counts(having: Sequence[JudgedConversation], total: int, completed: int) -> tuple[int, int, int, int]:
-    """Return what completed of those that have an issue, how many they are, and the same of the others."""
+    """Return the completed and total counts of conversations with an issue, and of the others."""
     done = sum(one.task_completed for one in having)
     return done, len(having), completed - done, total - len(having)
 

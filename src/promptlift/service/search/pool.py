@@ -1,4 +1,4 @@
-"""The course of a search as a state machine: what is written and tested next, who enters the pool, who is the finalist.
+"""A search as a state machine: what to write and test next, who enters the pool, who is the finalist.
 
 It knows no model and no database: the same seed, the same edits and the same outcomes give the same course.
 """
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 def front(outcomes: Outcomes, members: Collection[int]) -> dict[int, int]:
     """Return the candidates that no other one dominates, each with the number of cells in which it is among the best.
 
-    One dominates another when it is nowhere worse on the cells that both have, and somewhere better. Where each is
-    dominated by another one, which happens in a circle when pairs share different cells, all are in front.
+    A candidate dominates another if it is nowhere worse on the cells that both have, and somewhere better. If
+    each is dominated by another, which can happen in a cycle when pairs share different cells, all are in
+    front.
     """
     best: dict[int, int] = dict.fromkeys(sorted(members), 0)
     for found in outcomes.values():
@@ -41,7 +42,7 @@ def front(outcomes: Outcomes, members: Collection[int]) -> dict[int, int]:
 
 
 def draw_parent(outcomes: Outcomes, members: Collection[int], rng: random.Random) -> int:
-    """Draw a parent from the front: the more often where the more cells have it among the best."""
+    """Draw a parent from the front, with probability proportional to the cells in which it is among the best."""
     found = front(outcomes, members)
     names = list(found)
     return rng.choices(names, [found[name] + 1 for name in names])[0]
@@ -56,15 +57,15 @@ def _dominates(outcomes: Outcomes, one: int, other: int) -> bool:
     return any(mine > its for mine, its in pairs) and not any(its > mine for mine, its in pairs)
 
 
-# Cells of a batch, and the fewest that say anything.
+# Cells of a batch, and the fewest that are informative.
 BATCH: Final = 8
 BATCH_LEAST: Final = 4
 LOOKS: Final = 2
-# A parent is drawn from the front this often; else it is the best by all evidence.
+# A parent is drawn from the front this often; otherwise it is the best by all evidence.
 FROM_FRONT: Final = 0.25
-# The finalist has the best mean less this many standard deviations.
+# The finalist has the best mean minus this many standard deviations.
 CAUTION: Final = 0.3
-# An edit whose worth is below this is tried without.
+# Edits worth less than this are tentatively removed.
 USELESS: Final = 0.0
 ORIGINAL: Final = 0
 
@@ -78,7 +79,7 @@ class Child(NamedTuple):
 
 
 class Write(NamedTuple):
-    """Write candidates: each from the one before, the first from ``parent``; ``given`` are made without a model."""
+    """Write candidates: each from the previous one, the first from ``parent``; ``given`` are made without a model."""
 
     parent: int
     children: int
@@ -86,7 +87,7 @@ class Write(NamedTuple):
 
 
 class Talk(NamedTuple):
-    """Hold conversations of some candidates on new cells."""
+    """Simulate conversations of some candidates on new cells."""
 
     arms: tuple[int, ...]
     first_cell: int
@@ -100,7 +101,7 @@ class Member:
     Attributes
     ----------
     base
-        Whom it was tested against first.
+        The candidate against which it was tested first.
     """
 
     number: int
@@ -121,13 +122,13 @@ class Search:
     Attributes
     ----------
     conversations
-        The most that it may hold.
+        Maximum number of conversations.
     generations_max
-        The most generations.
+        Maximum number of generations.
     first, each
-        Candidates of the first generation and of every later one.
+        Number of candidates in the first generation and in every later one.
     scores
-        By cell and candidate how far the goal was met, 0 to 1, where one is given and the judge said so.
+        By cell and candidate how far the goal was met, 0 to 1, if there is a goal and the judge decided.
     """
 
     conversations: int
@@ -147,17 +148,17 @@ class Search:
 
     @property
     def left(self) -> int:
-        """Conversations that may still be held."""
+        """Remaining conversations in the budget."""
         return self.conversations - self.spent
 
     @property
     def testing(self) -> list[Member]:
-        """Candidates of which not all is known yet."""
+        """Candidates whose tests are not finished."""
         return [one for one in self.members if one.state == "testing"]
 
     @property
     def wanted(self) -> Outcomes:
-        """What candidates are compared by: how far they met the goal, or without one whether they completed the task."""
+        """The scores for comparing candidates: how far they met the goal, or without one whether they completed the task."""
         return self.scores or self.outcomes
 
     @property
@@ -166,7 +167,7 @@ class Search:
         return {one.number: one.edits for one in self.members}
 
     def step(self) -> Write | Talk | None:
-        """Return what is to be done next, the same until it was recorded; ``None`` when the search has ended."""
+        """Return the next step, the same until its result is recorded; ``None`` when the search has ended."""
         if testing := self.testing:
             return self._talk(testing)
         count = min(self.each if self.generation else self.first, self.left // BATCH_LEAST - 1)
@@ -174,7 +175,8 @@ class Search:
             return None
         best = self.best()
         if self.ended is not None or (count < self.each and self.generation):
-            # What is left does not pay for another generation, so it says whether all edits earn something.
+            # The rest of the budget is too small for another generation, so it tests whether all edits are
+            # worth keeping.
             shorter = None if self.pruned else self._shorter(best)
             return None if shorter is None else Write(best.number, 0, (shorter,))
         rng = random.Random(f"{self.seed} parent {self.generation}")
@@ -184,7 +186,7 @@ class Search:
         return Write(parent, count, ()) if merge is None else Write(parent, count - 1, (merge,))
 
     def _shorter(self, best: Member) -> Child | None:
-        """Return the best candidate without the edits that earn nothing by all evidence."""
+        """Return the best candidate without the edits that are worthless by all evidence."""
         known = self.worth()
         kept = tuple(edit for edit in best.edits if known.of([edit])[0] >= USELESS)
         tried = {frozenset(one.edits) for one in self.members}
@@ -196,7 +198,7 @@ class Search:
         return Talk(arms, len(self.outcomes), cells)
 
     def _merge(self, best: int) -> Child | None:
-        """Return the union of two members of the pool of which neither has all edits of the other."""
+        """Return the union of two members of the pool, neither of which has all edits of the other."""
         tried = {frozenset(one.edits) for one in self.members}
         mine = set(self.members[best].edits)
         for one in reversed(self.members):
@@ -207,7 +209,7 @@ class Search:
         return None
 
     def wrote(self, children: Sequence[Child], edits: Mapping[str, CandidateEdit]) -> None:
-        """Take the candidates of a generation; without any the search has ended."""
+        """Record the candidates of a generation; without any, the search has ended."""
         self.pruned = self.pruned or any(
             set(one.edits) < set(self.members[one.parent].edits) for one in children
         )
@@ -230,19 +232,19 @@ class Search:
             )
         fits = self.left // BATCH_LEAST - 1
         for one in self.testing[fits:]:
-            one.state, one.reason = "rejected", "The budget had no conversations for it."
+            one.state, one.reason = "rejected", "The budget had no conversations left for it."
 
     def talked(
         self,
         outcomes: Mapping[int, Mapping[int, bool | None]],
         scores: Mapping[int, Mapping[int, float]] | None = None,
     ) -> None:
-        """Take what a batch of conversations came to, and decide who gets another one.
+        """Record the outcomes of a batch of conversations, and decide who gets another batch.
 
         Parameters
         ----------
         scores
-            See ``Search``. Whoever loses completion is rejected, however well the goal is met.
+            See ``Search``. A candidate that loses completion is rejected, however well it meets the goal.
         """
         for cell, found in outcomes.items():
             self.outcomes[cell] = dict(found)
@@ -257,7 +259,7 @@ class Search:
             if record.won < record.lost or gain < 0:
                 one.state, one.reason = "rejected", self._how(one, record)
             elif self.looks >= LOOKS or self.left // BATCH_LEAST < 2:
-                # A shorter one need only be as good.
+                # A shorter candidate need only be as good.
                 shorter = set(one.edits) < set(self.members[one.base].edits)
                 better = gain > 0 or (shorter and gain == 0)
                 one.state = "pool" if better else "rejected"
@@ -269,13 +271,14 @@ class Search:
                 self.scores.setdefault(cell, {}).update(found)
 
     def _gain(self, member: Member, record: Record) -> float:
-        """Return what a candidate gained beside the one that it was tested against; above 0 is better."""
+        """Return the gain of a candidate over the one against which it was tested; above 0 is better."""
         gain = mean_gain(self.scores, member.number, member.base)
-        # unspecified: what counts where the judge left the goal open on all cells. Completion, as without a goal.
+        # unspecified: what counts if the judge left the goal open on all cells. Completion, as without a
+        # goal.
         return float(record.won - record.lost) if gain is None else gain
 
     def _how(self, member: Member, record: Record) -> str:
-        """Return how the test of a candidate ended, in words."""
+        """Describe how the test of a candidate ended."""
         told = f"It won {record.won} and lost {record.lost} of {record.n} cells."
         gain = mean_gain(self.scores, member.number, member.base)
         return told if gain is None else f"{told} By the goal that is {100 * gain:+.1f} points."
@@ -283,17 +286,17 @@ class Search:
     # Who is best
 
     def worth(self) -> Worth:
-        """Return what each edit is worth by now, in points of the goal where one is given."""
+        """Return the current worth of each edit, in points of the goal if there is one."""
         return worth(self.wanted, self.edits_of)
 
     def best(self) -> Member:
-        """Return the member of the pool with the best lower bound of what its edits are worth together."""
+        """Return the member of the pool with the best lower bound on the joint worth of its edits."""
         return _best_of([one for one in self.members if one.state == "pool"], self.worth())
 
     def finalist(self) -> Member | None:
-        """Return whom to confirm: the best one of the pool, else the best one that was rejected; ``None`` without any.
+        """Return the candidate to confirm: the best of the pool, or else the best rejected one, if any.
 
-        Of those that were rejected completion chooses, also where a goal is given: some were rejected for losing it.
+        Rejected candidates are ranked by completion, even with a goal: some were rejected for losing it.
         """
         tested = [one for one in self.members[1:] if one.spent]
         if pool := [one for one in tested if one.state == "pool"]:
@@ -304,7 +307,7 @@ class Search:
         return len(set(self.members[number].edits) & set(child.edits))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the search as plain JSON, from which ``from_json`` continues exactly as this one would."""
+        """Return the search as plain JSON, from which ``from_json`` continues exactly like this one."""
         state: dict[str, Any] = _STATE.dump_python(self, mode="json")
         return {**state, "edits": list(state["edits"].values())}
 

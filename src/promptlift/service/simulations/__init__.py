@@ -1,1 +1,1 @@
-"""Simulated conversations: personas, scenarios, and the pool that holds conversations side by side."""
+"""Simulated conversations: personas, scenarios, and the pool that simulates conversations concurrently."""

@@ -1,4 +1,4 @@
-"""One simulated conversation: a persona with a goal talks with the assistant under one text."""
+"""One simulated conversation: a persona with a goal talks to the assistant under one text."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 Ending = Literal["persona", "turns"]
 
 PERSONA_BYTES: Final = 16 * limits.KB
-# Tries for a persona's message before an empty one counts as leaving.
+# Attempts at a persona's message before an empty one counts as leaving.
 PERSONA_TRIES: Final = 2
-# Answers with calls of tools in one turn, and calls in one answer.
+# Maximum answers with tool calls in one turn, and calls in one answer.
 CALLS_MOST: Final = 8
-# Of the content: braces, names and the rest around the messages.
+# Allowance for braces, names and the rest around the messages.
 AROUND_BYTES: Final = 4 * limits.KB
 AROUND_MESSAGE_BYTES: Final = 64
-# A rough count of tokens, where the endpoint gives none.
+# A rough estimate of tokens, if the endpoint does not count them.
 CHARS_A_TOKEN: Final = 4
 
 
@@ -44,7 +44,7 @@ class TokenCounts(NamedTuple):
     Attributes
     ----------
     estimated
-        Whether the endpoint did not count them: then they are a quarter of the characters.
+        Whether they are estimated as a quarter of the characters, because the endpoint did not count them.
     """
 
     read: int
@@ -64,10 +64,10 @@ class Simulated:
     turns
         Answers of the assistant, at least 1.
     ended_by
-        ``persona`` when the person had what they came for, gave up or fell silent; ``turns`` when the last allowed
-        answer was given before.
+        ``persona`` when the person got what they came for, gave up or fell silent; ``turns`` when the limit
+        of answers was reached first.
     tokens
-        What the assistant read and wrote.
+        Tokens that the assistant read and wrote.
     """
 
     transcript: Transcript
@@ -87,35 +87,35 @@ def simulate(
     seed: int,
     tools: Toolbox | None = None,
 ) -> Simulated:
-    """Hold one conversation.
+    """Simulate one conversation.
 
-    The scenario's opening is the first user message as it stands. Then the assistant and the persona speak in turn. A
-    turn is one user message and the assistant's answer to it, so there are at most ``max_turns`` answers. After the
-    last one the persona may still end the conversation; anything else that it would say is left out. With one turn it
-    is not asked at all. The persona knows neither which text the assistant has nor that
-    there is more than one.
+    The scenario's opening is the first user message, verbatim. Then the assistant and the persona take turns.
+    A turn is one user message and the assistant's answer to it, so there are at most ``max_turns`` answers.
+    After the last one the persona may still end the conversation; any other message is left out. With one
+    turn it is not asked at all. The persona knows neither which text the assistant has nor that there is more
+    than one.
 
-    An assistant that answers nothing said nothing: its message is empty, and the persona sees that. That is the
-    text's fault and no failure of the infrastructure. A persona that says nothing twice has left the conversation.
+    If the assistant's answer is empty, its message is empty, and the persona sees that. This is the text's
+    fault, not a failure of the infrastructure. A persona that says nothing twice has left the conversation.
 
     Parameters
     ----------
     prompt
-        How the assistant is run: model, temperature and tokens. Its ``content`` is not used.
+        How the assistant runs: model, temperature and tokens. Its ``content`` is not used.
     content
         The text of the arm, the assistant's system message.
     max_turns
-        Answers of the assistant at most, 1 or more.
+        Maximum answers of the assistant, 1 or more.
     seed
-        The same for both arms of a pair, so that the same words are answered by the same request.
+        The same for both arms of a pair, so that the same words lead to the same request.
     tools
-        What the assistant may call. A call and what it gives stand in the transcript as in logged ones; the persona sees
-        neither. After ``CALLS_MOST`` answers with calls the turn ends, and the assistant has said nothing.
+        Tools that the assistant may call. Calls and results are in the transcript as in logged ones; the
+        persona sees neither. After ``CALLS_MOST`` answers with calls the turn ends with an empty answer.
 
     Raises
     ------
     LlmUnavailable, LlmRefused
-        The infrastructure failed, or the endpoint does not take the request: nothing is known about the text.
+        The infrastructure failed, or the endpoint refuses the request: nothing is known about the text.
     """
     if max_turns < 1:
         raise ValueError(f"max_turns must be 1 or more, not {max_turns}")
@@ -149,17 +149,17 @@ class _Conversation:
     persona: SimulatedPersona
     scenario: Scenario
     seed: int
-    # Whoever plays the assistant's tools, where it has any.
+    # Simulates the assistant's tools, if it has any.
     player: ToolPlayer | None = None
     said: list[tuple[Role, str]] = field(default_factory=list)
     room: int = limits.CONTENT_BYTES - AROUND_BYTES
     counts: list[TokenCounts] = field(default_factory=list)
-    # How the result of a tool came about, by the place of its message.
+    # Origin of each tool result, by the index of its message.
     tool_results: dict[int, How] = field(default_factory=dict)
 
     @property
     def heard_by_assistant(self) -> list[tuple[Role, str]]:
-        """What the assistant is shown. A result is data and never a system message; nobody else can write one."""
+        """The messages shown to the assistant. A result is data, never a system message; nobody else can write one."""
         if self.player is None:
             return self.said
         return [
@@ -169,7 +169,7 @@ class _Conversation:
 
     @property
     def heard_by_persona(self) -> list[tuple[Role, str]]:
-        """What the persona is shown: neither calls nor results."""
+        """The messages shown to the persona, without calls and results."""
         if self.player is None:
             return self.said
         return [
@@ -179,7 +179,7 @@ class _Conversation:
         ]
 
     def answer(self) -> None:
-        """Answer as the assistant does, after the calls of tools that it makes before."""
+        """Answer as the assistant, after its tool calls."""
         if self.player is None:
             self.say("assistant", self._as_assistant())
             return
@@ -199,7 +199,7 @@ class _Conversation:
         self.say("assistant", "")
 
     def _as_assistant(self) -> str:
-        """Return what the assistant says next, and count the tokens that it read and wrote."""
+        """Return the assistant's next message, and count the tokens that it read and wrote."""
         try:
             answer = self.tasks.answer_as_assistant(
                 prompt=self.prompt, content=self.content, messages=self.heard_by_assistant
@@ -217,7 +217,7 @@ class _Conversation:
         return answer.text
 
     def reaction(self) -> PersonaMessage:
-        """Return what the persona says next."""
+        """Return the persona's next message."""
         for _ in range(PERSONA_TRIES):
             try:
                 answer = self.tasks.speak_as_persona(
@@ -233,7 +233,7 @@ class _Conversation:
         return PersonaMessage("", is_last=True)
 
     def say(self, role: Role, text: str, *, at_most: int = limits.MESSAGE_BYTES) -> None:
-        # At most half of the room that is left: there is always some for the next message.
+        # At most half of the remaining space, so that there is always some for the next message.
         kept = _fitting(text, min(at_most, self.room // 2))
         self.room -= _weight(kept) + AROUND_MESSAGE_BYTES
         self.said.append((role, kept))
@@ -279,12 +279,12 @@ def _weight(text: str) -> int:
 # The requests to both sides
 
 END: Final = "[END]"
-# Some endpoints refuse an empty message, so a request says in words that there was no answer.
+# Some endpoints refuse an empty message, so a request states that there was no answer.
 NO_ANSWER: Final = "(no answer)"
 FIRST_CUE: Final = "(The conversation is open. Write your first message.)"
-# People differ; the same person in the same place need not say the same words twice.
+# People vary; the same person in the same situation need not use the same words twice.
 PERSONA_TEMPERATURE: Final = 0.8
-# Room for the thoughts of models that think before they write a short message.
+# Space for the thoughts of reasoning models before a short message.
 PERSONA_TOKENS: Final = 2_000
 DESCRIPTION_CHARS: Final = 4_000
 
@@ -310,12 +310,12 @@ for.
 {end}. Otherwise never write {end}. Do not go on only to be polite."""
 
 _LABEL: Final = re.compile(r"\A(?:user|customer|human|person)[ \t]*:\s*", re.IGNORECASE)
-# What some models put around the marker.
+# Decoration that some models put around the marker.
 _DECORATION: Final = " \t\r\n*_`\"'“”().!"
 
 
 def agent_messages(content: str, said: Sequence[tuple[Role, str]]) -> list[dict[str, str]]:
-    """Write the request to the assistant: the text under test as system message, then the conversation."""
+    """Build the request to the assistant: the text under test as system message, then the conversation."""
     turns = [{"role": role, "content": text or NO_ANSWER} for role, text in said]
     return [{"role": "system", "content": content}, *turns]
 
@@ -323,9 +323,9 @@ def agent_messages(content: str, said: Sequence[tuple[Role, str]]) -> list[dict[
 def persona_messages(
     persona: SimulatedPersona, scenario: Scenario, said: Sequence[tuple[Role, str]], *, seed: int
 ) -> list[dict[str, str]]:
-    """Write the request to the persona: who it is as system message, then the conversation with roles swapped.
+    """Build the request to the persona: its description as system message, then the conversation with roles swapped.
 
-    The persona's own messages are those of role ``assistant``. A cue comes first, because many models insist on
+    The persona's own messages have the role ``assistant``. A cue comes first, because many models insist on
     beginning with ``user``.
     """
     record = {
@@ -343,9 +343,10 @@ def persona_messages(
 
 
 def read_persona(answer: str) -> tuple[str, bool]:
-    """Read what the persona says without the marker, and whether it ends the conversation.
+    """Read the persona's message without the marker, and whether it ends the conversation.
 
-    The marker counts at the end of the message, decorated or not, and alone on a line: some models go on after it.
+    The marker counts at the end of the message, decorated or not, and alone on a line: some models continue
+    after it.
     """
     text = _LABEL.sub("", plain_answer(answer))
     bare = text.rstrip(_DECORATION)

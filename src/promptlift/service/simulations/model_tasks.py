@@ -36,9 +36,9 @@ class ModelSimulationTasks:
     chat
         The run's view of the model.
     judge_model
-        Name of the model that judges.
+        Name of the judging model.
     agent_model
-        Name of the model that plays the assistant; ``None`` leaves it to the prompt.
+        Name of the model that plays the assistant; ``None`` for the prompt's own model.
     """
 
     def __init__(self, chat: Calls, *, judge_model: str, agent_model: str | None = None) -> None:
@@ -53,7 +53,7 @@ class ModelSimulationTasks:
 
     @property
     def tokens(self) -> int:
-        """Tokens used up so far, also by calls that failed."""
+        """Tokens used so far, including those of failed calls."""
         return self._chat.tokens
 
     def cancel(self) -> None:
@@ -61,7 +61,7 @@ class ModelSimulationTasks:
         self._chat.cancel()
 
     def write_scenarios(self, request: ScenariosRequest) -> Sequence[ScenarioAnswer]:
-        """Ask for scenarios."""
+        """Request scenarios."""
         answer = self._chat.chat(scenarios_messages(request), purpose="scenarios", schema=ScenariosAnswer)
         written: list[ScenarioAnswer] = answer.parsed.scenarios
         return written
@@ -69,7 +69,7 @@ class ModelSimulationTasks:
     def answer_as_assistant(
         self, *, prompt: PromptText, content: str, messages: Sequence[tuple[Role, str]]
     ) -> AssistantMessage:
-        """Ask for the assistant's next message."""
+        """Request the assistant's next message."""
         answer = self._chat.chat(
             agent_messages(content, messages),
             purpose="agent",
@@ -87,7 +87,7 @@ class ModelSimulationTasks:
         messages: Sequence[tuple[Role, str]],
         seed: int,
     ) -> PersonaMessage:
-        """Ask for the person's next message."""
+        """Request the person's next message."""
         answer = self._chat.chat(
             persona_messages(persona, scenario, messages, seed=seed),
             purpose="persona",
@@ -97,7 +97,7 @@ class ModelSimulationTasks:
         return PersonaMessage(*read_persona(answer.text))
 
     def play_tool(self, request: ToolRequest) -> str:
-        """Ask for what a tool gives."""
+        """Request a tool's result."""
         answer = self._chat.chat(tool_messages(request), purpose="tool", schema=ToolAnswer)
         result: str = answer.parsed.result
         return result

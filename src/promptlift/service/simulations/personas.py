@@ -1,4 +1,4 @@
-"""Personas: the library that comes with the service, an account's own, and those of a run."""
+"""Personas: the library included in the service, an account's own, and those of a run."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class SimulatedPersona:
     Attributes
     ----------
     id
-        ``per_lib_`` and a short name for one of the library; what the store gave for one of an account.
+        ``per_lib_`` and a short name in the library; assigned by the store for an account's own.
     name
-        For people.
+        Display name.
     description
-        Describes to a model how this person talks. An account's own persona is written by a user: hostile text.
+        Instructs a model how this person talks. An account's own persona is written by a user: hostile text.
     """
 
     id: str
@@ -56,7 +56,7 @@ def library_by_id() -> dict[str, SimulatedPersona]:
 
 
 def draw(pool: Sequence[SimulatedPersona], count: int, rng: random.Random) -> list[SimulatedPersona]:
-    """Draw ``count`` personas: none twice before each was drawn once.
+    """Draw ``count`` personas, none twice before each was drawn once.
 
     Only ``rng.random()`` is used, whose sequence is the same in every version of Python.
 

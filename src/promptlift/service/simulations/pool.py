@@ -1,4 +1,4 @@
-"""Simulate conversations side by side, have them judged, and keep each one as it ends."""
+"""Simulate conversations concurrently, judge them, and store each one when it ends."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LOG = logging.getLogger(__name__)
 _ERROR_CHARS = 2_000
 
 _Kept: TypeAlias = "SimulationRow | BenchmarkConversationRow"
-# The row of a conversation that ended, and why its run may not continue, if so.
+# The row of an ended conversation, and why its run may not continue, if so.
 _Done: TypeAlias = "tuple[_Kept, PromptliftError | None]"
 
 
@@ -44,30 +44,31 @@ class SimulationPool:
     Parameters
     ----------
     at_a_time
-        Conversations side by side over all runs. More than the budget of model calls, so that it is used up also
-        while some conversations are between two calls.
+        Concurrent conversations over all runs. More than the limit on model calls, so that it is fully used
+        even while some conversations are between two calls.
     """
 
     def __init__(self, database: Database, *, at_a_time: int) -> None:
         self._at_a_time = at_a_time
         self._threads = ThreadPoolExecutor(max_workers=at_a_time, thread_name_prefix="simulation")
-        # SQLite lets writers wait by sleeping longer and longer: runs that keep conversations take turns instead.
+        # SQLite makes writers wait by sleeping ever longer, so runs that store conversations take turns
+        # instead.
         self._turn = threading.Lock() if database.is_sqlite else nullcontext()
 
     def close(self) -> None:
-        """Take no more conversations."""
+        """Accept no more conversations."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def simulate_all(self, run: SimulationRun, conversations: Sequence[SimulatedConversation]) -> None:
-        """Simulate conversations in random order, and return when all are kept.
+        """Simulate conversations in random order, and return when all are stored.
 
-        A run never has more of them in the pool than fit at a time, so that runs take turns. Those that end together
-        are kept in one transaction, and the others continue meanwhile.
+        A run never has more conversations in the pool than its capacity, so that runs take turns. Those that
+        end together are stored in one transaction, while the others continue.
 
         Raises
         ------
         Cancelled, LeaseLost, ModelGone, TokensUsedUp
-            The rest was not simulated; what had ended is kept.
+            The rest was not simulated; ended conversations are stored.
         """
         order = np.random.default_rng((run.row.seed, conversations[0].cell.number)).permutation(
             len(conversations)
@@ -82,7 +83,7 @@ class SimulationPool:
                 self._threads.submit(self._simulate, run, waiting.popleft()).add_done_callback(ended.put)
                 talking += 1
             if rows:
-                # Also when the run cannot continue: what had ended is kept.
+                # Even if the run cannot continue, ended conversations are stored.
                 lost = self._keep(run, rows)
                 failure = failure or lost or (run.tokens_used_up() if waiting else None)
                 rows = []
@@ -105,7 +106,8 @@ class SimulationPool:
         except Cancelled:
             raise
         except (LlmUnavailable, LlmRefused, JudgeUnavailable) as error:
-            # A refusal of one text (too long, say) is this conversation's own; an endpoint that is gone is not.
+            # A refusal of one text (too long, say) concerns only this conversation; a missing endpoint
+            # concerns all.
             return _dropped(run, conversation, error), run.unanswered(error, conversation)
         except (LlmBadAnswer, JudgeFailed) as error:
             return _dropped(run, conversation, error), None
@@ -117,7 +119,7 @@ class SimulationPool:
         return _judged(run, conversation, ended), None
 
     def _keep(self, run: SimulationRun, rows: Sequence[_Kept]) -> BaseException | None:
-        """Keep conversations that ended; return why the run may not continue, if so."""
+        """Store ended conversations; return why the run may not continue, if so."""
         try:
             with self._turn, run.transaction() as connection:
                 Rows(connection).insert(*rows)
@@ -127,7 +129,7 @@ class SimulationPool:
 
 
 def _ended(future: Future[_Done]) -> tuple[list[_Kept], BaseException | None]:
-    """Return the row of a conversation that ended, if there is one, and why its run may not continue, if so."""
+    """Return the row of an ended conversation, if there is one, and why its run may not continue, if so."""
     if future.cancelled():
         return [], Cancelled()
     failure = future.exception()
@@ -138,7 +140,7 @@ def _ended(future: Future[_Done]) -> tuple[list[_Kept], BaseException | None]:
 
 
 def _held(run: SimulationRun, conversation: SimulatedConversation) -> Ended:
-    """Hold one conversation and have it judged."""
+    """Simulate and judge one conversation."""
     cell = conversation.cell
     simulated = simulate(
         run.tasks,
@@ -147,7 +149,7 @@ def _held(run: SimulationRun, conversation: SimulatedConversation) -> Ended:
         persona=cell.persona,
         scenario=cell.scenario,
         max_turns=run.max_turns,
-        # The same for both arms: they talk to the same person.
+        # The same for both arms, so that they talk to the same person.
         seed=run.row.seed * 1_000_003 + cell.number,
         tools=run.toolbox,
     )
@@ -162,9 +164,9 @@ def _held(run: SimulationRun, conversation: SimulatedConversation) -> Ended:
 
 
 def _judged(run: SimulationRun, conversation: SimulatedConversation, ended: Ended) -> _Kept:
-    """Return what the judge said, but nothing completed for a conversation that ran out of turns.
+    """Return the judgement, but not completed if the conversation ran out of turns.
 
-    With one turn the simulated person has no second word, so there the judge alone decides.
+    With one turn the simulated person cannot respond, so the judge alone decides.
     """
     simulated, judgement = ended
     out_of_turns = simulated.ended_by == "turns" and run.max_turns > 1
@@ -183,7 +185,7 @@ def _judged(run: SimulationRun, conversation: SimulatedConversation, ended: Ende
 
 
 def _dropped(run: SimulationRun, conversation: SimulatedConversation, error: Exception) -> _Kept:
-    """Return the row of a conversation that was dropped: its pair does not count."""
+    """Return the row of a dropped conversation, whose pair does not count."""
     said = str(error) if isinstance(error, PromptliftError) else type(error).__name__
     problem = storable_text(said)[:_ERROR_CHARS]
     return run.to_row(conversation, None, status="dropped", turns=0, error=problem)

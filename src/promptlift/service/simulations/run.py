@@ -1,4 +1,4 @@
-"""A run of simulated conversations: what optimizations, regression tests and benchmarks have in common."""
+"""A run of simulated conversations: the common part of optimizations, regression tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCell:
-    """A persona with a scenario, which talks once with every arm that is compared: chosen once and kept.
+    """A persona with a scenario, chosen once, which has one conversation with every arm.
 
     Attributes
     ----------
@@ -52,12 +52,12 @@ class SimulatedCell:
 
     @classmethod
     def from_row(cls, row: CellRow) -> SimulatedCell:
-        """Read a cell as it was kept."""
+        """Read a stored cell."""
         scenario = Scenario(**{name: row.scenario[name] for name in Scenario.__slots__})
         return cls(row.number, row.pass_number, row.stage, SimulatedPersona(**row.persona), scenario)
 
     def to_row(self, optimization: OptimizationRow, **details: Any) -> CellRow:
-        """Return the row that keeps the cell; ``details`` are kept with its scenario."""
+        """Return the row of the cell; ``details`` are stored with its scenario."""
         return CellRow(
             account_id=optimization.account_id,
             optimization_id=optimization.id,
@@ -75,7 +75,7 @@ class SimulatedConversation(NamedTuple):
     Attributes
     ----------
     prompt
-        How the text is run where that is not as the run's own prompt: another model, say.
+        How the text runs if it differs from the run's own prompt: another model, say.
     """
 
     cell: SimulatedCell
@@ -85,7 +85,7 @@ class SimulatedConversation(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """A conversation that was held and judged."""
+    """A conversation that was simulated and judged."""
 
     simulated: Simulated
     judgement: Judgement
@@ -97,11 +97,11 @@ class SimulationRun(Run):
     Parameters
     ----------
     kind
-        The kind of work that it belongs to.
+        The kind of work.
     tasks
-        Whoever carries out the run's tasks: a language model, or the rehearsal.
+        The implementation of the run's tasks: a language model, or the rehearsal.
     prompt
-        How the texts are run, and the objective by which conversations are judged.
+        How the texts run, and the objective by which conversations are judged.
     """
 
     def __init__(
@@ -115,9 +115,9 @@ class SimulationRun(Run):
         self.tasks = tasks
         self.prompt = prompt
         self.organization = Organization.of(self.general)
-        # What the judge says of each conversation beside the rest: nothing, unless a kind of run wants to know.
+        # Additional criteria for the judge: none, unless a kind of run needs them.
         self.targets: tuple[str, ...] = ()
-        # The agent's tools, where a kind of run plays them.
+        # The agent's tools, if a kind of run simulates them.
         self.toolbox: Toolbox | None = None
         self.max_turns: int = row.settings["maxTurns"]
         self._pool = kind.pool
@@ -125,7 +125,7 @@ class SimulationRun(Run):
     def logged_scenarios(
         self, ids: Sequence[str], *, used: Iterable[Scenario], count: int
     ) -> list[tuple[str, Scenario]]:
-        """Read at most ``count`` scenarios of logged conversations, in their order, whose opening was not used before."""
+        """Read up to ``count`` scenarios of logged conversations, in order, with openings not used before."""
         known = {opening_key(one.opening) for one in used}
         account_id, exclusions = self.row.account_id, self.exclusions
         with self.database.read() as connection:
@@ -141,7 +141,7 @@ class SimulationRun(Run):
         seed: int,
         prompt: PromptText | None = None,
     ) -> list[Scenario]:
-        """Have scenarios written by the model; see ``write_scenarios``."""
+        """Let the model write scenarios; see ``write_scenarios``."""
         return write_scenarios(
             self.tasks,
             prompt=prompt or self.prompt,
@@ -154,17 +154,17 @@ class SimulationRun(Run):
         )
 
     def simulate(self, conversations: Sequence[SimulatedConversation]) -> None:
-        """Simulate the conversations that were not kept before.
+        """Simulate the conversations that are not stored yet.
 
         Parameters
         ----------
         conversations
-            By number of their cells.
+            Conversations by the number of their cells.
 
         Raises
         ------
         Cancelled, LeaseLost, ModelGone, TokensUsedUp
-            The rest was not simulated; what had ended is kept.
+            The rest was not simulated; ended conversations are stored.
         """
         if (used_up := self.tokens_used_up()) is not None:
             raise used_up
@@ -176,21 +176,21 @@ class SimulationRun(Run):
             self._pool.simulate_all(self, todo)
 
     def kept(self, connection: Connection, first: int, last: int) -> set[tuple[int, int]]:
-        """Return cell and arm of the conversations that are kept already, in a range of cells."""
+        """Return cell and arm of the stored conversations in a range of cells."""
         found = simulations.outcomes(connection, self.row.id, cells=(first, last))
         return {(row.cell, row.arm) for row in found}
 
     def to_row(
         self, conversation: SimulatedConversation, ended: Ended | None, **outcome: Any
     ) -> SimulationRow | BenchmarkConversationRow:
-        """Return the row that keeps a conversation.
+        """Return the row of a conversation.
 
         Parameters
         ----------
         ended
-            ``None`` when it was lost.
+            ``None`` if it was lost.
         outcome
-            Columns that all kinds of runs keep.
+            Columns common to all kinds of runs.
         """
         cell, judgement = conversation.cell, ended and ended.judgement
         return SimulationRow(
@@ -208,7 +208,7 @@ class SimulationRun(Run):
         )
 
     def given_up(self, conversation: SimulatedConversation) -> ModelGone | None:  # noqa: ARG002 - for runs with several models
-        """Return why a conversation is not worth beginning; ``None`` when it is."""
+        """Return why a conversation should not be started; ``None`` if it should."""
         return None
 
     def answered(self, conversation: SimulatedConversation) -> None:  # noqa: ARG002 - for runs with several models
@@ -235,9 +235,9 @@ class SimulationRuns(Runs):
     Parameters
     ----------
     models
-        Gives each run its view of the language model.
+        Factory of each run's view of the language model.
     pool
-        Where conversations are simulated; shared by all kinds of runs, and closed by its owner.
+        Threads that simulate conversations; shared by all kinds of runs, and closed by their owner.
     """
 
     kept_in: ClassVar[Leases]

@@ -39,23 +39,23 @@ GOAL_CHARS: Final = 600
 ASKED_CHARS: Final = 400
 TOPICS_NAMED: Final = 5
 
-# A failed conversation is drawn this much more often than a successful one: a variant should fix failures, and still
-# has to work where the original works.
+# A failed conversation is drawn this much more often than a successful one: a variant should fix failures,
+# but must still work where the original works.
 FAILURE_WEIGHT: Final = 3.0
 
-# Answers in a row without one new scenario, after which the model is taken to have no more.
+# Consecutive answers without a new scenario after which the model counts as exhausted.
 POOR_ANSWERS: Final = 3
 
 _SENTENCE: Final = re.compile(r"\A.{20,}?[.!?](?=\s|\Z)", re.DOTALL)
 
 
 class ScenariosFailed(PromptliftError):
-    """The model did not write as many scenarios as are needed. The message is the reason.
+    """The model did not write enough scenarios. The message is the reason.
 
     Attributes
     ----------
     scenarios
-        The scenarios that it did write.
+        The scenarios that it wrote.
     """
 
     def __init__(self, message: str, *, scenarios: list[Scenario]) -> None:
@@ -68,24 +68,25 @@ def from_conversation(
 ) -> Scenario | None:
     """Make a scenario of a logged conversation.
 
-    The opening is the first user message as it stands. The goal is what the user asked for, with the topics: the first
-    sentence of a model's summary, or the request itself where the built-in analyser judged; without insights it is to
-    get what the opening asks for. How the conversation ended is left out, because the simulated person must not know.
+    The opening is the first user message, verbatim. The goal is the user's request, with the topics: the
+    first sentence of a model's summary, or the request itself if the built-in analyser judged; without
+    insights it is to get what the opening asks for. How the conversation ended is left out, because the
+    simulated person must not know.
 
     Parameters
     ----------
     content_text
         Content in either form.
     insights
-        ``summary``, ``topics``, ``analyser`` and others as the API names them.
+        ``summary``, ``topics``, ``analyser`` and others in their API form.
     exclusions
         Data and topics that must not appear, as the account's owner wrote them.
 
     Returns
     -------
     Scenario or None
-        ``None`` when there is no user message with text, the first one has more than ``OPENING_CHARS`` characters or
-        holds what is excluded, or the content cannot be read.
+        ``None`` if there is no user message with text, the first one has more than ``OPENING_CHARS``
+        characters or contains excluded data, or the content cannot be read.
     """
     try:
         transcript = parse_content(content_text)
@@ -107,7 +108,7 @@ def from_conversation(
     )
     topics = [topic for topic in topics if topic and not excluded.found_in(topic)][:TOPICS_NAMED]
     title = topics[0] if topics else opening
-    # The built-in analyser's summary quotes the request and adds the ending; only the request is wanted.
+    # The built-in analyser's summary quotes the request and adds the ending; only the request is needed.
     quotes = known.get("analyser") == LEXICON
     asked = request_of(read_turns(transcript)) if quotes else _first_sentence(known.get("summary"))
     if asked is not None:
@@ -123,10 +124,10 @@ def logged_scenarios(
     Parameters
     ----------
     ids
-        Conversations in the order in which they are read; one that was deleted, has lost its transcript or has no
-        scenario is passed over.
+        Conversations in the order in which to read them; those that were deleted, lost their transcript or
+        yield no scenario are skipped.
     known
-        Keys of the openings that exist already; those of the scenarios that are returned are added.
+        Keys of existing openings; those of the returned scenarios are added.
     exclusions
         Data and topics that must not appear in a goal, as the account's owner wrote them.
     """
@@ -149,10 +150,10 @@ def opening_key(opening: str) -> str:
 
 
 def weighted_order(candidates: Sequence[tuple[str, float]], rng: random.Random) -> list[str]:
-    """Put candidates into a random order in which each next one is drawn with a chance in proportion to its weight.
+    """Put candidates into a random order, drawing each next one with a probability proportional to its weight.
 
-    Efraimidis and Spirakis (2006): sort by ``log(u) / weight``. One ``rng.random()`` a candidate, in the order given,
-    so the same candidates and seed give the same order.
+    Efraimidis and Spirakis (2006): sort by ``log(u) / weight``. One ``rng.random()`` per candidate, in the
+    given order, so the same candidates and seed give the same order.
 
     Raises
     ------
@@ -179,32 +180,32 @@ def write_scenarios(
     organization: Organization | None = None,
     exclusions: str | None = None,
 ) -> list[Scenario]:
-    """Ask a model for scenarios, at most ``BATCH`` an answer.
+    """Request scenarios from a model, at most ``BATCH`` per answer.
 
-    No opening is the same as another one or as one of ``known``, see ``opening_key``. What is missing is asked for
-    again; after ``POOR_ANSWERS`` answers in a row with nothing new it is given up.
+    Openings are unique and not in ``known``, see ``opening_key``. Missing scenarios are requested again;
+    after ``POOR_ANSWERS`` answers in a row with nothing new it gives up.
 
     Parameters
     ----------
     prompt
-        Whose users the people are; only the original text is shown, never a variant.
+        Prompt for which to write scenarios; only the original text is shown, never a variant.
     known
-        Scenarios there are already: real ones serve as examples, all titles are listed.
+        Existing scenarios: real ones serve as examples, all titles are listed.
     personas
         Kinds of people, for variety of the openings.
     seed
-        The requests depend on it and the other arguments alone.
+        The requests depend only on it and the other arguments.
     organization
-        What is known of the organization, and which insights matter to it.
+        The organization, and the insights that matter to it.
     exclusions
-        Data and topics that no scenario may hold, as the account's owner wrote them.
+        Data and topics that no scenario may contain, as the account's owner wrote them.
 
     Raises
     ------
     ScenariosFailed
-        The model did not write enough that can be used.
+        The model did not write enough usable scenarios.
     LlmUnavailable, LlmRefused
-        The model cannot be asked.
+        The model is unavailable.
     """
     written: list[Scenario] = []
     seen = {opening_key(scenario.opening) for scenario in known}
@@ -244,7 +245,7 @@ def write_scenarios(
 
 
 def _first_sentence(summary: Any) -> str | None:
-    """Return the part of a model's summary that says what was asked, which comes first in it."""
+    """Return the first part of a model's summary, which describes the request."""
     if not isinstance(summary, str) or not summary.strip():
         return None
     first = _SENTENCE.match(summary.strip())
@@ -281,7 +282,7 @@ BATCH: Final = 15
 EXAMPLES_SHOWN: Final = 8
 TITLES_SHOWN: Final = 100
 PEOPLE_SHOWN: Final = 12
-# A prompt longer than this is shown without its middle: the scenarios need its subject, not every word.
+# A longer prompt is shown without its middle: the scenarios need its subject, not every word.
 PROMPT_CHARS: Final = 24_000
 OWNER_CHARS: Final = 4_000
 EXAMPLE_CHARS: Final = 800
@@ -320,11 +321,11 @@ class ScenariosRequest:
     people
         Kinds of people who may come.
     empty_answers
-        Answers in a row so far without a new scenario.
+        Consecutive answers so far without a new scenario.
     seed
         Differs between the requests of a run.
     organization
-        What is known of the organization, and which insights matter to it.
+        The organization, and the insights that matter to it.
     exclusions
         Data and topics that must not appear, as the account's owner wrote them.
     """
@@ -355,7 +356,7 @@ class ScenariosAnswer(BaseModel):
 
 
 def scenarios_messages(request: ScenariosRequest) -> list[dict[str, str]]:
-    """Write the two messages of one request; the last ``TITLES_SHOWN`` titles are shown."""
+    """Build the two messages of one request; the last ``TITLES_SHOWN`` titles are shown."""
     prompt, titles = request.prompt, request.titles
     records: list[dict[str, Any]] = [
         {"kind": "prompt", "content": storable_text(prompt.content, PROMPT_CHARS)}

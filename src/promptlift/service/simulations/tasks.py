@@ -1,7 +1,7 @@
-"""What simulations ask of a model, and the text that they simulate.
+"""The tasks of a model in simulations, and the simulated text.
 
-A task is asked with the objects of this package and answered with objects. Only `model_tasks` knows the sentences in
-which a language model is asked, so those can be changed without anything else taking notice.
+Tasks take and return objects of this package. Only `model_tasks` knows the wording of requests to a language
+model, so it can change without affecting anything else.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """A prompt's text and how it is run.
+    """A prompt's text and how it runs.
 
     Attributes
     ----------
     content
         The original text.
     llm_model
-        Name of the model that the prompt is bound to; ``None`` leaves it to the endpoint.
+        Name of the prompt's model; ``None`` for the endpoint's default.
     temperature, max_tokens
-        As the prompt says; ``None`` leaves them to the endpoint.
+        The prompt's settings; ``None`` for the endpoint's defaults.
     objective
-        What the prompt is for, as its owner wrote it.
+        The purpose of the prompt, as its owner wrote it.
     """
 
     content: str
@@ -45,16 +45,16 @@ class PromptText:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A situation in which a person comes to the assistant. All texts are hostile.
+    """A situation in which a person turns to the assistant. All texts are hostile.
 
     Attributes
     ----------
     title
-        A few words for people.
+        A few words for display.
     opening
         The first user message, verbatim when ``source`` is ``conversation``.
     goal
-        What the person wants, for the model that plays them.
+        The person's goal, for the model that plays them.
     source
         ``conversation`` or ``model``.
     """
@@ -66,14 +66,14 @@ class Scenario:
 
 
 class PersonaMessage(NamedTuple):
-    """A persona's message, and whether it ends the conversation; an empty text that does not end it is no message."""
+    """A persona's message, and whether it ends the conversation; an empty text that does not end it is not a message."""
 
     text: str
     is_last: bool
 
 
 class AssistantMessage(NamedTuple):
-    """The assistant's message, and the tokens that it read and wrote for it; 0 where the endpoint did not count."""
+    """The assistant's message, and the tokens that it read and wrote for it; 0 if the endpoint did not count."""
 
     text: str
     input_tokens: int = 0
@@ -83,8 +83,8 @@ class AssistantMessage(NamedTuple):
 class SimulationTasks(Protocol):
     """The tasks of one run. Called from many threads at once; every text of an answer is hostile.
 
-    A task raises ``LlmUnavailable`` or ``LlmRefused`` when the model cannot be asked, ``LlmBadAnswer`` when its answer
-    is of no use, and ``Cancelled`` after ``cancel``. Its calls and tokens are counted in any case.
+    A task raises ``LlmUnavailable`` or ``LlmRefused`` if the model is unavailable, ``LlmBadAnswer`` if its
+    answer is unusable, and ``Cancelled`` after ``cancel``. Its calls and tokens are counted in any case.
     """
 
     @property
@@ -104,7 +104,7 @@ class SimulationTasks(Protocol):
     def answer_as_assistant(
         self, *, prompt: PromptText, content: str, messages: Sequence[tuple[Role, str]]
     ) -> AssistantMessage:
-        """Answer the last message of a conversation under the text ``content``, run as ``prompt`` says."""
+        """Answer the last message of a conversation under the text ``content``, with the settings of ``prompt``."""
 
     def speak_as_persona(
         self,
@@ -117,7 +117,7 @@ class SimulationTasks(Protocol):
         """Write the next message of the person in a conversation."""
 
     def play_tool(self, request: ToolRequest) -> str:
-        """Return what a tool that the assistant called gives, in the likeness of its real results."""
+        """Return the simulated result of a tool call, resembling the tool's real results."""
 
     def judge(
         self,

@@ -1,4 +1,4 @@
-"""What the tools of a simulated conversation give: what the same call gave in a log, else what a model makes in its likeness."""
+"""Results of tools in a simulated conversation: those of the same call in a log, or else imitated by a model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_RESULT: Final = "Error: the tool gave no result."
 
 
 class Given(NamedTuple):
-    """What a tool gave, and whether it was replayed from a log, made in its likeness, or is no tool of the agent."""
+    """A tool's result, and whether it was replayed from a log, imitated, or the tool is unknown."""
 
     result: str
     how: How
@@ -37,9 +37,9 @@ class ToolPlayer:
     Parameters
     ----------
     prompt
-        The original: what is shown of it does not depend on the arm.
+        The original prompt: the model's view of it does not depend on the arm.
     seed
-        The same for both arms of a pair, so that the same calls give the same.
+        The same for both arms of a pair, so that the same calls give the same results.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class ToolPlayer:
         self._before: list[LoggedCall] = []
 
     def give(self, call: ToolCall) -> Given:
-        """Return what a call gives.
+        """Return the result of a call.
 
         Raises
         ------
         LlmUnavailable, LlmRefused
-            The model cannot be asked.
+            The model is unavailable.
         """
         given = self._given(call)
         self._before.append(LoggedCall(call, given.result))
@@ -109,25 +109,25 @@ copy those of another call unless the arguments name them.
 
 
 class ToolAnswer(BaseModel):
-    """What a tool gives."""
+    """The result of a tool."""
 
     result: LenientText = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """A call that a model is to answer in a tool's place. All texts are hostile.
+    """A call that a model is to answer in place of a tool. All texts are hostile.
 
     Attributes
     ----------
     prompt
-        What the assistant is told.
+        The assistant's instructions.
     examples
         Real calls of the same tool.
     error_share
         Share of its real calls that failed; ``None`` without any.
     before
-        Calls of this conversation so far, with what they gave.
+        Calls of this conversation so far, with their results.
     seed
         The same for both arms of a pair.
     """
@@ -142,7 +142,7 @@ class ToolRequest:
 
 
 def tool_messages(request: ToolRequest) -> list[dict[str, str]]:
-    """Write the two messages of a request."""
+    """Build the two messages of a request."""
     records: list[dict[str, Any]] = [
         {"kind": "prompt", "content": storable_text(request.prompt, PROMPT_CHARS)},
         {"kind": "situation", "opening": storable_text(request.scenario.opening, EXAMPLE_CHARS)},

@@ -1,6 +1,6 @@
-"""The tools that an agent has, as far as its logs and its prompt say, and what they gave before.
+"""The tools of an agent according to its logs and its prompt, and their logged results.
 
-A transcript writes a call as an assistant's ``[tool call] name({json})``, and ``[tool result] …`` after it.
+In transcripts a call is an assistant's ``[tool call] name({json})``, followed by ``[tool result] …``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
     from promptlift.service.store.tables.runs import OptimizationRow
 
-# Longer results are read to the models in part anyway.
+# The models see only part of longer results anyway.
 RESULT_CHARS: Final = 8_000
 ARGUMENTS_CHARS: Final = 8_000
 
@@ -31,19 +31,19 @@ _ERROR: Final = re.compile(
 
 
 class ToolCall(NamedTuple):
-    """A call of a tool: its name, and its arguments as JSON in one way of writing it, so that equal ones are equal."""
+    """A tool call: its name, and its arguments as normalized JSON, so that equal calls compare equal."""
 
     name: str
     arguments: str
 
     @property
     def text(self) -> str:
-        """The call as a transcript writes it."""
+        """The call in the form used in transcripts."""
         return f"{CALL}{self.name}({self.arguments})"
 
 
 class LoggedCall(NamedTuple):
-    """A call with what it gave in a logged conversation. All hostile text."""
+    """A call with its result in a logged conversation. All hostile text."""
 
     call: ToolCall
     result: str
@@ -55,7 +55,7 @@ class LoggedCall(NamedTuple):
 
 
 def read_call(text: str) -> ToolCall | None:
-    """Read a call as a transcript writes it; ``None`` for anything else."""
+    """Read a call in the form used in transcripts; ``None`` for anything else."""
     found = split_call(text)
     if found is None or len(found.arguments) > ARGUMENTS_CHARS:
         return None
@@ -63,12 +63,12 @@ def read_call(text: str) -> ToolCall | None:
 
 
 def calls_in(answer: str) -> tuple[str, list[ToolCall]]:
-    """Return what an assistant says before its calls of tools, and the calls, one a line."""
+    """Return an assistant's text before its tool calls, and the calls, one per line."""
     lines = answer.split("\n")
     first = next((at for at, line in enumerate(lines) if line.lstrip().startswith(CALL.strip())), None)
     if first is None:
         return answer, []
-    # Arguments may go over several lines.
+    # Arguments may span several lines.
     parts = re.split(rf"(?m)^[ \t]*(?={re.escape(CALL.strip())})", "\n".join(lines[first:]))
     calls = [
         call for part in parts if part.strip() and (call := read_call(_to_last_bracket(part))) is not None
@@ -77,7 +77,7 @@ def calls_in(answer: str) -> tuple[str, list[ToolCall]]:
 
 
 def logged_calls(content: str) -> Iterator[LoggedCall]:
-    """Find calls and their results in a transcript; of several calls at once, the results follow in their order."""
+    """Find calls and their results in a transcript; the results of several simultaneous calls follow in order."""
     if CALL.strip() not in content:
         return
     try:
@@ -99,7 +99,7 @@ def logged_calls(content: str) -> Iterator[LoggedCall]:
 
 
 def _to_last_bracket(text: str) -> str:
-    """Cut what a model writes after a call."""
+    """Cut off text that a model writes after a call."""
     end = text.rfind(")")
     return text if end < 0 else text[: end + 1]
 
@@ -117,7 +117,8 @@ CALLS_KEPT: Final = 300
 EXAMPLES: Final = 8
 ARGUMENTS_NAMED: Final = 12
 
-# A name with an underscore or a hump that is called, or that stands in code quotes in a sentence about tools.
+# A name with an underscore or in camel case that is called, or that is in code quotes in a sentence about
+# tools.
 _IDENTIFIER: Final = r"(?:[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]+)+)"
 _CALLED: Final = re.compile(rf"(?<![\w.{{])({_IDENTIFIER})\(")
 _QUOTED: Final = re.compile(rf"`({_IDENTIFIER})`")
@@ -141,7 +142,7 @@ class Toolbox:
     calls
         Logged calls with their results by tool.
     named
-        Tools that only the prompt names.
+        Tools named only in the prompt.
     """
 
     def __init__(self, calls: dict[str, list[LoggedCall]], named: Sequence[str]) -> None:
@@ -150,7 +151,7 @@ class Toolbox:
 
     @classmethod
     def of(cls, prompt: str, contents: Iterable[str]) -> Toolbox | None:
-        """Read the tools out of logged transcripts and a prompt; ``None`` where neither has any."""
+        """Read the tools from logged transcripts and a prompt; ``None`` if neither has any."""
         calls: dict[str, list[LoggedCall]] = defaultdict(list)
         for content in contents:
             for one in logged_calls(content):
@@ -160,7 +161,7 @@ class Toolbox:
         return box if box.names else None
 
     def described(self, content: str) -> str:
-        """Return a prompt with how its tools are called here: no value of a logged call is in it."""
+        """Return a prompt with instructions for calling its tools here, without any value of a logged call."""
         return content + _RULES.format(tools="; ".join(map(self._signature, self.names)))
 
     def knows(self, name: str) -> bool:
@@ -168,15 +169,15 @@ class Toolbox:
         return name in self.names
 
     def replayed(self, call: ToolCall, *, seed: int) -> str | None:
-        """Return what the same call gave in a logged conversation, errors as often as they were; ``None`` where none did.
+        """Return the result of the same call in a logged conversation, errors at their logged frequency; ``None`` if there is none.
 
-        The same seed and call give the same result, so that both arms of a pair have the same tools.
+        The same seed and call give the same result, so that the tools behave the same in both arms of a pair.
         """
         gave = [one.result for one in self._calls.get(call.name, ()) if one.call == call]
         return random.Random(f"{seed} {call.text}").choice(gave) if gave else None
 
     def examples(self, call: ToolCall) -> list[LoggedCall]:
-        """Return the logged calls of the same tool that are most like a call, and one that failed, where there is one."""
+        """Return the logged calls of the same tool that are most similar to a call, and a failed one, if any."""
         logged = self._calls.get(call.name, [])
         wanted = _parts(call)
         near = sorted(logged, key=lambda one: -len(wanted & _parts(one.call)))[:EXAMPLES]
@@ -223,7 +224,7 @@ def _object(call: ToolCall) -> dict[str, object]:
 
 
 def toolbox_of(database: Database, optimization: OptimizationRow, prompt: str) -> Toolbox | None:
-    """Return the tools of an optimization's agent; ``None`` where they are not played, or it has none.
+    """Return the tools of an optimization's agent; ``None`` if they are not simulated, or it has none.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The service's database: tables, migrations, and one module of queries a resource."""
+"""The service's database: tables, migrations, and one module of queries per resource."""
 
 from __future__ import annotations
 

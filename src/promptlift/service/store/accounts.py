@@ -32,7 +32,7 @@ class Caller:
     Attributes
     ----------
     custom_limits
-        Limits of the account in place of those of its plan.
+        Limits of the account that replace those of its plan.
     """
 
     account_id: str
@@ -42,7 +42,7 @@ class Caller:
 
     @property
     def limits(self) -> Plan:
-        """The plan with the limits that hold for this account."""
+        """The plan with the limits of this account."""
         return plan_with(self.plan, self.custom_limits)
 
 
@@ -54,7 +54,7 @@ def create(
     plan: PlanName,
     custom_limits: Mapping[str, int] | None = None,
 ) -> str:
-    """Add an account with default settings and give its id."""
+    """Add an account with default settings and return its id."""
     account_id = new_id("acc")
     settings = Settings().model_dump(mode="json", by_alias=True, exclude_none=True)
     settings["general"]["name"] = name
@@ -88,19 +88,19 @@ def all_of(connection: Connection) -> Sequence[AccountRow]:
 
 
 def named(connection: Connection, name: str) -> Sequence[AccountRow]:
-    """Return the account of this id, else those of this e-mail address or name, oldest first."""
+    """Return the account with this id, or else those with this e-mail address or name, oldest first."""
     rows = all_of(connection)
     return [row for row in rows if row.id == name] or [row for row in rows if name in (row.email, row.name)]
 
 
 def plan_of(connection: Connection, account_id: str) -> Plan:
-    """Return the plan of an account with the limits that hold for it."""
+    """Return the plan of an account with the account's limits."""
     row = get(connection, account_id)
     return plan_with(cast("PlanName", row.plan), row.limits)
 
 
 def change(connection: Connection, account_id: str, values: Mapping[str, object]) -> None:
-    """Change the name, e-mail address, plan or limits of an account; its name is its organization's too."""
+    """Change the name, e-mail address, plan or limits of an account; its name is also its organization's."""
     if "name" in values:
         known = settings(connection, account_id)
         known["general"]["name"] = values["name"]
@@ -109,7 +109,7 @@ def change(connection: Connection, account_id: str, values: Mapping[str, object]
 
 
 def add_key(connection: Connection, account_id: str, key: str, *, name: str) -> None:
-    """Keep a key of an account, as its hash; a key that is known already stays as it is."""
+    """Store a key of an account as its hash; a known key stays unchanged."""
     digest = key_hash(key)
     if connection.scalar(select(func.count()).where(api_keys.c.hash == digest)):
         return
@@ -139,17 +139,17 @@ def find_caller(connection: Connection, key: str) -> Caller | None:
 
 
 def caller_of(connection: Connection, account_id: str) -> Caller:
-    """Return an account as the sender of requests that nobody sends: work for it in the background."""
+    """Return an account as a caller, for background work on its behalf."""
     return Caller(account_id, cast("PlanName", get(connection, account_id).plan), "")
 
 
 def touch_key(connection: Connection, key_id: str) -> None:
-    """Note that a key was used."""
+    """Record that a key was used."""
     connection.execute(update(api_keys).filter_by(id=key_id).values(last_used_at=clock.now()))
 
 
 def keys(connection: Connection, account_id: str | None = None) -> Sequence[ApiKeyRow]:
-    """Return the keys of an account, or of all, oldest first."""
+    """Return the keys of one or all accounts, oldest first."""
     return Rows(connection).all(_oldest_first(wanted(ApiKeyRow, account_id=account_id)))
 
 
@@ -164,39 +164,40 @@ def is_revoked(connection: Connection, key: str) -> bool:
 
 
 def valid_keys_named(connection: Connection, name: str) -> Sequence[ApiKeyRow]:
-    """Return the valid keys whose shown prefix, id or whole text is given, oldest first."""
+    """Return the valid keys with the given prefix, id or full text, oldest first."""
     given = or_(ApiKeyRow.prefix == name, ApiKeyRow.id == name, ApiKeyRow.hash == key_hash(name))
     return Rows(connection).all(_oldest_first(wanted(ApiKeyRow).where(given, ApiKeyRow.revoked_at.is_(None))))
 
 
 def revoke(connection: Connection, key_id: str) -> None:
-    """Make a key invalid."""
+    """Invalidate a key."""
     connection.execute(update(api_keys).filter_by(id=key_id).values(revoked_at=clock.now()))
 
 
 def lock(connection: Connection, account_id: str) -> None:
-    """Lock the account row for this transaction, against others that lock it.
+    """Lock the account row for this transaction.
 
     SQLite has one writer at a time anyway.
     """
-    # FOR NO KEY UPDATE. The check of a foreign key to the account would wait for FOR UPDATE: a worker that has the row of
-    # its run and adds rows, and a request that has the account and waits for the run, would wait for each other.
+    # FOR NO KEY UPDATE. The check of a foreign key to the account would wait for FOR UPDATE: a worker that
+    # holds the row of its run and adds rows, and a request that holds the account and waits for the run,
+    # would deadlock.
     connection.execute(select(accounts.c.id).filter_by(id=account_id).with_for_update(key_share=True))
 
 
 def settings(connection: Connection, account_id: str) -> dict[str, Any]:
-    """Return the settings of an account as the API has them."""
+    """Return the settings of an account in their API form."""
     return get(connection, account_id).settings
 
 
 def general(connection: Connection, account_id: str) -> dict[str, str]:
-    """Return the general settings of an account: what its owner says about the organization."""
+    """Return the general settings of an account, which describe the organization."""
     known: dict[str, str] = settings(connection, account_id)["general"]
     return known
 
 
 def save_settings(connection: Connection, account_id: str, value: Mapping[str, Any]) -> None:
-    """Keep changed settings; the organization's name is the account's too."""
+    """Store changed settings; the organization's name is also the account's."""
     values: dict[str, object] = {"settings": value}
     if value["general"]["name"]:
         values["name"] = value["general"]["name"]

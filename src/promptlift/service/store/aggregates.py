@@ -1,7 +1,7 @@
 """Figures over many conversations of one prompt, or of all prompts of an account.
 
-They come from the counts by day (`conversation_counts`). The conversations of a first day that a period has only a part of are
-read themselves, so a period begins exactly when it says.
+They come from the counts by day (`conversation_counts`). The conversations of a first day that is only partly
+in a period are read individually, so the start of a period is exact.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from promptlift.schema.basis import Basis
 
-# Of the sets of issues of a model and topic, the most frequent are read. Only a model that names everything anew comes near to this.
+# Maximum sets of issues read per model and topic, the most frequent first. Only a model that invents a new
+# name for everything comes close to this.
 ISSUE_SETS = 20_000
 
 _COUNTED = (
@@ -47,18 +48,19 @@ _ENDED = conversations.c.status != "in_progress"
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts and means of some conversations; a mean of none is ``None``.
+    """Counts and means of some conversations; a mean of nothing is ``None``.
 
     Attributes
     ----------
     judged, task_completed
-        Conversations that have ended and have a verdict, and those of them with a completed task.
+        Ended conversations with a verdict, and those of them with a completed task.
     by_outcome, by_learned, by_words
-        Those of the judged whose verdict is the log's outcome, that of a judge that learned from labels, or that of the built-in rules.
+        Judged conversations whose verdict is the log's outcome, from a judge that learned from labels, or
+        from the built-in rules.
     scored, scored_by_words
-        Conversations that have insights, ended or not, and those of them whose insights are of the built-in rules.
+        Conversations with insights, ended or not, and those of them with insights from the built-in rules.
     sentiment, sentiment_sd
-        Mean and standard deviation of their sentiment scores; the latter needs two of them.
+        Mean and standard deviation of their sentiment scores; the latter needs two scores.
     """
 
     total: int
@@ -80,12 +82,12 @@ class Totals:
 
     @property
     def scored(self) -> int:
-        """Conversations that have insights."""
+        """Number of conversations with insights."""
         return self.positive + self.neutral + self.negative
 
     @property
     def basis(self) -> Basis | None:
-        """What the verdicts rest on, the weakest of several; ``None`` where there are none."""
+        """The basis of the verdicts, the weakest of several; ``None`` if there are none."""
         counts: dict[Basis, int] = {
             "outcome": self.by_outcome,
             "learned": self.by_learned,
@@ -96,13 +98,13 @@ class Totals:
 
     @property
     def analyser(self) -> str | None:
-        """Who found the issues and the sentiment: ``lexicon``, ``llm`` or ``mixed``; ``None`` without insights."""
+        """The source of the issues and the sentiment: ``lexicon``, ``llm`` or ``mixed``; ``None`` without insights."""
         if not self.scored:
             return None
         return {0: "llm", self.scored: "lexicon"}.get(self.scored_by_words, "mixed")
 
     def less(self, part: Totals) -> Totals:
-        """Return the totals without some of the conversations; times and lengths are left out."""
+        """Subtract the totals of some of the conversations; times and lengths are left out."""
         counts = {name: getattr(self, name) - getattr(part, name) for name in _COUNTED}
         scored = self.scored - part.scored
         mean, deviation = _mean(self, part, scored)
@@ -112,7 +114,7 @@ class Totals:
 
 
 def _mean(whole: Totals, part: Totals, scored: int) -> tuple[float | None, float | None]:
-    """Return mean and deviation of the sentiment of the rest."""
+    """Return mean and standard deviation of the rest's sentiment."""
     if whole.sentiment is None or scored < 1:
         return None, None
     sums, squares = [], []
@@ -125,22 +127,22 @@ def _mean(whole: Totals, part: Totals, scored: int) -> tuple[float | None, float
 
 
 def _deviation(squares: float, mean: float, n: int) -> float | None:
-    """Return the standard deviation of values by the sum of their squares; it needs two of them."""
+    """Return the standard deviation of at least two values from the sum of their squares."""
     return sqrt(max(0.0, squares - mean**2 * n) / (n - 1)) if n > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
 class IssueSet:
-    """Conversations that are alike and have the same issues together, or none.
+    """Conversations of one stratum with the same set of issues.
 
     Attributes
     ----------
     stratum
-        Their prompt, model and first topic; the latter two are empty where there is none.
+        Their prompt, model and first topic; the latter two are empty if unknown.
     titles
-        Of the issues.
+        Titles of the issues.
     scored, judged, failed
-        All of them, those that have ended, and those that ended with the task not completed.
+        Number of all, of ended ones, and of ended ones without a completed task.
     """
 
     stratum: tuple[str, str, str]
@@ -151,7 +153,7 @@ class IssueSet:
 
 
 class JudgedConversation(NamedTuple):
-    """A conversation that has ended, with its insights as JSON text."""
+    """An ended conversation, with its insights as JSON text."""
 
     id: str
     task_completed: bool | None
@@ -179,7 +181,7 @@ def totals(connection: Connection, account_id: str, prompt_id: str, *, since: in
 def dated(
     connection: Connection, account_id: str, prompt_id: str, *, since: int | None = None
 ) -> tuple[int, int] | None:
-    """Return when the first and the last conversation of a prompt started, of those that started at a time or later."""
+    """Return the start of the first and the last conversation of a prompt since a time."""
     wanted = {"account": account_id, "prompt": prompt_id, "since": -(2**62) if since is None else since}
     first, last = (connection.scalar(one, wanted) for one in _ENDS)
     return None if first is None or last is None else (first, last)
@@ -188,9 +190,9 @@ def dated(
 def issue_sets(
     connection: Connection, account_id: str, *, prompt_id: str | None, since: int | None
 ) -> list[IssueSet]:
-    """Count conversations that started at a time or later by the issues that they have together; a set may come twice.
+    """Count conversations since a time by their set of issues; a set may occur twice.
 
-    Of one prompt, or of every living prompt of the account where ``prompt_id`` is ``None``.
+    For one prompt, or for every living prompt of the account if ``prompt_id`` is ``None``.
     """
     wanted = {"account": account_id, "limit": ISSUE_SETS, **_bounds(since)}
     if prompt_id is not None:
@@ -211,7 +213,7 @@ def names_of_issues(connection: Connection, account_id: str) -> dict[str, str]:
 
 
 def name_issues(connection: Connection, account_id: str, names: Mapping[str, str], *, now: int) -> None:
-    """Keep the names of groups by title; a title that has one already keeps it."""
+    """Store the names of groups by title; titles that already have one keep it."""
     known = names_of_issues(connection, account_id)
     rows = [
         {
@@ -231,7 +233,7 @@ def name_issues(connection: Connection, account_id: str, names: Mapping[str, str
 def newest_judged(
     connection: Connection, account_id: str, prompt_id: str, *, since: int | None, limit: int
 ) -> list[JudgedConversation]:
-    """Return the newest conversations that were judged and have ended."""
+    """Return the newest judged conversations that have ended."""
     started = () if since is None else (conversations.c.started_at >= since,)
     found = connection.execute(
         select(conversations.c.id, insights.c.task_completed, insights.c.document)
@@ -258,14 +260,14 @@ def failures_by_turns(
 def completion_by_prompt(
     connection: Connection, account_id: str, *, since: int | None
 ) -> dict[str, tuple[int, int]]:
-    """Count judged conversations that have ended, and those with a completed task, for every prompt that is not deleted."""
+    """Count ended judged conversations, and those with a completed task, for every living prompt."""
     found = connection.execute(_fleet(whole=since is None), {"account": account_id, **_bounds(since)})
     return {prompt_id: (int(judged), int(completed)) for prompt_id, judged, completed in found}
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Counts of a prompt's conversations: over all time, and of those that have ended and were judged by day."""
+    """Counts of a prompt's conversations: over all time, and of ended judged ones by day."""
 
     total: int
     scored: int
@@ -277,12 +279,13 @@ class Completion:
 def completion_by_day(
     connection: Connection, account_id: str, prompt_ids: Sequence[str], *, days: int, today: int
 ) -> tuple[int | None, dict[str, Completion]]:
-    """Count the conversations of some prompts, and those judged in the last days that any of them has, up to today.
+    """Count the conversations of some prompts, and the judged ones in their last days up to today.
 
     Returns
     -------
     tuple
-        When the last of the days began, ``None`` without conversations; and the counts of each prompt that has some.
+        Start of the last of the days, ``None`` without conversations; and the counts of each prompt with
+        conversations.
     """
     wanted = {"account": account_id, "prompts": list(prompt_ids), "today": today}
     last: int | None = connection.scalar(_LAST_DAY, wanted)
@@ -298,14 +301,14 @@ def completion_by_day(
 
 
 def _bounds(since: int | None) -> dict[str, int]:
-    """Return when a period begins, and its first whole day."""
+    """Return the start of a period, and its first full day."""
     return {} if since is None else {"since": since, "day": -(-since // clock.DAY) * clock.DAY}
 
 
 def _counted(
     table: Table, columns: Sequence[str], of: Callable[[Table], ColumnElement[bool]], *, whole: bool
 ) -> Subquery:
-    """Return the counts of a period: those of its whole days, and each conversation that began before them."""
+    """Return the counts of a period: those of its full days, and each conversation that started before them."""
     days = select(*(table.c[name] for name in columns)).where(
         table.c.account_id == bindparam("account"), of(table)
     )
@@ -329,7 +332,7 @@ def _of_prompt(table: Table) -> ColumnElement[bool]:
 
 
 def _of_living(table: Table) -> ColumnElement[bool]:
-    """Return the condition that a row is of a living prompt. Not as a join: SQLite would begin it with all conversations of the account."""
+    """Return the condition that a row belongs to a living prompt. Not as a join, which SQLite would start from all conversations of the account."""
     living = select(prompts.c.id).where(
         prompts.c.account_id == bindparam("account"), prompts.c.deleted_at.is_(None)
     )
@@ -344,7 +347,7 @@ def _sums(*, whole: bool) -> Select[Any]:
 
 @cache
 def _issue_sets(*, whole: bool, of_prompt: bool) -> Select[Any]:
-    # The hash first: it alone decides which rows are one group.
+    # The hash first: it alone determines the groups.
     keys = ("issue_set", "prompt_id", "llm_model", "topic", "issues")
     counts = ("scored", "judged", "failed")
     of = _of_prompt if of_prompt else _of_living
@@ -407,7 +410,7 @@ _WHOLE = (
     .where(*_OF_PROMPTS, conversation_sums.c.start == ALL_TIME)
     .group_by(conversation_sums.c.prompt_id)
 )
-# Two statements: each is one look into the index.
+# Two statements: each is one index look-up.
 _ENDS = tuple(
     select(end(conversations.c.started_at)).where(
         conversations.c.account_id == bindparam("account"),

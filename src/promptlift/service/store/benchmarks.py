@@ -1,4 +1,4 @@
-"""What benchmarks keep: their simulated conversations, and the scenario sets that they share."""
+"""Rows of benchmarks: their simulated conversations, and their shared scenario sets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def conversations(
 
 def remove(connection: Connection, account_id: str, benchmark_id: str) -> bool:
     """Delete a benchmark and its conversations, and return whether there was one. Its scenario set stays."""
-    # The row first: a worker that is about to keep conversations waits for it, and then finds that it is gone.
+    # The row first: a worker about to store conversations waits for it, and then finds that it is gone.
     mine = wanted(RunRow, account_id=account_id, id=benchmark_id).filter_by(kind="benchmark")
     if Rows(connection).find(mine.with_for_update()) is None:
         return False
@@ -45,7 +45,7 @@ def remove(connection: Connection, account_id: str, benchmark_id: str) -> bool:
 
 
 def counts(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
-    """Count the conversations of each of these benchmarks, those that were lost included."""
+    """Count the conversations of each of these benchmarks, including lost ones."""
     found = connection.execute(
         select(benchmark_conversations.c.benchmark_id, func.count())
         .where(benchmark_conversations.c.benchmark_id.in_(ids))
@@ -55,7 +55,7 @@ def counts(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
 
 
 def forget_dropped(connection: Connection, benchmark_id: str) -> None:
-    """Delete the conversations that were lost, so that they are held again."""
+    """Delete the lost conversations, so that they are simulated again."""
     connection.execute(delete(benchmark_conversations).filter_by(benchmark_id=benchmark_id, status="dropped"))
 
 
@@ -65,7 +65,7 @@ def forget_dropped(connection: Connection, benchmark_id: str) -> None:
 def find_set(
     connection: Connection, account_id: str, set_id: str, *, version: int | None = None
 ) -> ScenarioSetRow | None:
-    """Return a version of a scenario set of the account, the newest without ``version``; ``None`` when there is none."""
+    """Return a version of a scenario set of the account, by default the newest; ``None`` if there is none."""
     query = wanted(ScenarioSetRow, account_id=account_id, set_id=set_id, version=version)
     return Rows(connection).find(query.order_by(ScenarioSetRow.version.desc()).limit(1))
 
@@ -82,7 +82,7 @@ def sets(connection: Connection, row_ids: Sequence[str]) -> dict[str, ScenarioSe
 
 
 def fill_set(connection: Connection, row_id: str, cells: list[dict[str, Any]]) -> None:
-    """Keep the scenarios of a set, unless another benchmark has chosen them meanwhile."""
+    """Store the scenarios of a set, unless another benchmark has chosen them meanwhile."""
     connection.execute(
         update(ScenarioSetRow)
         .filter_by(id=row_id)

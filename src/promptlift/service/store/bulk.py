@@ -1,4 +1,4 @@
-"""Write many rows of a table at once: with ``COPY`` on PostgreSQL, which takes them several times as fast."""
+"""Write many rows of a table at once: with ``COPY`` on PostgreSQL, which is several times as fast."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Insert, Table
 
-# Fewer rows than these are as fast in one statement each, and need no other way.
+# Fewer rows are as fast with one statement each.
 _COPIED_FROM = 50
 _BINARY_TYPES = (
     (LargeBinary, "bytea"),
@@ -30,13 +30,14 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
     Raises
     ------
     IntegrityError
-        A row has what must be unique, or refers to what is not there; the transaction is lost.
+        A row violates uniqueness or a foreign key; the transaction is lost.
     """
     if not rows:
         return
     names = list(rows[0])
     if connection.dialect.name == "sqlite":
-        # As text: of a row of thirty columns SQLAlchemy makes the parameters as slowly as SQLite writes it.
+        # As text: for a row of thirty columns, SQLAlchemy prepares the parameters as slowly as SQLite writes
+        # it.
         values = [tuple(map(row.__getitem__, names)) for row in rows]
         connection.exec_driver_sql(_insert_text(table, tuple(names)), values)
         return
@@ -54,12 +55,12 @@ def copy_rows(
     *,
     into: str = "",
 ) -> None:
-    """Copy rows into a table of PostgreSQL, or into another one with the same columns.
+    """Copy rows into a table of PostgreSQL, or into another table with the same columns.
 
     Raises
     ------
     DBAPIError
-        As for any other statement.
+        As with any other statement.
     """
     import psycopg  # noqa: PLC0415 - only where the database is PostgreSQL
 
@@ -72,7 +73,7 @@ def copy_rows(
             for row in rows:
                 copy.write_row(row)
     except psycopg.Error as error:
-        # What SQLAlchemy makes of an error of one of its own statements.
+        # SQLAlchemy's error for a failure in one of its own statements.
         raise DBAPIError.instance(statement, None, error, psycopg.Error) from error
 
 

@@ -1,8 +1,8 @@
-"""When conversations changed, so that a reader can ask for what is new to it and misses nothing.
+"""Times of changes to conversations, so that a reader can request what is new and misses nothing.
 
-A time alone would not do: a transaction that began first may be committed last, after somebody has read everything up
-to now. Every change is stamped with a time that is later than all that are there, and a reader is told a time that no
-transaction in progress, and no later one, stamps below.
+A plain time would not do: a transaction that began first may be committed last, after somebody has read
+everything up to now. Every change is stamped with a time later than all existing stamps, and a reader gets a
+time below which no transaction in progress, and no later one, stamps.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from promptlift.service.store.conversations import StoredConversation
     from promptlift.service.store.database import Database
 
-# A transaction that writes conversations takes far less. Only where one ends while it is looked for.
+# Transactions that write conversations take far less. Applies only if one ends during the query for it.
 _LONGEST = 10 * 60 * clock.SECOND
 
-# Its number first: who reads between this and the stamp sees that a transaction is in progress.
+# Its number first: a reader between this and the stamp sees that a transaction is in progress.
 _BEGIN_WRITING = text("SELECT pg_current_xact_id()")
-# The database's clock, as that of its sessions: processes on several machines may disagree.
+# The database's clock, like that of its sessions: processes on several machines may disagree.
 _NOW = text("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)")
-# Transactions that had not ended for this view: how many there are, how many sessions still have them or have them in
-# another database, the start of the oldest of this one, and the present.
+# Transactions in progress for this view: their number, the number of sessions that still have them or have
+# them in another database, the start of the oldest in this one, and the current time.
 _IN_PROGRESS = text(
     "SELECT count(*), count(a.pid), "
     "floor(extract(epoch FROM min(a.xact_start) FILTER (WHERE a.datname = current_database())) * 1000), "
     "floor(extract(epoch FROM clock_timestamp()) * 1000) "
     "FROM pg_snapshot_xip(pg_current_snapshot()) AS x LEFT JOIN pg_stat_activity AS a ON a.backend_xid = x::xid"
 )
-# The start of the oldest transaction that writes now, in any session that we may see, and when this was asked.
+# The start of the oldest writing transaction in any visible session, and the time of this query.
 _WRITING = text(
     "SELECT floor(extract(epoch FROM min(xact_start)) * 1000), floor(extract(epoch FROM statement_timestamp()) * 1000) "
     "FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND datname = current_database()"
@@ -48,7 +48,7 @@ _WRITING = text(
 
 
 def stamp(connection: Connection, account_ids: Iterable[str]) -> int:
-    """Return the time to write on what this transaction changes in some accounts, later than all that are there."""
+    """Return the stamp for this transaction's changes in some accounts, later than all existing stamps."""
     if connection.dialect.name == "sqlite":
         now = clock.now()
     else:
@@ -58,11 +58,11 @@ def stamp(connection: Connection, account_ids: Iterable[str]) -> int:
 
 
 def horizon(database: Database) -> int | None:
-    """Return a time that no transaction stamps below which a view does not have that begins after this; for :func:`as_of`.
+    """Return a time below which only transactions stamp that a later view contains; for :func:`as_of`.
 
-    A view of PostgreSQL does not name the transactions in progress that are younger than the last one that ended, so they
-    are looked for before it begins: who ends in between is in it, and who begins in between reads a later clock. ``None`` on
-    SQLite, which has one writer after the other.
+    A PostgreSQL snapshot does not list transactions in progress that are younger than the last one that
+    ended, so they are queried before it begins: transactions that end in between are in it, and those that
+    begin in between read a later clock. ``None`` on SQLite, where writers are serialized.
     """
     if database.is_sqlite:
         return None
@@ -72,25 +72,25 @@ def horizon(database: Database) -> int | None:
 
 
 def as_of(connection: Connection, account_id: str, horizon: int | None) -> int:
-    """Return the time that nothing is stamped below which the caller's view of the database does not have.
+    """Return the time below which nothing is stamped that the caller's view of the database lacks.
 
     Parameters
     ----------
     horizon
-        What :func:`horizon` returned before the view began.
+        The result of :func:`horizon` before the view began.
     """
     after_newest = _newest(connection, account_id) + 1
     if horizon is None:
         return after_newest
     after_newest = min(after_newest, horizon)
     count, found, oldest, now = connection.execute(_IN_PROGRESS).one()
-    if count > found:  # it ended while it was looked for, or belongs to a session that we must not see
+    if count > found:  # it ended during the query, or belongs to an invisible session
         return min(after_newest, int(now) - _LONGEST)
     return after_newest if oldest is None else min(after_newest, int(oldest))
 
 
 def _newest(connection: Connection, account_id: str) -> int:
-    """Return the newest stamp of an account, 0 where there is none."""
+    """Return the newest stamp of an account, 0 if there is none."""
     changed = select(func.max(conversations.c.updated_at)).filter_by(account_id=account_id)
     deleted = select(func.max(deleted_conversations.c.deleted_at)).filter_by(account_id=account_id)
     excluded = select(accounts.c.exclusions_at).filter_by(id=account_id)
@@ -98,12 +98,12 @@ def _newest(connection: Connection, account_id: str) -> int:
 
 
 def all_insights_since(connection: Connection, account_id: str, since: int) -> bool:
-    """Return whether what insights must not say was changed since a time: then all of them may be others."""
+    """Return whether the exclusions changed since a time, which may change all insights."""
     return (connection.scalar(select(accounts.c.exclusions_at).filter_by(id=account_id)) or 0) >= since
 
 
 def note_deleted(connection: Connection, rows: Sequence[StoredConversation | OldConversation]) -> None:
-    """Note that conversations are no longer there."""
+    """Record that conversations were deleted."""
     if rows:
         now = stamp(connection, {row.account_id for row in rows})
         names = ("id", "account_id", "prompt_id")
@@ -114,6 +114,6 @@ def note_deleted(connection: Connection, rows: Sequence[StoredConversation | Old
 
 
 def deleted(account_id: str, *, prompt_id: str | None, since: int | None) -> Select[DeletedConversationRow]:
-    """Return the query of the conversations that were deleted since a time, newest first."""
+    """Return the query for the conversations deleted since a time, newest first."""
     query = newest(DeletedConversationRow, account_id=account_id, prompt_id=prompt_id)
     return query if since is None else query.where(DeletedConversationRow.deleted_at >= since)

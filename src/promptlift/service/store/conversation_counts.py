@@ -1,15 +1,15 @@
-"""Counts and sums of conversations, kept in the transaction of each change that moves them.
+"""Counts and sums of conversations, updated in the transaction of each change that affects them.
 
-Lists and the views of a prompt read them instead of all its conversations. They are derived: what is true is in
-``conversations`` and ``insights``. `conversations.add` counts new conversations itself; a change of a row that is
-there already, or of its insights, goes into the block of `following`::
+Lists and the views of a prompt read them instead of all its conversations. They are derived:
+``conversations`` and ``insights`` are the source of truth. `conversations.add` counts new conversations
+itself; a change to an existing row, or to its insights, goes into the block of `following`::
 
     with conversation_counts.following(connection, conversation_ids):
         connection.execute(update(conversations)...)
 
-Nothing else has to be said, whatever the change is. What moves no count (who judges, regenerating, deleting a prompt)
-needs no block. Several processes may count at once: the rows are changed in one order, so none waits for another in
-a circle, as long as a transaction changes conversations once, after it has locked everything else.
+Nothing else is needed, whatever the change. Changes that affect no count (claiming, regenerating, deleting a
+prompt) need no block. Several processes may count concurrently: the rows are changed in one order, so there
+is no deadlock as long as a transaction changes conversations once, after it has locked everything else.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Table
 
-# Sequence numbers of a block. A list reads at most so many index entries before its page, and one row for each block:
-# both are about equally long for a list of a million.
+# Sequence numbers of a block. A list reads at most this many index entries before its page, and one row per
+# block: for a list of a million both take about equally long.
 BLOCK = 4_096
 # The prompt of the rows that count all prompts of an account.
 ALL_PROMPTS = ""
-# The start of the rows that count all days: a prompt of years has hundreds of thousands of rows by day.
+# The start of the rows that count all days: a prompt used for years has hundreds of thousands of rows by day.
 ALL_TIME = -(2**63)
-# Scores and seconds are summed as whole numbers of this part, so that what was added can be taken away again and leaves
-# nothing. A mean is as near to that of the values themselves.
+# Scores and seconds are summed as integers in this unit, so that subtracting what was added leaves exactly
+# zero. Means are accurate to this unit.
 FRACTION = 10**10
-# Of issues, the gravest first.
+# Severities of issues, highest first.
 SEVERITIES = ("high", "medium", "low")
-# On PostgreSQL so many counts are merged with one statement.
+# Number of counts merged with one statement on PostgreSQL.
 _MERGED_FROM = 200
 
 _COLUMN_NUMBERS = {pair: number for number, pair in enumerate(BLOCK_COLUMNS)}
@@ -80,7 +80,7 @@ EACH: Final[Mapping[str, ColumnElement[Any]]] = {
     "status": conversations.c.status,
     "has_insights": conversations.c.has_insights,
     "user_turns": conversations.c.user_turns,
-    # The hash is not known of a single conversation: it stands alone.
+    # The hash is unknown for a single conversation, which forms its own group.
     "issue_set": _NOTHING,
     "issues": insights.c.issues,
     "llm_model": func.coalesce(conversations.c.llm_model, _NOTHING),
@@ -105,7 +105,7 @@ EACH: Final[Mapping[str, ColumnElement[Any]]] = {
     "sentiment_fractions": _whole(insights.c.sentiment_score * FRACTION),
     "sentiment_squares": _whole(insights.c.sentiment_score * insights.c.sentiment_score * FRACTION),
 }
-"""What a conversation adds to the counts, and what it is counted by."""
+"""The columns that determine how a conversation is counted."""
 
 WITH_INSIGHTS: Final = conversations.outerjoin(insights, insights.c.conversation_id == conversations.c.id)
 SUMS: Final = tuple(column.name for column in conversation_sums.c)[3:]
@@ -126,9 +126,9 @@ _LOCK = (
 
 @contextmanager
 def following(connection: Connection, conversation_ids: Collection[str]) -> Iterator[None]:
-    """Count again, at the end of the block, what changed in these conversations and their insights.
+    """Update the counts, at the end of the block, by the changes to these conversations and their insights.
 
-    The conversations stay locked until the transaction ends. Conversations that the block adds or deletes are
+    The conversations stay locked until the transaction ends. Conversations added or deleted in the block are
     counted too.
     """
     ids = list(conversation_ids)
@@ -186,7 +186,7 @@ class _Changes:
         self._issue_sets: dict[tuple[Any, ...], list[int]] = {}
 
     def count(self, rows: Iterable[Any], sign: int) -> None:
-        """Add conversations with ``sign`` 1, take them away with -1."""
+        """Add conversations with ``sign`` 1, subtract them with -1."""
         for row in rows:
             account_id, prompt_id, started_at, seq, status, has_insights = row[:6]
             user_turns, _, issues, llm_model, topic, scored, failed = row[6:13]
@@ -205,7 +205,7 @@ class _Changes:
                 _add(self._issue_sets, (*day, key, issues, llm_model, topic), (1, judged, failed), sign)
 
     def write(self, connection: Connection) -> None:
-        """Write everything, in an order that is the same for all processes."""
+        """Write all changes, in an order that is the same for all processes."""
         _write(connection, conversation_blocks, self._blocks)
         _write(connection, conversation_sums, _and_all_time(self._sums))
         _write(connection, conversation_turns, _and_all_time(self._turns))
@@ -213,7 +213,7 @@ class _Changes:
 
 
 def _key(issues: bytes, llm_model: str, topic: str) -> str:
-    """Return what conversations that are alike are found by, however long their issues are."""
+    """Return a fixed-length key of a stratum and its issues."""
     whole = b"\0".join((issues, llm_model.encode(), topic.encode()))
     return hashlib.md5(whole, usedforsecurity=False).hexdigest()
 
@@ -243,7 +243,7 @@ def _write(connection: Connection, table: Table, changes: Mapping[tuple[Any, ...
 
 
 def _merge(connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
-    """Add to many counts of PostgreSQL with one statement, in the order of the rows."""
+    """Add to many counts with one PostgreSQL statement, in the order of the rows."""
     names = [column.name for column in table.c]
     new = f"new_{table.name}"
     connection.exec_driver_sql(
@@ -259,7 +259,7 @@ def _merge(connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) 
 
 @cache
 def _adding(table: Table, dialect: str) -> str:
-    """Return the statement that adds to the counts of a table. As text: each log of a conversation runs two of them."""
+    """Return the statement that adds to the counts of a table. As text, since every logged conversation runs two of them."""
     names = [column.name for column in table.c]
     places = ", ".join(["?" if dialect == "sqlite" else "%s"] * len(names))
     return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({places}) {_on_conflict(table)}"  # noqa: S608 - names of our tables
@@ -268,7 +268,7 @@ def _adding(table: Table, dialect: str) -> str:
 @cache
 def _on_conflict(table: Table) -> str:
     keys = [column.name for column in table.primary_key]
-    # The row's own columns: a query for them would not see what another process counted meanwhile.
+    # The row's own columns: a query for them would miss concurrent counts of other processes.
     added = [
         f"{column.name} = {table.name}.{column.name} + excluded.{column.name}"
         for column in table.c
@@ -278,7 +278,7 @@ def _on_conflict(table: Table) -> str:
 
 
 def kept(connection: Connection) -> dict[tuple[str, bool], int]:
-    """Count the conversations of all accounts by status and whether they have insights."""
+    """Count the conversations of all accounts by status and presence of insights."""
     sums = [func.coalesce(func.sum(conversation_blocks.c[name]), 0) for name in BLOCK_COLUMNS.values()]
     row = connection.execute(select(*sums).where(conversation_blocks.c.prompt_id == ALL_PROMPTS)).one()
     return dict(zip(BLOCK_COLUMNS, map(int, row), strict=True))

@@ -1,4 +1,4 @@
-"""Conversations that are there already: found by their ids, changed, and deleted when they are old."""
+"""Existing conversations: look-up by ids, changes, and deletion of old ones."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from promptlift.service.store.conversations import StoredConversation
 
-# Prompt and optimization of a conversation; no optimization where it is a logged one.
+# Prompt and optimization of a conversation; a logged one has no optimization.
 Place = tuple[str, str | None]
-# An id that more conversations have is no id of a conversation: a customer's, say.
+# An id shared by more conversations does not identify a conversation, but, say, a customer.
 SAME_SOURCE: Final = 9
 
 
@@ -69,9 +69,9 @@ def lookup(
     ids: Sequence[str],
     source_ids: Sequence[str],
 ) -> Sequence[Known]:
-    """Return the conversations of a prompt that have one of the ids, newest first.
+    """Return the conversations of a prompt with one of the ids, newest first.
 
-    At most ``SAME_SOURCE`` come for each source id.
+    At most ``SAME_SOURCE`` per source id.
     """
     mine = and_(conversations.c.account_id == account_id, conversations.c.prompt_id == prompt_id)
     wanted = []
@@ -105,11 +105,12 @@ def change(
     Parameters
     ----------
     before
-        The row as it was: `conversations.find`, after it was locked.
+        The row before the change: `conversations.find`, after locking it.
     values
         New values by column.
     content
-        The new content. The insights and verdicts of the old one are removed, so that they are not taken for those of the new one.
+        The new content. The insights and verdicts of the old content are removed, so that they are not
+        mistaken for those of the new content.
     """
     values = {**values, "updated_at": changes.stamp(connection, [before.account_id])}
     connection.execute(update(conversations).where(conversations.c.seq == before.seq).values(**values))
@@ -123,21 +124,21 @@ def change(
             connection.execute(delete(table).where(table.c.conversation_id == before.id))
 
 
-# Conversations of one transaction: others write in between.
+# Conversations per transaction, so that others can write in between.
 AT_ONCE = 500
 
 _HAS_CONTENT = exists().where(conversation_contents.c.conversation_id == conversations.c.id)
 
 
 def delete_transcripts(connection: Connection, *, before: int, after_seq: int) -> tuple[int, int | None]:
-    """Delete the transcripts of some conversations that started before a time; return how many and where to continue.
+    """Delete a batch of transcripts of conversations that started before a time; return how many and where to continue.
 
-    Those that wait for their insights keep them. What searches quote from them goes too.
+    Conversations that wait for insights keep them. Quotations from them in searches are deleted too.
 
     Parameters
     ----------
     after_seq
-        Where to continue; 0 at first. ``None`` is the answer when nothing is left.
+        Where to continue; 0 at first. Returned as ``None`` when nothing is left.
     """
     rows = _some(
         connection, and_(_HAS_CONTENT, conversations.c.judging.in_(("done", "failed"))), before, after_seq
@@ -154,9 +155,10 @@ def delete_transcripts(connection: Connection, *, before: int, after_seq: int) -
 
 
 def delete_conversations(connection: Connection, *, before: int, after_seq: int) -> tuple[int, int | None]:
-    """Delete some conversations that started before a time, and return how many and where to continue.
+    """Delete a batch of conversations that started before a time; return how many and where to continue.
 
-    Their insights, verdicts, labels, events and what searches quote from them go with them; the counts no longer have them, and readers are told.
+    Their insights, verdicts, labels, events and quotations in searches are deleted too; counts are updated,
+    and readers of changes learn of the deletion.
     """
     rows = _some(connection, conversations.c.judging.in_(("done", "failed")), before, after_seq)
     if not rows:
@@ -188,7 +190,7 @@ def _some(
 
 
 def places(connection: Connection, account_id: str, ids: Collection[str]) -> dict[str, Place]:
-    """Return where conversations belong; those that are not there are left out.
+    """Return the prompt and optimization of conversations; missing ones are left out.
 
     Logged ones cannot be deleted before the transaction ends.
     """
@@ -209,7 +211,7 @@ def places(connection: Connection, account_id: str, ids: Collection[str]) -> dic
 
 
 def labels_of(account_id: str, ids: Collection[str]) -> Select[LabelRow]:
-    """Return the query of the labels of conversations."""
+    """Return the query for the labels of conversations."""
     return wanted(LabelRow, account_id=account_id).where(LabelRow.conversation_id.in_(ids))
 
 
@@ -218,13 +220,13 @@ def forget_quotations(
 ) -> None:
     """Delete the quotations from some conversations, in the transaction that deletes their transcripts.
 
-    The evidence stays as a place without words and without the conversation's id.
+    The evidence stays, without words and the conversation's id.
     """
     rows = connection.execute(
         select(optimizations.c.id, optimizations.c.search)
         .where(
             optimizations.c.account_id.in_(accounts),
-            # One that runs may be about to keep its first quotations: waiting for its row is waiting for them.
+            # A running optimization may be about to store its first quotations, so wait for its row.
             or_(optimizations.c.search.is_not(None), optimizations.c.status == "running"),
         )
         .with_for_update()
@@ -237,7 +239,7 @@ def forget_quotations(
 
 
 def forget_in(edits: Collection[dict[str, Any]], gone: Collection[str]) -> bool:
-    """Delete the quotations from some conversations in edits as they are kept; says whether there were any."""
+    """Delete the quotations from some conversations in stored edits; return whether there were any."""
     changed = False
     for edit in edits:
         if any(conversation in gone for conversation, _ in edit["evidence"]):
@@ -250,7 +252,7 @@ def forget_in(edits: Collection[dict[str, Any]], gone: Collection[str]) -> bool:
 
 
 def still_there(connection: Connection, conversation_ids: Collection[str]) -> set[str]:
-    """Return those of some conversations that still have their transcripts."""
+    """Return which of some conversations still have their transcripts."""
     found = connection.scalars(
         select(conversation_contents.c.conversation_id).where(
             conversation_contents.c.conversation_id.in_(conversation_ids)

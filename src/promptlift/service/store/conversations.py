@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class StoredConversation(NamedTuple):
-    """The columns of a conversation that answers and updates need; pages are too long for mapped rows.
+    """The columns of a conversation needed by answers and updates; mapped rows would be too slow for pages.
 
     Attributes
     ----------
     metadata, document
-        JSON as text: what was logged beside the content, and the insights.
+        JSON as text: the metadata logged with the content, and the insights.
     content
         The transcript.
     """
@@ -86,10 +86,11 @@ def page(
     limit: int,
     offset: int,
 ) -> tuple[Sequence[StoredConversation], int]:
-    """Return conversations newest first, and how many there are.
+    """Return conversations, newest first, and their total number.
 
-    They have ``document`` and ``content`` only when asked for. A page costs the same wherever it is: the counts say how many there are and in which block of sequence numbers it begins. What was
-    updated since a time is counted itself, and costs as much as there is of it.
+    They include ``document`` and ``content`` only on request. A page costs the same at any offset: the counts
+    give the total and the block of sequence numbers in which it begins. Conversations updated since a time
+    are counted directly, at a cost in proportion to their number.
     """
     if prompt_id == conversation_counts.ALL_PROMPTS:  # no prompt has this id
         return [], 0
@@ -154,13 +155,13 @@ def _counts(*, status: str | None, has_insights: bool | None) -> Select[Any]:
 
 @cache
 def _shown(chosen_numbers: Any, *, with_insights: bool, with_content: bool) -> Select[Any]:
-    """Read one page, chosen by an index alone; what is beside it is read for its rows only."""
+    """Read one page, chosen by an index alone; other columns are read only for its rows."""
     chosen = chosen_numbers.subquery()
     source: Any = chosen.join(conversations, conversations.c.seq == chosen.c.seq)
     content: ColumnElement[Any] = null()
     document: ColumnElement[Any] = null()
     if with_content:
-        source = source.outerjoin(  # the transcript of an old one may have been deleted
+        source = source.outerjoin(  # the transcript of an old conversation may have been deleted
             conversation_contents, conversation_contents.c.conversation_id == conversations.c.id
         )
         content = conversation_contents.c.content
@@ -174,8 +175,8 @@ def _shown(chosen_numbers: Any, *, with_insights: bool, with_content: bool) -> S
 def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool, dialect: str) -> Any:
     """Return the sequence numbers of a page.
 
-    The index of the filters is in order only where it has one status and says whether there are insights. A list
-    that leaves one of them open is merged of as many ranges of it.
+    The index of the filters is in order only for a fixed status and presence of insights. A list that leaves
+    one of them open is merged from several ranges of it.
     """
     fixed = [
         conversations.c.account_id == bindparam("account"),
@@ -198,8 +199,8 @@ def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool, dialect: str
     parts = [select(conversations.c.seq).where(*fixed, *some).order_by(newest_first) for some in ranges]
     if len(parts) == 1:
         return parts[0].limit(bindparam("limit")).offset(bindparam("offset"))
-    # Merged only as far as the page goes. SQLite does that where each range is in order and so is the whole;
-    # PostgreSQL would sort a range that it finds small, unless it knows how little of it is wanted.
+    # Merged only as far as the page needs. SQLite does that if each range and the whole are ordered;
+    # PostgreSQL would sort a range that it expects to be small, unless it knows how little of it is needed.
     if dialect != "sqlite":
         parts = [part.limit(bindparam("offset") + bindparam("limit")) for part in parts]
     ends = [part.subquery() for part in parts]
@@ -214,10 +215,10 @@ def _chosen(*, of_prompt: bool, of_status: bool, of_insights: bool, dialect: str
 
 @cache
 def _updated(*, of_prompt: bool, of_status: bool, of_insights: bool, counted: bool) -> Select[Any]:
-    """Return the sequence numbers of a page of what was updated since a time, or how many there are.
+    """Return the sequence numbers of a page of conversations updated since a time, or their total number.
 
-    Written so that only the index of that time fits: what changed since the last look is little, and the indexes
-    of the other columns lead through all conversations.
+    Written so that only the index of that time applies: few rows changed since the last read, whereas the
+    indexes of the other columns lead through all conversations.
     """
     wanted = [
         conversations.c.account_id == bindparam("account"),
@@ -238,7 +239,7 @@ def _updated(*, of_prompt: bool, of_status: bool, of_insights: bool, counted: bo
 
 
 def find(connection: Connection, account_id: str, conversation_id: str) -> StoredConversation | None:
-    """Return a conversation with its transcript and insights, ``None`` when the account has none of this id."""
+    """Return a conversation with its transcript and insights, ``None`` if the account has none with this id."""
     row = connection.execute(_ONE, {"account": account_id, "id": conversation_id}).one_or_none()
     return None if row is None else StoredConversation._make(row)
 
@@ -249,7 +250,7 @@ _ONE = (
     .outerjoin(insights, insights.c.conversation_id == conversations.c.id)
     .where(conversations.c.account_id == bindparam("account"), conversations.c.id == bindparam("id"))
 )
-# The statements of the log are made once: it runs them for every conversation.
+# The statements for logging are built once, because they run for every conversation.
 _NEWEST = select(func.max(conversations.c.seq))
 _NEXT_NUMBERS = text(
     "SELECT nextval(pg_get_serial_sequence('conversations', 'seq')) FROM generate_series(1, :count)"
@@ -265,8 +266,8 @@ _KNOWN_KEYS = select(
     idempotency_keys.c.account_id == bindparam("account"),
     idempotency_keys.c.key.in_(bindparam("keys", expanding=True)),
 )
-# Where it knows little of a table that grows fast, PostgreSQL would read all keys of the account for a list of them. So each
-# is looked up by itself.
+# With outdated statistics of a fast-growing table, PostgreSQL would read all keys of the account for a list
+# of them. So each is looked up individually.
 _KNOWN_KEYS_ONE_BY_ONE = text(
     "SELECT found.* FROM unnest(CAST(:keys AS text[])) AS asked(key) JOIN LATERAL (SELECT key, conversation_id, expires_at "
     "FROM idempotency_keys WHERE account_id = :account AND key = asked.key LIMIT 1) AS found ON TRUE"
@@ -288,8 +289,8 @@ def add(
 
 
 def _next_numbers(connection: Connection, count: int) -> Sequence[int]:
-    """Take sequence numbers before the rows are there: the counts need them, and many rows at once give none back."""
-    if connection.dialect.name == "sqlite":  # whose one writer is this transaction
+    """Reserve sequence numbers before inserting the rows: the counts need them, and bulk inserts do not return them."""
+    if connection.dialect.name == "sqlite":  # whose only writer is this transaction
         newest = connection.scalar(_NEWEST) or 0
         return range(newest + 1, newest + 1 + count)
     return connection.scalars(_NEXT_NUMBERS, {"count": count}).all()
@@ -298,7 +299,7 @@ def _next_numbers(connection: Connection, count: int) -> Sequence[int]:
 def held_by_keys(
     connection: Connection, account_id: str, keys: Sequence[str], *, now: int
 ) -> dict[str, StoredConversation]:
-    """Return the conversations that living idempotency keys stand for, by key. Expired ones are dropped."""
+    """Return the conversations of valid idempotency keys, by key. Expired ones are dropped."""
     if not keys:
         return {}
     statement = _KNOWN_KEYS if connection.dialect.name == "sqlite" else _KNOWN_KEYS_ONE_BY_ONE
@@ -313,25 +314,25 @@ def held_by_keys(
 
 
 def hold_keys(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Keep idempotency keys.
+    """Store idempotency keys.
 
     Raises
     ------
     IntegrityError
-        Somebody else took one of them since it was looked up; the transaction is lost.
+        Another process took one of them since the look-up; the transaction is lost.
     """
     bulk.insert_rows(connection, idempotency_keys, rows)
 
 
-# When the key of a conversation that was logged with many others expires: an export is imported again after weeks.
+# Lifetime of keys from bulk requests: an export may be imported again after weeks.
 NEVER: Final = 2**62
 
 KEYS_EXPIRE: Final = Wait(
     idempotency_keys.c.expires_at, IDEMPOTENCY_HOURS * clock.HOUR, idempotency_keys.c.expires_at < NEVER
 )
-"""How long other idempotency keys are held."""
+"""Lifetime of other idempotency keys."""
 
 
 def drop_expired_keys(connection: Connection, *, now: int) -> int:
-    """Forget idempotency keys whose time is over."""
+    """Delete expired idempotency keys."""
     return connection.execute(delete(idempotency_keys).where(idempotency_keys.c.expires_at <= now)).rowcount

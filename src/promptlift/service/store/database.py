@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-# What to do when SQLite cannot use a file, by the primary code of its error.
+# Remedies when SQLite cannot use a file, by the primary code of its error.
 _PRIMARY_CODE = 0xFF
 _NO_SQLITE = 0
 _REMEDIES = (
@@ -48,32 +48,32 @@ _PRAGMAS = (
     "PRAGMA busy_timeout=30000",
     "PRAGMA foreign_keys=ON",
     "PRAGMA temp_store=MEMORY",
-    # Pages go from the log to the file after 32 MB. A large import writes 4 MB at once, the default, and many pages of its indexes
-    # again the next time.
+    # Pages move from the log to the file after 32 MB. With the default of 4 MB, a large import would write
+    # many pages of its indexes repeatedly.
     "PRAGMA wal_autocheckpoint=8192",
 )
-# KB of pages that a connection holds. A batch of conversations changes pages all over some indexes, and a writer with little
-# room reads each of them again.
+# Page cache of a connection in KB. A batch of conversations changes pages all over some indexes, and a writer
+# with a small cache would read each of them again.
 _READER_CACHE = 2_000
 _WRITER_CACHE = 32_768
-# Where processes tell each other of new work on PostgreSQL.
+# PostgreSQL channel on which processes announce new work.
 _CHANNEL = "promptlift_work"
 
 
 def _work_alone(connection: Any, _record: Any) -> None:
-    """Switch parallel workers of PostgreSQL off: every query here is shorter than their start."""
+    """Disable PostgreSQL's parallel workers: every query here is shorter than their start."""
     with connection.cursor() as cursor:
         cursor.execute("SET max_parallel_workers_per_gather = 0")
     connection.commit()
 
 
 class Database:
-    """Readers and one kind of writer over one database.
+    """A database with readers and one kind of writer.
 
-    As a context manager it closes all connections, and what goes wrong with the database in the block is a
-    ``ServiceStartError`` that says what to do: this is where the processes that use it learn why they cannot.
+    As a context manager it closes all connections, and turns database failures in the block into a
+    ``ServiceStartError`` with a remedy, for the processes that use it.
 
-    On SQLite a writer takes the lock at its start (``BEGIN IMMEDIATE``), so a transaction never fails half way
+    On SQLite a writer takes the lock at its start (``BEGIN IMMEDIATE``), so a transaction never fails halfway
     because another one came first.
 
     Parameters
@@ -84,7 +84,7 @@ class Database:
     Attributes
     ----------
     listeners
-        Each is called after a commit with the names of the tables for which new work was announced in it.
+        Called after a commit with the names of the tables for which it announced new work.
     """
 
     def __init__(self, url: str) -> None:
@@ -96,8 +96,8 @@ class Database:
                 "PROMPTLIFT_DATABASE_URL is not a database address; use sqlite:///FILE or postgresql://HOST/NAME"
             ) from error
         self.url = url
-        # SQLite has one writer at a time, and lets others ask again after pauses of up to 100 ms. Of the threads of this
-        # process the next one writes as soon as the one before has ended.
+        # SQLite has one writer at a time, and makes others retry after pauses of up to 100 ms. Among the
+        # threads of this process, the next one writes as soon as the previous one has finished.
         self._turn = threading.Lock() if self.is_sqlite else nullcontext()
         self._writer = self._engine(isolation="IMMEDIATE")
         self._durable = (
@@ -118,7 +118,7 @@ class Database:
 
             @event.listens_for(engine, "connect")
             def prepare(connection: Any, _record: Any) -> None:
-                connection.isolation_level = None  # transactions are begun below, not by the driver's guess
+                connection.isolation_level = None  # transactions begin below, not implicitly in the driver
                 cache = _WRITER_CACHE if isolation == "IMMEDIATE" else _READER_CACHE
                 for pragma in (*_PRAGMAS, f"PRAGMA synchronous={synchronous}", f"PRAGMA cache_size=-{cache}"):
                     connection.execute(pragma)
@@ -135,8 +135,8 @@ class Database:
         size = {"pool_size": 16, "max_overflow": 48, "pool_timeout": 60}
         if not self.is_sqlite:
             return create_engine(self.url, **size, pool_pre_ping=True)
-        # Each connection caches pages: the one that was used last is taken first, so that a few of them
-        # have warm caches, instead of all of them one after the other.
+        # Each connection caches pages: the most recently used one is taken first, so that a few have warm
+        # caches, instead of cycling through all of them.
         connect_args = {"check_same_thread": False, "timeout": 30}
         return create_engine(self.url, **size, connect_args=connect_args, pool_use_lifo=True)
 
@@ -148,13 +148,14 @@ class Database:
 
     @contextmanager
     def write(self, *, durable: bool = False) -> Iterator[Connection]:
-        """Open one transaction; everything in it is kept, or nothing.
+        """Open one transaction, which is committed in full or not at all.
 
         Parameters
         ----------
         durable
-            Whether it is on the disk when it is committed, and all before it. On SQLite other transactions survive the end
-            of the process, but the last ones may be lost in a power cut. On PostgreSQL all are durable.
+            Whether it, and all earlier ones, are on disk once it is committed. On SQLite other transactions
+            survive the end of the process, but the last ones may be lost in a power cut. On PostgreSQL all
+            are durable.
         """
         with self._turn, (self._durable if durable else self._writer).begin() as connection:
             announced = connection.info["announced"] = set[str]()
@@ -164,13 +165,13 @@ class Database:
                 listener(announced)
 
     def tell(self, sender: str, tables: Collection[str]) -> None:
-        """Tell the processes that listen to this database of tables with new work."""
+        """Notify the processes that listen to this database of tables with new work."""
         with self.write() as connection:
             connection.execute(select(func.pg_notify(_CHANNEL, " ".join((sender, *tables)))))
 
     @contextmanager
     def listening(self) -> Iterator[Callable[[float], list[tuple[str, list[str]]]]]:
-        """Give a function that waits some seconds for what is told, and returns its senders and tables."""
+        """Yield a function that waits some seconds for notifications, and returns their senders and tables."""
         with self._writer.connect() as plain:
             connection = plain.execution_options(isolation_level="AUTOCOMMIT")
             connection.exec_driver_sql(f"LISTEN {_CHANNEL}")
@@ -183,10 +184,10 @@ class Database:
             try:
                 yield hear
             finally:
-                connection.invalidate()  # no other use of the connection is to hear it
+                connection.invalidate()  # no other use of the connection must receive them
 
     def migrate(self) -> None:
-        """Bring the tables up to this version.
+        """Upgrade the tables to this version.
 
         Raises
         ------
@@ -218,16 +219,16 @@ class Database:
     def _is_up_to_date(self) -> bool:
         try:
             return self.version() == schema.newest_version()
-        except (DBAPIError, sqlite3.Error):  # a new database; what else is wrong shows when it is migrated
+        except (DBAPIError, sqlite3.Error):  # a new database; other problems surface when it is migrated
             return False
 
     def version(self) -> str | None:
-        """Return the version of the tables as the database has it now."""
+        """Return the current version of the tables in the database."""
         with self.read() as connection:
             return schema.current_version(connection)
 
     def size(self) -> int:
-        """Return the bytes that the database takes on its disk."""
+        """Return the size of the database on disk in bytes."""
         if self.is_sqlite:
             statement = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
         else:
@@ -236,9 +237,9 @@ class Database:
             return int(connection.exec_driver_sql(statement).scalar() or 0)
 
     def vacuum(self) -> None:
-        """Free the space of deleted rows. Others can read meanwhile; on SQLite they wait to write."""
+        """Free the space of deleted rows. Others can read meanwhile; on SQLite writers wait."""
         with self._turn, self._writer.connect() as connection:
-            # Neither database lets this be part of a transaction.
+            # Neither database allows this inside a transaction.
             driver: Any = connection.connection.driver_connection
             if not self.is_sqlite:
                 driver.autocommit = True

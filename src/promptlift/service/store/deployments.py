@@ -1,4 +1,4 @@
-"""Rows of deployments: what became of a variant after its optimization."""
+"""Rows of deployments: the fate of a variant after its optimization."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 WAITING = ("staged", "testing")
 
 LEASES = Leases(deployments, deployments.c.state == "testing")
-"""Of regression tests."""
+"""Leases of regression tests."""
 
 LIVE = Wait(deployments.c.applied_at, 0)
-"""The time from which conversations have the text of a deployment."""
+"""The time from which conversations use the text of a deployment."""
 
 
 def add(
@@ -69,7 +69,7 @@ def change(connection: Connection, deployment: DeploymentRow, *, now: int, **val
 
 
 def get(connection: Connection, deployment_id: str) -> DeploymentRow:
-    """Return a deployment that exists, of any account: for background work."""
+    """Return an existing deployment of any account, for background work."""
     return Rows(connection).scalars(select(DeploymentRow).filter_by(id=deployment_id)).one()
 
 
@@ -87,9 +87,9 @@ def of_prompt(connection: Connection, prompt: PromptRow, *states: str) -> Sequen
 
 
 def former_of_text(connection: Connection, prompt: PromptRow, content: str) -> DeploymentRow | None:
-    """Return the newest deployment that made a text current and no longer is; ``None`` when none did.
+    """Return the newest superseded deployment that made a text current; ``None`` if there is none.
 
-    The original is none: it is no fix.
+    The original does not count, because it is not a fix.
     """
     return Rows(connection).find(
         newest(DeploymentRow, account_id=prompt.account_id, prompt_id=prompt.id)
@@ -104,7 +104,7 @@ def former_of_text(connection: Connection, prompt: PromptRow, content: str) -> D
 
 
 def superseded_version(connection: Connection, version: VersionRow) -> DeploymentRow | None:
-    """Return the deployment that made a version current until another one did; ``None`` when none did."""
+    """Return the superseded deployment that had made a version current; ``None`` if there is none."""
     mine = {"account_id": version.account_id, "prompt_id": version.prompt_id, "version_seq": version.seq}
     return Rows(connection).find(newest(DeploymentRow, **mine, state="superseded").limit(1))
 
@@ -116,9 +116,9 @@ def version_before(connection: Connection, deployment: DeploymentRow) -> Version
 
 
 def count(connection: Connection, deployment: DeploymentRow, worker: str, spent: Mapping[str, int]) -> bool:
-    """Count what a regression test has used up into its optimization, and return whether this worker still has the test."""
+    """Add a regression test's usage to its optimization, and return whether this worker still holds the test."""
     mine = update(deployments).filter_by(id=deployment.id, worker=worker, state="testing")
-    # An update that changes nothing holds the row until the end of the transaction, on every database.
+    # An update that changes nothing locks the row until the end of the transaction, on every database.
     if not connection.execute(mine.values(worker=worker)).rowcount:
         return False
     connection.execute(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NewEvent(TypedDict):
-    """The row of an event that is not written yet."""
+    """The row of an unwritten event."""
 
     id: str
     account_id: str
@@ -36,7 +36,7 @@ class NewEvent(TypedDict):
 def row(
     kind: EventKind, account_id: str, subject_id: str, data: Mapping[str, object], *, now: int
 ) -> NewEvent:
-    """Make the row of one event; ``subject_id`` names what it is about, ``data`` is the payload of the specification."""
+    """Make the row of one event; ``subject_id`` identifies its subject, ``data`` is the payload of the specification."""
     return {
         "id": new_id("evt"),
         "account_id": account_id,
@@ -55,24 +55,24 @@ def add(
 
 
 def write(connection: Connection, rows: Sequence[NewEvent]) -> None:
-    """Keep events, and put them on their way to those who subscribe to them."""
+    """Store events, and queue them for their subscribers."""
     if rows:
         bulk.insert_rows(connection, events, rows)
         webhooks.enqueue(connection, rows)
 
 
 def listed(account_id: str, *, kind: EventKind | None = None, before: int | None = None) -> Select[EventRow]:
-    """Return the query of events of an account, newest first.
+    """Return the query for the events of an account, newest first.
 
     Parameters
     ----------
     before
-        Only those that were written before the one of this sequence number, which costs the same wherever it is.
+        Only events before this sequence number, at a cost independent of its position.
     """
     query = newest(EventRow, account_id=account_id, type=kind)
     return query if before is None else query.where(EventRow.seq < before)
 
 
 def record(row: EventRow) -> EventRecord:
-    """Return an event as the API has it, whether it is listed or delivered."""
+    """Return an event in its API form, both for lists and deliveries."""
     return row.shown(EventRecord, timestamp=row.created_at, data=orjson.loads(row.data))

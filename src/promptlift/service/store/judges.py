@@ -1,4 +1,4 @@
-"""Rows of the judges that accounts wrote themselves."""
+"""Rows of custom judges."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def add(connection: Connection, row: JudgeRow) -> JudgeRow:
 def find(
     connection: Connection, account_id: str, judge_id: str, *, version: int | None = None, lock: bool = False
 ) -> JudgeRow | None:
-    """Return a version of a judge of the account, the newest without ``version``; ``None`` when there is none."""
+    """Return a version of a judge of the account, by default the newest; ``None`` if there is none."""
     query = wanted(JudgeRow, account_id=account_id, judge_id=judge_id, version=version)
     query = query.order_by(JudgeRow.version.desc()).limit(1)
     return Rows(connection).find(query.with_for_update() if lock else query)
 
 
 def find_named(connection: Connection, account_id: str, name: str) -> JudgeRow | None:
-    """Return the newest version of the judge of this name; ``None`` when the account has none."""
+    """Return the newest version of the judge with this name; ``None`` if the account has none."""
     return Rows(connection).find(newest(JudgeRow, account_id=account_id, name=name).limit(1))
 
 
@@ -45,7 +45,7 @@ def get(connection: Connection, row_id: str) -> JudgeRow:
 
 
 def newest_versions(account_id: str) -> Select[JudgeRow]:
-    """Return the query of the judges of an account, each in its newest version."""
+    """Return the query for the judges of an account, each in its newest version."""
     last = select(func.max(JudgeRow.seq)).filter_by(account_id=account_id).group_by(JudgeRow.judge_id)
     return newest(JudgeRow).where(JudgeRow.seq.in_(last))
 
@@ -61,7 +61,7 @@ def version_counts(connection: Connection, judge_ids: Sequence[str]) -> dict[str
 
 
 def verdict_counts(connection: Connection, row_ids: Sequence[str]) -> dict[str, int]:
-    """Count the verdicts of versions of judges, those that failed left out."""
+    """Count the verdicts of versions of judges, without failed ones."""
     rows = connection.execute(
         select(judge_verdicts.c.judge_row_id, func.count())
         .where(judge_verdicts.c.judge_row_id.in_(row_ids), judge_verdicts.c.verdict.is_not(None))
@@ -71,15 +71,16 @@ def verdict_counts(connection: Connection, row_ids: Sequence[str]) -> dict[str, 
 
 
 def runs_of(account_id: str, judge_id: str) -> ColumnElement[bool]:
-    """Return the condition that a run is one of a judge, in any version."""
+    """Return the condition that a run belongs to a judge, in any version."""
     return RunRow.subject_id.in_(select(JudgeRow.id).filter_by(account_id=account_id, judge_id=judge_id))
 
 
 def remove(connection: Connection, account_id: str, judge_id: str) -> bool:
     """Delete a judge with everything that belongs to it, and return whether there was one."""
     mine = wanted(JudgeRow, account_id=account_id, judge_id=judge_id).with_only_columns(JudgeRow.id)
-    # The runs first: a worker that is about to keep verdicts waits for their rows, and then finds that they are gone. One that
-    # has such a row already adds verdicts, whose foreign key waits for the judge: so it is waited for before that is locked.
+    # The runs first: a worker about to store verdicts waits for their rows, and then finds that they are
+    # gone. A worker that already holds such a row adds verdicts, whose foreign key waits for the judge, so
+    # wait for it before locking the judge.
     of_judge = runs_of(account_id, judge_id)
     connection.execute(select(RunRow.id).where(of_judge).order_by(RunRow.seq).with_for_update())
     ids = list(connection.scalars(mine.order_by(JudgeRow.seq).with_for_update()))

@@ -1,4 +1,4 @@
-"""Which conversations wait for insights, who works on them, and what came out."""
+"""The queue of conversations that wait for insights, their workers, and the outcomes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-# Between two attempts at a conversation that the model does not answer for.
+# Between two attempts at a conversation without an answer from the model.
 LONGEST_PAUSE: Final = 600 * clock.SECOND
 
 LEASES = Leases(
@@ -39,11 +39,11 @@ LEASES = Leases(
         conversations.c.judging == "pending",
     ),
 )
-"""Of conversations that wait for insights."""
+"""Leases of conversations that wait for insights."""
 
 
 class ToJudge(NamedTuple):
-    """A claimed conversation with its transcript, and what the judge needs to know."""
+    """A claimed conversation with its transcript and the judge's context."""
 
     id: str
     account_id: str
@@ -56,13 +56,13 @@ class ToJudge(NamedTuple):
     metadata: str | None
     status: str
     known: str | None
-    """The document of its insights, where only the verdict has to be found again."""
+    """The document of its insights, if only the verdict must be redetermined."""
     learned: str | None
-    """Id of the judge of its prompt that learned from labels and judges."""
+    """Id of the active learned judge of its prompt."""
 
 
 class Trouble(NamedTuple):
-    """How many conversations of a prompt could not be judged so far, for one reason."""
+    """Number of conversations of a prompt that could not be judged so far, for one reason."""
 
     judging: str
     judge_problem: str
@@ -112,14 +112,15 @@ def keep(
     *,
     also: Callable[[set[str]], None] = lambda _kept: None,
 ) -> set[str]:
-    """Keep the insights of conversations and give the ids of those that were kept.
+    """Store the insights of conversations and return the ids of those stored.
 
-    Left out are conversations that are no longer this worker's, or were asked to be judged again in the meantime.
+    Conversations that this worker no longer holds, or that were queued to be judged again in the meantime,
+    are left out.
 
     Parameters
     ----------
     also
-        Called with the same ids, for what else is to be written. Counts come last: all conversations of an account share
+        Called with the same ids, for further writes. Counts come last: all conversations of an account share
         their rows, and the next writer waits for the end of this transaction.
     """
     ids = [row["conversation_id"] for row in rows]
@@ -162,12 +163,12 @@ def put_back(
     problem: str,
     counts: bool = True,
 ) -> None:
-    """Put conversations off until ``after`` because the judge cannot be reached.
+    """Postpone conversations until ``after`` because the judge is unreachable.
 
     Parameters
     ----------
     counts
-        Whether this was an attempt: not when the model is unavailable to all.
+        Whether this counts as an attempt: not if the model is unavailable to all.
     """
     connection.execute(
         update(conversations)
@@ -190,7 +191,7 @@ def _stamp(connection: Connection, conversation_ids: Sequence[str]) -> int:
 
 
 def make_account_due(connection: Connection, account_id: str, *, now: int) -> None:
-    """Make due what an account's conversations wait for."""
+    """Make an account's waiting conversations due."""
     waiting = conversations.c.judging == "pending", conversations.c.judge_after > now
     connection.execute(
         update(conversations).filter_by(account_id=account_id).where(*waiting).values(judge_after=now)
@@ -199,7 +200,7 @@ def make_account_due(connection: Connection, account_id: str, *, now: int) -> No
 
 
 def give_up(connection: Connection, worker: str, conversation_id: str, *, problem: str) -> None:
-    """Note that a conversation cannot be judged, and why. It can still be asked for again."""
+    """Record that a conversation cannot be judged, and why. It can still be queued again."""
     connection.execute(
         update(conversations)
         .filter_by(id=conversation_id, **_claimed_by(worker))
@@ -220,9 +221,9 @@ def ask_again(
     conversation_id: str | None = None,
     now: int,
 ) -> int:
-    """Queue conversations to be judged again; their insights stay until the new ones come."""
+    """Queue conversations to be judged again; their insights stay until they are replaced."""
     wanted = equal(conversations, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
-    # Without its transcript a conversation keeps the insights that it has.
+    # Without its transcript a conversation keeps its existing insights.
     wanted.append(exists().where(conversation_contents.c.conversation_id == conversations.c.id))
     had_problem = conversations.c.judge_problem.is_not(None)
     stamp = changes.stamp(connection, [account_id])
@@ -237,7 +238,7 @@ def ask_again(
             judge_after=now,
             judge_attempts=0,
             judge_problem=None,
-            # Of the others a list says nothing else than before.
+            # For the others, lists do not change.
             updated_at=case((had_problem, stamp), else_=conversations.c.updated_at),
         )
     ).rowcount
@@ -251,10 +252,10 @@ def decide_again(
     conversation_id: str | None = None,
     now: int,
 ) -> None:
-    """Queue judged conversations for another verdict on the insights that they have: what decides it changed.
+    """Queue judged conversations for a new verdict on existing insights, after a change of the deciding rule.
 
-    No judge is asked; what is judged already stays as it is. A conversation that a worker holds is taken from it: its verdict
-    would be that of before.
+    No judge is called; existing insights stay unchanged. A conversation that a worker holds is taken from it,
+    because its verdict would be outdated.
     """
     wanted = equal(conversations, account_id=account_id, prompt_id=prompt_id, id=conversation_id)
     if prompt_id is None:
@@ -297,7 +298,7 @@ def troubles(connection: Connection, account_id: str, prompt_id: str) -> list[Tr
 
 
 def judged_again(connection: Connection, account_id: str, prompt_id: str) -> int:
-    """Count the conversations of a prompt that have insights and wait for others, or for another verdict."""
+    """Count the conversations of a prompt that have insights and wait for new ones, or for a new verdict."""
     waiting = or_(conversations.c.judging == "pending", conversations.c.judging == "claimed")
     statement = select(func.count(conversations.c.id)).filter_by(
         account_id=account_id, prompt_id=prompt_id, has_insights=True

@@ -37,14 +37,14 @@ _ENDED = (
 def newest_ended(
     connection: Connection, account_id: str, prompt_id: str, *, limit: int, since: int = 0
 ) -> list[ToLearn]:
-    """Return the newest ended conversations of a prompt, of those that were logged at a time or later."""
+    """Return the newest ended conversations of a prompt that were logged at or after a time."""
     query = _of(account_id, prompt_id).where(conversations.c.created_at >= since)
     query = query.order_by(conversations.c.seq.desc()).limit(limit)
     return [ToLearn._make(row) for row in connection.execute(query)]
 
 
 def ended(connection: Connection, account_id: str, prompt_id: str, ids: Sequence[str]) -> list[ToLearn]:
-    """Return those of some conversations that are of a prompt and have ended."""
+    """Return which of some conversations belong to a prompt and have ended."""
     return [
         ToLearn._make(row)
         for some in in_batches(ids)
@@ -62,16 +62,16 @@ def current(rows: Rows, prompt_id: str) -> LearnedJudgeRow | None:
 
 
 def get(connection: Connection, row_id: str) -> LearnedJudgeRow | None:
-    """Return a version; ``None`` when it was taken away."""
+    """Return a version; ``None`` if it was removed."""
     return Rows(connection).find(wanted(LearnedJudgeRow, id=row_id))
 
 
 def add(rows: Rows, row: LearnedJudgeRow) -> None:
-    """Add a version: former ones judge no more."""
+    """Add a version; earlier ones no longer judge."""
     rows.core.execute(update(learned_judges).filter_by(prompt_id=row.prompt_id).values(judges=False))
     rows.insert(row)
 
 
 def remove(connection: Connection, prompt_id: str) -> bool:
-    """Remove all versions of a prompt; whether there were any."""
+    """Remove all versions of a prompt; return whether there were any."""
     return bool(connection.execute(delete(learned_judges).filter_by(prompt_id=prompt_id)).rowcount)

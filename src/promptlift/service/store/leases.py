@@ -1,4 +1,4 @@
-"""Which worker has which rows of a table, and how long rows may wait."""
+"""Leases: which worker holds which rows of a table, and how long rows may wait."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
     from sqlalchemy import Column, ColumnElement, Connection, FromClause, Table
 
 
-# Ids of one statement: databases bound the number of its parameters.
+# Maximum ids per statement: databases limit the number of parameters.
 _AT_ONCE = 500
 
 
 def in_batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Split ids into as many as one statement may have."""
+    """Split ids into batches that fit into one statement."""
     return (ids[at : at + _AT_ONCE] for at in range(0, len(ids), _AT_ONCE))
 
 
 def announce(connection: Connection, table: FromClause) -> None:
-    """Have the workers look at a table when this transaction is committed; see `Database.listeners`."""
+    """Notify workers of new work in a table when this transaction is committed; see `Database.listeners`."""
     connection.info.setdefault("announced", set()).add(table.description)
 
 
 @dataclass(frozen=True)
 class Wait:
-    """A stored time that rows wait for. One that is further ahead than it can be was written while the clock was ahead.
+    """A stored time for which rows wait. A time too far ahead was written while the clock was ahead.
 
     Attributes
     ----------
     until
         Column with the time.
     longest
-        How far ahead of now the time may be, in milliseconds; it may also be the end of the billing period.
+        How far in the future the time may be, in milliseconds; it may also be the end of the billing period.
     where
         Which rows wait for it.
     """
@@ -49,7 +49,7 @@ class Wait:
     where: ColumnElement[bool] | None = None
 
     def bring_forward(self, connection: Connection, *, now: int | ColumnElement[int]) -> None:
-        """Let no row wait longer than it may. Rows that others have locked have their turn the next time."""
+        """Correct rows that would wait too long. Rows locked by others are corrected the next time."""
         table = self.until.table
         latest = cast(now, BigInteger) + self.longest
         _, end_of_period = clock.billing_period(clock.now())
@@ -64,22 +64,23 @@ class Wait:
 
 
 class Leases:
-    """The rows of one table that are worked on in the background.
+    """The rows of one table for background work.
 
     Parameters
     ----------
     table
-        With the columns ``id``, ``seq`` (oldest first) and ``worker``, which is empty where no worker has the row.
+        Table with the columns ``id``, ``seq`` (oldest first) and ``worker``, which is empty if no worker
+        holds the row.
     at_work
-        True for rows that are to be worked on, claimed or not.
+        Condition of rows with work to do, claimed or not.
     due
-        Column with the time before which a row is not claimed; the rows come in its order. ``None`` when they are always
-        due.
+        Column with the time before which a row is not claimed; rows are claimed in its order. ``None`` if
+        they are always due.
     free, claimed
-        Values of other columns that tell unclaimed rows from claimed ones, for an index to find them
-        by. They are set when a row is claimed and released.
+        Values of other columns that distinguish unclaimed from claimed rows, for an index. They are set when
+        a row is claimed and released.
     wait
-        The stored time that this work waits for.
+        The stored time for which this work waits.
     """
 
     def __init__(
@@ -119,19 +120,19 @@ class Leases:
         return select(self._table.c.id).where(*self._is_free(now)).limit(1).exists()
 
     def backlog(self, connection: Connection, *, now: int) -> tuple[int, int | None]:
-        """Count the rows that are due, claimed or not; say since when the oldest is, where rows have a due time."""
+        """Count the due rows, claimed or not, and return since when the oldest has been due, if rows have a due time."""
         is_due = true() if self._due is None else self._due <= now
         oldest = null() if self._due is None else func.min(self._due)
         row = connection.execute(select(func.count(), oldest).where(self._at_work, is_due)).one()
         return int(row[0]), row[1]
 
     def bring_forward(self, connection: Connection, *, now: int) -> None:
-        """Let no row wait longer than it may, although the clock was put back; see `Wait`."""
+        """Correct rows that would wait too long because the clock was set back; see `Wait`."""
         if self._wait is not None:
             self._wait.bring_forward(connection, now=now)
 
     def claim(self, connection: Connection, worker: str, *, limit: int, now: int) -> list[str]:
-        """Claim rows that are due and unclaimed, the oldest first."""
+        """Claim due unclaimed rows, oldest first."""
         table = self._table
         order = (table.c.seq,) if self._due is None else (self._due, table.c.seq)
         free = select(table.c.id).where(*self._is_free(now)).order_by(*order).limit(limit)
@@ -142,14 +143,14 @@ class Leases:
         return ids
 
     def release(self, connection: Connection, worker: str, ids: Sequence[str] | None = None) -> int:
-        """Release what a worker has, or some of it, and return the number of rows."""
+        """Release some or all rows of a worker, and return their number."""
         mine = (*self._is_claimed(), self._table.c.worker == worker)
         if ids is None:
             return self._set_free(connection, *mine)
         return sum(self._set_free(connection, *mine, self._table.c.id.in_(some)) for some in in_batches(ids))
 
     def release_orphans(self, connection: Connection) -> int:
-        """Release the rows of workers that do not live any more and return their number."""
+        """Release the rows of dead workers and return their number."""
         return self._set_free(
             connection, *self._is_claimed(), self._table.c.worker.not_in(select(workers.c.id))
         )
@@ -167,13 +168,13 @@ class Leases:
         return len(ids)
 
     def held(self, connection: Connection, worker: str, ids: Sequence[str]) -> set[str]:
-        """Return the rows that a worker may continue with: unfinished, and still its own."""
+        """Return the rows on which a worker may continue: unfinished, and still its own."""
         table = self._table
         mine = (self._at_work, table.c.worker == worker, table.c.id.in_(ids))
         return set(connection.scalars(select(table.c.id).where(*mine)))
 
 
 def with_work(connection: Connection, leases: Sequence[Leases], *, now: int) -> list[int]:
-    """Return the places of those leases that have an unclaimed row that is due, by one statement."""
+    """Return the indices of the leases with a due unclaimed row, using one statement."""
     looks = [select(literal(place)).where(one.waiting(now=now)) for place, one in enumerate(leases)]
     return list(connection.scalars(union_all(*looks)))

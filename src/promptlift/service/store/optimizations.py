@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from promptlift.schema.results import OptimizationResults
 
 OPEN = ("queued", "running")
-# Logged conversations that scenarios and failures are taken from: the newest ones.
+# Maximum logged conversations for scenarios and failures, newest first.
 REMEMBERED = 5_000
 
 LEASES = Leases(optimizations, optimizations.c.status == "running")
@@ -48,23 +48,23 @@ def add(connection: Connection, row: OptimizationRow) -> None:
 
 
 def get(connection: Connection, optimization_id: str) -> OptimizationRow:
-    """Return an optimization that exists, of any account: for background work."""
+    """Return an existing optimization of any account, for background work."""
     return Rows(connection).scalars(wanted(OptimizationRow, id=optimization_id)).one()
 
 
 def pool(connection: Connection, optimization_id: str) -> list[tuple[str, float | None]]:
-    """Return the logged conversations that scenarios come from, with the weights by which they were drawn."""
+    """Return the logged conversations for scenarios, with the weights by which they were drawn."""
     return connection.scalar(select(optimizations.c.pool).filter_by(id=optimization_id)) or []
 
 
 def page(rows: Rows, account_id: str, query: OptimizationsQuery) -> tuple[Sequence[OptimizationRow], int]:
-    """Return one page of optimizations, newest first, and how many there are."""
+    """Return one page of optimizations, newest first, and their total number."""
     listed = newest(OptimizationRow, account_id=account_id, prompt_id=query.linked_id, status=query.status)
     return rows.page(listed.options(*(defer(one, raiseload=True) for one in _UNLISTED)), query)
 
 
 def deployment_states(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return the id and state of the newest deployment of each of these, where there is one."""
+    """Return the id and state of the newest deployment of each of these, if any."""
     rows = connection.execute(
         select(deployments.c.optimization_id, deployments.c.id, deployments.c.state)
         .where(deployments.c.optimization_id.in_(ids))
@@ -81,13 +81,13 @@ def change(connection: Connection, optimization_id: str, **values: Any) -> None:
 
 
 def running_count(connection: Connection, account_id: str) -> int:
-    """Count the optimizations of the account that run now."""
+    """Count the running optimizations of the account."""
     statement = select(func.count()).select_from(optimizations)
     return int(connection.scalar(statement.filter_by(account_id=account_id, status="running")) or 0)
 
 
 def oldest_queued(connection: Connection, account_id: str) -> OptimizationRow | None:
-    """Return the optimization that waits longest."""
+    """Return the optimization that has been queued longest."""
     queued = wanted(OptimizationRow, account_id=account_id, status="queued").order_by(OptimizationRow.seq)
     return Rows(connection).find(queued.limit(1))
 
@@ -99,7 +99,7 @@ def open_of_prompt(connection: Connection, account_id: str, prompt_id: str) -> S
 
 
 def last_completed(connection: Connection, account_id: str, prompt_id: str) -> datetime | None:
-    """Return when an optimization of the prompt completed last."""
+    """Return when the last optimization of the prompt completed."""
     found: datetime | None = connection.scalar(
         select(func.max(optimizations.c.completed_at)).filter_by(
             account_id=account_id, prompt_id=prompt_id, status="completed"
@@ -109,7 +109,7 @@ def last_completed(connection: Connection, account_id: str, prompt_id: str) -> d
 
 
 def count(connection: Connection, optimization_id: str, worker: str, spent: Mapping[str, int]) -> bool:
-    """Count what a run has used up, and return whether this worker still has it."""
+    """Record a run's usage, and return whether this worker still holds it."""
     result = connection.execute(
         update(optimizations)
         .filter_by(id=optimization_id, worker=worker, status="running")
@@ -122,18 +122,18 @@ def count(connection: Connection, optimization_id: str, worker: str, spent: Mapp
 
 
 def find_variant(connection: Connection, account_id: str, variant_id: str) -> VariantRow | None:
-    """Return a variant of the account, ``None`` when there is none of this id."""
+    """Return a variant of the account, ``None`` if there is none with this id."""
     return Rows(connection).find(wanted(VariantRow, account_id=account_id, id=variant_id))
 
 
 def variants(connection: Connection, optimization_id: str) -> Sequence[VariantRow]:
-    """Return the variants of an optimization by number, the original first; none before they are written."""
+    """Return the variants of an optimization by number, the original first; empty before they are written."""
     found = wanted(VariantRow, optimization_id=optimization_id).order_by(VariantRow.number)
     return Rows(connection).all(found)
 
 
-# What an optimization learns from: conversations that were there at a time. Those held last come first, so that the
-# order in which they were logged does not change a run.
+# The data of an optimization: conversations that existed at a time. The latest ones come first, by their own
+# time, so that the order of logging does not affect a run.
 
 
 class Logged(NamedTuple):
@@ -152,7 +152,7 @@ class JudgedConversation(NamedTuple):
 
     @property
     def issues(self) -> list[str]:
-        """Titles of what went wrong, worst first."""
+        """Titles of issues, worst first."""
         return [one["title"] for one in self.insights.get("issues") or []]
 
 
@@ -170,7 +170,7 @@ def _there(account_id: str, prompt_id: str, before: datetime) -> tuple[ColumnEle
 
 
 def logged(connection: Connection, account_id: str, prompt_id: str, *, before: datetime) -> Sequence[Logged]:
-    """Return conversations of a prompt with what their insights say."""
+    """Return conversations of a prompt with their insights."""
     rows = connection.execute(
         select(conversations.c.id, insights.c.task_completed)
         .select_from(conversations)
@@ -191,7 +191,7 @@ def judged(
     task_completed: bool | None = None,
     limit: int = REMEMBERED,
 ) -> Sequence[JudgedConversation]:
-    """Return the judged ones of the same conversations as `logged`, or those of them with one outcome."""
+    """Return the judged conversations among those of `logged`, or only those with one outcome."""
     outcome = insights.c.task_completed
     rows = connection.execute(
         select(conversations.c.id, outcome, _INSIGHTS)
@@ -223,7 +223,7 @@ def transcripts(
 
 
 def finished(connection: Connection, account_id: str) -> list[OptimizationResults]:
-    """Return the results of the account's completed optimizations that say something about real prompts."""
+    """Return the results of the account's completed optimizations that are not rehearsals."""
     rows = connection.scalars(
         select(optimizations.c.results)
         .filter_by(account_id=account_id, status="completed", rehearsal=False)
@@ -233,8 +233,8 @@ def finished(connection: Connection, account_id: str) -> list[OptimizationResult
 
 
 def held_in_production(connection: Connection, account_id: str) -> tuple[int, int]:
-    """Count the applied winners that production confirmed, and all on which production has a verdict."""
-    # A text that was taken back before it had a verdict did harm: what a person restores is confounded instead.
+    """Count the applied winners confirmed in production, and all with a verdict from production."""
+    # A text rolled back before its verdict did harm: a manual restore would make it confounded instead.
     harmed = and_(deployments.c.verification == "pending", deployments.c.state == "rolled_back")
     verdict = deployments.c.verification.in_(("verified", "not_fixed", "regressed"))
     rows = connection.execute(

@@ -1,4 +1,4 @@
-"""Logged conversations before and after a text went live. When a conversation started decides, not when it came in."""
+"""Logged conversations before and after a text went live, by the start of a conversation, not by when it was logged."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement, Connection, Select
 
-    # Since when and until when; open where it has no bound.
+    # Start and end of a span; ``None`` for no bound.
     Span = tuple[int | None, int | None]
 
-# Conversations that are looked at on each side: the latest with the text before, and the latest with the live one.
+# Conversations to compare on each side: the latest with the previous text, and the latest with the live one.
 NEAREST = 2_000
 
 
@@ -41,7 +41,7 @@ _NEWS = select(events.c.account_id, conversations.c.prompt_id).join(
 
 
 def with_news(connection: Connection, *, after: int) -> set[tuple[str, str]]:
-    """Return the prompts with insights that came after an event, each with its account."""
+    """Return the prompts with insights newer than an event, with their accounts."""
     found = _NEWS.where(events.c.seq > after, events.c.type == "insights.generated").distinct()
     return {(account_id, prompt_id) for account_id, prompt_id in connection.execute(found)}
 
@@ -49,7 +49,7 @@ def with_news(connection: Connection, *, after: int) -> set[tuple[str, str]]:
 def watched(connection: Connection) -> Sequence[DeploymentRow]:
     """Return the live deployments of all accounts.
 
-    The original is none: applying it again changes nothing that could do harm.
+    The original does not count: applying it again changes nothing that could do harm.
     """
     return Rows(connection).all(
         select(DeploymentRow)
@@ -64,9 +64,9 @@ def watched(connection: Connection) -> Sequence[DeploymentRow]:
 
 
 def spans(connection: Connection, deployment: DeploymentRow) -> tuple[Span, Span]:
-    """Return the spans of time that a look compares: with the text before, and with the live one.
+    """Return the spans of time that a look compares: with the previous text, and with the live one.
 
-    A log is often imported with conversations that are older than the prompt here: they were held with its first text.
+    Imported conversations are often older than the prompt in this database: they used its first text.
     """
     mine = prompt_versions.c.prompt_id == deployment.prompt_id
     first = connection.scalar(select(func.min(prompt_versions.c.seq)).where(mine))
@@ -78,7 +78,7 @@ def spans(connection: Connection, deployment: DeploymentRow) -> tuple[Span, Span
 
 
 class WatchedConversation(NamedTuple):
-    """A judged conversation with a text that is compared."""
+    """A judged conversation with one of the compared texts."""
 
     id: str
     started_at: int
@@ -103,7 +103,7 @@ def judged(connection: Connection, deployment: DeploymentRow, span: Span) -> lis
 
 
 def figures(connection: Connection, deployment: DeploymentRow, span: Span) -> tuple[int, int]:
-    """Count the conversations that `judged` returns, and those of them that completed their task."""
+    """Count the conversations of `judged`, and those of them that completed their task."""
     some = _latest(deployment, span).subquery()
     row = connection.execute(
         select(func.count(), func.sum(cast(some.c.task_completed, Integer))).select_from(some)
@@ -112,7 +112,7 @@ def figures(connection: Connection, deployment: DeploymentRow, span: Span) -> tu
 
 
 def _latest(deployment: DeploymentRow, span: Span, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Select the conversations of a span of time that have ended and have a verdict."""
+    """Select the ended conversations with a verdict in a span of time."""
     since, until = span
     return (
         select(
@@ -138,6 +138,6 @@ def _latest(deployment: DeploymentRow, span: Span, *columns: ColumnElement[Any])
 
 
 def content(connection: Connection, conversation_id: str) -> bytes:
-    """Return the transcript of a conversation; empty when there is none."""
+    """Return the transcript of a conversation; empty if there is none."""
     content = select(conversation_contents.c.content).filter_by(conversation_id=conversation_id)
     return connection.scalar(content) or b""

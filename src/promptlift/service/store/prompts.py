@@ -1,4 +1,4 @@
-"""Prompts, their versions, what people did with them, and the personas that they are tried with."""
+"""Prompts, their versions and actions, and the personas of the account."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def living(account_id: str) -> Select[PromptRow]:
-    """Return the query of the prompts of an account."""
+    """Return the query for the prompts of an account."""
     return wanted(PromptRow, account_id=account_id).filter_by(deleted_at=None)
 
 
 def find(connection: Connection, account_id: str, prompt_id: str, *, lock: bool = False) -> PromptRow | None:
-    """Return a prompt of the account, ``None`` when there is none of this id.
+    """Return a prompt of the account, ``None`` if there is none with this id.
 
-    With ``lock`` other transactions that lock it change neither its text nor its deployments until this one ends.
+    With ``lock``, no other transaction that locks it changes its text or deployments until this one ends.
     SQLite has one writer at a time anyway.
     """
     query = living(account_id).filter_by(id=prompt_id)
@@ -54,14 +54,14 @@ def names(connection: Connection, account_id: str) -> dict[str, str]:
 def listed(
     dialect: str, account_id: str, *, tags: Sequence[str] = (), status: str | None = None
 ) -> Select[PromptRow]:
-    """Return the query of prompts, newest first. With several tags a prompt needs one of them."""
+    """Return the query for prompts, newest first. With several tags, a prompt needs one of them."""
     # unspecified: whether several tags mean any or all. Any, as in most lists of tags.
     query = newest(PromptRow, account_id=account_id, status=status).filter_by(deleted_at=None)
     return query.where(_has_one_of(dialect, tags)) if tags else query
 
 
 def _has_one_of(dialect: str, tags: Sequence[str]) -> ColumnElement[bool]:
-    """Return the condition that a prompt has one of these tags, which are kept as a JSON list."""
+    """Return the condition that a prompt has one of these tags, which are stored as a JSON list."""
     if dialect == "sqlite":
         kept = func.json_each(prompts.c.tags).table_valued("value")
     else:
@@ -71,19 +71,19 @@ def _has_one_of(dialect: str, tags: Sequence[str]) -> ColumnElement[bool]:
 
 
 def find_named(connection: Connection, account_id: str, name: str) -> PromptRow | None:
-    """Return the prompt of the account with an id or a name, the oldest of several; ``None`` when there is none."""
+    """Return the prompt of the account with an id or a name, the oldest of several; ``None`` if there is none."""
     named = living(account_id).where(or_(PromptRow.id == name, PromptRow.name == name))
     return Rows(connection).find(named.order_by(PromptRow.seq).limit(1))
 
 
 def find_text(connection: Connection, account_id: str, content: str) -> PromptRow | None:
-    """Return the prompt of the account with exactly this text, the newest of several; ``None`` when there is none."""
+    """Return the prompt of the account with exactly this text, the newest of several; ``None`` if there is none."""
     known = living(account_id).where(PromptRow.content == content, PromptRow.content_known)
     return Rows(connection).find(known.order_by(PromptRow.seq.desc()).limit(1))
 
 
 def add(connection: Connection, values: Mapping[str, Any], *, live_from: int | None = None) -> None:
-    """Add a prompt; its text is its first version, live since ``live_from`` or since the prompt was made."""
+    """Add a prompt; its text is its first version, live since ``live_from`` or since the prompt's creation."""
     connection.execute(insert(prompts).values(**values))
     add_version(
         connection,
@@ -115,9 +115,9 @@ def add_version(
     optimization_id: str | None = None,
     variant_id: str | None = None,
 ) -> int:
-    """Keep a text of a prompt and give its sequence number.
+    """Store a text of a prompt and return its sequence number.
 
-    ``origin`` says how it came: created, updated, applied, auto_deployed, rolled_back, restored.
+    ``origin`` is how it came about: created, updated, applied, auto_deployed, rolled_back, restored.
     """
     result = connection.execute(
         insert(prompt_versions).values(
@@ -147,7 +147,7 @@ def current_version(connection: Connection, account_id: str, prompt_id: str) -> 
 
 
 def fill_version(connection: Connection, seq: int, content: str, *, live_from: int | None) -> None:
-    """Put the text of a prompt in the place of what stood in for it."""
+    """Replace a prompt's placeholder by its text."""
     values: dict[str, object] = {"content": content, "content_known": True}
     if live_from is not None:
         values["created_at"] = live_from
@@ -155,7 +155,7 @@ def fill_version(connection: Connection, seq: int, content: str, *, live_from: i
 
 
 def is_known(connection: Connection, prompt: PromptRow, content: str) -> bool:
-    """Return whether a text that becomes current was given by a user: what is known of the same text from before counts."""
+    """Return whether a text that becomes current was given by a user, according to earlier versions with the same text."""
     said = connection.scalar(
         select(prompt_versions.c.content_known)
         .where(*_versions_of(prompt.account_id, prompt.id), prompt_versions.c.content == content)
@@ -178,17 +178,17 @@ _STANDING = select(prompts.c.id).where(
 
 
 def standing(connection: Connection, account_id: str, prompt_ids: Sequence[str]) -> set[str]:
-    """Return those of these prompts that the account has."""
+    """Return which of these prompts the account has."""
     return set(connection.scalars(_STANDING, {"account": account_id, "ids": list(prompt_ids)}))
 
 
 def living_personas(account_id: str) -> Select[PersonaRow]:
-    """Return the query of the personas of an account, newest first."""
+    """Return the query for the personas of an account, newest first."""
     return newest(PersonaRow, account_id=account_id).filter_by(deleted_at=None)
 
 
 def personas_at(connection: Connection, account_id: str, at: datetime) -> Sequence[PersonaRow]:
-    """Return the personas that the account had at a time, in the order they were made."""
+    """Return the personas that the account had at a time, in order of creation."""
     there = (PersonaRow.created_at <= at) & (PersonaRow.deleted_at.is_(None) | (PersonaRow.deleted_at > at))
     query = wanted(PersonaRow, account_id=account_id).where(there).order_by(PersonaRow.seq)
     return Rows(connection).all(query)

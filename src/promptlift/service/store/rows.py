@@ -21,7 +21,7 @@ R = TypeVar("R", bound=Base)
 
 
 def wanted(kind: type[R], **values: Any) -> Select[R]:
-    """Return the query of the rows with these values; a column whose value is ``None`` may have any."""
+    """Return the query for the rows with these values; ``None`` matches any value."""
     return select(kind).filter_by(**{name: value for name, value in values.items() if value is not None})
 
 
@@ -31,7 +31,7 @@ def newest(kind: type[R], **values: Any) -> Select[R]:
 
 
 def equal(table: Table, **values: Any) -> list[ColumnElement[bool]]:
-    """Return the conditions that columns have these values; a column whose value is ``None`` may have any."""
+    """Return the conditions that columns have these values; ``None`` matches any value."""
     return [table.c[name] == value for name, value in values.items() if value is not None]
 
 
@@ -41,7 +41,7 @@ class Rows(Session):
     Parameters
     ----------
     connection
-        Has begun the transaction, and ends it.
+        Connection that began the transaction, and ends it.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -70,7 +70,7 @@ class Rows(Session):
         return self.scalars(query).all()
 
     def insert(self, *rows: Base) -> None:
-        """Add rows, and write them now."""
+        """Add rows, and write them immediately."""
         self.add_all(rows)
         self.flush()
 
@@ -80,6 +80,6 @@ class Rows(Session):
         return self.scalar(counted) or 0
 
     def page(self, query: Select[R], place: PageQuery) -> tuple[Sequence[R], int]:
-        """Return one page of the rows of a query, and how many there are."""
+        """Return one page of the rows of a query, and their total number."""
         total = self.count(query)
         return self.all(query.limit(place.limit).offset(place.offset)), total

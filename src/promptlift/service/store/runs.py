@@ -22,7 +22,7 @@ OPEN = ("queued", "running")
 
 
 def leases(*kinds: str) -> Leases:
-    """Return which worker has which runs of some kinds."""
+    """Return the leases of runs of some kinds."""
     return Leases(RunRow.__table__, RunRow.kind.in_(kinds) & RunRow.status.in_(OPEN))
 
 
@@ -36,17 +36,17 @@ def add(connection: Connection, row: RunRow) -> RunRow:
 
 
 def of(account_id: str, *kinds: str) -> Select[RunRow]:
-    """Return the query of the runs of an account that are of one of these kinds, newest first."""
+    """Return the query for the runs of an account of these kinds, newest first."""
     return newest(RunRow, account_id=account_id).where(RunRow.kind.in_(kinds))
 
 
 def get(connection: Connection, run_id: str) -> RunRow:
-    """Return a run that exists, of any account: for background work."""
+    """Return an existing run of any account, for background work."""
     return Rows(connection).scalars(wanted(RunRow, id=run_id)).one()
 
 
 def page(rows: Rows, query: Select[RunRow], place: PageQuery) -> tuple[Sequence[RunRow], int]:
-    """Return one page of runs without their state, and how many there are."""
+    """Return one page of runs without their state, and their total number."""
     shown = query.options(defer(RunRow.state, raiseload=True))
     return rows.all(shown.limit(place.limit).offset(place.offset)), rows.count(query)
 
@@ -61,7 +61,7 @@ def change(connection: Connection, row: RunRow, **values: Any) -> None:
 
 
 def count(connection: Connection, run_id: str, worker: str, spent: Mapping[str, int]) -> bool:
-    """Count what a run has used up, and return whether this worker still has it."""
+    """Record a run's usage, and return whether this worker still holds it."""
     columns = RunRow.__table__.c
     result = connection.execute(
         update(RunRow)

@@ -1,6 +1,6 @@
-"""The version of the tables: new databases get those of `tables`, older ones are upgraded by the migrations.
+"""The version of the tables: new databases get those of `tables`, older ones are upgraded by migrations.
 
-A change of `tables` needs a migration too, for the databases that exist already.
+A change to `tables` also needs a migration, for existing databases.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
-# Transcripts are most of what is written. Where PostgreSQL was built without lz4, they stay as they are by default.
+# Transcripts are most of the written data. If PostgreSQL was built without lz4, its default compression
+# stays.
 _FASTER_COMPRESSION: Final = (
     "DO $$ BEGIN EXECUTE 'ALTER TABLE conversation_contents ALTER COLUMN content SET COMPRESSION lz4'; "
     "EXCEPTION WHEN OTHERS THEN NULL; END $$"
@@ -33,19 +34,19 @@ def newest_version() -> str:
 
 
 def current_version(connection: Connection) -> str | None:
-    """Return the version of the tables in a database that has some."""
+    """Return the version of the tables in a database, if it has any."""
     return connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
 
 
 def create_or_upgrade(connection: Connection) -> None:
-    """Create the tables in a new database, or bring older ones to the newest version, in the caller's transaction.
+    """Create the tables in a new database, or upgrade older ones to the newest version, in the caller's transaction.
 
     Raises
     ------
     ServiceStartError
-        The tables are of a version that this one does not know.
+        The tables have an unknown version.
     """
-    # Most starts find a database that is up to date, and do without Alembic.
+    # Most starts find an up-to-date database, and do not need Alembic.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 

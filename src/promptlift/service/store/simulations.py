@@ -1,4 +1,4 @@
-"""Simulated conversations and the cells that they lie in."""
+"""Simulated conversations and their cells."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cells_of(connection: Connection, held: Sequence[SimulationRow]) -> dict[int,
 def query(
     optimization_id: str, *, content: bool = False, **values: str | int | bool | None
 ) -> Select[SimulationRow]:
-    """Return the query of conversations with these values by cell and arm."""
+    """Return the query for conversations with these values by cell and arm."""
     kind = SimulationRow
     found = wanted(kind, optimization_id=optimization_id, **values).order_by(kind.cell, kind.arm)
     return found if content else found.options(defer(kind.content, raiseload=True))
@@ -52,7 +52,7 @@ def outcomes(
     Parameters
     ----------
     cells
-        The first and the last one.
+        The first and the last cell.
     passes
         Only of the first passes.
     """
@@ -65,7 +65,7 @@ def outcomes(
 
 
 def by_cell(found: Iterable[SimulationRow]) -> dict[int, dict[int, SimulationRow]]:
-    """Return conversations by cell, and in it by arm."""
+    """Return conversations by cell, and within a cell by arm."""
     cells: dict[int, dict[int, SimulationRow]] = {}
     for row in found:
         cells.setdefault(row.cell, {})[row.arm] = row
@@ -79,6 +79,6 @@ def contents(connection: Connection, optimization_id: str, **values: str) -> lis
 
 
 def count_by_stage(connection: Connection, optimization_id: str) -> dict[str, int]:
-    """Count the conversations of each stage, those that were lost included."""
+    """Count the conversations of each stage, including lost ones."""
     stages = select(SimulationRow.stage, func.count()).filter_by(optimization_id=optimization_id)
     return dict(connection.execute(stages.group_by(SimulationRow.stage)).tuples().all())

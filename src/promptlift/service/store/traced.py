@@ -1,4 +1,4 @@
-"""Conversations that spans tell of, until they are closed and logged."""
+"""Conversations received as spans, until they are closed and logged."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def leases(*, quiet: int) -> Leases:
-    """Return the leases of conversations that are to be closed, ``quiet`` milliseconds after their last call."""
+    """Return the leases of conversations to close, ``quiet`` milliseconds after their last call."""
     close_at = traced_conversations.c.close_at
     return Leases(traced_conversations, close_at.is_not(None), due=close_at, wait=Wait(close_at, quiet))
 
 
 def known_spans(connection: Connection, account_id: str, span_ids: Sequence[str]) -> set[str]:
-    """Return which of these spans are kept already."""
+    """Return which of these spans are already stored."""
     found: set[str] = set()
     for some in in_batches(span_ids):
         mine = select(traced_calls.c.span_id).filter_by(account_id=account_id)
@@ -37,7 +37,7 @@ def known_spans(connection: Connection, account_id: str, span_ids: Sequence[str]
 def find(
     rows: Rows, account_id: str, prompt_id: str, *, key: str, tail: str | None
 ) -> TracedConversationRow | None:
-    """Return the conversation of a key, or else the one that ended with the same words, longest ago."""
+    """Return the conversation with a key, or else the oldest one that ended with the same words."""
     mine = wanted(TracedConversationRow, account_id=account_id, prompt_id=prompt_id)
     row = rows.find(mine.filter_by(key=key))
     if row is None and tail is not None:
@@ -46,13 +46,13 @@ def find(
 
 
 def add_calls(connection: Connection, calls: Sequence[Mapping[str, object]]) -> None:
-    """Keep calls of conversations that are there."""
+    """Store calls of existing conversations."""
     if calls:
         connection.execute(insert(traced_calls), calls)
 
 
 def claimed(rows: Rows, ids: Sequence[str], worker: str) -> Sequence[TracedConversationRow]:
-    """Return those of some conversations that a worker has, and lock them: no call joins them until it has committed."""
+    """Return the conversations that a worker holds among some, and lock them, so that no call joins them until it has committed."""
     mine = wanted(TracedConversationRow, worker=worker).where(
         TracedConversationRow.id.in_(ids), TracedConversationRow.close_at.is_not(None)
     )
@@ -65,7 +65,7 @@ def calls(rows: Rows, ids: Sequence[str]) -> Sequence[TracedCallRow]:
 
 
 def logged(connection: Connection, account_id: str, prompt_id: str, source_id: str) -> str | None:
-    """Return the newest conversation that was logged with the application's id."""
+    """Return the newest conversation logged with the application's id."""
     return connection.scalar(
         select(conversations.c.id)
         .where(
@@ -79,14 +79,14 @@ def logged(connection: Connection, account_id: str, prompt_id: str, source_id: s
 
 
 def closed(rows: Rows, row: TracedConversationRow, conversation_id: str | None) -> None:
-    """Note that a conversation was logged with all its calls."""
+    """Record that a conversation was logged with all its calls."""
     rows.execute(delete(traced_calls).where(traced_calls.c.traced_id == row.id))
     row.close_at = row.worker = None
     row.conversation_id = conversation_id or row.conversation_id
 
 
 def drop_closed(connection: Connection, *, before: int) -> None:
-    """Forget conversations that were closed, and that nothing was added to for long."""
+    """Delete the records of closed conversations without additions for a long time."""
     connection.execute(
         delete(traced_conversations).where(
             traced_conversations.c.close_at.is_(None), traced_conversations.c.changed_at < before

@@ -22,7 +22,7 @@ _MODULUS = 2**256
 
 @dataclass(frozen=True, slots=True)
 class TableContent:
-    """What a table holds: the number of its rows, and a hash of them that does not depend on their order."""
+    """The content of a table: the number of its rows, and a hash of them that does not depend on their order."""
 
     table: str
     rows: int
@@ -30,7 +30,7 @@ class TableContent:
 
 
 class _Count:
-    """Rows as they pass by."""
+    """A running count and hash of rows."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -40,7 +40,7 @@ class _Count:
     def over(self, rows: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
         for row in rows:
             values = tuple(row)
-            # Both databases give the same Python values, floats to the last digit.
+            # Both databases return the same Python values, floats to the last digit.
             digest = hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).digest()
             self._sum = (self._sum + int.from_bytes(digest, "big")) % _MODULUS
             self._rows += 1
@@ -56,8 +56,8 @@ def is_empty(connection: Connection) -> bool:
 
 
 def copy_tables(source: Connection, target: Connection) -> Iterator[TableContent]:
-    """Copy table after table into an empty database of PostgreSQL, and yield what each had in the source."""
-    target.execute(delete(singleton_jobs))  # which come with the tables
+    """Copy table after table into an empty PostgreSQL database, and yield the content of each in the source."""
+    target.execute(delete(singleton_jobs))  # which are created with the tables
     for table in metadata.sorted_tables:
         count = _Count(table)
         names = [column.name for column in table.c]
@@ -69,7 +69,7 @@ def copy_tables(source: Connection, target: Connection) -> Iterator[TableContent
 
 
 def contents(connection: Connection) -> Iterator[TableContent]:
-    """Yield what each table holds, in the order of `copy_tables`."""
+    """Yield the content of each table, in the order of `copy_tables`."""
     for table in metadata.sorted_tables:
         count = _Count(table)
         for _ in count.over(_rows(connection, table)):
@@ -78,6 +78,6 @@ def contents(connection: Connection) -> Iterator[TableContent]:
 
 
 def _rows(connection: Connection, table: Table) -> Iterable[Any]:
-    """Read the values of a table as the database has them."""
+    """Read the raw values of a table."""
     columns = [type_coerce(column, getattr(column.type, "impl_instance", column.type)) for column in table.c]
     return connection.execution_options(yield_per=_AT_ONCE).execute(select(*columns))

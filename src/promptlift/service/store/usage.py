@@ -1,4 +1,4 @@
-"""What an account has used: counters of the billing period, and the request window."""
+"""The usage of an account: counters of the billing period, and the request window."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RATE_WINDOW = 60 * clock.SECOND
 
 
 def _insert(dialect: str, table: Table) -> Any:
-    """Return an ``INSERT`` of the database's own dialect, which may say what happens on a conflict."""
+    """Return an ``INSERT`` in the database's own dialect, which supports conflict clauses."""
     return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
 
 
@@ -37,14 +37,14 @@ def _counting(dialect: str) -> Any:
 
 
 def add(connection: Connection, account_id: str, kind: Kind, amount: int, *, now: int) -> int:
-    """Count something into the current period and give the new total."""
+    """Add to the usage of the current period and return the new total."""
     start, _ = clock.billing_period(now)
     values = {"account_id": account_id, "period_start": start, "kind": kind, "used": amount}
     return int(connection.execute(_counting(connection.dialect.name), values).scalar_one())
 
 
 def used(connection: Connection, account_id: str, kind: Kind, *, now: int) -> int:
-    """Return what was used of one kind in the current period."""
+    """Return the usage of one kind in the current period."""
     start, _ = clock.billing_period(now)
     value = connection.scalar(
         select(usage_counters.c.used).filter_by(account_id=account_id, period_start=start, kind=kind)
@@ -53,7 +53,7 @@ def used(connection: Connection, account_id: str, kind: Kind, *, now: int) -> in
 
 
 def token_limit_reached(connection: Connection, account_id: str, *, now: int) -> int | None:
-    """Return the limit of tokens a month of an account that has used it up; ``None`` while it may use more."""
+    """Return the monthly token limit of an account that has used it up; ``None`` if it may use more."""
     limit = accounts.plan_of(connection, account_id).tokens_per_month
     if limit is None or used(connection, account_id, "tokens", now=now) < limit:
         return None
@@ -61,7 +61,7 @@ def token_limit_reached(connection: Connection, account_id: str, *, now: int) ->
 
 
 def check_tokens(connection: Connection, caller: Caller, *, now: int) -> None:
-    """Refuse to start what needs a language model when the account has used up its tokens of the month.
+    """Refuse to start work that needs a language model when the account has used up its monthly tokens.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def check_tokens(connection: Connection, caller: Caller, *, now: int) -> None:
 
 
 def active_prompts(connection: Connection, account_id: str) -> int:
-    """Count the prompts that count against the plan: those that are active."""
+    """Count the prompts that count toward the plan's limit: active ones."""
     statement = select(func.count()).where(
         prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None), prompts.c.status == "active"
     )
@@ -83,7 +83,7 @@ def active_prompts(connection: Connection, account_id: str) -> int:
 
 
 def count_request(connection: Connection, account_id: str, *, now: int) -> tuple[int, int]:
-    """Count a request into the current minute; return the requests of this minute and when it ends."""
+    """Count a request in the current minute; return the number of requests in this minute and its end."""
     window = now - now % RATE_WINDOW
     statement = _insert(connection.dialect.name, rate_windows).values(
         account_id=account_id, window=window, used=1
@@ -92,7 +92,7 @@ def count_request(connection: Connection, account_id: str, *, now: int) -> tuple
         statement.on_conflict_do_update(
             index_elements=["account_id"],
             set_={
-                # The row's own columns: a query for them would not see what another process counted meanwhile.
+                # The row's own columns: a query for them would miss concurrent counts of other processes.
                 "used": case((rate_windows.c.window == window, rate_windows.c.used + 1), else_=1),
                 "window": window,
             },

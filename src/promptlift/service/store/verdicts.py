@@ -1,4 +1,4 @@
-"""Which conversations a judge of one's own is put to, and what it answered."""
+"""The conversations that custom judges judge, and their answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ToAnswer(NamedTuple):
-    """A conversation that a judge is to be put to, with its transcript."""
+    """A conversation to judge, with its transcript."""
 
     id: str
     generation: int
@@ -51,7 +51,7 @@ _SHOWN = (
 
 
 class MeasuredRates(NamedTuple):
-    """What a backfill would meet: conversations to judge and their characters, and those that it leaves out."""
+    """The size of a backfill: conversations to judge and their characters, and those that it leaves out."""
 
     conversations: int
     chars: int
@@ -62,7 +62,7 @@ class MeasuredRates(NamedTuple):
 def selected(
     account_id: str, prompt_id: str | None, *, since: datetime | None, until: datetime | None
 ) -> list[ColumnElement[bool]]:
-    """Return the conditions of a selection. Conversations of deleted prompts are not in it."""
+    """Return the conditions of a selection, which excludes conversations of deleted prompts."""
     living = select(prompts.c.id).where(prompts.c.account_id == account_id, prompts.c.deleted_at.is_(None))
     wanted = equal(conversations, account_id=account_id, prompt_id=prompt_id)
     wanted.append(conversations.c.prompt_id.in_(living))
@@ -87,14 +87,14 @@ def measure(
     most_chars: int,
     limit: int | None,
 ) -> MeasuredRates:
-    """Count what a backfill would meet.
+    """Measure the size of a backfill.
 
     Parameters
     ----------
     most_chars
-        Of a transcript that are sent at most.
+        Maximum characters of a transcript to send.
     limit
-        Conversations to judge at most, the newest first.
+        Maximum number of conversations to judge, newest first.
     """
     source = conversations.outerjoin(judge_verdicts, _verdict_of(judge_row_id)).outerjoin(
         conversation_contents, conversation_contents.c.conversation_id == conversations.c.id
@@ -124,7 +124,7 @@ def measure(
 def to_judge(
     connection: Connection, judge_row_id: str, selection: Sequence[ColumnElement[bool]], *, limit: int
 ) -> Sequence[ToAnswer]:
-    """Return conversations of a selection that this version has neither answered for nor tried, the newest first."""
+    """Return conversations of a selection that this version has not yet judged or tried, newest first."""
     rows = connection.execute(
         select(conversations.c.id, conversations.c.generation, conversation_contents.c.content)
         .join(conversation_contents, conversation_contents.c.conversation_id == conversations.c.id)
@@ -137,7 +137,7 @@ def to_judge(
 
 
 def contents(connection: Connection, account_id: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the transcripts of conversations of the account by their ids; those that are not there are left out."""
+    """Return the transcripts of the account's conversations by their ids; missing ones are left out."""
     found: dict[str, str] = {}
     for at in range(0, len(ids), 500):
         rows = connection.execute(
@@ -150,10 +150,10 @@ def contents(connection: Connection, account_id: str, ids: Sequence[str]) -> dic
 
 
 def keep(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Keep verdicts of one judge.
+    """Store verdicts of one judge.
 
-    Left out are those of conversations that were deleted, or whose content or state changed since they were read (their
-    ``generation``), and those that have one by now.
+    Verdicts are left out for conversations that were deleted, that changed in content or state since they
+    were read (their ``generation``), or that meanwhile have one.
     """
     row_ids = {row["judge_row_id"] for row in rows}
     ids = [row["conversation_id"] for row in rows]
@@ -162,7 +162,7 @@ def keep(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
         .where(conversations.c.id.in_(ids))
         .order_by(conversations.c.seq)
     )
-    # They stay while this transaction lasts: a verdict refers to its conversation.
+    # They must not be deleted during this transaction: a verdict refers to its conversation.
     there = {
         row.id: row.generation
         for row in connection.execute(living.with_for_update(key_share=True, read=True))
@@ -184,14 +184,14 @@ def keep(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def forget_failed(connection: Connection, judge_row_id: str) -> None:
-    """Delete the tries of a version that gave no verdict, so that they are made again."""
+    """Delete the failed attempts of a version, so that they are repeated."""
     connection.execute(
         delete(judge_verdicts).filter_by(judge_row_id=judge_row_id).where(judge_verdicts.c.verdict.is_(None))
     )
 
 
 def progress(connection: Connection, run_ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Count the verdicts and the failed tries of runs."""
+    """Count the verdicts and the failed attempts of runs."""
     verdict = judge_verdicts.c.verdict
     rows = connection.execute(
         select(judge_verdicts.c.run_id, func.count(verdict), func.count())
@@ -202,7 +202,7 @@ def progress(connection: Connection, run_ids: Sequence[str]) -> dict[str, tuple[
 
 
 def known(connection: Connection, judge_row_id: str, ids: Sequence[str], analyser: str) -> dict[str, bool]:
-    """Return the answers that a version has given for conversations, by this model."""
+    """Return the answers of a version for conversations, by this model."""
     found: dict[str, bool] = {}
     for at in range(0, len(ids), 500):
         rows = connection.execute(
@@ -227,12 +227,12 @@ def page(
     limit: int,
     offset: int,
 ) -> tuple[list[JudgeVerdict], int]:
-    """Return one page of verdicts, the newest conversations first, and how many there are.
+    """Return one page of verdicts, newest conversations first, and their total number.
 
     Parameters
     ----------
     judge_row_id
-        The version; ``None`` for the newest answer to each conversation, whichever version gave it.
+        The version; ``None`` for the newest answer for each conversation, from any version.
     """
     of_judge = and_(judges.c.account_id == account_id, judges.c.judge_id == judge_id)
     source = judge_verdicts.join(judges, judges.c.id == judge_verdicts.c.judge_row_id).join(

@@ -1,7 +1,7 @@
 """Webhooks, and the deliveries of events to them.
 
-A delivery is written in the transaction of its event, so that an event that was kept is on its way to everybody who had
-subscribed to it.
+A delivery is written in the transaction of its event, so every committed event is queued for all its
+subscribers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def leases(*, key_id: str) -> Leases:
     Parameters
     ----------
     key_id
-        Only webhooks whose secret is derived from this key: without it nobody can sign.
+        Only webhooks whose secret is derived from this key, which is needed to sign.
     """
     first_due = select(func.min(deliveries.c.due_at)).where(
         deliveries.c.webhook_id == webhooks.c.id, _PENDING
@@ -72,13 +72,13 @@ def leases(*, key_id: str) -> Leases:
 
 
 def count_with_other_keys(connection: Connection, key_id: str) -> int:
-    """Count the webhooks that have a secret that is derived from another key."""
+    """Count the webhooks whose secret is derived from another key."""
     found = select(func.count()).select_from(webhooks).where(webhooks.c.key_id != key_id)
     return int(connection.scalar(found) or 0)
 
 
 def remove(connection: Connection, account_id: str, webhook_id: str) -> bool:
-    """Delete a webhook with its deliveries; False when there is none of this id."""
+    """Delete a webhook with its deliveries; return False if there is none with this id."""
     which = (webhooks.c.account_id == account_id, webhooks.c.id == webhook_id)
     if not connection.execute(delete(webhooks).where(*which)).rowcount:
         return False
@@ -103,12 +103,12 @@ def resume(connection: Connection, webhook_id: str, *, now: int) -> None:
 
 
 def enqueue(connection: Connection, rows: Sequence[NewEvent]) -> None:
-    """Put events on their way to the webhooks that subscribe to them; failing ones get them when they are resumed.
+    """Queue events for the webhooks that subscribe to them; failing webhooks get them when resumed.
 
     Parameters
     ----------
     rows
-        Events as they are written, in their order.
+        The written events, in order.
     """
     accounts = {row["account_id"] for row in rows}
     subscribers = connection.execute(
@@ -139,7 +139,7 @@ def enqueue(connection: Connection, rows: Sequence[NewEvent]) -> None:
 
 
 def number(connection: Connection, webhook: WebhookRow, new: Sequence[DeliveryRow]) -> None:
-    """Give deliveries the next numbers of their webhook, whose row is locked, in this order."""
+    """Assign the next numbers of a webhook, whose row is locked, to deliveries in this order."""
     for sequence, one in enumerate(new, webhook.last_sequence + 1):
         one.sequence = sequence
     connection.execute(_NUMBER, [{"delivery_id": one.id, "number": one.sequence} for one in new])
@@ -148,7 +148,7 @@ def number(connection: Connection, webhook: WebhookRow, new: Sequence[DeliveryRo
 
 
 def due(connection: Connection, webhook_id: str, *, now: int, limit: int) -> Sequence[DeliveryRow]:
-    """Return deliveries of a webhook that are due, in the order of their events, with the events."""
+    """Return due deliveries of a webhook, in the order of their events, with the events."""
     # Chosen by an index alone: a long backlog is sorted for each batch, and its events must not be read for that.
     chosen = (
         select(deliveries.c.seq)
@@ -176,7 +176,7 @@ def of_worker(
 
 
 def record_delivered(connection: Connection, accepted: Sequence[tuple[str, int | None, int]]) -> None:
-    """Record that deliveries were accepted: the id of each, the status of the answer, and when it came."""
+    """Record that deliveries were accepted: the id of each, the status of the answer, and its time."""
     if accepted:
         rows = [{"delivery_id": one, "code": code, "at": at} for one, code, at in accepted]
         connection.execute(_DELIVERED, rows)
@@ -191,7 +191,7 @@ def record_failed(
     problem: str | None,
     due_at: int | None,
 ) -> None:
-    """Record a failed attempt. After the last, which is followed by none, the webhook is paused, and no worker has it."""
+    """Record a failed attempt. After the last attempt the webhook is paused, and no worker holds it."""
     attempt = update(deliveries).where(deliveries.c.id == delivery.id)
     attempt = attempt.values(
         attempts=delivery.attempts + 1, attempted_at=at, status_code=status_code, problem=problem
@@ -209,10 +209,11 @@ KEPT_UNSUBSCRIBED = 7 * clock.DAY
 
 
 def trimmable_events(connection: Connection, *, now: int, limit: int) -> list[str]:
-    """Return the ids of events that nobody needs any more, the oldest first.
+    """Return the ids of events that are no longer needed, oldest first.
 
-    Events that were sent to webhooks stay for 30 days, and until they are delivered unless the webhook is failing.
-    Events that nobody had subscribed to stay for 7 days. The newest event always stays: its number is not given again.
+    Events sent to webhooks stay for 30 days, and until they are delivered unless the webhook is failing.
+    Events without subscribers stay for 7 days. The newest event always stays, so that its number is not
+    reused.
     """
     of_event = deliveries.c.event_id == events.c.id
     is_active = exists().where(webhooks.c.id == deliveries.c.webhook_id, webhooks.c.status == "active")

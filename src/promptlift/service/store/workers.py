@@ -1,4 +1,4 @@
-"""The background workers that live, and until when that holds without a sign of life.
+"""The live background workers, and until when they count as live without a sign of life.
 
 Times are the database's own, so that the clocks of several machines need not agree.
 """
@@ -24,12 +24,12 @@ def _now(connection: Connection) -> ColumnElement[int]:
 
 
 def renew(connection: Connection, worker: str, *, seconds: float, problem: str | None = None) -> None:
-    """Record a sign of life of a worker; a worker that is not there is added.
+    """Record a sign of life of a worker; an unknown worker is added.
 
     Parameters
     ----------
     problem
-        Why rows wait that it could work on; ``None`` without one.
+        Why rows that it could work on wait, if there is a problem.
     """
     values = {"lease_until": _now(connection) + round(seconds * clock.SECOND), "problem": problem}
     found = connection.execute(update(workers).where(workers.c.id == worker).values(values)).rowcount
@@ -38,14 +38,14 @@ def renew(connection: Connection, worker: str, *, seconds: float, problem: str |
 
 
 def remove(connection: Connection, worker: str) -> None:
-    """Remove a worker that ended; its rows have to be released in the same transaction."""
+    """Remove a worker that ended; its rows must be released in the same transaction."""
     connection.execute(delete(workers).where(workers.c.id == worker))
 
 
 def remove_expired(connection: Connection, *, seconds: float) -> int:
-    """Remove the workers whose lease of so many seconds ran out and return their number.
+    """Remove the workers whose lease of this many seconds expired and return their number.
 
-    Their rows have to be released in the same transaction.
+    Their rows must be released in the same transaction.
     """
     Wait(workers.c.lease_until, round(seconds * clock.SECOND)).bring_forward(connection, now=_now(connection))
     expired = select(workers.c.id).where(workers.c.lease_until < _now(connection))
@@ -56,12 +56,12 @@ def remove_expired(connection: Connection, *, seconds: float) -> int:
 
 
 def remove_all(connection: Connection) -> None:
-    """Remove every worker: for a database that only one process uses."""
+    """Remove every worker, for a database used by one process only."""
     connection.execute(delete(workers))
 
 
 def problems(connection: Connection) -> list[str]:
-    """Return why work waits, as the workers that live say it."""
+    """Return why work waits, as reported by live workers."""
     told = select(workers.c.problem).where(
         workers.c.problem.is_not(None), workers.c.lease_until >= _now(connection)
     )
@@ -69,7 +69,7 @@ def problems(connection: Connection) -> list[str]:
 
 
 JOBS: Final = ("watch_deployments", "clean_up", "name_issues")
-"""What one worker at a time does for all."""
+"""Jobs that one worker at a time does for all."""
 
 
 def add_jobs(connection: Connection) -> None:
@@ -78,5 +78,5 @@ def add_jobs(connection: Connection) -> None:
 
 
 def job_leases(name: str, wait: Wait | None = None) -> Leases:
-    """Return the leases of the one row of a job, with a time that the job goes by."""
+    """Return the leases of the single row of a job, with the time that controls the job."""
     return Leases(singleton_jobs, singleton_jobs.c.id == name, wait=wait)

@@ -1,1 +1,1 @@
-"""Webhooks: endpoints, signing, deliveries and their worker."""
+"""Webhooks: signing, deliveries and their worker."""

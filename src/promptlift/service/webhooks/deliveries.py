@@ -1,7 +1,7 @@
 """Send events to webhooks in the background, each until it is accepted or has failed five times.
 
-A webhook is one row of work, so one worker at a time sends to it, one event at a time. An event that failed waits for its
-next attempt while later events are sent; `sequence` in its envelope shows its place.
+A webhook is one row of work, so one worker at a time sends to it, one event at a time. A failed event waits
+for its next attempt while later events are sent; `sequence` in its envelope shows its position.
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ if TYPE_CHECKING:
 
 
 ATTEMPT_SECONDS: Final = 10.0
-# Deliveries that are read at once, and how long one webhook is served before others have their turn.
+# Deliveries to read at once, and how long one webhook is served before others get their turn.
 _AT_ONCE: Final = 200
 _TURN_SECONDS: Final = 10.0
-# What a killed process may send twice: every transaction waits for those that log and judge.
+# Maximum events that a killed process may send twice: more transactions would wait for those that log and
+# judge.
 _KEEP_SECONDS: Final = 0.25
-# What is sent without another look whether the webhook is still there and this worker's.
+# Events sent without checking again that the webhook still exists and is held by this worker.
 _MOMENT_SECONDS: Final = 0.05
 _TRIMMED_AT_ONCE: Final = 500
 _TRIMMED_A_TIME: Final = 100
 
 
 def next_attempt(attempts: int, *, failed_at: int) -> int | None:
-    """Return when the next attempt is due after ``attempts`` of them failed; ``None`` after the last.
+    """Return when the next attempt is due after ``attempts`` failures; ``None`` after the last.
 
     Retry policy: attempt 2 one minute after the first failed, then five minutes, thirty minutes and two hours.
 
@@ -54,7 +55,7 @@ def next_attempt(attempts: int, *, failed_at: int) -> int | None:
     >>> [next_attempt(failed, failed_at=0) for failed in (1, 2, 3, 4, 5)]
     [60000, 300000, 1800000, 7200000, None]
     """
-    # unspecified: whether a delay runs from the start or the end of the attempt before. Its end.
+    # unspecified: whether a delay runs from the start or the end of the previous attempt. Its end.
     if attempts >= WEBHOOK_ATTEMPTS:
         return None
     return failed_at + WEBHOOK_DELAYS_SECONDS[attempts] * clock.SECOND
@@ -69,7 +70,7 @@ class Attempt:
     status_code
         HTTP status; ``None`` without an answer.
     problem
-        Why it failed; ``None`` when the receiver accepted it.
+        Why it failed; ``None`` if the receiver accepted it.
     seconds
         How long it took.
     """
@@ -85,13 +86,13 @@ class Sender:
     Parameters
     ----------
     database
-        Where webhooks and deliveries are kept.
+        The database with webhooks and deliveries.
     net
         Checks addresses and sends the requests.
     secrets
-        Secrets of the webhooks; ``None`` where there is no key for them.
+        Secrets of the webhooks; ``None`` without a key for them.
     now
-        The clock that retries go by.
+        Clock for retries.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class Sender:
         if self._secrets is None:
             raise ApiException(
                 "INVALID_STATE",
-                "The service has no key to make the secrets of webhooks from: set PROMPTLIFT_SECRET_KEY where it runs",
+                "The service has no key for the secrets of webhooks: set PROMPTLIFT_SECRET_KEY where it runs",
             )
         return self._secrets
 
@@ -128,7 +129,7 @@ class Sender:
         return self._attempts(webhook, [envelope])[0]
 
     def _attempts(self, webhook: WebhookRow, envelopes: Iterable[Mapping[str, Any]]) -> list[Attempt]:
-        """Send events in their order, until one fails or a moment has passed; at least the first."""
+        """Send events in order, until one fails or a short time has passed; at least the first."""
         secret = self.secrets.secret(webhook.id)
         requests = (_request(webhook.url, envelope, secret) for envelope in envelopes)
         try:
@@ -137,12 +138,12 @@ class Sender:
             return [Attempt(None, f"No answer: {error}", 0.0)]
 
     def send_due(self, webhook_id: str, worker: str, *, is_ending: Callable[[], bool]) -> None:
-        """Send what is due to a webhook that this worker has, until what is due is sent or others have their turn.
+        """Send the due events of a webhook that this worker holds, until all are sent or it is the others' turn.
 
         Raises
         ------
         LeaseLost
-            The webhook was deleted or taken away, or is not active any more.
+            The webhook was deleted or taken away, or is no longer active.
         """
         turn_ends = time.monotonic() + _TURN_SECONDS
         while not is_ending() and time.monotonic() < turn_ends:
@@ -156,7 +157,7 @@ class Sender:
             self._number(webhook, worker, [row for row in rows if row.sequence is None])
             count = self._send(webhook, worker, rows, is_ending)
             if count == len(rows) < _AT_ONCE:
-                return  # what came meanwhile is sent with what is still to come
+                return  # newer events are sent with those still to come
 
     def _number(self, webhook: WebhookRow, worker: str, new: Sequence[DeliveryRow]) -> None:
         """Give each delivery that was never attempted the next `sequence`, which it keeps."""
@@ -166,7 +167,7 @@ class Sender:
 
     @staticmethod
     def _locked(connection: Connection, webhook: WebhookRow, worker: str) -> WebhookRow:
-        # Nobody may write over what another worker does; the receiver knows the events by their ids.
+        # The work of another worker must not be overwritten; the receiver recognizes events by their ids.
         mine = webhooks.of_worker(connection, webhook.id, worker, lock=True)
         if mine is None:
             raise LeaseLost
@@ -179,15 +180,16 @@ class Sender:
         rows: Sequence[DeliveryRow],
         is_ending: Callable[[], bool],
     ) -> int:
-        """Send deliveries and record the outcomes: of many that are quick together, of a failure at once.
+        """Send deliveries and record the outcomes: those of quick successes together, a failure immediately.
 
-        Returns the number of those that were sent.
+        Returns the number of deliveries sent.
         """
         attempts: list[tuple[DeliveryRow, Attempt, int]] = []
         keep_at = time.monotonic() + _KEEP_SECONDS
         while len(attempts) < len(rows):
             left = rows[len(attempts) :]
-            # unspecified: how a receiver knows that an event was overtaken. `sequence` counts the events of its webhook.
+            # unspecified: how a receiver learns that an event was overtaken. `sequence` counts the events of
+            # its webhook.
             sent = self._attempts(
                 webhook, ({**events.record(row.event).to_wire(), "sequence": row.sequence} for row in left)
             )
@@ -234,7 +236,8 @@ def _request(url: str, envelope: Mapping[str, Any], secret: str) -> GuardedReque
 
 
 def _attempt_of(sent: Sent) -> Attempt:
-    # unspecified: what response counts as a success. Any 2xx whose headers came in time; its body is of no interest.
+    # unspecified: what response counts as a success. Any 2xx whose headers arrive in time; the body is
+    # ignored.
     outcome = sent.outcome
     if isinstance(outcome, UnusableUrl):
         return Attempt(None, f"The URL {outcome}", sent.seconds)
@@ -247,12 +250,12 @@ def _attempt_of(sent: Sent) -> Attempt:
 
 
 class Deliveries(Kind):
-    """Deliver to webhooks that have something due.
+    """Deliver due events to webhooks.
 
     Parameters
     ----------
     database
-        Where webhooks and deliveries are kept.
+        The database with webhooks and deliveries.
     sender
         Sends the events, and has a key for the secrets of the webhooks.
     worker
@@ -260,11 +263,11 @@ class Deliveries(Kind):
     """
 
     name = "deliveries"
-    # They wait for answers most of the time. A receiver that hangs has one for ten seconds.
+    # Threads wait for answers most of the time. A hanging receiver occupies one for ten seconds.
     threads = 96
     watches_leases = True
     grace = 2.0
-    # A turn of a webhook costs transactions of its own, for one event or for hundreds.
+    # Each turn of a webhook costs its own transactions, for one event or for hundreds.
     gather = 0.5
 
     def __init__(self, database: Database, sender: Sender, *, worker: str) -> None:
@@ -276,7 +279,7 @@ class Deliveries(Kind):
         self._ending = threading.Event()
 
     def work(self, ids: Sequence[str]) -> None:
-        """Deliver what is due to these webhooks, and release them."""
+        """Deliver due events to these webhooks, and release them."""
         for webhook_id in ids:
             self._sender.send_due(webhook_id, self._worker, is_ending=self._ending.is_set)
         with self._database.write() as connection:
@@ -287,12 +290,12 @@ class Deliveries(Kind):
         self._ending.clear()
 
     def stop(self) -> None:
-        """Begin no more attempts."""
+        """Start no more attempts."""
         self._ending.set()
 
 
 def trim_outbox(database: Database, *, now: int | None = None) -> int:
-    """Delete events that nobody needs any more and return how many; the rest of very many waits for the next time."""
+    """Delete events that are no longer needed and return how many; a large rest waits for the next time."""
     at, trimmed = clock.now() if now is None else now, 0
     for _ in range(_TRIMMED_A_TIME):
         with database.read() as connection:

@@ -1,7 +1,7 @@
 """Secrets of webhooks, and the signed bodies of deliveries.
 
-The secret of a webhook is derived from its id with a key that lies outside the database, so no secret is stored
-anywhere: whoever reads the database, or a copy of it, can sign nothing.
+The secret of a webhook is derived from its id with a key outside the database, so no secret is stored
+anywhere: somebody who reads the database, or a copy of it, cannot sign anything.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Secrets:
     Parameters
     ----------
     key
-        What they are derived from.
+        The key from which they are derived.
 
     Attributes
     ----------
     key_id
-        Tells keys apart, and says nothing about them.
+        Identifies the key without revealing it.
     """
 
     def __init__(self, key: str) -> None:
@@ -50,7 +50,7 @@ class Secrets:
         self.key_id = self._derive("key id").hex()[:16]
 
     def secret(self, webhook_id: str) -> str:
-        """Return the secret of a webhook: 256 bits that nobody can derive without the key."""
+        """Return the secret of a webhook: 256 bits that cannot be derived without the key."""
         derived = base64.urlsafe_b64encode(self._derive(f"webhook {webhook_id}")).decode().rstrip("=")
         return _PREFIX + derived
 
@@ -59,10 +59,10 @@ class Secrets:
 
 
 def load_secrets(settings: ServiceSettings) -> Secrets | None:
-    """Return the secrets of this service; ``None`` where no key is given and none can be kept.
+    """Return the secrets of this service; ``None`` if no key is given and none can be stored.
 
-    The key is ``PROMPTLIFT_SECRET_KEY``, else that of a file that only its owner may read: beside an SQLite database,
-    else in the data folder. The file is made when it is not there.
+    The key is ``PROMPTLIFT_SECRET_KEY``, or else that in a file readable only by its owner: next to an SQLite
+    database, or else in the data folder. The file is created if missing.
     """
     if settings.secret_key is not None:
         return Secrets(settings.secret_key)
@@ -73,7 +73,7 @@ def load_secrets(settings: ServiceSettings) -> Secrets | None:
         return Secrets(_read_or_make(folder / KEY_FILE))
     except (OSError, UnicodeDecodeError) as error:
         _LOG.warning(
-            "webhooks cannot be used: their key cannot be kept in %s (%s); set PROMPTLIFT_SECRET_KEY",
+            "webhooks cannot be used: their key cannot be stored in %s (%s); set PROMPTLIFT_SECRET_KEY",
             folder,
             error,
         )
@@ -81,7 +81,7 @@ def load_secrets(settings: ServiceSettings) -> Secrets | None:
 
 
 def _read_or_make(path: Path) -> str:
-    """Return the key in a file. Of several processes that find none, one makes it."""
+    """Return the key in a file. If several processes find none, one of them creates it."""
     with contextlib.suppress(FileNotFoundError):
         return path.read_text(encoding="ascii").strip()
     create_private(path, secrets.token_urlsafe(48).encode() + b"\n")

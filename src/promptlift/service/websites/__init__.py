@@ -1,1 +1,1 @@
-"""Company websites: read one page, and find out from it what the company does. Everything on a page is hostile text."""
+"""Company websites: read one page, and derive from it what the company does. Everything on a page is hostile text."""

@@ -1,4 +1,4 @@
-"""What a company's website says about the company: read by a model, or in its own words."""
+"""A company's description on its website: summarized by a model, or in its own words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ANSWER_TOKENS: Final = 2_000
 INDUSTRY_CHARS: Final = 120
 _SENTENCE_CHARS: Final = 4_000
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?。！？])\s+")
-# What only a sentence says that is meant for a language model and not for a customer.
+# Phrases of sentences that are addressed to a language model rather than to a customer.
 _TO_A_MODEL: Final = re.compile(
     r"\b(?:ignor|disregard|overrid|forget|bypass|obey)\w*\b.{0,60}\b(?:instruction|prompt|rule|previous|prior|above|"
     r"guideline|everything|system)"
@@ -62,12 +62,12 @@ def _sentences(text: str) -> list[str]:
 
 
 def without_sentences(text: str, is_unwanted: Callable[[str], bool]) -> str:
-    """Return a text without the sentences that are not wanted."""
+    """Return a text without unwanted sentences."""
     return " ".join(one for one in _sentences(text) if not is_unwanted(one))
 
 
 def harmless_sentences(text: str, limit: int = FIELD_CHARS) -> str:
-    """Return a text as one line without sentences that speak to a language model, whole sentences up to a length."""
+    """Return a text as one line of whole sentences up to a length, without those addressed to a language model."""
     kept: list[str] = []
     room = limit
     for sentence in _sentences(without_sentences(storable_line(text), _speaks_to_a_model)):
@@ -88,7 +88,7 @@ _Harmless = Annotated[LenientText, AfterValidator(harmless_sentences)]
 
 
 class Company(BaseModel):
-    """What a website says about its company; an empty text where it says nothing."""
+    """A company according to its website; fields are empty if the website does not mention them."""
 
     industry: Annotated[_Harmless, AfterValidator(lambda text: storable_line(text, INDUSTRY_CHARS))] = ""
     objectives: _Harmless = ""
@@ -96,12 +96,12 @@ class Company(BaseModel):
 
 
 def ask_about_company(model: ChatModel, page: PageText, *, seed: int) -> tuple[Company, str]:
-    """Ask a language model what a page says; the name of the model is returned beside it.
+    """Ask a language model about a page; return the answer and the name of the model.
 
     Raises
     ------
     LlmUnavailable, LlmRefused, LlmBadAnswer, Cancelled
-        It did not say it.
+        The model gave no answer.
     """
     messages, mark = data_messages(
         _RULES, _records(page), "Say what this company does, as one JSON object.", seed=seed
@@ -138,24 +138,24 @@ def _records(page: PageText) -> list[dict[str, str]]:
 
 
 WORDS: Final = "words"
-"""``analyser`` where no model read the page: its own words are the objectives, and the rest is empty."""
+"""``analyser`` if no model read the page: its own words are the objectives, and the rest is empty."""
 _NO_MODEL: Final = "No language model is configured"
-# Together with the visit less than clients wait for an answer.
+# Together with the visit less than clients' timeouts.
 MODEL_SECONDS: Final = 25.0
 
 
 @dataclass(frozen=True, slots=True)
 class CompanyReading:
-    """What was read, and how.
+    """The result of reading a website.
 
     Attributes
     ----------
     analyser
         ``llm:`` and the name of the model, or ``words``.
     tokens
-        Tokens that the model used up, also where its answer could not be used.
+        Tokens that the model used, even if its answer was unusable.
     problem
-        Why no model read the page; ``None`` where one did.
+        Why no model read the page; ``None`` if one did.
     """
 
     company: Company
@@ -175,7 +175,7 @@ class Websites:
     new_calls
         Return a new job's view of the language model; ``None`` without one.
     model_seconds
-        How long the model may take.
+        Time limit for the model.
     """
 
     def __init__(
@@ -190,14 +190,14 @@ class Websites:
         self._model_seconds = model_seconds
 
     def read(self, url: str, *, no_model: str | None = None) -> CompanyReading:
-        """Read a website and let the model say what it says about the company.
+        """Read a website and let the model summarize its description of the company.
 
-        Without a model the page's own words are kept.
+        Without a model the page's own words are used.
 
         Parameters
         ----------
         no_model
-            Why the model may not be asked; ``None`` where it may.
+            Why the model may not be used; ``None`` if it may.
 
         Raises
         ------

@@ -24,18 +24,18 @@ _INVISIBLE: Final = re.compile(
     r"|(?:left|top|text-indent)\s{0,3}:\s{0,3}-\d{3}",
     re.IGNORECASE,
 )
-# Numbers that no character has; the standard library refuses to read the longest of them.
+# Invalid numeric character references; the standard library refuses to read the longest of them.
 _NO_CHARACTER: Final = re.compile(r"&#[0-9a-fA-FxX]{9,};?")
 
 
 @dataclass(slots=True)
 class PageText:
-    """What a page shows. All of it is hostile.
+    """The visible text of a page. All of it is hostile.
 
     Attributes
     ----------
     descriptions
-        What the page says about itself to search engines, without repetitions.
+        The page's descriptions for search engines, without repetitions.
     """
 
     title: str = ""
@@ -44,10 +44,10 @@ class PageText:
 
 
 def read_page(page: str) -> PageText:
-    """Read the words of a page; markup that is wrong costs some words and nothing else."""
+    """Read the words of a page; invalid markup costs at most some words."""
     reader = _Reader()
     try:
-        # Never closed: html.parser takes hours to close a page of a megabyte that was made to hurt it.
+        # Never closed: html.parser takes hours to close a maliciously crafted page of a megabyte.
         reader.feed(f"{_NO_CHARACTER.sub('', page)}<p>")
     except (_Enough, AssertionError):  # html.parser fails an assertion at a declaration that it does not know
         reader.end_block("p")
@@ -55,7 +55,7 @@ def read_page(page: str) -> PageText:
 
 
 class _Enough(Exception):
-    """As much text was read as is wanted."""
+    """Enough text has been read."""
 
 
 class _Reader(HTMLParser):
@@ -64,7 +64,7 @@ class _Reader(HTMLParser):
         self.found = PageText()
         self._words: list[str] = []
         self._room = TEXT_CHARS
-        # The element whose content is not read, and how many of its name are open.
+        # The element whose content is skipped, and how many of its name are open.
         self._hidden, self._open = "", 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -98,7 +98,7 @@ class _Reader(HTMLParser):
             self.found.descriptions = [*self.found.descriptions, line][: len(_DESCRIPTIONS)]
 
     def end_block(self, tag: str, *, is_title: bool = False) -> None:
-        """Keep what was said since the last block."""
+        """Store the text since the last block."""
         if _INLINE.fullmatch(tag):
             return
         line = storable_line("".join(self._words), LINE_CHARS)

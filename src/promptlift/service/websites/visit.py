@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PAGE_BYTES: Final = 1024 * 1024
 AGENT: Final = "promptlift"
-# As much as RFC 9309 asks a reader to read at least.
+# The minimum that RFC 9309 requires a reader to read.
 ROBOTS_BYTES: Final = 500 * 1024
 _ROBOTS_FIELDS: Final = ("user-agent", "allow", "disallow")
 VISIT_SECONDS: Final = 15.0
@@ -37,7 +37,7 @@ _MARKS: Final = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-# The encodings of the WHATWG that Python reads in linear time; others (idna, punycode) are none of a page.
+# The WHATWG encodings, which Python reads in linear time; others (idna, punycode) are not encodings of pages.
 _ENCODINGS: Final = re.compile(
     r"utf-8|utf-16(-le|-be)?|ascii|iso8859-\d+|cp(125\d|866|874|932|936|949|950)|koi8-[ru]|mac-roman|"
     r"gb2312|gbk|gb18030|big5(hkscs)?|euc_jp|euc_kr|shift_jis|iso2022_jp"
@@ -45,19 +45,19 @@ _ENCODINGS: Final = re.compile(
 
 
 class UnreadableWebsite(ValueError):
-    """A website that could not be read. The message says why, as the end of a sentence about its address."""
+    """A website that could not be read. The message explains why, as the end of a sentence about its address."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitedPage:
-    """A page as it was read.
+    """A visited page.
 
     Attributes
     ----------
     url
         Its address after redirects.
     html
-        At most ``PAGE_BYTES`` of it.
+        At most ``PAGE_BYTES`` of the page.
     """
 
     url: str
@@ -65,19 +65,19 @@ class VisitedPage:
 
 
 def full_url(text: str) -> str:
-    """Return a website's address as an URL: people leave ``https://`` out."""
-    # unspecified: whether an address without a scheme is one. As in every browser.
+    """Return a website's address as a URL, with ``https://`` if it was omitted."""
+    # unspecified: whether an address without a scheme is valid. It is, as in every browser.
     text = text.strip()
     return text if _HAS_SCHEME.match(text) or text.startswith("/") else f"https://{text}"
 
 
 def visit(net: GuardedClient, url: str, *, seconds: float = VISIT_SECONDS) -> VisitedPage:
-    """Read a page, following redirects; each address is checked anew, by its robots.txt too.
+    """Read a page, following redirects; each address is checked again, also against its robots.txt.
 
     Raises
     ------
     UnreadableWebsite
-        Says why.
+        The message explains why.
     """
     return _Visit(net, time.monotonic() + seconds).read(url)
 
@@ -111,7 +111,8 @@ class _Visit:
     def _rules(self, target: Target) -> RobotFileParser:
         """Return the rules of an origin.
 
-        As RFC 9309 says: a site that has no such file allows everything, one that cannot give it nothing.
+        According to RFC 9309, a site without such a file allows everything, and a site that fails to serve it
+        allows nothing.
         """
         if target.origin not in self._robots:
             self._robots[target.origin] = self._read_rules(target)
@@ -127,7 +128,7 @@ class _Visit:
             url = str(self._target(urljoin(url, location)).url)
         if reply.status >= 500:
             raise UnreadableWebsite(
-                f"may not be read: its robots.txt cannot be had (the server answered {reply.status})"
+                f"may not be read: its robots.txt is unavailable (the server answered {reply.status})"
             )
         return _robots(reply.content.decode("utf-8", "replace") if 200 <= reply.status < 300 else "")
 
@@ -157,7 +158,7 @@ def _robots(text: str) -> RobotFileParser:
     rules = RobotFileParser()
     lines = text.removeprefix("\ufeff").splitlines()
     try:
-        # Other fields mean nothing here, and some values of them break the parser.
+        # Other fields are irrelevant here, and some of their values break the parser.
         rules.parse([line for line in lines if line.lstrip().lower().startswith(_ROBOTS_FIELDS)])
     except ValueError:
         raise UnreadableWebsite("may not be read: its robots.txt cannot be understood") from None
@@ -169,14 +170,14 @@ def _html(reply: GuardedReply) -> str:
         raise UnreadableWebsite(f"cannot be read: the server answered {reply.status}")
     kind, _, parameters = reply.headers.get("content-type", "").partition(";")
     if kind.strip().lower() not in _HTML:
-        raise UnreadableWebsite("is no web page (HTML)")
+        raise UnreadableWebsite("is not a web page (HTML)")
     if reply.headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise UnreadableWebsite("cannot be read: it was sent compressed, which was not asked for")
+        raise UnreadableWebsite("cannot be read: it was sent compressed although that was not requested")
     return reply.content.decode(_encoding(reply.content, parameters), "replace").replace("\x00", "")
 
 
 def _encoding(content: bytes, parameters: str) -> str:
-    """Return the encoding of a page: by its byte order mark, else by the header, else by the page."""
+    """Return the encoding of a page: from its byte order mark, or else the header, or else the page."""
     for mark, name in _MARKS.items():
         if content.startswith(mark):
             return name

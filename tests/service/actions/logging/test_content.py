@@ -105,8 +105,7 @@ def test_labels_of_two_pairs_are_refused_with_the_line(content, line, label, pai
         400,
         "VALIDATION_ERROR",
         {
-            "content": f"line {line}: the label {label} is not of the pair {pair}, which the lines before have; "
-            "use one pair, or send structured content"
+            "content": f"line {line}: the label {label} is not of the pair {pair}, which the previous lines have; use one pair, or send structured content"
         },
     )
     # In structured content it is text.
@@ -122,5 +121,5 @@ def test_what_cannot_be_read_is_a_validation_error_under_content():
     assert refused("User: \ud800") == (
         400,
         "VALIDATION_ERROR",
-        {"content": "holds half of a surrogate pair; send valid Unicode"},
+        {"content": "contains half of a surrogate pair; send valid Unicode"},
     )

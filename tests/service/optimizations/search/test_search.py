@@ -180,7 +180,7 @@ UNFOUNDED = {"operation": "add", "text": "Be brief.", "evidence": [{"conversatio
         ("I would rather not.", "The model could not be asked for edits"),
         (None, "maximum context length is 4096"),
         ({"edits": []}, "The model wrote no edits."),
-        ({"edits": [UNFOUNDED]}, "What it says of the conversations does not stand in them."),
+        ({"edits": [UNFOUNDED]}, "Its quotation is not in the conversation."),
     ],
 )
 def test_a_model_that_writes_no_edits_writes_variants_and_the_result_says_why(incapable, edits, reason):

@@ -1,4 +1,4 @@
-"""Whether the content of a conversation is acceptable, and what can be seen from it at once."""
+"""Check the content of a conversation, and derive the columns that follow from it immediately."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The columns that are kept beside a transcript.
+    """The columns that are stored with a transcript.
 
     Attributes
     ----------
@@ -31,8 +31,8 @@ class Shape:
     response_seconds
         Mean time from a user message to the answer, ``None`` when unknown.
     facts
-        Columns that structured content says something about: tokens, tools and metadata. What is logged beside the content
-        counts before them.
+        Columns that structured content provides: tokens, tools and metadata. Values logged with the content
+        take precedence.
     """
 
     started_at: int | None
@@ -75,7 +75,7 @@ def accept(content: str) -> Shape:
     try:
         size = len(content.encode())
     except UnicodeEncodeError as error:
-        raise invalid({"content": "holds half of a surrogate pair; send valid Unicode"}) from error
+        raise invalid({"content": "contains half of a surrogate pair; send valid Unicode"}) from error
     if size > limits.CONTENT_BYTES:
         raise too_large("content", f"content has {size} bytes; at most {limits.CONTENT_BYTES} are allowed")
     try:
@@ -88,7 +88,7 @@ def accept(content: str) -> Shape:
             f"content has {len(transcript.messages)} messages; at most {limits.MESSAGES} are allowed",
         )
     for index, message in enumerate(transcript.messages):
-        # Nothing has four bytes a character more often than never: most messages need no encoding.
+        # A character has at most four bytes, so most messages need no encoding to be checked.
         if len(message.content) * 4 > limits.MESSAGE_BYTES:
             weight = len(message.content.encode())
             if weight > limits.MESSAGE_BYTES:
@@ -108,7 +108,7 @@ def accept(content: str) -> Shape:
 
 
 def facts_columns(facts: Mapping[str, Any]) -> dict[str, object]:
-    """Return the columns of a new conversation: those of every fact, ``None`` where nothing is known."""
+    """Return the columns of a new conversation, one per fact, ``None`` if unknown."""
     return {**dict.fromkeys(FACTS), **changed_columns(facts)}
 
 

@@ -1,4 +1,4 @@
-"""Logging and changing conversations: many requests that come at once share one transaction.
+"""Logging and changing conversations: concurrent requests share one transaction.
 
 A request is answered when the transaction that holds its conversation is committed and on the disk, so nothing that was
 acknowledged can be lost, not even by a power cut. While one transaction is written, the next requests gather for the following one.
@@ -45,18 +45,18 @@ if TYPE_CHECKING:
     from promptlift.service.store.database import Database
 
 BATCH = 64
-# When several come side by side, the others of this moment are waited for: one transaction for all costs less.
+# When several requests are concurrent, wait briefly for others: one transaction for all costs less.
 GATHER_SECONDS = 0.001
-# How often another process may take a key between the look and the write.
+# How often another process may take a key between the lookup and the write.
 KEY_RACES = 5
-# How often a conversation may change between the look and its update.
+# How often a conversation may change between the lookup and its update.
 UPDATE_RACES = 5
 
 
-# Of an entry, and of an entry or an update.
+# Outcomes of an entry, and of an entry or an update.
 Added = Logged | Update | LookAgain | ApiException
 Outcome = Added | conversations.StoredConversation
-# A request, or the conversations of one request, and where the outcome goes.
+# The conversations of a request, and the future that receives the outcome.
 Waiting = tuple[Entry | Update | list[Entry], asyncio.Future[Any]]
 
 
@@ -70,7 +70,7 @@ class ConversationLog:
         self._thread.start()
 
     async def log(self, entry: Entry) -> Logged:
-        """Keep a conversation, and return when it is committed.
+        """Store a conversation, and return when it is committed.
 
         Raises
         ------
@@ -81,12 +81,12 @@ class ConversationLog:
         return logged
 
     async def log_many(self, entries: list[Entry]) -> list[Logged | ApiException]:
-        """Keep conversations, and return what became of each when it is committed. The new ones share a transaction.
+        """Store conversations, and return the outcome of each when it is committed. The new ones share a transaction.
 
         Raises
         ------
         ApiException
-            ``SERVICE_UNAVAILABLE`` for the database: none was kept.
+            ``SERVICE_UNAVAILABLE`` for the database: none was stored.
         """
         outcomes: list[Logged | ApiException] = await self._outcome_of(entries)
         return outcomes
@@ -97,7 +97,8 @@ class ConversationLog:
         Raises
         ------
         ApiException
-            ``NOT_FOUND``, ``INVALID_STATE`` when another content is there by now, ``SERVICE_UNAVAILABLE`` for the database.
+            ``NOT_FOUND``, ``INVALID_STATE`` when the content has changed in the meantime,
+            ``SERVICE_UNAVAILABLE`` for the database.
         """
         updated: conversations.StoredConversation = await self._outcome_of(wanted)
         return updated
@@ -108,7 +109,7 @@ class ConversationLog:
         return outcome
 
     def close(self) -> None:
-        """Write what is waiting, and end the thread."""
+        """Write everything queued, and end the thread."""
         self._waiting.put(None)
         self._thread.join(timeout=30)
 
@@ -125,7 +126,7 @@ class ConversationLog:
                         self._waiting.put(None)  # the end comes after this batch
                         break
                     batch.append(more)
-            # Apart, so that each transaction moves the counts of conversations once, in one order.
+            # Separately, so that each transaction updates the counts of conversations once, in one order.
             for kind in (Entry, Update):
                 group = [(one, future) for one, future in batch if isinstance(one, kind)]
                 if group:
@@ -139,7 +140,7 @@ class ConversationLog:
             gathering = len(batch) > 1
 
     def _reconciled(self, entries: Sequence[Entry]) -> Sequence[Outcome]:
-        """Add what is new, then update what was there in a former state, until nothing of the request is left."""
+        """Add new conversations, then update those that existed in an earlier state, until the request is done."""
         outcomes: dict[int, Outcome] = dict(enumerate(self._outcomes(entries)))
         for _ in range(len(entries) + UPDATE_RACES):
             updates = {place: one for place, one in outcomes.items() if isinstance(one, Update)}
@@ -168,7 +169,7 @@ class ConversationLog:
         for _ in range(KEY_RACES):
             try:
                 return self._commit(requests)
-            except _KeyTakenError:  # the next look finds the conversation that has the key now
+            except _KeyTakenError:  # the next lookup finds the conversation that has the key now
                 continue
         return self._commit(requests)
 
@@ -186,7 +187,8 @@ class ConversationLog:
 def log_entries(connection: Connection, entries: Sequence[Entry], *, now: int) -> list[Added]:
     """Add conversations inside a transaction, and return the outcome of each.
 
-    Of one that is reconciled, the outcome may be an update of its former state, which is for another transaction.
+    The outcome of a reconciled conversation may be an update of its earlier state, left to another
+    transaction.
     """
     batch = _Batch(connection, now)
     outcomes: dict[int, Added] = {}
@@ -222,7 +224,9 @@ class _Batch:
         keys = [one.body.idempotency_key for one in entries if one.body.idempotency_key is not None]
         limit = caller.limits.conversations_per_month
         with_source = [one for one in entries if one.is_reconciled and one.body.source_id is not None]
-        if limit is not None or with_source:  # no other process may count, or log the same, in between
+        if (
+            limit is not None or with_source
+        ):  # no other process may count, or log the same conversation, in between
             accounts.lock(connection, account_id)
         by_key = {one.body.idempotency_key: one for one in entries}
         there = conversations.held_by_keys(connection, account_id, keys, now=now)
@@ -290,12 +294,12 @@ def apply_updates(
 ) -> list[conversations.StoredConversation | ApiException]:
     """Change conversations inside a transaction that changes no others, and return the outcome of each.
 
-    The insights of the old content are gone at once; those of the new one come in the background. An update that changes
-    nothing leaves everything as it is, so that a request may be repeated.
+    The insights of the old content are deleted immediately; those of the new content follow in the
+    background. An update that changes nothing has no effect, so a request may be repeated.
     """
     if not updates:
         return []
-    # It locks them all, in one order, before any is read.
+    # Locks all of them, in one order, before any is read.
     with conversation_counts.following(connection, {one.conversation_id for one in updates}):
         return [_apply(connection, one, now) for one in updates]
 
@@ -317,7 +321,7 @@ def _apply(
         )
     given = {"status": body.status, "source_id": body.source_id}
     values: dict[str, object] = {name: value for name, value in given.items() if value is not None}
-    # What a new content says counts before what was known, and after what is given.
+    # Facts from the new content override known ones, and are overridden by those of the request.
     facts = {} if raw is None or wanted.shape is None else dict(wanted.shape.facts)
     if "metadata" in facts and before.metadata is not None:
         facts["metadata"] = {**orjson.loads(before.metadata), **facts["metadata"]}
@@ -330,17 +334,18 @@ def _apply(
         values |= wanted.shape.columns(began=before.created_at, now=now)
         values |= {"worker": None, "generation": before.generation + 1, "judge_problem": None}
     if values or raw is not None:
-        # unspecified: an event for a changed conversation. None is written; insights.generated follows a new content.
+        # unspecified: an event for a changed conversation. None is emitted; insights.generated follows a new
+        # content.
         conversation_updates.change(connection, before, values, raw)
     if "metadata" in values and raw is None:
-        # They may say now how the conversation ended.
+        # They may now tell how the conversation ended.
         judging.decide_again(connection, before.account_id, conversation_id=before.id, now=now)
     after = conversations.find(connection, before.account_id, before.id)
     return not_found("Conversation") if after is None else after
 
 
 def _content_hash(row: conversations.StoredConversation) -> str | None:
-    """Return the hash of a content; that of one that was deleted because of its age is known only with a source id."""
+    """Return the hash of a content; if it was deleted because of its age, the hash is known only with a source id."""
     return row.content_hash if row.content is None else conversation_updates.content_hash(row.content)
 
 
@@ -355,7 +360,7 @@ def _hold_keys(
             "account_id": entry.caller.account_id,
             "key": entry.body.idempotency_key,
             "conversation_id": outcome.id,
-            # unspecified: how long the keys of many conversations are held. They are held as long as the conversations.
+            # unspecified: how long the keys of bulk requests are kept. As long as their conversations.
             "expires_at": conversations.NEVER
             if entry.is_reconciled
             else now + limits.IDEMPOTENCY_HOURS * clock.HOUR,
@@ -379,11 +384,11 @@ def _refusal_of(error: Exception) -> ApiException:
         refusal = ApiException("SERVICE_UNAVAILABLE", busy)
         refusal.__cause__ = error
         return refusal
-    return refusal_of(error, "a conversation could not be kept")
+    return refusal_of(error, "a conversation could not be stored")
 
 
 def _as_logged(updated: Outcome) -> Outcome:
-    """Return the outcome of an entry whose former state was to be updated."""
+    """Return the outcome of an entry whose earlier state was to be updated."""
     if isinstance(updated, conversations.StoredConversation):
         place = (updated.id, updated.prompt_id, updated.status, updated.created_at)
         return Logged(*place, created=False, updated=True)
@@ -399,7 +404,7 @@ def _changes_too_often() -> ApiException:
 
 
 def _is_unavailable(outcome: Outcome) -> bool:
-    """Return whether the database was the reason, which is the same for every request."""
+    """Return whether the database caused the failure, which then affects every request."""
     return (
         isinstance(outcome, ApiException)
         and outcome.code == "SERVICE_UNAVAILABLE"
@@ -412,7 +417,7 @@ def _settle(settled: Iterable[tuple[asyncio.Future[Any], Outcome | Sequence[Outc
     for future, outcome in settled:
         by_loop[future.get_loop()].append((future, outcome))
     for loop, pairs in by_loop.items():
-        if not loop.is_closed():  # woken once for all
+        if not loop.is_closed():  # woken once for all requests
             loop.call_soon_threadsafe(_set_results, pairs)
 
 

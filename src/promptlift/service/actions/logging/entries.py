@@ -1,4 +1,4 @@
-"""Conversations that are to be logged or changed, already checked, and what became of them."""
+"""Conversations to be logged or changed, already checked, and their outcomes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Entry:
     body: ConversationCreate
     shape: Shape
     is_reconciled: bool = False
-    """Whether it is compared with what was logged before: its key never expires, and its source id finds its former state."""
+    """Whether it is compared with earlier logs: its key never expires, and its source id finds its earlier state."""
 
     @property
     def scheme(self) -> Scheme:
@@ -48,14 +48,14 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A conversation as the create request answers it.
+    """A conversation as in the answer to a create request.
 
     Attributes
     ----------
     created
-        ``False`` for a conversation that was there already.
+        ``False`` for a conversation that already existed.
     updated
-        Whether it was there in a former state, which was replaced.
+        Whether it existed in an earlier state, which was replaced.
     """
 
     id: str
@@ -67,6 +67,6 @@ class Logged:
 
 
 class LookAgain(Enum):
-    """The outcome of an entry whose former state is written in the same transaction."""
+    """The outcome of an entry whose earlier state is written in the same transaction."""
 
     LATER = "later"

@@ -1,4 +1,4 @@
-"""Compare two contents with one source id: which is newer, and whether they are one conversation at all.
+"""Compare two contents with one source id: which is newer, and whether they are the same conversation.
 
 A conversation grows between two exports, and exports are imported in any order.
 """
@@ -34,7 +34,7 @@ _ROUNDING = timedelta(seconds=1)
 
 
 class FormerStates:
-    """The conversations that are there with the source ids of some entries of one account.
+    """The stored conversations with the source ids of some entries of one account.
 
     An id that many conversations have does not identify a conversation but, say, a customer.
     """
@@ -42,7 +42,7 @@ class FormerStates:
     def __init__(self, connection: Connection, entries: Sequence[Entry]) -> None:
         self._connection = connection
         self._found: dict[tuple[str, str | None], list[Known]] = {_place(one): [] for one in entries}
-        # Places of which a state is written in this transaction.
+        # Entries of which a state is written in this transaction.
         self._under_way: set[tuple[str, str | None]] = set()
         source_ids: defaultdict[str, set[str]] = defaultdict(set)
         for prompt_id, source_id in self._found:
@@ -55,7 +55,7 @@ class FormerStates:
                 self._found[prompt_id, known.source_id].append(known)
 
     def outcome_of(self, entry: Entry) -> Logged | Update | LookAgain | None:
-        """Return what an entry is to what is there, ``None`` where it is new."""
+        """Return how an entry relates to the stored states, ``None`` if it is new."""
         place = _place(entry)
         found = self._found.get(place, [])
         if place in self._under_way:
@@ -74,14 +74,14 @@ class FormerStates:
             self._under_way.add(place)
 
     def _compared(self, entry: Entry, found: Sequence[Known]) -> Logged | Update | None:
-        """Compare an entry with the states that are there, newest first."""
+        """Compare an entry with the stored states, newest first."""
         older: Logged | None = None
         grown: StoredConversation | None = None
         for known in found:
             row = conversations.find(self._connection, entry.caller.account_id, known.id)
             if row is None:
                 continue
-            if row.content is None:  # it was deleted because of its age, and does not come back
+            if row.content is None:  # it was deleted because of its age, and is not restored
                 return _logged(row)
             relation = compare(row.content.decode(), entry.body.content)
             if relation == "same":
@@ -125,7 +125,7 @@ def _place(entry: Entry) -> tuple[str, str | None]:
 
 
 def compare(there: str, new: str) -> Relation:
-    """Compare a new content with the one that the service has.
+    """Compare a new content with the stored one.
 
     A content that continues the other one is the newer one: more messages, or a longer last one. Where neither
     continues the other, it was edited: the one that ends later is newer, or else the one with more messages.
@@ -133,9 +133,9 @@ def compare(there: str, new: str) -> Relation:
     Returns
     -------
     str
-        ``same``; ``newer`` or ``older`` than what is there; ``edited`` when nothing says which is newer; ``other`` when they
-        are two conversations: they start at different times or, where times are not known, with different
-        user messages.
+        ``same``; ``newer`` or ``older`` than the stored one; ``edited`` when it is unknown which is newer;
+        ``other`` when they are two conversations: they start at different times or, where times are not
+        known, with different user messages.
     """
     if there == new:
         return "same"
@@ -151,7 +151,7 @@ def compare(there: str, new: str) -> Relation:
 
 
 def is_news(there: str | None, new: str | None) -> bool:
-    """Return whether a status replaces the one that the service has: what has ended does not start again."""
+    """Return whether a status replaces the stored one: an ended conversation does not start again."""
     return new is not None and new != there and not (new == "in_progress" and there is not None)
 
 
@@ -181,7 +181,7 @@ def _turns(transcript: Transcript) -> _Turns:
 
 
 def _begins(longer: _Turns, *, with_: _Turns) -> bool:
-    """Return whether a list of turns begins with another one, whose last turn may have been cut."""
+    """Return whether a list of turns begins with another list, whose last turn may have been truncated."""
     *whole, (role, text) = with_
     if len(longer) < len(with_) or longer[: len(whole)] != whole:
         return False
@@ -189,7 +189,7 @@ def _begins(longer: _Turns, *, with_: _Turns) -> bool:
 
 
 def _start_together(before: Transcript, after: Transcript) -> bool:
-    """Return whether two contents start at one time, as far as their times are known."""
+    """Return whether two contents start at the same time, as far as their times are known."""
     if before.started_at is None or after.started_at is None:
         return True
     return abs(before.started_at - after.started_at) < _ROUNDING

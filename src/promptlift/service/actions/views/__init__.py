@@ -1,1 +1,1 @@
-"""What the service says about a prompt from its conversations."""
+"""Views of a prompt, aggregated from its conversations."""

@@ -1,4 +1,4 @@
-"""The insights of an agent: among all agents of its account, what its failures cost, and its issues."""
+"""The insights of an agent: its rank among the account's agents, the cost of its failures, and its issues."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ RANKED: Final = 100
 SHARED: Final = 10
 NAMED: Final = 10
 UNDATED: Final = (
-    "Nothing can be said per week: all conversations start within one day, as those do that were imported without dates. "
+    "There are no weekly figures: all conversations start within one day, as they do when imported without "
+    "dates. "
     "Import them with the times of their messages."
 )
 _ENDS: Final = ("task_completion_low", "task_completion_high")
@@ -88,18 +89,19 @@ def fleet_view(
     *,
     ranked: bool = True,
 ) -> FleetIntelligence:
-    """Return rank, share of the whole and shared issues of an agent.
+    """Return an agent's rank, its share of conversations, and the issues it shares with others.
 
     Parameters
     ----------
     counts
-        Judged conversations that have ended and those with a completed task, by agent; only agents that have some.
+        Judged conversations that have ended, and those with a completed task, by agent; agents without any
+        are left out.
     issues
-        Of all agents, the most frequent first.
+        Issues of all agents, the most frequent first.
     names
-        Of the agents, by id.
+        Names of the agents, by id.
     ranked
-        Whether the verdicts may say which agent is better.
+        Whether the verdicts are good enough to rank agents.
     """
     ids = list(counts)
     judged, done = [counts[one][0] for one in ids], [counts[one][1] for one in ids]
@@ -162,13 +164,14 @@ def impact_view(
     Parameters
     ----------
     costliest
-        Issues that go with failures, the most points of completion first.
+        Issues associated with failures, in descending order of lost completion points.
     days
         Days of the period since the first conversation, the last one counted whole.
     dated
-        When the first and the last conversation of the period started; within a day there are no figures a week.
+        When the first and the last conversation of the period started; within one day there are no weekly
+        figures.
     business
-        The settings of this group.
+        The account's business settings.
     """
     failed, weeks = figures.judged - figures.task_completed, days / 7
     undated = dated is None or dated[1] - dated[0] < clock.DAY
@@ -176,7 +179,7 @@ def impact_view(
     def per_week(count: float | None) -> float | None:
         return None if count is None or undated else count / weeks
 
-    # What a word list counts as failed has no price.
+    # Failures counted by a word list get no price.
     value = business.value_per_conversation if may_tell(figures.basis) else None
     cost = None if value is None else value * failed
     first_issue = None

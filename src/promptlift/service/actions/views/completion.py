@@ -1,4 +1,4 @@
-"""How prompts do: the status of one, the completion of many over all time and by week, and the percent of all views."""
+"""Performance of prompts: the status of one, the completion of many over all time and by week, and shares in percent."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _week(counts: aggregates.Completion, last: int, ago: int) -> CompletionOfWee
 
 
 def percent(part: int, whole: int) -> float | None:
-    """Return a share in percent, ``None`` of nothing."""
+    """Return a share in percent, ``None`` for an empty total."""
     return 100.0 * part / whole if whole else None
 
 
@@ -103,7 +103,8 @@ def status(call: Call) -> PromptStatusView:
         open_ones = optimizations.open_of_prompt(connection, prompt.account_id, prompt.id)
         waiting = deployments.of_prompt(connection, prompt, *deployments.WAITING)
         last = optimizations.last_completed(connection, prompt.account_id, prompt.id)
-    # unspecified: values of optimizationState beside idle. What is running comes before what waits for a person.
+    # unspecified: values of optimizationState beside idle. A running optimization takes precedence over one
+    # awaiting a person.
     states = {row.status for row in open_ones} | {row.state for row in waiting}
     return PromptStatusView(
         id=prompt.id,
@@ -123,7 +124,7 @@ def status(call: Call) -> PromptStatusView:
 def _insight_counts(
     figures: Totals, troubles: Sequence[Trouble], waits_because: str | None, again: int
 ) -> InsightCounts:
-    """Count the conversations that have insights, wait for them or failed, with the reasons."""
+    """Count the conversations with insights, pending and failed, with the reasons."""
     reasons = Counter[str]()
     for row in troubles:
         reasons[row.judge_problem] += row.conversations

@@ -1,4 +1,4 @@
-"""Issues of a period, grouped by meaning, with what conversations that have them lose."""
+"""Issues of a period, grouped by meaning, with the completion that they go with losing."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ _MEDIUM: Final = 5.0
 
 
 class Outcomes:
-    """How conversations ended, by what they may have in common: their prompt, model and first topic."""
+    """How conversations ended, by stratum: prompt, model and first topic."""
 
     def __init__(self) -> None:
         self.judged = Counter[tuple[str, str, str]]()
         self.failed = Counter[tuple[str, str, str]]()
 
     def add(self, together: IssueSet) -> None:
-        """Count conversations that have ended, and those that ended with the task not completed."""
+        """Count ended conversations, and those of them whose task was not completed."""
         self.judged[together.stratum] += together.judged
         self.failed[together.stratum] += together.failed
 
 
 @dataclass(slots=True)
 class IssueGroup:
-    """Issues of one meaning, and the conversations that have any of them.
+    """Issues of one meaning, and the conversations with at least one of them.
 
     Attributes
     ----------
     name
-        Of the group.
+        Name of the group.
     everyone
-        How all conversations ended, with it and without.
+        How all conversations ended, with and without the issue.
     outcomes
-        How those that have it ended.
+        How conversations with the issue ended.
     titles
         How many conversations have each title.
     by_prompt
@@ -68,17 +68,17 @@ class IssueGroup:
 
     @property
     def frequency(self) -> int:
-        """Conversations that have it."""
+        """Number of conversations with the issue."""
         return self.by_prompt.total()
 
     @property
     def judged(self) -> int:
-        """Conversations that have it and have ended."""
+        """Number of ended conversations with the issue."""
         return self.outcomes.judged.total()
 
     @property
     def failed(self) -> int:
-        """Those that ended with the task not completed."""
+        """Number of those that did not complete their task."""
         return self.outcomes.failed.total()
 
 
@@ -87,8 +87,8 @@ def find_issues(
 ) -> list[IssueGroup]:
     """Group the issues of conversations by meaning, the most frequent group first.
 
-    A conversation with several issues of one group counts once. Insights that are older than the setting may name what
-    is excluded now: such titles are left out.
+    A conversation with several issues of one group counts once. Insights older than the setting may contain
+    data that is excluded now: such titles are left out.
     """
     counts = count_titles(sets)
     for title in [title for title in counts if exclusions.found_in(title)]:
@@ -112,8 +112,9 @@ def find_issues(
 class IssueEffect:
     """Completion with an issue and without it, in percent, and how they differ among conversations of the same prompt, model and topic.
 
-    An observation: what makes a task hard also makes issues. The difference is in percentage points with a 95 % interval (Mantel and
-    Haenszel, with Sato's variance); ``clear`` where the interval leaves out 0 and neither group is too small for a verdict.
+    An observation: whatever makes a task hard also causes issues. The difference is in percentage points with
+    a 95 % interval (Mantel and Haenszel, with Sato's variance); ``clear`` if the interval excludes 0 and
+    neither group is too small for a verdict.
     """
 
     with_it: float
@@ -125,8 +126,8 @@ class IssueEffect:
 
     @property
     def impact(self) -> str:
-        """``high``, ``medium`` or ``low``, one less where it is not clear."""
-        # unspecified: values of impact but "high", and what they mean.
+        """``high``, ``medium`` or ``low``, one level lower if the effect is not clear."""
+        # unspecified: values of impact other than "high", and their meaning.
         grade = 0 if self.change <= -_HIGH else 1 if self.change <= -_MEDIUM else 2
         return SEVERITIES[min(2, grade + (not self.clear))]
 
@@ -134,7 +135,8 @@ class IssueEffect:
 def effect(issue: IssueGroup, figures: Totals) -> IssueEffect | None:
     """Compare conversations with an issue to those without it.
 
-    ``None`` where none with it is like one without it, and where whoever found the issue also said which conversations failed.
+    ``None`` if no stratum has conversations with and without it, or if the judge that found the issue also
+    decided which conversations failed.
     """
     if not may_weigh(figures.basis):
         return None
@@ -161,9 +163,10 @@ def effect(issue: IssueGroup, figures: Totals) -> IssueEffect | None:
 
 
 def gain(issue: IssueGroup, figures: Totals) -> tuple[float, float, float] | None:
-    """Return how many points of completion all conversations lack that those without the issue, of the same model and topic, have.
+    """Return by how many points all conversations complete less often than those without the issue.
 
-    With the ends of the 95 % interval; ``None`` where the issue goes with no failures.
+    Among conversations of the same model and topic, with the ends of the 95 % interval; ``None`` if the issue
+    is not associated with failures.
     """
     found = effect(issue, figures)
     if found is None or found.change >= 0.0:
@@ -175,14 +178,14 @@ def gain(issue: IssueGroup, figures: Totals) -> tuple[float, float, float] | Non
 def costliest(
     issues: Iterable[IssueGroup], figures: Totals
 ) -> list[tuple[IssueGroup, tuple[float, float, float]]]:
-    """Return the issues that go with failures and the points of each, the most first."""
+    """Return the issues associated with failures and the points of each, in descending order."""
     found = [(issue, lost) for issue in issues if (lost := gain(issue, figures)) is not None]
     return sorted(found, key=lambda pair: (-pair[1][0], pair[0].name))
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A conversation that has an issue, how grave it is there, and what was said."""
+    """A conversation that has an issue, its severity there, and a quotation."""
 
     conversation_id: str
     failed: bool
@@ -193,19 +196,19 @@ class Example:
 def find_examples(
     issues: Sequence[IssueGroup], rows: Iterable[JudgedConversation], exclusions: Exclusions
 ) -> dict[str, list[Example]]:
-    """Return the recent conversations of each issue, those that failed and have a quotation first.
+    """Return the recent conversations of each issue, failed ones with a quotation first.
 
     Parameters
     ----------
     rows
         The newest judged conversations.
     exclusions
-        What must not be quoted.
+        Words and data that must not be quoted.
     """
     names = {title: issue.name for issue in issues for title in issue.titles}
     found: dict[str, list[Example]] = {}
     for conversation_id, completed, document in rows:
-        # The worst of a group stands first.
+        # The worst of a group comes first.
         worst: dict[str, KeptIssue] = {}
         for one in issues_of(document):
             if (name := names.get(one["title"])) is not None:
@@ -220,9 +223,9 @@ def find_examples(
 
 
 def issue_view(issue: IssueGroup, figures: Totals, examples: Sequence[Example]) -> TopIssue:
-    """Return an issue as the API has it."""
+    """Return an issue in its API form."""
     found = effect(issue, figures)
-    # Where nothing can be compared: the severity that most of its recent conversations have, the graver of two.
+    # If nothing can be compared: the most frequent severity of its recent conversations, the higher on a tie.
     severities = Counter(one.severity for one in examples)
     severity = max(SEVERITIES, key=lambda name: severities[name]) if examples else "medium"
     return TopIssue(

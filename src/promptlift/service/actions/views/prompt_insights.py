@@ -1,4 +1,4 @@
-"""The aggregated insights of a prompt, with recommendations from what its conversations lose."""
+"""The aggregated insights of a prompt, with recommendations based on the issues that cost completion."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from promptlift.service.store.tables.prompts import PromptRow
 
 TOP_ISSUES: Final = 10
-# Conversations in which quotations are looked for.
+# Conversations that are searched for quotations.
 READ_FOR_EXAMPLES: Final = 500
 RECOMMENDATIONS: Final = 3
 QUOTE_CHARS: Final = 120
-# Fewer judged conversations say little about anything.
+# Fewer judged conversations support no conclusions.
 FEW: Final = 30
 
 
@@ -70,11 +70,11 @@ class PeriodFigures:
     since
         ``None`` for all time.
     before
-        Of as many days before; ``None`` for all time.
+        Aggregates of the same number of days before; ``None`` for all time.
     examples
         Conversations by the name of the issue.
     organization
-        What the owner said of it.
+        The owner's settings.
     """
 
     since: int | None
@@ -106,7 +106,8 @@ def read_period(connection: Connection, prompt: PromptRow, days: str) -> PeriodF
     if since is not None:
         before = aggregates.totals(connection, *ours, since=2 * since - now).less(figures)
     else:
-        # unspecified: the period of "all". From the first conversation, else from when the prompt was made.
+        # unspecified: the period of "all". From the first conversation, or else from the creation of the
+        # prompt.
         dated = aggregates.dated(connection, *ours)
         start = dated and dated[0]
     return PeriodFigures(
@@ -154,13 +155,13 @@ def insights_view(prompt: PromptRow, period: PeriodFigures) -> PromptInsightsVie
 
 
 def days_between(start: int, end: int) -> int:
-    """Return the days of a span, the last one counted whole."""
+    """Return the number of days in a span, the last one counted in full."""
     return max(1, -((start - end) // clock.DAY))
 
 
 def _task_completion(figures: Totals, before: Totals | None) -> TaskCompletion:
-    """Return the completion of tasks, and its change against as many days before in percentage points."""
-    # unspecified: what the percent text compares.
+    """Return the completion of tasks, and its change from the same number of days before, in percentage points."""
+    # unspecified: what the percentage compares.
     change = low = high = previous = None
     told = before is not None and may_tell(weakest((figures.basis, before.basis)))
     if before is not None and told and figures.judged and before.judged:
@@ -179,9 +180,9 @@ def _task_completion(figures: Totals, before: Totals | None) -> TaskCompletion:
 
 
 def _sentiment(figures: Totals, before: Totals | None) -> SentimentSummary:
-    """Return the sentiment, and the change of its mean against as many days before, with Welch's interval.
+    """Return the sentiment, and the change of its mean from the same number of days before, with Welch's interval.
 
-    Scores of a word list rank conversations and compare nothing, so they have no change.
+    Scores of a word list rank conversations but are not comparable between periods, so they have no change.
     """
     change = half = previous = None
     told = before is not None and may_tell(
@@ -221,7 +222,7 @@ def _welch_half(one: Totals, other: Totals) -> float | None:
 
 
 def _signed(value: float, digits: int) -> str:
-    """Write a number with its sign; what rounds to zero is never negative."""
+    """Format a number with its sign; a number that rounds to zero is never negative."""
     return f"{round(value, digits) + 0.0:+.{digits}f}"
 
 
@@ -231,7 +232,7 @@ def recommendations(
     examples: Mapping[str, Sequence[Example]],
     organization: Organization,
 ) -> list[str]:
-    """Return what to do, each with its evidence and the next step: first what the owner wants to know about, then what there is most to gain from.
+    """Return recommendations with evidence and next step: first the owner's concerns, then by possible gain.
 
     Parameters
     ----------
@@ -242,7 +243,7 @@ def recommendations(
     examples
         Conversations by the name of the issue.
     organization
-        What the owner said of it: an issue that it is about comes first.
+        The owner's settings: an issue that they mention comes first.
     """
     ordered = what_matters_first(costliest(issues, figures), lambda one: one[0].name, organization)
     said = [
@@ -263,8 +264,8 @@ def recommendations(
         )
     elif said and figures.judged and not may_weigh(figures.basis):
         said.append(
-            "Which of them costs anything cannot be told: whoever found them also said which conversations failed. Next: make an "
-            "outcome of the logs the verdict (the prompt's outcome)."
+            "Their cost is unknown: the judge that found them also decided which conversations failed. Next: "
+            "use an outcome of the logs as the verdict (the prompt's outcome)."
         )
     elif 0 < figures.judged < FEW and said:
         said.append(
@@ -284,8 +285,9 @@ def _mend(issue: IssueGroup, figures: Totals, examples: Sequence[Example]) -> st
     return (
         f'Address "{issue.name}": {issue.frequency:,} of {figures.scored:,} conversations had it, and '
         f"{found.with_it:.0f}% of those that ended completed their task against {found.without:.0f}% of the others "
-        f"({found.change:+.0f} points with the same model and topic, {found.low:+.0f} to {found.high:+.0f}{sure}). They go together; whether one causes the "
-        f"other, only a test tells.{_evidence(examples)} Next: {_next(issue, examples)}"
+        f"({found.change:+.0f} points with the same model and topic, {found.low:+.0f} to "
+        f"{found.high:+.0f}{sure}). They go together; only a test can show whether one causes the "
+        f"other.{_evidence(examples)} Next: {_next(issue, examples)}"
     )
 
 

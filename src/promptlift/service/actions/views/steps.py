@@ -64,7 +64,7 @@ def step_failures(call: Call) -> StepFailures:
 
 
 class _JudgedSteps(BaseModel):
-    """What kept insights say about the steps of a conversation; none where they were not looked for."""
+    """The findings of stored insights about the steps of a conversation; empty if steps were not analysed."""
 
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -106,7 +106,7 @@ def _steps(documents: Sequence[_JudgedSteps], exclusions: Exclusions) -> list[St
 
 
 def _varied(failures: Sequence[StepQuote]) -> list[StepQuote]:
-    """Return a few of the failures that the text shows, one of each kind before a second one."""
+    """Return a few failures to show in the text, one of each kind before a second of any."""
     shown = [one for one in failures if one.kind != NO_SIGN]
     seen = Counter[str]()
     ranked: list[tuple[int, int]] = []

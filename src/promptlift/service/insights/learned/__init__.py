@@ -1,1 +1,1 @@
-"""A judge of "task completed" that learns from labels what the service already knows of a conversation."""
+"""A judge of "task completed" that learns from labels, using known features of a conversation."""

@@ -1,6 +1,6 @@
-"""What a learned judge sees of a conversation: numbers with names, from its transcript and its insights.
+"""The input of a learned judge: named numbers from a conversation's transcript and insights.
 
-Only the part of a transcript that the built-in analyser reads is looked at, so that no transcript costs much time.
+Only the part of a transcript that the built-in analyser reads is used, so that no transcript takes long.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptlift.service.insights.turns import JudgedTurn
 
 TOOLS_MAX: Final = 60
-# Of either side, how many turns count as the last ones.
+# How many turns of either side count as its last ones.
 _LAST: Final = 2
 _WORD_CHARS: Final = range(3, 21)
 _NAME_CHARS: Final = 60
@@ -30,15 +30,15 @@ _SIGNALS: Final = tuple(
     for name in Signals.__dataclass_fields__
     if name not in ("upset", "last_sentiment", "user_turns", "assistant_turns")
 )
-# How one number of calls or characters differs from twice as many, whatever the number.
+# Logarithm, so that doubling a number of calls or characters always adds the same.
 _log = math.log1p
 
 
 def features_of(transcript: Transcript, insights: Insights | None, status: str | None) -> dict[str, float]:
-    """Return what is known of a conversation by name; a name that is missing is 0.
+    """Return the features of a conversation by name; a missing name means 0.
 
-    Counts are logarithms. What the word list found are truths, whoever made the insights; sentiment, quality, severities and the verdict
-    are of the insights.
+    Counts are logarithms. Signals of the word list are 0 or 1, whichever judge made the insights; sentiment,
+    quality, severities and the verdict come from the insights.
     """
     turns = read_turns(transcript)
     user, assistant, tools = (
@@ -87,7 +87,7 @@ def _of_insights(insights: Insights) -> dict[str, float]:
 
 
 def _words(turns: list[JudgedTurn], who: str) -> dict[str, float]:
-    """Return the words of turns; those of many count less each."""
+    """Return the words of turns, weighted less the more there are."""
     words = {
         word for turn in turns for word in turn.vocabulary if word.isalpha() and len(word) in _WORD_CHARS
     }

@@ -28,19 +28,19 @@ class _Judge(NamedTuple):
 
 
 class LearnedVerdict(NamedTuple):
-    """How likely a conversation completed its task, and who says so."""
+    """The probability that a conversation completed its task, and the judge's version."""
 
     chance: float
     by: str
 
 
 class LearnedJudges:
-    """The learned judges of all prompts. A version never changes, so that those used last are kept.
+    """The learned judges of all prompts. A version never changes, so recently used ones are cached.
 
     Parameters
     ----------
     database
-        Where they are.
+        The database with the judges.
     """
 
     def __init__(self, database: Database) -> None:
@@ -56,7 +56,7 @@ class LearnedJudges:
             return _Judge(name, FittedJudge.from_dict(row.weights.model_dump()), row.chances)
 
     def verdicts(self, rows: Sequence[ToJudge], found: Sequence[Insights]) -> list[LearnedVerdict | None]:
-        """Judge conversations with their insights; ``None`` where their prompt has no learned judge."""
+        """Judge conversations with their insights; ``None`` if their prompt has no learned judge."""
         verdicts: list[LearnedVerdict | None] = [None] * len(rows)
         for row_id in {row.learned for row in rows if row.learned is not None}:
             judge = self._read(row_id)
@@ -65,13 +65,13 @@ class LearnedJudges:
             mine = [at for at, row in enumerate(rows) if row.learned == row_id]
             features = (features_of_content(rows[at].content, found[at], rows[at].status) for at in mine)
             for at, chance in zip(mine, judge.fitted.chances([*features]).tolist(), strict=True):
-                # What was labelled keeps the verdict of the model that had not seen its label.
+                # A labelled conversation keeps the verdict of the model that had not seen its label.
                 verdicts[at] = LearnedVerdict(round(judge.chances.get(rows[at].id, chance), 4), judge.name)
         return verdicts
 
 
 def features_of_content(content: bytes, insights: Insights | None, status: str) -> dict[str, float]:
-    """Return the features of a conversation as it is kept; none where its transcript cannot be read."""
+    """Return the features of a stored conversation; empty if its transcript cannot be read."""
     try:
         transcript = parse_content(content.decode())
     except TranscriptError:

@@ -1,11 +1,12 @@
 """The built-in analyser: outcome, issues, quotations and summary of a conversation, from phrases.
 
-A sum of points, written from common sense, squeezed to 0..1 by the logistic function. It sees what people say about
-the outcome, never the outcome itself: an assistant that politely did the wrong thing looks completed.
+The score is a sum of points, chosen by common sense, mapped to 0..1 by the logistic function. It reflects
+what people write about the outcome, never the outcome itself: a conversation in which the assistant politely
+did the wrong thing looks completed.
 
-That errors of tools count was decided on the retail agents of tau2-bench; the other rules were fitted to no data. A
-refusal or a hand-over counts against completion, although the policy of an agent may ask for it: where most of them
-are right, as with the airline agents of that benchmark, the order is no better than chance.
+Counting tool errors was decided on the retail agents of tau2-bench; the other rules were fitted to no data. A
+refusal or a handover counts against completion, although an agent's policy may require it: where most of them
+are right, as with the airline agents of that benchmark, the ranking is no better than chance.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ TITLES: Final[dict[str, tuple[str, Severity]]] = {
     "tool_error": ("A tool call failed", "low"),
 }
 COMPLETED_FROM: Final = 0.5
-# Where nothing speaks for either, a conversation is taken for slightly more likely completed.
+# Without evidence for either, a conversation is taken as slightly more likely completed than not.
 START: Final = 0.4
 
 POINTS: Final[dict[str, float]] = {
@@ -91,7 +92,7 @@ REQUEST_CHARS: Final = 180
 END_CHARS: Final = 140
 GREETING_WORDS: Final = 3
 
-# The first that applies is used.
+# The first applicable sentence is used.
 _ENDINGS: Final = (
     ("gives_up", "The user gave up"),
     ("not_solved", "The user said it did not help"),
@@ -116,7 +117,7 @@ def request_of(turns: Sequence[JudgedTurn]) -> str | None:
 
 
 def summarize(turns: Sequence[JudgedTurn], signals: Signals) -> str:
-    """Quote the first request, and say how the conversation ended."""
+    """Quote the first request, and describe how the conversation ended."""
     request = request_of(turns)
     if request is None:
         return "The user said nothing."
@@ -130,7 +131,7 @@ def summarize(turns: Sequence[JudgedTurn], signals: Signals) -> str:
 
 
 def _last_answer(answers: Sequence[JudgedTurn]) -> JudgedTurn:
-    """Return the last answer that is more than a polite ending, of the last three; else the last."""
+    """Return the last answer, skipping up to two polite endings."""
     for turn in reversed(answers[-3:]):
         if not any(phrase in turn.words for phrase in phrases.ANYTHING_ELSE):
             return turn
@@ -141,7 +142,7 @@ def _one_line(text: str, limit: int) -> str:
     return shorten_middle(" ".join(text.split()), limit)
 
 
-# The bounds that VADER's authors give for a label.
+# The label thresholds recommended by VADER's authors.
 POSITIVE_FROM: Final = 0.05
 NEGATIVE_TO: Final = -0.05
 # How much more the user's last turn counts than the first.
@@ -171,7 +172,7 @@ class Reading:
 
 
 def read_conversation(transcript: Transcript) -> Reading:
-    """Apply the rules; the measured side of the judge, see ``LexiconJudge``."""
+    """Apply the rules; see ``LexiconJudge``."""
     turns = read_turns(transcript)
     compound = vader().compound
     sentiments = [compound(turn.text) for turn in turns if turn.speaker == "user"]
@@ -184,16 +185,17 @@ class LexiconJudge:
 
     - *sentiment*: VADER's compound score of every user turn, averaged; the weight grows evenly from 1 for the first
       turn to 3 for the last. Positive from 0.05, negative to -0.05, the bounds of VADER's authors.
-    - *completion*: points for what is said at the end (thanks, "that works", a reported success, an inability, a
-      hand-over, an unanswered message, an error of a tool), see ``completion.POINTS``.
+    - *completion*: points for statements at the end (thanks, "that works", a reported success, an inability,
+      a handover, an unanswered message, an error of a tool), see ``completion.POINTS``.
     - *quality*: 60 times the completion score, 25 times the sentiment moved to 0..1, and 15 less 15 times the
       issues' weight (high 1, medium 0.5, low 0.2, together at most 1).
-    - *topics*, *issues*, *summary*: fixed lists and quotations, see the modules of these names.
+    - *topics*, *issues*, *summary*: fixed lists and quotations, see the modules with these names.
 
-    It reads English only, and only what people say: it cannot see whether the right thing was done. At most 4,000
-    characters of a message (its start and its end), 48,000 characters and 240 messages of a conversation are read,
-    so a usual conversation costs about a millisecond and the worst one found about 30. The same transcript
-    always gets the same judgement. The objective, the organization and targets are not used.
+    It reads English only, and only what people write: it cannot see whether the right thing was done. At most
+    4,000 characters of a message (its start and its end), 48,000 characters and 240 messages of a
+    conversation are read, so a typical conversation takes about a millisecond and the worst one found about
+    30. The same transcript always gets the same judgement. The objective, the organization and targets are
+    not used.
     """
 
     analyser: Final = LEXICON
@@ -247,7 +249,7 @@ def _weighted(sentiments: Sequence[float]) -> float:
 
 
 def _label(score: float) -> Sentiment:
-    # The number that is stored decides, so that score and label never disagree.
+    # The label is derived from the stored number, so that score and label never disagree.
     score = round(score, 4)
     return "positive" if score >= POSITIVE_FROM else "negative" if score <= NEGATIVE_TO else "neutral"
 

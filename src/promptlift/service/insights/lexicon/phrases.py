@@ -1,7 +1,7 @@
 """The phrases that the lexicon judge looks for, written from common sense.
 
-Every phrase is lower case without punctuation other than the apostrophe and is found as whole words. The lists were not
-fitted to any data: measured results stand in the README.
+Every phrase is lower case without punctuation other than the apostrophe and is found as whole words. The
+lists were not fitted to any data: measured results are in the README.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def _phrases(lines: str) -> tuple[str, ...]:
     )
 
 
-# What turns a phrase behind it into its opposite.
+# Negations that turn a following phrase into its opposite.
 NEGATIONS: Final = tuple(
     phrase.rstrip()
     for phrase in _phrases("""
@@ -77,7 +77,7 @@ REPEATS: Final = _phrases("""
     repeating myself, i'll ask again, i will ask again, asking again, for the third time, for the second time,
     how many times
 """)
-# Anger at the assistant, its answers or its company. What is sad or broken, and a film that is terrible, upset nobody here.
+# Anger at the assistant, its answers or its company. Sad or broken things and terrible films do not count.
 UPSET: Final = _phrases("""
     frustrating, frustrated, so annoying, really annoying, very annoying, annoyed, i'm angry, i am angry, so angry, furious, upset,
     ridiculous, unacceptable, not acceptable, disappointed, disappointing, outrageous, fed up, sick of this, tired of this, had enough,

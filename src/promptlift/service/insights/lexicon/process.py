@@ -1,7 +1,8 @@
-"""The lexicon judge in a process of its own, so that judging and answering requests use two processors.
+"""The lexicon judge in its own process, so that judging and answering requests use two processors.
 
-Both sides exchange frames over the child's standard input and output: a length of four bytes, then JSON. The child starts
-with the first conversations that wait, and ends when its input does: also when the parent was killed.
+Both sides exchange frames over the child's standard input and output: a length of four bytes, then JSON. The
+child starts with the first waiting conversations, and ends when its input does, even if the parent was
+killed.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _LENGTH_BYTES: Final = 4
-# A batch takes some seconds at the very worst; a child that is silent for so long is broken.
+# A batch takes a few seconds at worst; a child that is silent for longer than this is broken.
 ANSWER_SECONDS: Final = 60.0
-# Requests that come in meanwhile go first where processors are scarce.
+# Incoming requests have priority where processors are scarce.
 _NICENESS: Final = 10
 
 
@@ -53,7 +54,7 @@ class _Failed:
         return TranscriptError(self.message) if self.unreadable else JudgeFailed(self.message)
 
 
-# Without what is known of the organization, which the word list does not use.
+# Without the organization, which the word list does not use.
 _REQUESTS: Final = TypeAdapter(list[tuple[str, str, str | None, str | None]])
 _ANSWERS: Final = TypeAdapter(list[Judgement | _Failed])
 
@@ -64,7 +65,7 @@ class LexiconProcess:
     Parameters
     ----------
     module
-        What the child runs; tests run a child that ends early.
+        Module for the child to run; tests run a child that ends early.
     """
 
     analyser: Final = LexiconJudge.analyser
@@ -78,7 +79,8 @@ class LexiconProcess:
     def judge_all(self, requests: Sequence[JudgeRequest]) -> list[Outcome]:
         """Judge conversations in their order; see ``Judge`` for what each outcome means.
 
-        A conversation on which the child ends is judged once more, alone in a new child, and fails when that ends too.
+        A conversation on which the child crashes is judged once more, alone in a new child, and fails if that
+        crashes too.
         """
         if not requests:
             return []
@@ -87,10 +89,10 @@ class LexiconProcess:
             return outcomes
         if len(requests) > 1:
             return [outcome for request in requests for outcome in self.judge_all([request])]
-        return self._ask(requests) or [JudgeFailed("The built-in analyser ended on this conversation.")]
+        return self._ask(requests) or [JudgeFailed("The built-in analyser crashed on this conversation.")]
 
     def close(self) -> None:
-        """End the child; nothing is judged after this."""
+        """End the child; nothing is judged afterwards."""
         with self._lock:
             self._closed = True
             self._end_child()
@@ -139,7 +141,7 @@ class LexiconProcess:
 
 
 def _start(module: str) -> subprocess.Popen[bytes]:
-    # The child finds the same packages as this process, however they were found here.
+    # The child finds the same packages as this process, however this process found them.
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     return subprocess.Popen(  # noqa: S603 - this interpreter and this module
         [sys.executable, "-P", "-m", module],
@@ -155,7 +157,7 @@ def _write_frame(pipe: IO[bytes], payload: bytes) -> None:
 
 
 def _read_frame(pipe: IO[bytes]) -> bytes | None:
-    """Read one frame; ``None`` when the other side ended before it was whole."""
+    """Read one frame; ``None`` when the other side ended before it was complete."""
     head = pipe.read(_LENGTH_BYTES)
     size = int.from_bytes(head, "big")
     payload = pipe.read(size) if len(head) == _LENGTH_BYTES else b""
@@ -168,7 +170,7 @@ def serve(judge: LexiconJudge) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     os.nice(_NICENESS)
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nothing that is printed gets between the frames
+    os.dup2(2, 1)  # printed text must not get between the frames
     while (asked := _read_frame(sys.stdin.buffer)) is not None:
         outcomes = batch.judge_all([JudgeRequest(*one) for one in _REQUESTS.validate_json(asked)])
         sent = [

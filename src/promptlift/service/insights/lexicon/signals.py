@@ -29,7 +29,7 @@ def quotation(text: str, phrase: str | None = None) -> str:
     text
         The message.
     phrase
-        What a long message is cut around, as in ``phrases``; without one it loses its middle.
+        Phrase around which a long message is cut, as in ``phrases``; by default its middle is cut.
     """
     line = " ".join(text.split())
     if len(line) <= QUOTATION_CHARS:
@@ -50,7 +50,7 @@ def _pattern(phrase: str) -> re.Pattern[str]:
 CLOSING_USER_TURNS: Final = 2
 CLOSING_ASSISTANT_TURNS: Final = 2
 SIMILAR: Final = 0.6
-REPEAT_WORDS: Final = 4  # shorter turns ("yes please") repeat without meaning it
+REPEAT_WORDS: Final = 4  # shorter turns ("yes please") repeat by chance
 REPEAT_DISTANCE: Final = 5
 RESULT: Final = "[tool result]"
 UPSET: Final = -0.5  # VADER compound of one turn
@@ -71,8 +71,9 @@ class Signals:
     not_solved_early, not_solved
         The user said that the answer did not help: before the end, and at the end.
     gives_up, wants_person, repeats, upset
-        The user, after the request; ``upset`` only where it is said and the sentiment of that turn is low; ``wants_person`` in the request too. ``repeats`` is also a turn much like one of the
-        user's five turns before it, unless it only thanks or says goodbye.
+        The user, after the request; ``upset`` only if expressed in a turn of low sentiment; ``wants_person``
+        in the request too. ``repeats`` is also a turn similar to one of the user's five previous turns,
+        unless it only thanks or says goodbye.
     done, cannot, failed
         The assistant at the end: reported success, inability, an error.
     handed_over
@@ -82,7 +83,7 @@ class Signals:
     open_question
         The assistant's last turn ends the conversation with a question that is not an offer of more help.
     unanswered
-        The user's last turn, when it was not answered and is no thanks, solution or farewell.
+        The user's last turn, when it was not answered and is not thanks, a solution or a farewell.
     tool_error
         A tool's answer that begins with an error.
     last_tool_error
@@ -90,7 +91,7 @@ class Signals:
     last_sentiment
         VADER compound of the user's last turn, 0 without one.
     user_turns, assistant_turns
-        Counts of what was read.
+        Counts of the turns read.
     """
 
     thanks: str | None = None
@@ -129,7 +130,8 @@ def notice(turns: Sequence[JudgedTurn], sentiments: Sequence[float]) -> Signals:
     user = [turn for turn in turns if turn.speaker == "user"]
     assistant = [turn for turn in turns if turn.speaker == "assistant"]
     closing, ending = user[-CLOSING_USER_TURNS:], assistant[-CLOSING_ASSISTANT_TURNS:]
-    # A conversation's first turn is its request: "it does not work" there is the reason to come, not a verdict.
+    # A conversation's first turn is its request: "it does not work" is the reason for contact there, not a
+    # verdict.
     before_closing = user[1:-CLOSING_USER_TURNS]
     closing_verdicts = closing if len(user) > len(closing) else user[1:]
     friendly = _find(assistant[-1:], phrases.ANYTHING_ELSE)
@@ -164,7 +166,7 @@ def notice(turns: Sequence[JudgedTurn], sentiments: Sequence[float]) -> Signals:
 
 
 def _find(turns: Sequence[JudgedTurn], wanted: tuple[str, ...]) -> str | None:
-    """Quote the turn with the clearest of the phrases, of equally clear ones the latest."""
+    """Quote the turn with the clearest phrase, the latest of equally clear ones."""
     best, quoted = "", None
     for turn in turns:
         phrase = clearest(turn, wanted)
@@ -174,10 +176,10 @@ def _find(turns: Sequence[JudgedTurn], wanted: tuple[str, ...]) -> str | None:
 
 
 def _most_upset(user: Sequence[JudgedTurn], sentiments: Sequence[float]) -> str | None:
-    """Quote the user's angriest turn: of those that say so, and whose sentiment is low enough, the lowest.
+    """Quote the user's angriest turn: the one with the lowest sentiment among those with a phrase of anger.
 
-    Low sentiment alone is no anger: a bad line, a lost bag and a sad film have it as well. As for verdicts, the request does not count
-    when more is said: that something broke is the reason to come.
+    Low sentiment alone is not anger: a bad line, a lost bag and a sad film cause it as well. As with
+    verdicts, the request does not count if more turns follow: something broken is the reason for contact.
     """
     said = list(zip(sentiments, user, strict=True))
     angry = [one for one in said[1:] or said if one[0] <= UPSET and holds(one[1], phrases.UPSET)]
@@ -188,17 +190,17 @@ def _most_upset(user: Sequence[JudgedTurn], sentiments: Sequence[float]) -> str 
 
 
 def clearest(turn: JudgedTurn, wanted: tuple[str, ...]) -> str:
-    """Return the longest of the phrases that a turn holds, which is what to quote it for; empty without any."""
+    """Return the longest of the phrases in a turn, for its quotation; empty if there is none."""
     return max(_held(turn, wanted), key=len, default="")
 
 
 def holds(turn: JudgedTurn, wanted: tuple[str, ...]) -> bool:
-    """Return whether a turn holds one of the phrases, and not its opposite."""
+    """Return whether a turn contains one of the phrases, not negated."""
     return any(True for _ in _held(turn, wanted))
 
 
 def _held(turn: JudgedTurn, wanted: tuple[str, ...]) -> Iterator[str]:
-    """Yield the phrases that a turn holds; only those whose longest word it has are searched for."""
+    """Yield the phrases in a turn; only those whose longest word occurs are searched for."""
     by_word, keys = _phrases_by_word(wanted)
     return (
         phrase
@@ -209,7 +211,7 @@ def _held(turn: JudgedTurn, wanted: tuple[str, ...]) -> Iterator[str]:
 
 
 def _is_denied(words: str, phrase: str) -> bool:
-    """Return whether a phrase only stands behind a negation, as in "I cannot connect you with a colleague"."""
+    """Return whether every occurrence of a phrase is negated, as in "I cannot connect you with a colleague"."""
     place = words.find(phrase)
     while place >= 0:
         if not words.endswith(phrases.NEGATIONS, 0, place):
@@ -234,7 +236,7 @@ def _said_again(user: Sequence[JudgedTurn]) -> str | None:
 
 
 def says_again(turn: JudgedTurn, earlier: Sequence[JudgedTurn]) -> bool:
-    """Return whether a user's message is much like one of the five before it, and more than thanks or a goodbye."""
+    """Return whether a user's message is similar to one of the previous five, and more than thanks or a goodbye."""
     words = turn.vocabulary
     if len(words) < REPEAT_WORDS:
         return False
@@ -246,7 +248,7 @@ def says_again(turn: JudgedTurn, earlier: Sequence[JudgedTurn]) -> bool:
 
 
 def _is_courtesy(turn: JudgedTurn) -> bool:
-    """Return whether nothing is left of a message without what thanks, is content or says goodbye."""
+    """Return whether a message consists only of thanks, satisfaction and goodbyes."""
     clauses = (plain_words(clause) for clause in _CLAUSE_END.split(turn.text))
     rest = [clause for clause in clauses if not any(phrase in clause for phrase in _COURTESIES)]
     return len({word for clause in rest for word in clause.split()}) < REPEAT_WORDS
@@ -259,7 +261,7 @@ def _open_question(turns: Sequence[JudgedTurn], friendly: str | None) -> str | N
 
 
 def unanswered(turns: Sequence[JudgedTurn]) -> str | None:
-    """Return the user's last message when nobody answered it and it does not close the conversation."""
+    """Return the user's last message if nobody answered it and it does not close the conversation."""
     spoken = [turn for turn in turns if turn.speaker != "tool"]
     if not spoken or spoken[-1].speaker != "user":
         return None

@@ -1,14 +1,15 @@
-"""The steps of a conversation, and the one in which it first went wrong.
+"""The steps of a conversation, and the first one that went wrong.
 
 A step is a call of a tool, named by the tool, or a phase: the *opening* until the assistant first answered, a
-*clarification* where it asks before it has called any tool, every other *answer*, and the *closing* from the user's
-last message on. A user's message belongs to the step that it reacts to. A system message that no tool wrote, such as the
-instructions of the assistant, belongs to the step that it is met in.
+*clarification* where it asks before it has called any tool, every other *answer*, and the *closing* from the
+user's last message on. A user's message belongs to the step to which it reacts. A system message that no tool
+wrote, such as the assistant's instructions, belongs to the step in which it occurs.
 
-What went wrong is found by the phrases of the built-in analyser, in whatever conversation the judge says did not complete
-its task. A sign counts as the first failure when nothing made it good: a tool that works when it is called again, or an
-assistant that did report success later, did. Where every sign was made good the last one counts, and where there is none,
-nothing in the text shows the failure (`NO_SIGN`): the end of the conversation stands for it.
+The failed step is found by the phrases of the built-in analyser, in every conversation that did not complete
+its task according to its judge. The first sign that was not recovered from counts as the failure; a tool that
+works when called again, or an assistant that later reports success, is a recovery. If every sign was
+recovered from, the last one counts; if there is none, nothing in the text shows the failure (`NO_SIGN`), and
+it is attributed to the end of the conversation.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s|\n")
 _RESULT: Final = "[tool result]"
 _HAND_OVER_TOOL: Final = re.compile(r"transfer_to|hand_?(?:off|over)|escalat|to_human", re.IGNORECASE)
 _Wanted = tuple[tuple[str, tuple[str, ...]], ...]
-# What a user says; the first message is the request, and not a reaction.
+# Signs in a user's reactions; the first message is the request, not a reaction.
 _USER_SIGNS: Final[_Wanted] = (
     ("gave_up", phrases.GIVES_UP),
     ("asked_for_person", phrases.WANTS_A_PERSON),
@@ -55,9 +56,10 @@ _ASSISTANT_SIGNS: Final[_Wanted] = (
     ("reported_failure", phrases.FAILED),
     ("refusal", phrases.CANNOT),
 )
-# Signs after which an assistant can still make good. A tool that hands over ends what it can do, words may be an offer.
+# Signs after which an assistant can still recover. A tool that hands over ends its part; words may be an
+# offer.
 _MENDABLE: Final = frozenset({"refusal", "reported_failure", "not_helped", "repeat", "hand_over"})
-# Short messages ("yes, that is correct") are alike without being a repetition.
+# Short messages ("yes, that is correct") are similar without being a repetition.
 _REPEATED_WORDS: Final = 6
 
 
@@ -70,7 +72,7 @@ class _Sign:
 
 
 def find_steps(turns: Sequence[JudgedTurn], *, completed: bool) -> Steps:
-    """Find the steps of a conversation, and the failed one unless its task was completed."""
+    """Find the steps of a conversation, and the failed step unless its task was completed."""
     if not turns:
         return Steps(())
     steps = _steps(turns)
@@ -88,7 +90,7 @@ def find_steps(turns: Sequence[JudgedTurn], *, completed: bool) -> Steps:
 
 
 def _quote(turn: JudgedTurn, phrase: str) -> str:
-    """Return the first sentence that holds the phrase, or the whole message, shortened."""
+    """Return the first sentence with the phrase, or the whole message, shortened."""
     sentences = _SENTENCE_END.split(turn.text) if phrase else []
     shown = next((one for one in sentences if phrase in plain_words(one)), turn.text)
     return shorten_middle(" ".join(shown.split()), QUOTE_CHARS)
@@ -121,7 +123,7 @@ def _steps(turns: Sequence[JudgedTurn]) -> list[str]:
 def _tools(turns: Sequence[JudgedTurn]) -> dict[int, str]:
     """Return the step of each call and each result; results come in the order of their calls.
 
-    A system message without a mark is a result where a call waits for one, or where it is an error.
+    An unmarked system message is a result if a call awaits one, or if it is an error.
     """
     steps: dict[int, str] = {}
     waiting: list[str] = []
@@ -175,7 +177,7 @@ def _tool_signs(turns: Sequence[JudgedTurn]) -> Iterator[_Sign]:
 
 
 def _last_success(turns: Sequence[JudgedTurn]) -> int:
-    """Return the place of the last message that tells of a success, -1 without one."""
+    """Return the index of the last message that reports success, -1 if there is none."""
     for place in range(len(turns) - 1, -1, -1):
         turn = turns[place]
         if (turn.speaker == "assistant" and holds(turn, phrases.DONE)) or (
@@ -196,5 +198,5 @@ def _works_later(turns: Sequence[JudgedTurn], tools: dict[int, str], place: int)
 
 
 def _family(tool: str) -> str:
-    """Return what tools that do the same by other means have in common: ``find_user`` of ``find_user_by_email``."""
+    """Return the common name of tools that do the same by other means: ``find_user`` for ``find_user_by_email``."""
     return tool.partition("_by_")[0]

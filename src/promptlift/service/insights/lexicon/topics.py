@@ -1,7 +1,7 @@
-"""Name what a conversation is about: a fixed list of topics, found by the user's words.
+"""Find the topics of a conversation: a fixed list, matched by the user's words.
 
-The list is fixed so that topics of many conversations can be counted. A conversation outside the list gets the words
-that its user said in at least two turns, at most two of them; else no topic at all.
+The list is fixed so that topics of many conversations can be counted. A conversation outside the list gets up
+to two words that its user wrote in at least two turns, or else no topic.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Each topic, and the words that lead to it.
+# Each topic, and the words that indicate it.
 _KEYWORDS: Final = """
     refund: refund refunds refunded reimburse reimbursed reimbursement chargeback
     return or exchange: return returning returned exchange exchanging replacement replace
@@ -65,7 +65,7 @@ _TOPICS_OF: Final[dict[str, tuple[str, ...]]] = {
     for word in words
 }
 
-# Words that say nothing about a topic.
+# Words that indicate no topic.
 _COMMON: Final = _words(
     """about above actually after again already also although always another anybody anyone anything around because
     been before being below better between both can't could couldn't does doesn't doing don't done down during each
@@ -88,9 +88,9 @@ def find_topics(turns: Sequence[JudgedTurn], *, excluded: Collection[str] = ()) 
     Parameters
     ----------
     turns
-        The conversation; only the user's turns are read, a word counts once a turn.
+        The conversation; only the user's turns are read, and a word counts once per turn.
     excluded
-        Single words that may neither be a topic nor lead to one.
+        Single words that may neither be nor indicate a topic.
     """
     said = [turn for turn in turns if turn.speaker == "user"]
     topics: Counter[str] = Counter()
@@ -98,7 +98,7 @@ def find_topics(turns: Sequence[JudgedTurn], *, excluded: Collection[str] = ()) 
         hints = (_TOPICS_OF.keys() & turn.vocabulary).difference(excluded)
         topics.update({topic for word in hints for topic in _TOPICS_OF[word]})
     if topics:
-        # Equal counts stand in the order of the list: the answer must not depend on chance.
+        # Equal counts are in the order of the list: the answer must be deterministic.
         places = {topic: place for place, topic in enumerate(KEYWORDS)}
         ranked = sorted(topics, key=lambda topic: (-topics[topic], places[topic]))
         return tuple(ranked[:TOPICS_MAX])

@@ -1,9 +1,10 @@
 """VADER sentiment in linear time.
 
-Hutto and Gilbert (2014), "VADER: A Parsimonious Rule-based Model for Sentiment Analysis of Social Media Text". The
-word list and the constants are those of the package vaderSentiment (MIT licence) and are read once. Its own code
-copies the whole word list for every scored word; this is the same arithmetic with a window of words, and a test
-compares the two. VADER knows English of 2014 and no context: it ranks texts better than it labels them.
+Hutto and Gilbert (2014), "VADER: A Parsimonious Rule-based Model for Sentiment Analysis of Social Media
+Text". The word list and the constants are those of the package vaderSentiment (MIT licence) and are read
+once. Its own code copies the whole word list for every scored word; this module does the same arithmetic with
+a window of words, and a test compares the two. VADER knows the English of 2014 and no context: it ranks texts
+better than it labels them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import string
 from functools import cache
 from typing import Final
 
-_NORMAL: Final = 15  # VADER's alpha: about the largest sum one expects
+_NORMAL: Final = 15  # VADER's alpha: about the largest sum to be expected
 _OTHER_MODIFIERS: Final = frozenset({"least", "never", "no", "so", "this", "without"})
 
 
@@ -24,7 +25,7 @@ def vader() -> Vader:
 
 
 class Vader:
-    """Score texts from -1 to 1. Safe from several threads: nothing changes after the start."""
+    """Score texts from -1 to 1. Thread-safe: nothing changes after the start."""
 
     def __init__(self) -> None:
         # Loaded on first use: a service with a language model never needs the word list.
@@ -42,7 +43,7 @@ class Vader:
             for phrase in (*vaderSentiment.SPECIAL_CASES, *vaderSentiment.BOOSTER_DICT)
             if " " in phrase
         )
-        # A word near none of these keeps the value of the word list.
+        # A word close to none of these keeps its value from the word list.
         self._modifiers = self._idiom_words | self._boosters.keys() | self._negations | _OTHER_MODIFIERS
         self._capitals: float = vaderSentiment.C_INCR
         self._negate: float = vaderSentiment.N_SCALAR
@@ -174,7 +175,7 @@ def _bare(word: str) -> str:
 
 
 def _weigh_but(values: list[float], but: int) -> None:
-    """Halve what stands before "but", raise what follows; equal values share the first one's place, as in VADER."""
+    """Halve values before "but" and raise those after it; equal values share the first one's index, as in VADER."""
     for value in values:
         place = values.index(value)
         if place < but:

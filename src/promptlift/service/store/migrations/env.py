@@ -1,4 +1,4 @@
-"""How Alembic reaches the database: over the connection that the service hands in, in its transaction."""
+"""Alembic's environment: it uses the connection passed in by the service, in its transaction."""
 
 from __future__ import annotations
 

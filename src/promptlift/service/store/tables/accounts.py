@@ -1,4 +1,4 @@
-"""Accounts, what they have used, and the processes that work for them."""
+"""Accounts, their usage, and the processes that work for them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ class AccountRow(Base):
     name: Mapped[str]
     email: Mapped[str]
     plan: Mapped[str]
-    # Limits of its own in place of those of the plan.
+    # Its own limits, which replace those of the plan.
     limits: Mapped[dict[str, int]] = mapped_column(Json, server_default="{}")
     settings: Mapped[dict[str, Any]] = mapped_column(Json)
-    # When the exclusions of insights last changed: insights that were read since were cleaned by other ones.
+    # When the exclusions of insights last changed: insights read before that were cleaned with different
+    # exclusions.
     exclusions_at: Mapped[int] = mapped_column(server_default=text("0"))
     created_at: Mapped[datetime]
 
 
 class ApiKeyRow(Base):
-    """An API key; only its hash is kept."""
+    """An API key; only its hash is stored."""
 
     __tablename__ = "api_keys"
 
@@ -44,7 +45,7 @@ class ApiKeyRow(Base):
 
 
 class UsageRow(Base):
-    """How much of one kind an account has used in a billing period."""
+    """An account's usage of one kind in a billing period."""
 
     __tablename__ = "usage_counters"
 
@@ -71,12 +72,12 @@ class WorkerRow(Base):
 
     id: Mapped[Key]
     lease_until: Mapped[int]
-    # Why rows are waiting that it could work on.
+    # Why rows that it could work on are waiting.
     problem: Mapped[str | None]
 
 
 class SingletonJobRow(Base):
-    """Work that one worker at a time does for all, and which worker has it."""
+    """A job that one worker at a time does for all, and its current worker."""
 
     __tablename__ = "singleton_jobs"
 

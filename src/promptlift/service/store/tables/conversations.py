@@ -21,11 +21,11 @@ class ConversationRow(Base):
     llm_model: Mapped[str | None]
     company_name: Mapped[str | None]
     idempotency_key: Mapped[str | None]
-    # The conversation's id in the tool that it came from. Not unique: another tool may use the same id.
+    # The conversation's id in the tool from which it came. Not unique: another tool may use the same id.
     source_id: Mapped[str | None]
     # SHA-256 of the content, only with a source id: it shows whether the content changed.
     content_hash: Mapped[str | None]
-    # Logged beside the content, or read from a structured content. Metadata are a flat JSON object.
+    # Logged with the content, or read from structured content. Metadata are a flat JSON object.
     title: Mapped[str | None]
     metadata_: Mapped[str | None] = mapped_column("metadata", key="metadata")
     input_tokens: Mapped[int | None]
@@ -37,16 +37,18 @@ class ConversationRow(Base):
     created_at: Mapped[int]
     started_at: Mapped[int]
     ended_at: Mapped[int]
-    # When it was logged, or when a list last showed it differently: `changes.stamp`, not only the time of the change.
+    # When it was logged, or when its appearance in lists last changed: `changes.stamp`, not simply the time
+    # of the change.
     updated_at: Mapped[int] = mapped_column(server_default=text("0"))
     message_count: Mapped[Small]
     user_turns: Mapped[Small]
     response_seconds: Mapped[float | None]
     has_insights: Mapped[bool]
-    # The state of its insights: pending, claimed, done or failed; `generation` counts how often they were asked for.
+    # The state of its insights: pending, claimed, done or failed; `generation` counts how often they were
+    # requested.
     judging: Mapped[str]
     generation: Mapped[Small]
-    # The worker that has it; only where it is claimed.
+    # The worker that holds it, only if claimed.
     worker: Mapped[str | None]
     judge_after: Mapped[int]
     judge_attempts: Mapped[Small]
@@ -65,9 +67,10 @@ class ConversationRow(Base):
             *("account_id", "prompt_id", "status", "has_insights", "seq"),
         ),
         Index("ix_conversations_account_id_prompt_id_started_at", "account_id", "prompt_id", "started_at"),
-        # What is new to a reader, also of one prompt, is counted and found in this index alone.
+        # News for a reader, also of one prompt, are counted and found in this index alone.
         Index("ix_conversations_account_id_updated_at", "account_id", "updated_at", "prompt_id", "seq"),
-        # SQLite uses a partial index only where a term of the query is, word by word, a term of this condition.
+        # SQLite uses a partial index only if a term of the query matches a term of this condition word for
+        # word.
         Index(
             "ix_conversations_account_id_prompt_id_source_id",
             *("account_id", "prompt_id", "source_id"),
@@ -101,7 +104,7 @@ class DeletedConversationRow(Base):
 
 
 class ContentRow(Base):
-    """A transcript, apart from its conversation: lists and counts never read it. Bytes, so that every character survives."""
+    """A transcript, stored apart from its conversation, because lists and counts never read it. Bytes, so that every character survives."""
 
     __tablename__ = "conversation_contents"
 
@@ -110,7 +113,7 @@ class ContentRow(Base):
 
 
 class IdempotencyKeyRow(Base):
-    """The conversation that a request with this key made."""
+    """The conversation created by a request with this key."""
 
     __tablename__ = "idempotency_keys"
 
@@ -132,10 +135,10 @@ class InsightsRow(Base):
     sentiment: Mapped[str]
     sentiment_score: Mapped[float]
     task_completed: Mapped[bool | None]
-    # What task_completed rests on.
+    # The basis of task_completed.
     basis: Mapped[str]
-    # By which they are counted, as in the document: whether the built-in rules found them, the first topic, and the titles of the
-    # issues as a sorted JSON array.
+    # The columns by which they are counted, as in the document: whether the built-in rules found them, the
+    # first topic, and the titles of the issues as a sorted JSON array.
     by_words: Mapped[bool]
     topic: Mapped[str | None]
     issues: Mapped[bytes]
@@ -144,7 +147,7 @@ class InsightsRow(Base):
 
 
 class IssueNameRow(Base):
-    """The group of a title of an issue, where a model named it. Titles are bytes: they can contain NUL."""
+    """The group of an issue's title, as named by a model. Titles are bytes: they can contain NUL."""
 
     __tablename__ = "issue_names"
 
@@ -175,10 +178,10 @@ class TracedConversationRow(Base):
     source_id: Mapped[str | None]
     # SHA-256 of everything up to the newest answer: a call with this history continues the conversation.
     tail: Mapped[str | None]
-    # When it is to be closed; empty when it is closed.
+    # When it is to be closed; empty once closed.
     close_at: Mapped[int | None]
     worker: Mapped[str | None]
-    # The conversation that it became when it was closed first.
+    # The conversation that it became when it was first closed.
     conversation_id: Mapped[str | None]
     changed_at: Mapped[int] = mapped_column(index=True)
 

@@ -1,7 +1,6 @@
-"""The tables of counts of conversations, kept by `conversation_counts` in the transaction that moves them.
+"""The tables of counts of conversations, updated by `conversation_counts` in the transaction that affects them.
 
-They are derived from conversations, so nothing refers to them, and they refer to nothing: a foreign key would be checked
-for every count.
+They are derived from conversations and have no foreign keys, which would be checked for every count.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ BLOCK_COLUMNS = {
 
 
 def integers(*names: str) -> list[Column[Any]]:
-    """Return columns of whole numbers."""
+    """Return integer columns."""
     return [Column(name, BigInteger, nullable=False) for name in names]
 
 
 def day_of_prompt() -> list[Column[Any]]:
-    """Return the columns that all conversations are counted by: their prompt, and when the day began in which they started, or ALL_TIME."""
+    """Return the columns by which conversations are counted: their prompt, and the start of their day, or ALL_TIME."""
     names = ("account_id", "prompt_id")
     return [*(Column(name, Text, nullable=False) for name in names), *integers("start")]
 
@@ -52,12 +51,13 @@ conversation_sums = Table(
     metadata,
     *day_of_prompt(),
     *integers("total", "completed", "abandoned", "messages", "responses"),
-    # Whole seconds, and what they are short of or above the time in units of FRACTION: together they would not fit.
+    # Whole seconds, and the remainder in units of FRACTION: a single column would overflow.
     *integers("response_seconds", "response_fractions"),
-    # Ended and with a verdict, those of them with a completed task, and those whose verdict rests on the log's outcome, on labels that a
-    # judge learned from, or on the words of the built-in rules.
+    # Ended and with a verdict, those of them with a completed task, and those whose verdict is based on the
+    # log's outcome, on a judge that learned from labels, or on the words of the built-in rules.
     *integers("judged", "task_completed", "by_outcome", "by_learned", "by_words"),
-    # With insights, ended or not, and those whose insights are of the built-in rules. The sums of the scores and of their squares are in units of FRACTION.
+    # With insights, ended or not, and those with insights from the built-in rules. The sums of the scores and
+    # of their squares are in units of FRACTION.
     *integers("positive", "neutral", "negative", "scored_by_words", "sentiment_fractions"),
     Column("sentiment_squares", BigInteger, nullable=False, server_default=text("0")),
     PrimaryKeyConstraint("account_id", "prompt_id", "start"),
@@ -75,10 +75,10 @@ conversation_turns = Table(
     sqlite_with_rowid=False,
 )
 
-# Conversations with insights by the issues that they have together, so that titles can be grouped in any way and no
-# conversation is counted twice; and by their model and first topic, so that only those that are alike are compared. The
-# issues are their titles as JSON, none for a conversation without any. Titles can be long and can hold a NUL character,
-# so the key is a hash of all three, and the JSON is bytes.
+# Conversations with insights by their set of issues, so that titles can be grouped in any way and no
+# conversation is counted twice; and by their model and first topic, so that only conversations of one stratum
+# are compared. The issues are their titles as JSON, empty for a conversation without any. Titles can be long
+# and can contain a NUL character, so the key is a hash of all three, and the JSON is bytes.
 conversation_issue_sets = Table(
     "conversation_issue_sets",
     metadata,
@@ -87,7 +87,7 @@ conversation_issue_sets = Table(
     Column("issues", LargeBinary, nullable=False),
     Column("llm_model", Text, nullable=False),
     Column("topic", Text, nullable=False),
-    # All of them, those that have ended with a verdict, and those that ended with the task not completed.
+    # All of them, those that ended with a verdict, and those that ended without a completed task.
     *integers("scored", "judged", "failed"),
     PrimaryKeyConstraint("account_id", "prompt_id", "start", "issue_set"),
     sqlite_with_rowid=False,

@@ -1,4 +1,4 @@
-"""Events, webhooks, and the deliveries of the ones to the others."""
+"""Events, webhooks, and the deliveries of events to webhooks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EventRow(Base):
 
 
 class WebhookRow(Base):
-    """Where events are sent. Its secret is derived from the id and a key outside the database."""
+    """A destination of events. Its secret is derived from the id and a key outside the database."""
 
     __tablename__ = "webhooks"
     __table_args__ = (
@@ -43,9 +43,9 @@ class WebhookRow(Base):
     events: Mapped[list[EventKind]] = mapped_column(Json)
     description: Mapped[str | None]
     status: Mapped[str]
-    # Which key the secret is derived from.
+    # Id of the key from which the secret is derived.
     key_id: Mapped[str]
-    # The `sequence` of the last event that was sent to it.
+    # The `sequence` of the last event sent to it.
     last_sequence: Mapped[int] = mapped_column(server_default=text("0"))
     # The worker that delivers to it.
     worker: Mapped[str | None]
@@ -72,7 +72,7 @@ class DeliveryRow(Base):
     # pending, delivered or failed.
     status: Mapped[str]
     attempts: Mapped[Small]
-    # Its place among the events of the webhook, from its first attempt on.
+    # Its position among the events of the webhook, from its first attempt on.
     sequence: Mapped[int | None]
     due_at: Mapped[int]
     attempted_at: Mapped[datetime | None]

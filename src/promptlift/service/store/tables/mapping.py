@@ -1,4 +1,4 @@
-"""The base of all rows, and the columns that many of them have."""
+"""The base of all rows, and common columns."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ _SEQUENCE = BigInteger().with_variant(Integer, "sqlite")
 Seq = Annotated[int, mapped_column(_SEQUENCE, primary_key=True, autoincrement=True)]
 Id = Annotated[str, mapped_column(unique=True)]
 Account = Annotated[str, mapped_column(ForeignKey("accounts.id"))]
-# A part of a primary key.
+# Part of a primary key.
 Key = Annotated[str, mapped_column(primary_key=True)]
 Small = Annotated[int, "small"]
 
 
 class Moment(TypeDecorator[datetime]):
-    """A time, kept as milliseconds since 1970, UTC."""
+    """A time, stored as milliseconds since 1970, UTC."""
 
     impl = BigInteger
     cache_ok = True
 
     def process_bind_param(self, value: datetime | int | None, _dialect: Dialect) -> int | None:
-        """Write a time, which may be milliseconds already."""
+        """Write a time, which may already be in milliseconds."""
         return clock.from_datetime(value) if isinstance(value, datetime) else value
 
     def process_result_value(self, value: int | None, _dialect: Dialect) -> datetime | None:
@@ -60,7 +60,7 @@ class Moment(TypeDecorator[datetime]):
 
 
 class Json(TypeDecorator[Any]):
-    """A value kept as JSON."""
+    """A value stored as JSON."""
 
     impl = Text
     cache_ok = True
@@ -75,7 +75,7 @@ class Json(TypeDecorator[Any]):
 
 
 class Kept(TypeDecorator[ApiModel]):
-    """A model that is kept as JSON.
+    """A model stored as JSON.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Base(DeclarativeBase):
     }
 
     def shown(self, model: type[M], *, only: Iterable[str] | None = None, **more: Any) -> M:
-        """Return the row as the API has it: the columns that the model has too, or only some, and more."""
+        """Return the row in its API form: the columns that the model shares, or only some, and additional values."""
         names = model.model_fields if only is None else only
         own = {name: getattr(self, name) for name in names if name in self.__table__.c}
         return model(**own | more)

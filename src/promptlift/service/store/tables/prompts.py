@@ -1,4 +1,4 @@
-"""Prompts, their versions, and what people do with them."""
+"""Prompts, their versions, and people's actions on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PromptRow(Base):
     account_id: Mapped[Account]
     name: Mapped[str]
     content: Mapped[str]
-    # False where an import made the prompt and its text was never given.
+    # False if an import created the prompt and its text was never given.
     content_known: Mapped[bool] = mapped_column(server_default=true())
     llm_model: Mapped[str]
     description: Mapped[str | None]
@@ -40,7 +40,7 @@ class PromptRow(Base):
     temperature: Mapped[float | None]
     max_tokens: Mapped[Small | None]
     objective: Mapped[str | None]
-    # The rule by which metadata say that a conversation succeeded; None where the analyser's verdict counts.
+    # The rule that derives success from metadata; None if the analyser's verdict counts.
     outcome: Mapped[str | None]
     status: Mapped[str]
     created_at: Mapped[datetime]
@@ -80,7 +80,7 @@ class PersonaRow(Base):
 
 
 class ReviewRow(Base):
-    """What people think of a variant: one verdict and one note."""
+    """People's review of a variant: one verdict and one note."""
 
     __tablename__ = "variant_reviews"
 
@@ -93,7 +93,7 @@ class ReviewRow(Base):
 
 
 class ActionRow(Base):
-    """What a person did: apply, stop, restore, undo. Written in the transaction of the action; only undoing changes it."""
+    """A person's action: apply, stop, restore, undo. Written in the transaction of the action; only undoing changes it."""
 
     __tablename__ = "actions"
     __table_args__ = (
@@ -118,7 +118,7 @@ class ActionRow(Base):
 
 
 class LearnedJudgeRow(Base):
-    """A version of the judge that learned from labels; the newest of a prompt counts."""
+    """A version of the judge that learns from labels; the newest of a prompt counts."""
 
     __tablename__ = "learned_judges"
     __table_args__ = (UniqueConstraint("prompt_id", "version", name="uq_learned_judges_prompt_id_version"),)
@@ -128,10 +128,10 @@ class LearnedJudgeRow(Base):
     account_id: Mapped[Account]
     prompt_id: Mapped[str] = reference("prompts")
     version: Mapped[int]
-    # Whether it judges: the newest one only, and only where its features tell.
+    # Whether it judges: only the newest version, and only if its features are informative.
     judges: Mapped[bool]
     weights: Mapped[LearnedWeights] = mapped_column(Kept(LearnedWeights))
-    # Of the labelled conversations, by models that saw nothing of their labels.
+    # Verdicts on the labelled conversations, by models that had not seen their labels.
     chances: Mapped[dict[str, float]] = mapped_column(Json)
     found: Mapped[LearnedJudge] = mapped_column(Kept(LearnedJudge))
     created_at: Mapped[datetime]

@@ -1,4 +1,4 @@
-"""Runs and what they have written, and the deployments of variants."""
+"""Runs, their output, and the deployments of variants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from promptlift.schema.results import OptimizationResults
 from promptlift.schema.search import Headroom
 from promptlift.service.store.tables.mapping import Account, Base, Id, Json, Kept, Seq, Small, reference
 
-# What a run has used up; counted by whoever has it.
+# A run's usage, recorded by the worker that holds it.
 Spent = Annotated[int, mapped_column(default=0)]
 
 
@@ -37,7 +37,7 @@ class RunRow(Base):
     status: Mapped[str] = mapped_column(default="queued")
     # The version of the scenario set, or of the judge.
     subject_id: Mapped[str]
-    # What counts for this run, as it was when it was asked for; what it has written so far; and what it found.
+    # The settings of this run at the time of the request; its state so far; and its results.
     settings: Mapped[dict[str, Any]] = mapped_column(Json)
     state: Mapped[dict[str, Any] | None] = mapped_column(Json)
     results: Mapped[dict[str, Any] | None] = mapped_column(Json)
@@ -47,10 +47,10 @@ class RunRow(Base):
     stop_reason: Mapped[str | None]
     model_calls: Mapped[Spent]
     tokens: Mapped[Spent]
-    # Of these tokens, as far as the run has a price.
+    # Of these tokens, if the run has a price.
     input_tokens: Mapped[Spent]
     output_tokens: Mapped[Spent]
-    # The worker that has it.
+    # The worker that holds it.
     worker: Mapped[str | None]
     created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
@@ -58,7 +58,7 @@ class RunRow(Base):
 
 
 class KeptResults(ApiModel):
-    """What an optimization has measured so far: its results, the figures of its variants, and warnings about the run."""
+    """The measurements of an optimization so far: its results, the figures of its variants, and warnings about the run."""
 
     results: OptimizationResults
     variants: list[Variant] = Field(default_factory=list)
@@ -70,12 +70,12 @@ class KeptResults(ApiModel):
 
 
 class KeptProduction(ProductionCheck):
-    """What looks at a deployment keep: the figures of the last one, and what the next one needs."""
+    """The stored state of looks at a deployment: the figures of the last look, and input of the next."""
 
     verified_at: int = 0
-    """Conversations after the change when the fix was verified."""
+    """Number of conversations after the change when the fix was verified."""
     live_since: int | None = None
-    """When the text went live again, where another one was live in between."""
+    """When the text went live again, if another one was live in between."""
 
 
 class OptimizationRow(Base):
@@ -97,16 +97,17 @@ class OptimizationRow(Base):
     variant_count: Mapped[Small]
     intent: Mapped[dict[str, Any] | None] = mapped_column(Json)
     persona_ids: Mapped[list[str] | None] = mapped_column(Json)
-    # What counts for this run: the account's settings and the prompt as they were when it was asked for.
+    # The settings of this run: the account's settings and the prompt at the time of the request.
     settings: Mapped[dict[str, Any]] = mapped_column(Json)
     prompt: Mapped[dict[str, Any]] = mapped_column(Json)
     seed: Mapped[int]
     rehearsal: Mapped[bool]
-    # Logged conversations to take scenarios from, in their order, each with the weight by which it was drawn; written when
+    # Logged conversations for scenarios, in order, each with the weight by which it was drawn; written when
     # the run begins.
     pool: Mapped[list[tuple[str, float]] | None] = mapped_column(Json)
     experiment: Mapped[dict[str, Any] | None] = mapped_column(Json)
-    # What could be gained by the logged conversations; and the search with its candidates, edits and outcomes.
+    # The headroom according to the logged conversations; and the search with its candidates, edits and
+    # outcomes.
     headroom: Mapped[Headroom | None] = mapped_column(Kept(Headroom))
     search: Mapped[dict[str, Any] | None] = mapped_column(Json)
     results: Mapped[KeptResults | None] = mapped_column(Kept(KeptResults))
@@ -137,7 +138,7 @@ class VariantRow(Base):
 
 
 class CellRow(Base):
-    """Who talks about what in a cell, written before its first conversation."""
+    """The persona and scenario of a cell, written before its first conversation."""
 
     __tablename__ = "optimization_cells"
 
@@ -147,7 +148,7 @@ class CellRow(Base):
     pass_number: Mapped[Small]
     stage: Mapped[str]
     persona: Mapped[dict[str, str]] = mapped_column(Json)
-    # With what is known of where it comes from.
+    # Including its origin.
     scenario: Mapped[dict[str, Any]] = mapped_column(Json)
 
 
@@ -170,9 +171,9 @@ class SimulationRow(Base):
     quality: Mapped[float | None]
     turns: Mapped[Small]
     ended_by: Mapped[str | None]
-    # Whether the conversation met each target of the optimization; nothing without targets.
+    # Whether the conversation met each target of the optimization; empty without targets.
     criteria: Mapped[list[bool] | None] = mapped_column(Json)
-    # Titles of what the judge found wrong; nothing where it found nothing.
+    # Titles of the issues that the judge found, if any.
     issues: Mapped[list[str] | None] = mapped_column(Json)
     error: Mapped[str | None]
     content: Mapped[bytes | None]
@@ -200,7 +201,7 @@ class DeploymentRow(Base):
     regression: Mapped[RegressionTest | None] = mapped_column(Kept(RegressionTest))
     production: Mapped[KeptProduction | None] = mapped_column(Kept(KeptProduction))
     verification: Mapped[str | None]
-    # How many conversations after the change the last check saw.
+    # Number of conversations after the change at the last check.
     checked: Mapped[Small]
     version_seq: Mapped[int | None]
     previous_version_seq: Mapped[int | None]
@@ -214,12 +215,12 @@ class DeploymentRow(Base):
 
     @property
     def kept(self) -> KeptProduction:
-        """What earlier looks kept."""
+        """The stored state of earlier looks."""
         return self.production or KeptProduction()
 
     @property
     def live_since(self) -> int:
-        """Since when the text is live; later than its change where another text was live in between."""
+        """Since when the text has been live; later than its change if another text was live in between."""
         return self.kept.live_since or self.applied_at or 0
 
 
@@ -241,9 +242,9 @@ class ScenarioSetRow(Base):
     source: Mapped[str]
     prompt_id: Mapped[str]
     size: Mapped[Small]
-    # Conversations to take scenarios from; empty where any may be taken.
+    # Conversations for scenarios; empty if any may be used.
     conversation_ids: Mapped[list[str] | None] = mapped_column(Json)
-    # The version whose scenarios it begins with.
+    # The version with whose scenarios it begins.
     grows_from: Mapped[str | None]
     # The personas and scenarios by number: written once, by the first benchmark with this version.
     cells: Mapped[list[dict[str, Any]] | None] = mapped_column(Json)
@@ -267,7 +268,7 @@ class BenchmarkConversationRow(Base):
     quality: Mapped[float | None]
     turns: Mapped[Small]
     ended_by: Mapped[str | None]
-    # Of the assistant alone; estimated where the endpoint did not count them.
+    # Of the assistant alone; estimated if the endpoint did not count them.
     input_tokens: Mapped[Small]
     output_tokens: Mapped[Small]
     tokens_estimated: Mapped[bool]
@@ -301,7 +302,7 @@ class JudgeRow(Base):
 
 
 class VerdictRow(Base):
-    """What a version of a judge answered for a conversation; without an answer, why there is none."""
+    """A judge version's answer for a conversation, or why there is none."""
 
     __tablename__ = "judge_verdicts"
     __table_args__ = (
