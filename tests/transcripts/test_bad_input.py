@@ -40,7 +40,7 @@ BAD_RECORDS = [
     (json.dumps(one("x", ["user"])), f"message 1 has the role \"['user']\"; known roles are {ROLES}"),
     (
         '{"messages": [{"role": "user", "content": "\\ud83d!"}]}',
-        "message 1 holds half of a surrogate pair (\\ud83d), which is not a character",
+        "message 1 contains half of a surrogate pair (\\ud83d), which is not a character",
     ),
     (
         '{"messages": [{"role": "assistant", "content": null, "tool_calls": ["x"]}]}',
@@ -98,7 +98,7 @@ def test_a_line_in_another_encoding_is_reported_and_the_rest_goes_in(written):
     reading = transcripts.read(written("a.jsonl", good + b"\n" + bad + b"\n" + good))
     assert len(reading.conversations) == 2
     assert [(p.line, p.message) for p in reading.problems] == [
-        (2, "message 1 holds the byte 0xE9, which is not UTF-8; save the file as UTF-8")
+        (2, "message 1 contains the byte 0xE9, which is not UTF-8; save the file as UTF-8")
     ]
 
 
@@ -165,8 +165,8 @@ def test_a_damaged_gzip_gives_what_was_read(tmp_path):
     assert 1000 < len(reading.conversations) < 4_000
     assert [str(problem) for problem in reading.problems] == [
         (
-            f"{path}: the packed data is damaged or ends early "
-            "(Compressed file ended before the end-of-stream marker was reached); pack the file again"
+            f"{path}: the compressed data is damaged or ends early "
+            "(Compressed file ended before the end-of-stream marker was reached); compress the file again"
         )
     ]
 
@@ -216,7 +216,7 @@ def test_a_missing_file_and_an_unknown_format_are_errors(tmp_path):
 
 def test_a_directory_is_a_problem(tmp_path):
     assert [str(p) for p in transcripts.read(tmp_path).problems] == [
-        f"{tmp_path}: a directory, not a file; give the files in it"
+        f"{tmp_path}: a directory, not a file; pass the files in it"
     ]
 
 

@@ -179,5 +179,5 @@ def test_a_large_file_of_a_format_that_is_read_as_a_whole_is_refused(written, mo
     ):
         ((problem,)) = reading.problems
         assert "held in memory as a whole" in problem.message
-        assert "Export a shorter time at once" in problem.message
+        assert "Export shorter periods" in problem.message
     assert len(transcripts.read(written("chat.jsonl", [chat(0)])).conversations) == 1

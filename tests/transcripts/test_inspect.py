@@ -240,7 +240,7 @@ def test_a_damaged_sample_costs_that_sample_alone(written):
 def test_samples_in_chunks_are_refused_with_the_way_out(written):
     reading = transcripts.read(written("a.eval", archive([sample()], suffix="/sample")))
     assert reading.conversations == []
-    assert "import the log that it was converted from" in reading.problems[0].message
+    assert "import the log from which it was converted" in reading.problems[0].message
 
 
 def test_other_archives_are_still_refused(written):

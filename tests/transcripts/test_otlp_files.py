@@ -29,7 +29,7 @@ RESOURCE = {"attributes": attributes({"service.name": "shop"})}
 
 
 def spans(*known):
-    """Spans of calls that do not hold what was said."""
+    """Spans of calls that do not contain the messages."""
     every = [span(number, one) for number, one in enumerate(known, start=1)]
     return {"resourceSpans": [{"resource": RESOURCE, "scopeSpans": [{"spans": every}]}]}
 

@@ -34,7 +34,7 @@ def test_only_labels_written_as_the_first_one_count(written, said):
         ("assistant", "The log says:\nagent: hello\nuser: lower"),
         ("user", "ok"),
     ]
-    assert reading.notes == ["Lines without a label, added to the message before them: 2."]
+    assert reading.notes == ["Lines without a label, added to the previous message: 2."]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_file_with_labels_of_two_pairs_is_refused_with_the_line(written, text,
     assert reading.conversations == []
     (problem,) = reading.problems
     assert problem.message == (
-        f"line {line}: the label {label} is not of the pair {pair}, which the lines before have; use one pair in a file"
+        f"line {line}: the label {label} is not of the pair {pair}, which the previous lines have; use one pair in a file"
     )
 
 
@@ -58,7 +58,7 @@ def test_lines_without_a_label_continue_the_turn(written, said):
     path = written("a.txt", "Human: two\r\nlines\r\n\r\nand a gap\r\nAI: fine\r\n")
     reading = transcripts.read(path)
     assert said(reading.conversations[0]) == [("user", "two\nlines\n\nand a gap"), ("assistant", "fine")]
-    assert reading.notes == ["Lines without a label, added to the message before them: 2."]
+    assert reading.notes == ["Lines without a label, added to the previous message: 2."]
 
 
 def test_blank_lines_between_all_turns_only_set_them_apart(written, said):
@@ -117,7 +117,7 @@ def test_bytes_that_are_not_utf8_name_the_byte_and_the_message(written):
     reading = transcripts.read(path)
     assert reading.conversations == []
     assert [str(problem) for problem in reading.problems] == [
-        f"{path}:1: message 2 holds the byte 0xE9, which is not UTF-8; save the file as UTF-8"
+        f"{path}:1: message 2 contains the byte 0xE9, which is not UTF-8; save the file as UTF-8"
     ]
 
 

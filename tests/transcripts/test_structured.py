@@ -116,7 +116,7 @@ def test_an_array_of_messages_is_one_conversation(written, said):
     reading = transcripts.read(written("a.json", HELLO))
     assert [said(c) for c in reading.conversations] == [SAID]
     assert reading.notes == [
-        "No column says which conversation a row belongs to (such as conversation_id); all rows are one conversation."
+        "No column identifies the conversation of a row (such as conversation_id); all rows are one conversation."
     ]
 
 

@@ -283,7 +283,7 @@ def test_scores_are_recognised_and_hold_no_conversations(written):
     assert (reading.format, reading.conversations, reading.problems) == ("langfuse-scores", [], [])
     assert reading.notes == [
         (
-            "These are scores of Langfuse, done (2), mood (1): they rate conversations and hold none, so nothing is "
+            "These are scores of Langfuse, done (2), mood (1): they rate conversations but contain none, so nothing is "
             "imported. Import the observations of the same export, then lift.labels.read(FILE, PROMPT) reads these as labels."
         )
     ]

@@ -1,4 +1,4 @@
-"""Types of the API: one module a resource, the content format, events, naming and limits.
+"""Types of the API: one module per resource, the content format, events, naming and limits.
 
 Nothing here does I/O, and nothing here needs pandas, httpx or matplotlib.
 """

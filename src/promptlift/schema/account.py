@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class PlanLimits(ApiModel):
-    """Quotas of the account, those of its plan or its own; ``None`` means unlimited."""
+    """Quotas of the account, from its plan or its own; ``None`` means unlimited."""
 
-    # unspecified: the number of a limit that there is not, as an enterprise account may have none.
+    # unspecified: how a missing limit is represented, as an enterprise account may have none.
     prompts: int | None = None
-    """Active prompts; ``None`` where nothing is limited (unspecified)."""
+    """Active prompts; ``None`` if unlimited (unspecified)."""
     optimizations_per_month: int | None = None
-    """Optimizations of a billing period; ``None`` where nothing is limited (unspecified)."""
+    """Optimizations of a billing period; ``None`` if unlimited (unspecified)."""
     conversations_per_month: int | None = None
-    """Conversations of a billing period; ``None`` where nothing is limited (unspecified)."""
+    """Conversations of a billing period; ``None`` if unlimited (unspecified)."""
     requests_per_minute: int | None = None
-    """Requests a minute; ``None`` where nothing is limited. A field of ours."""
+    """Requests per minute; ``None`` if unlimited. A field of ours."""
     tokens_per_month: int | None = None
-    """LLM tokens of a billing period; ``None`` where nothing is limited. A field of ours."""
+    """LLM tokens of a billing period; ``None`` if unlimited. A field of ours."""
 
 
 class PlanView(ApiModel):
@@ -36,7 +36,7 @@ class PlanView(ApiModel):
 
 
 def account_rate(plan: Mapping[str, Any]) -> int | None:
-    """Return the requests a minute of a plan as the wire has it: the account's own limit, else that of the plan's name.
+    """Return the requests per minute of a plan in its API form: the account's own limit, or else that of the plan's name.
 
     >>> account_rate({"name": "enterprise", "limits": {"requestsPerMinute": 90}}), account_rate({"name": "Pro"})
     (90, 300)
@@ -73,7 +73,7 @@ class Used(ApiModel):
     used: Annotated[int, Column()]
     """Used in the billing period so far."""
     limit: Annotated[int | None, Column()] = None
-    """The most that the plan allows; ``None`` where nothing is limited (unspecified, but for tokens)."""
+    """The maximum that the plan allows; ``None`` if unlimited (unspecified, but for tokens)."""
 
 
 class OptimizationsUsed(Used):

@@ -1,6 +1,6 @@
-"""What the verdict of a conversation rests on, and what may be said on it.
+"""The basis of a conversation's verdict, and the claims that it supports.
 
-Every number, sentence and picture of the package asks here before it names a direction, a cause or a cost.
+Every number, sentence and picture of the package checks here before it claims a direction, a cause or a cost.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ __all__ = [
 ]
 
 Basis = Literal["outcome", "label", "model", "learned", "words"]
-"""How the verdict of "task completed" came about: the log says how it ended; a person said so; a language model judged; a judge
-that was learned from labels; or the built-in rules."""
+"""The source of the verdict "task completed": the log's outcome, a person's label, a language model, a judge that learned from labels, or the built-in rules."""
 
 BASES: Final[tuple[Basis, ...]] = get_args(Basis)
-"""The best first."""
+"""In descending order of quality."""
 
 LABELS_OF_A_PROOF: Final = 50
 """Fewest labels, drawn at random, that can prove a judge."""
@@ -42,11 +41,11 @@ WAYS: Final = (
     "Labels: analysis.label_plan(conversations) draws some to label; labels= corrects by them, lift.judges.learn learns from them; 60 take 20 minutes.",
     "A model: PROMPTLIFT_LLM_BASE_URL and PROMPTLIFT_LLM_MODEL name the one that judges.",
 )
-"""How to get a better basis, one line for each way."""
+"""Ways to a better basis, one line each."""
 
 
 def basis_of_analyser(analyser: str | None) -> Basis | None:
-    """Return the basis of a verdict by the name of what judged; ``None`` where nothing is said of it.
+    """Return the basis of a verdict by the name of the analyser; ``None`` if unknown.
 
     >>> basis_of_analyser("lexicon"), basis_of_analyser("llm:gpt-4o"), basis_of_analyser(None)
     ('words', 'model', None)
@@ -58,7 +57,7 @@ def basis_of_analyser(analyser: str | None) -> Basis | None:
 
 
 def weakest(found: Iterable[str | None]) -> Basis | None:
-    """Return the basis of verdicts of several: the weakest of them; ``None`` where none is known.
+    """Return the weakest of several bases of verdicts; ``None`` if none is known.
 
     >>> weakest(["model", "outcome", None])
     'model'
@@ -68,21 +67,21 @@ def weakest(found: Iterable[str | None]) -> Basis | None:
 
 
 def may_tell(basis: str | None) -> bool:
-    """Return whether a direction may be named: higher, lower, rising, better."""
+    """Return whether a direction may be claimed: higher, lower, rising, better."""
     return basis != "words"
 
 
 class Agreement(NamedTuple):
-    """How far a judge says what people say of conversations drawn at random.
+    """How far a judge agrees with people on conversations drawn at random.
 
     Attributes
     ----------
     n
-        Conversations that both have answered.
+        Number of conversations answered by both.
     low
         Lower end of the 95 % interval of the share on which they agree.
     majority
-        Share of the answer that people gave more often: what always saying it would agree on.
+        Share of people's more frequent answer, which is the agreement of always giving that answer.
     """
 
     n: int
@@ -91,15 +90,15 @@ class Agreement(NamedTuple):
 
     @property
     def is_proof(self) -> bool:
-        """Whether the judge is known to be better than always saying the same."""
+        """Whether the judge is known to be better than a constant answer."""
         return self.n >= LABELS_OF_A_PROOF and self.low > self.majority
 
 
 def may_say_clearly(basis: str | None, agreement: Agreement | None = None) -> bool:
     """Return whether a difference may be called clear.
 
-    Not on a judge whose errors nobody knows: a model or a learned judge may where at least 50 labels prove it. Numbers that labels
-    correct rest on the labels, and those of a table that says nothing of a judge are the caller's own.
+    Not with a judge of unknown errors: a model or a learned judge needs at least 50 labels as proof. Numbers
+    corrected by labels are based on the labels, and those of a table without a judge are the caller's own.
     """
     if basis in ("model", "learned"):
         return agreement is not None and agreement.is_proof
@@ -107,15 +106,16 @@ def may_say_clearly(basis: str | None, agreement: Agreement | None = None) -> bo
 
 
 def may_weigh(basis: str | None) -> bool:
-    """Return whether the failures that go with an issue may be counted against it.
+    """Return whether the failures associated with an issue may be counted against it.
 
-    Only where the verdict did not come from the words, or the call, in which the issue was found: else both are one finding.
+    Only if the verdict did not come from the words, or the call, in which the issue was found: otherwise both
+    are one finding.
     """
     return basis in ("outcome", "label")
 
 
 def as_seen_by(basis: str | None) -> str:
-    """Return who judged, as a sentence ends with it; empty where the numbers need no such word.
+    """Return a clause naming the judge, for the end of a sentence; empty if the numbers need none.
 
     >>> as_seen_by("model"), as_seen_by("outcome")
     (', as the model sees it', '')

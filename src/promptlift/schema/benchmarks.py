@@ -1,6 +1,6 @@
 """Benchmarks: a fixed set of scenarios over several prompts, versions, variants or models.
 
-The specification shows the paths of benchmarks and nothing else.
+The specification lists only the paths of benchmarks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from promptlift.schema.simulations import (
     SimulationScenario,
 )
 
-# unspecified: every field of a benchmark, its states, and the actions of the bulk endpoint but delete.
+# unspecified: every field of a benchmark, its states, and the actions of the bulk endpoint other than delete.
 BenchmarkStatus = Literal["queued", "running", "completed", "failed", "stopped"]
 ScenarioSource = Literal["conversations", "model", "both"]
 VERDICTS: Final = ("better", "worse", "unclear")
@@ -45,20 +45,20 @@ PRICED_MODELS_MAX: Final = 200
 MARGIN_DEFAULT: Final = 5.0
 LEVEL_DEFAULT: Final = 0.95
 BASELINE: Final = 0
-"""Number of the arm that the others are compared with unless a request names another one: the first."""
+"""Default number of the arm with which the others are compared: the first."""
 
 
 class Price(ApiModel):
     """Price of a model, in any currency."""
 
     input: float
-    """Of a million tokens that the model reads."""
+    """Price of a million tokens that the model reads."""
     output: float
-    """Of a million tokens that the model writes."""
+    """Price of a million tokens that the model writes."""
 
 
 class ScenarioSet(ApiModel):
-    """One version of a fixed set of scenarios, each with the persona that comes with it."""
+    """One version of a fixed set of scenarios, each with its persona."""
 
     id: Annotated[str, Column(name="scenario_set_id")]
     """The set's id."""
@@ -71,13 +71,13 @@ class ScenarioSet(ApiModel):
     )
     """``conversations``, ``model``, or ``both``: where its scenarios came from."""
     count: Annotated[int | None, Column(name="scenario_count")] = None
-    """Scenarios in it."""
+    """Number of scenarios."""
     prompt_id: Annotated[str | None, Column(tables=("scenario_sets",))] = None
-    """The prompt whose conversations or subject the scenarios are taken from."""
+    """The prompt that provides conversations or the subject for the scenarios."""
     ready: Annotated[bool | None, Column(tables=("scenario_sets",))] = None
     """Whether the scenarios are chosen; the first benchmark with the set chooses them."""
     created_at: Annotated[UtcTime | None, Column(tables=("scenario_sets",))] = None
-    """When this version was made."""
+    """When this version was created."""
     scenarios: list[FixedScenario] | None = None
     """The scenarios by number; only in ``GET /scenario-sets/:id``."""
 
@@ -92,16 +92,16 @@ class FixedScenario(ApiModel):
     opening: Annotated[str, Column()]
     """The persona's first message."""
     goal: Annotated[str, Column()]
-    """What the persona wants."""
+    """The persona's goal."""
     source: Annotated[str, Column(name="scenario_source", categories=SCENARIO_SOURCES)]
     """``conversation`` when it was taken from a logged one, ``model`` when it was written for the set."""
     persona: Annotated[SimulationPersona | None, Nested()] = None
     conversation_id: Annotated[str | None, Column()] = None
-    """The logged conversation that it was taken from."""
+    """The logged conversation from which it was taken."""
 
 
 class BenchmarkArm(ApiModel):
-    """What a benchmark compares: a text, and the model that it runs on."""
+    """An arm of a benchmark: a text, and the model on which it runs."""
 
     number: int
     """From 0, which is the baseline."""
@@ -110,7 +110,7 @@ class BenchmarkArm(ApiModel):
     version_id: str | None = None
     variant_id: str | None = None
     llm_model: str | None = None
-    """The model that it runs on; ``None`` leaves it to the endpoint."""
+    """The model on which it runs; ``None`` for the endpoint's default."""
     temperature: float | None = None
     max_tokens: int | None = None
     content: str | None = None
@@ -125,11 +125,11 @@ class ArmResult(ApiModel):
     name: Annotated[str, Column()]
     """The arm's name."""
     llm_model: Annotated[str | None, Column()] = None
-    """The model that it ran on."""
+    """The model on which it ran."""
     n: Annotated[int, Column()]
-    """Cells that count."""
+    """Number of cells that count."""
     dropped: Annotated[int, Column(name="n_dropped")]
-    """Conversations lost to errors."""
+    """Number of conversations lost to errors."""
     task_completion: Annotated[
         float | None, Column(unit="fraction", meaning="Share of conversations that completed the task.")
     ] = None
@@ -153,11 +153,11 @@ class ArmResult(ApiModel):
     output_tokens: Annotated[float | None, Column(unit="tokens")] = None
     """Mean tokens that the assistant wrote in a conversation."""
     tokens_estimated: Annotated[bool | None, Column()] = None
-    """Whether the endpoint named no tokens, so that they are a quarter of the characters."""
+    """Whether tokens are estimated as a quarter of the characters, because the endpoint did not count them."""
     cost_per_conversation: Annotated[float | None, Column(unit="currency of the prices")] = None
-    """Mean cost of the assistant in a conversation, by the price of its model."""
+    """Mean cost of the assistant per conversation, by the price of its model."""
     cost_per_completed: Annotated[float | None, Column(unit="currency of the prices")] = None
-    """Cost of the assistant for every completed task."""
+    """Cost of the assistant per completed task."""
 
 
 class MetricDifference(ApiModel):
@@ -175,9 +175,9 @@ class ArmDifference(ApiModel):
 
     number: int
     reference: Annotated[int, Column()]
-    """Number of the arm that it is compared with."""
+    """Number of the arm with which it is compared."""
     n: Annotated[int, Column(name="n_pairs")]
-    """Pairs that count."""
+    """Number of pairs that count."""
     n11: Annotated[int, Column()]
     """Both completed the task."""
     n10: Annotated[int, Column()]
@@ -193,7 +193,7 @@ class ArmDifference(ApiModel):
     points_high: Annotated[float | None, Column(name="difference_high", unit="percentage points")] = None
     """Upper end of its interval (Tango)."""
     p: Annotated[float, Column()]
-    """Two-sided p of the score test for pairs (Tango), which the interval inverts."""
+    """Two-sided p-value of the score test for pairs (Tango), which the interval inverts."""
     p_holm: Annotated[float, Column()]
     """The same, adjusted by Holm over the arms."""
     verdict: Annotated[str, Column(categories=VERDICTS)]
@@ -201,7 +201,7 @@ class ArmDifference(ApiModel):
     not_worse: Annotated[bool, Column()]
     """Whether a loss of the margin or more is excluded."""
     not_worse_p: Annotated[float, Column()]
-    """The p of such a loss, adjusted by Holm over the arms."""
+    """The p-value for such a loss, adjusted by Holm over the arms."""
     sentiment: MetricDifference | None = None
     quality: MetricDifference | None = None
 
@@ -218,26 +218,26 @@ class CheapestArm(ApiModel):
     number: int
     name: str
     basis: Annotated[str, Field(examples=list(COST_BASES))]
-    """``price``, or ``tokens`` where some of these arms has no price: then the number of tokens decides."""
+    """``price``, or ``tokens`` if one of these arms has no price: then the number of tokens decides."""
     cost_per_conversation: float | None = None
     tokens_per_conversation: float | None = None
 
 
 class BenchmarkResults(ApiModel):
-    """What a benchmark has measured so far."""
+    """Results of a benchmark so far."""
 
     arms: list[ArmResult]
     comparisons: list[ArmDifference]
     reference: int
-    """Number of the arm that the others are compared with."""
+    """Number of the arm with which the others are compared."""
     margin: float
-    """Percentage points of task completion; a smaller loss does not matter."""
+    """Percentage points of task completion; a smaller loss is acceptable."""
     level: float
     """Level of the intervals and of the decisions."""
     acceptable: list[int]
     """The reference, and the arms for which a loss of the margin or more is excluded."""
     cheapest: CheapestArm | None = None
-    """``None`` where no arm is acceptable or nothing is known of costs."""
+    """``None`` if no arm is acceptable or costs are unknown."""
     final: bool
     """Whether the benchmark has completed."""
     warnings: list[str]
@@ -248,14 +248,14 @@ class BenchmarkProgress(ApiModel):
     """Progress of a benchmark."""
 
     conversations_done: Annotated[int, Column()]
-    """Simulated conversations that ended."""
+    """Number of simulated conversations that ended."""
     conversations_total: Annotated[int, Column()]
-    """Simulated conversations in all: scenarios times arms."""
+    """Total number of simulated conversations: scenarios times arms."""
     fraction: float
 
 
 class BenchmarkUsage(ApiModel):
-    """Model calls and tokens of a benchmark, those of personas and judge included."""
+    """Model calls and tokens of a benchmark, including those of personas and judge."""
 
     model_calls: int
     tokens: int
@@ -273,7 +273,7 @@ class Benchmark(ApiModel):
     scenario_set: Annotated[ScenarioSet | None, Nested()] = None
     arms: list[BenchmarkArm] | None = None
     objective: str | None = None
-    """What every conversation is judged by, the same for all arms."""
+    """Objective for judging every conversation, the same for all arms."""
     max_turns: int | None = None
     prices: dict[str, Price] | None = None
     """Prices by model."""
@@ -288,7 +288,7 @@ class Benchmark(ApiModel):
     rehearsal: Annotated[bool | None, Column()] = None
     """Whether the built-in rehearsal model is used: the numbers say nothing about real prompts."""
     created_at: Annotated[UtcTime | None, Column()] = None
-    """When it was asked for."""
+    """When it was requested."""
     started_at: Annotated[UtcTime | None, Column()] = None
     """When work on it began."""
     completed_at: Annotated[UtcTime | None, Column()] = None
@@ -301,7 +301,7 @@ class BenchmarkConversation(ApiModel):
     id: Annotated[str, Column(name="simulation_id")]
     """The simulated conversation's id."""
     benchmark_id: Annotated[str, Column()]
-    """The benchmark that it belongs to."""
+    """The benchmark to which it belongs."""
     cell: Annotated[int, Column()]
     """Number of the cell, which is the scenario's number in its set."""
     arm: Annotated[int, Column()]
@@ -311,9 +311,9 @@ class BenchmarkConversation(ApiModel):
     persona: Annotated[SimulationPersona | None, Nested()] = None
     scenario: Annotated[SimulationScenario | None, Nested()] = None
     status: Annotated[str, Column(categories=SIMULATION_STATUSES)]
-    """``completed``, or ``dropped`` when it was lost to an error."""
+    """``completed``, or ``dropped`` if it was lost to an error."""
     task_completed: Annotated[bool | None, Column()] = None
-    """Whether the conversation did what the persona came for; ``None`` when it was dropped."""
+    """Whether the conversation completed the persona's task; ``None`` if it was dropped."""
     sentiment: Annotated[str | None, Column(categories=SENTIMENTS)] = None
     """``negative``, ``neutral`` or ``positive``."""
     sentiment_score: Annotated[float | None, Column(unit="-1 to 1")] = None
@@ -321,48 +321,48 @@ class BenchmarkConversation(ApiModel):
     quality: Annotated[float | None, Column(unit="0 to 100")] = None
     """Quality of the answers, 0 to 100."""
     turns: Annotated[int | None, Column()] = None
-    """Turns that were taken."""
+    """Number of turns."""
     ended_by: Annotated[str | None, Column(categories=ENDED_BY)] = None
-    """``persona``, or ``turns`` when the turns ran out."""
+    """``persona``, or ``turns`` if the turns ran out."""
     input_tokens: Annotated[int | None, Column()] = None
     """Tokens that the assistant read."""
     output_tokens: Annotated[int | None, Column()] = None
     """Tokens that the assistant wrote."""
     tokens_estimated: bool | None = None
     error: Annotated[str | None, Column()] = None
-    """The error that it was lost to."""
+    """The error that caused its loss."""
     content: Annotated[str | None, Column()] = None
-    """Transcript as structured JSON text, where it was asked for."""
+    """Transcript as structured JSON text, if requested."""
     created_at: Annotated[UtcTime | None, Column()] = None
-    """When it was held."""
+    """When it was simulated."""
 
 
 class ArmCreate(LinkedRequest):
-    """One arm of a benchmark that is asked for."""
+    """One arm of a requested benchmark."""
 
     name: Name | None = None
     version_id: LinkText | None = None
-    """A former text of the prompt; its current one when it is left out."""
+    """An earlier text of the prompt; by default the current one."""
     variant_id: LinkText | None = None
-    """A variant of an optimization; the prompt may be left out then."""
+    """A variant of an optimization; then the prompt may be omitted."""
     llm_model: ModelName | None = None
-    """The model to run it on; by default the one that the prompt is run on."""
+    """The model on which to run it; by default the prompt's model."""
 
 
 class ScenarioSetRequest(LinkedRequest):
-    """The scenarios of a benchmark: those of a set, or a new set, of the first arm's prompt unless another one is named."""
+    """The scenarios of a benchmark: those of a set, or a new set for the first arm's prompt or another one."""
 
     id: LinkText | None = None
-    """A set that there is; without it a new one is made."""
+    """An existing set; by default a new one is created."""
     version: Annotated[int, Field(ge=1)] | None = None
-    """Its version; the newest when it is left out."""
+    """Its version; by default the newest."""
     name: Name | None = None
     source: ScenarioSource | None = None
-    """``both``, the default: logged conversations as far as there are enough, then the model."""
+    """``both``, the default: logged conversations first, then the model."""
     count: Annotated[int, Field(ge=1, le=SCENARIOS_MAX)] | None = None
-    """Scenarios of a new set; with ``id`` the set grows to so many and becomes a new version."""
+    """Number of scenarios in a new set; with ``id`` the set grows to this number and becomes a new version."""
     conversation_ids: Annotated[list[Identifier], Field(min_length=1, max_length=SCENARIOS_MAX)] | None = None
-    """Logged conversations to take the scenarios from, and no others."""
+    """The only logged conversations from which to take scenarios."""
 
 
 class PriceCreate(RequestModel):
@@ -380,7 +380,7 @@ class BenchmarkCreate(RequestModel):
     """The first is the baseline."""
     scenario_set: ScenarioSetRequest | None = None
     objective: LongText | None = None
-    """What every conversation is judged by; by default the objective of the prompt that the scenarios belong to."""
+    """Objective for judging every conversation; by default that of the scenarios' prompt."""
     max_turns: Annotated[int, Field(ge=1, le=50)] | None = None
     """By default the account's setting."""
     prices: Annotated[dict[ModelName, PriceCreate], Field(max_length=PRICED_MODELS_MAX)] | None = None
@@ -402,6 +402,6 @@ class BulkAnswer(ApiModel):
     success: bool
     message: str | None = None
     deleted: list[str] | None = None
-    """Ids of the benchmarks that were deleted; those that ran were stopped first."""
+    """Ids of the deleted benchmarks; running ones were stopped first."""
     not_found: list[str] | None = None
-    """Ids of which the account has no benchmark."""
+    """Ids that belong to no benchmark of the account."""

@@ -1,4 +1,4 @@
-"""The boundary around one record of a stranger's file or request: what is wrong with it costs no other one."""
+"""The boundary around one record of an untrusted file or request: its defects do not affect other records."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _REASON_CHARS: Final = 300
 
 
 class Unreadable(ValueError):
-    """One record cannot be read; the message says why and what to do."""
+    """One record cannot be read; the message explains why and what to do."""
 
 
 class Boundary:
-    """Reports whatever reading one record raises, so that the next one is read.
+    """Reports any error from reading one record, so that the next one is still read.
 
     Parameters
     ----------
     report
-        Takes the reason.
+        Receives the reason.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Boundary:
 
 
 def reason(error: Exception) -> str:
-    """Return why a record cannot be read, in words that can be printed and sent."""
+    """Return why a record cannot be read, as text that can be printed and sent."""
     if isinstance(error, Unreadable):
         return printable(str(error))
     if isinstance(error, RecursionError):
@@ -54,5 +54,5 @@ def reason(error: Exception) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text with halves of surrogate pairs, which cannot be encoded, written as escapes."""
+    """Return a text in which halves of surrogate pairs, which cannot be encoded, are escaped."""
     return text.encode(errors="backslashreplace").decode()

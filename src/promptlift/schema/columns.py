@@ -1,7 +1,7 @@
-"""Columns of tables, described where the values are: a field of a model carries its name, kind, unit and meaning.
+"""Columns of tables, described next to the values: a field of a model has its name, kind, unit and meaning.
 
-A field marked with `Column` becomes a column of every table that is made from its model, so that a new column is one
-line in one model. A field marked with `Nested` brings the columns of the model it holds.
+A field marked with `Column` becomes a column of every table that is made from its model, so that a new column
+is one line in one model. A field marked with `Nested` adds the columns of its model.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class Column:
     Attributes
     ----------
     name
-        Name in the table; the field's when it is empty.
+        Name in the table; by default the field's.
     unit
         Unit of the values in the table; empty for texts, times, flags and counts.
     categories
         Values of a column of labels.
     kind
-        What the column holds; taken from the field's annotation and the categories when it is left out.
+        Kind of values; by default derived from the field's annotation and the categories.
     meaning
-        What the column says where that is not what the field says; otherwise the field's docstring counts.
+        Meaning of the column, if different from the field's docstring.
     tables
-        Names of the tables that have the column; all tables of the model when it is empty.
+        Names of the tables that have the column; by default all tables of the model.
     """
 
     name: str = ""
@@ -51,7 +51,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """Mark a field that holds a model: the columns of that model are columns of the table too."""
+    """Mark a field whose model adds its columns to the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,15 @@ class TableColumn:
     name
         Name in the table.
     kind
-        What it holds.
+        Kind of values.
     unit
-        Unit of its values, empty where there is none.
+        Unit of its values, empty if there is none.
     meaning
-        What it says, in a sentence.
+        Its meaning, in a sentence.
     categories
         Values of a column of labels.
     path
-        Names that lead to the value in decoded JSON of the API; empty for a column that is computed.
+        Names that lead to the value in decoded JSON of the API; empty for a computed column.
     """
 
     name: str
@@ -98,7 +98,7 @@ def table_columns(
     table
         Name of the table.
     computed
-        Columns that no field of the model carries.
+        Columns without a field in the model.
     first
         Names of the leading columns, in order. The others follow: fields as the model declares them, then the
         computed ones.
@@ -106,9 +106,9 @@ def table_columns(
     Raises
     ------
     ValueError
-        When two columns have the same name, or a leading column does not exist.
+        Two columns have the same name, or a leading column does not exist.
     TypeError
-        When the kind of a column cannot be taken from its annotation.
+        The kind of a column cannot be derived from its annotation.
     """
     columns = [*_marked(model, table, ()), *computed]
     names = [column.name for column in columns]
@@ -162,7 +162,7 @@ def _kind(name: str, field: FieldInfo, mark: Column) -> Kind:
 
 
 def _bare(annotation: Any) -> Any:
-    """Return a type without ``None`` and without what ``Annotated`` adds to it."""
+    """Return a type without ``None`` and ``Annotated``."""
     if get_origin(annotation) is Annotated:
         return _bare(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):

@@ -33,48 +33,48 @@ CONVERSATION_STATUSES: Final[tuple[ConversationStatus, ...]] = get_args(Conversa
 
 
 class Conversation(DisplayedModel):
-    """A conversation as the service gives it; list items carry fewer fields than ``GET /conversations/:id``."""
+    """A conversation as returned by the service; list items have fewer fields than ``GET /conversations/:id``."""
 
     id: Annotated[str, Column(name="conversation_id")]
     """The conversation's id."""
     content: Annotated[str | None, Column()] = None
-    """The transcript as it was logged, structured JSON or text with role labels."""
+    """The transcript as logged, structured JSON or text with role labels."""
     status: Annotated[str, Column(categories=CONVERSATION_STATUSES)]
     """``completed``, ``abandoned`` or ``in_progress``."""
     title: Annotated[str | None, Column()] = None
-    """What the conversation is called. Our service gives it, and the fields up to ``metadata``; others may not."""
+    """Title of the conversation. Our service provides it, and the fields up to ``metadata``; others may not."""
     message_count: Annotated[int | None, Column(name="n_turns")] = None
-    """Messages of the conversation."""
+    """Number of messages in the conversation."""
     input_tokens: Annotated[int | None, Column(unit="tokens")] = None
     """Tokens that the model read."""
     output_tokens: Annotated[int | None, Column(unit="tokens")] = None
     """Tokens that the model wrote."""
     cost: Annotated[float | None, Column(unit="currency of the prices")] = None
-    """What the model calls cost, in the currency in which the owner gives prices."""
+    """Cost of the model calls, in the currency of the owner's prices."""
     latency_ms: Annotated[float | None, Column(unit="ms")] = None
-    """Mean time until an answer of the assistant: as it was logged, else from the times of the messages."""
+    """Mean time until an answer of the assistant: as logged, or else from the times of the messages."""
     tool_calls: Annotated[int | None, Column()] = None
     """Tools that were called."""
     tool_errors: Annotated[int | None, Column()] = None
     """Tool calls that failed."""
     metadata: dict[str, Any] | None = None
-    """Whatever else was logged with it: a flat object."""
+    """Other data logged with it: a flat object."""
     llm_model: Annotated[str | None, Column()] = None
     """The model that answered."""
     company_name: Annotated[str | None, Column()] = None
-    """The company that the conversation was held for."""
+    """The company for which the conversation took place."""
     idempotency_key: str | None = None
     source_id: Annotated[str | None, Column()] = None
-    """The conversation's id in the tool that it came from. Our service keeps it, others may not."""
+    """The conversation's id in the tool from which it came. Our service stores it, others may not."""
     has_insights: Annotated[bool | None, Column()] = None
     """Whether the conversation has been judged."""
     insights: Annotated[Insights | None, Nested()] = None
     insights_error: Annotated[str | None, Column()] = None
-    """Why there are no insights, or not yet. Our service gives it, others may not."""
+    """Why there are no insights, or not yet. Our service provides it, others may not."""
     created_at: Annotated[UtcTime | None, Column()] = None
     """When the conversation was logged."""
     started_at: Annotated[UtcTime | None, Column()] = None
-    """First message time, else the time of the log request. Our service gives it, others may not."""
+    """First message time, or else the time of the log request. Our service provides it, others may not."""
     ended_at: UtcTime | None = None
 
 
@@ -83,7 +83,7 @@ Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class ConversationFacts(RequestModel):
-    """What may be known about a conversation beside its content."""
+    """Facts about a conversation other than its content."""
 
     # unspecified: these fields. They are ours; other services may ignore them.
     metadata: Metadata | None = None
@@ -91,20 +91,20 @@ class ConversationFacts(RequestModel):
     title: ShortText | None = None
     """What the conversation is called."""
     input_tokens: Count | None = None
-    """Tokens that the model read; when it is left out, what the messages of structured content say."""
+    """Tokens that the model read; by default from the messages of structured content."""
     output_tokens: Count | None = None
-    """Tokens that the model wrote; when it is left out, what the messages of structured content say."""
+    """Tokens that the model wrote; by default from the messages of structured content."""
     cost: Amount | None = None
-    """What the model calls cost, in the currency in which the owner gives prices."""
+    """Cost of the model calls, in the currency of the owner's prices."""
     latency_ms: Amount | None = None
-    """Mean time until an answer of the assistant; when it is left out, what the times of the messages say."""
+    """Mean time until an answer of the assistant; by default from the times of the messages."""
     tool_calls: Count | None = None
     """Tools that were called."""
     tool_errors: Count | None = None
     """Tool calls that failed."""
 
     def facts(self) -> dict[str, Any]:
-        """Return the fields that were given, under their Python names."""
+        """Return the given fields, under their Python names."""
         return {name: value for name in FACTS if (value := getattr(self, name)) is not None}
 
 
@@ -118,9 +118,10 @@ class ConversationCreate(ConversationFacts, LinkedRequest):
     status: ConversationStatus | None = None
     llm_model: ShortText | None = None
     company_name: ShortText | None = None
-    # unspecified: an id of the conversation in the tool that it comes from. A field of ours; others ignore it.
+    # unspecified: an id of the conversation in the tool from which it comes. A field of ours; others ignore
+    # it.
     source_id: SourceId | None = None
-    """The conversation's id in the tool that it comes from; kept for joins and to recognise it when it has grown."""
+    """The conversation's id in the tool from which it comes; stored for joins and to recognize it when it has grown."""
     idempotency_key: (
         Annotated[
             str,
@@ -135,23 +136,23 @@ class ConversationCreate(ConversationFacts, LinkedRequest):
 class ConversationsCreate(RequestModel):
     """Body of ``POST /conversations/bulk``."""
 
-    # Each is checked by itself, so that one that is wrong does not keep the others out.
+    # Each is validated individually, so that an invalid one does not affect the others.
     conversations: Annotated[list[SkipValidation[ConversationCreate]], Field(max_length=limits.BULK_ROWS)]
-    """Bodies of ``POST /conversations``, of one prompt or several."""
+    """Bodies of ``POST /conversations``, for one prompt or several."""
 
 
-# unspecified: how a logged conversation changes. It grows at its source, and the service takes its new state.
+# unspecified: how a logged conversation changes. It grows at its source, and the service replaces its state.
 class ConversationUpdate(ConversationFacts):
-    """Body of ``PATCH /conversations/:id``: any subset of the fields. A new content is judged anew.
+    """Body of ``PATCH /conversations/:id``: any subset of the fields. New content is judged again.
 
-    Metadata replace what was there as a whole.
+    Metadata are replaced as a whole.
     """
 
     content: Annotated[str, Field(min_length=1)] | None = None
     status: ConversationStatus | None = None
     source_id: SourceId | None = None
     if_content_hash: Annotated[str, StringConstraints(max_length=64)] | None = None
-    """SHA-256 of the content that is to be replaced, in hexadecimal; the update is refused when it is another by now."""
+    """SHA-256 of the content to replace, in hexadecimal; the update is refused if the content has changed."""
 
     _not_null = field_validator("content", "status", "source_id", "if_content_hash", *FACTS, mode="before")(
         not_null
@@ -166,33 +167,33 @@ class ConversationLookup(RequestModel):
 
 
 class DeletedConversation(LinkedModel):
-    """A conversation that is no longer there."""
+    """A deleted conversation."""
 
     id: str
-    """The id that it had."""
+    """Its former id."""
     deleted_at: UtcTime
     """When it was deleted."""
 
 
 class LoggedConversation(ApiModel):
-    """What became of one conversation of ``POST /conversations/bulk``."""
+    """The outcome of one conversation of ``POST /conversations/bulk``."""
 
     index: int
-    """Its place in the request, from 0."""
+    """Its index in the request, from 0."""
     id: str | None = None
-    """The id that it got; ``None`` when it was refused."""
+    """Its id; ``None`` if it was refused."""
     status: str | None = None
     created: bool
-    """Whether it is new: not when it was logged before, with the same idempotency key or in a former state; ``id`` names that one then."""
+    """Whether it is new: not if it was logged before, with the same idempotency key or in an earlier state, which ``id`` then identifies."""
     updated: bool = False
-    """Whether it was there in a former state, which it replaced: its source id says that it is the same conversation."""
+    """Whether it replaced an earlier state of the conversation with the same source id."""
     created_at: UtcTime | None = None
     error: ErrorInfo | None = None
-    """Why it was refused, as ``POST /conversations`` would have said."""
+    """Why it was refused, in the words of ``POST /conversations``."""
 
 
 class LoggedAnswer(ApiModel):
-    """Answer of ``POST /conversations/bulk``: one row for each conversation, in their order."""
+    """Answer of ``POST /conversations/bulk``: one row per conversation, in order."""
 
     data: list[LoggedConversation]
 
@@ -204,28 +205,28 @@ class KnownConversation(ApiModel):
     source_id: str | None = None
     status: str
     content_hash: str | None = None
-    """SHA-256 of the content in hexadecimal; only of conversations with a ``source_id``."""
+    """SHA-256 of the content in hexadecimal; only for conversations with a ``source_id``."""
 
 
 class LookupAnswer(ApiModel):
-    """Answer of ``POST /prompts/:id/conversations/lookup``; those that are not there are left out."""
+    """Answer of ``POST /prompts/:id/conversations/lookup``; missing ones are left out."""
 
     data: list[KnownConversation]
 
 
 Item = TypeVar("Item")
 
-# Half of what our service takes: the sizes are estimates where the body is not made yet.
+# Half of our service's limit, because sizes are estimates before the body is built.
 _BYTES: Final = limits.BULK_BODY_BYTES // 2
 
 
 def in_requests(items: Sequence[Item], size: Callable[[Item], int]) -> Iterator[Sequence[Item]]:
-    """Split conversations into what one request may hold, in their order.
+    """Split conversations into groups that fit into one request, in order.
 
     Parameters
     ----------
     size
-        Bytes that one of them takes in a body.
+        Function that returns the bytes of a conversation in a body.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The deployment of a variant after its optimization: staged, tested, live, rolled back. All of it is ours."""
+"""The deployment of a variant after its optimization: staged, tested, live, rolled back. Not in the specification."""
 
 from __future__ import annotations
 
@@ -35,33 +35,33 @@ class RegressionTest(ApiModel):
     lift_points_low: float | None = None
     """Lower end of its interval."""
     smallest_drop_found: float | None = None
-    """Smallest drop in percentage points that this test finds with 80 %."""
+    """Smallest drop in percentage points that this test detects with 80 % probability."""
     confidence_worse: float | None = None
-    """How sure it is that the new text is worse over all scenarios, 0 to 1."""
+    """Confidence that the new text is worse over all scenarios, 0 to 1."""
 
 
 METRIC_NAMES: Final = ("task_completion", "sentiment", "quality", "abandonment", "response_time", "length")
 
 
 class ProductionMetric(ApiModel):
-    """One production metric before the change and after it, as the last look saw it."""
+    """One production metric before and after the change, as of the last look."""
 
     metric: Annotated[str, Column(categories=METRIC_NAMES)]
     """``task_completion``, ``sentiment``, ``quality``, ``abandonment``, ``response_time`` or ``length``."""
     before: Annotated[float | None, Column()] = None
     """Mean before: percent for task completion and abandonment, seconds for response time, messages for length."""
     after: Annotated[float | None, Column()] = None
-    """The same, of the latest conversations that differ most from the earlier ones."""
+    """The mean of the window of latest conversations that differs most from the earlier ones."""
     conversations_before: Annotated[int, Column()] = 0
-    """Conversations behind ``before``."""
+    """Number of conversations in ``before``."""
     conversations: Annotated[int, Column()] = 0
-    """Conversations behind ``after``."""
+    """Number of conversations in ``after``."""
     p: Annotated[float | None, Column()] = None
-    """One-sided, of "it became worse", adjusted over the six metrics and the windows."""
+    """One-sided p-value for "it became worse", adjusted over the six metrics and the windows."""
     level: Annotated[float | None, Column()] = None
     """``p`` below this is harm; it falls from look to look, so that false harm stays rare for as long as the text is live."""
     regressed: Annotated[bool, Column()] = False
-    """Whether it became worse than chance explains, over all looks at the six metrics."""
+    """Whether it became worse than chance can explain, over all looks at the six metrics."""
 
 
 class ProductionCheck(ApiModel):
@@ -69,7 +69,7 @@ class ProductionCheck(ApiModel):
 
     since: UtcTime | None = None
     conversations: int | None = None
-    """Judged conversations after the change."""
+    """Number of judged conversations after the change."""
     completed_rate: float | None = None
     conversations_before: int | None = None
     completed_rate_before: float | None = None
@@ -88,7 +88,7 @@ class VariantDeployment(ApiModel):
     variant_id: str | None = None
     applied_at: UtcTime | None = None
     version_id: str | None = None
-    """The version of the prompt that this made."""
+    """The version of the prompt that it created."""
     previous_version_id: str | None = None
     regression_test: RegressionTest | None = None
     production: ProductionCheck | None = None

@@ -1,4 +1,4 @@
-"""One endpoint of the API as a value: what it takes, what it answers and who may send it again."""
+"""One endpoint of the API as a value: its input, its answer and whether it may be repeated."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class Endpoint(Generic[Answer]):
     answer
         Type of the answer.
     summary
-        One line for the description of the API; ``{noun}`` is ``prompt`` or ``agent``, and ``{a_noun}`` has its article.
+        One line for the description of the API; ``{noun}`` is ``prompt`` or ``agent``, and ``{a_noun}``
+        includes the article.
     query
         Query parameters, if there are any.
     body
@@ -42,21 +43,21 @@ class Endpoint(Generic[Answer]):
     either
         Fields of the body of which one is required.
     lines
-        The field of the body that is a list, where the list may also come as lines of JSON (``application/x-ndjson``); such a
+        The field of the body whose list may also be sent as lines of JSON (``application/x-ndjson``); such a
         body may be large, and compressed with gzip.
     from_settings
-        Fields of the body that take the value of one of the account's general settings where they are left out.
+        Fields of the body whose defaults are general settings of the account.
     status, also
         Status of success, and other statuses with the same answer.
     errors
-        Error codes beside those that follow from the path, the query and the body.
+        Error codes in addition to those implied by the path, the query and the body.
     repeat
-        Whether a client may send a request that is not a ``GET`` again after a failure: ``always`` (twice is the same as
-        once), ``keyed`` (only with an idempotency key) or ``never``.
+        Whether a client may send a request that is not a ``GET`` again after a failure: ``always`` (repeating
+        has no further effect), ``keyed`` (only with an idempotency key) or ``never``.
     schemes
         Naming schemes in which this row describes the endpoint. Only a path with ``{segment}`` differs between them.
     specified
-        Naming schemes in which the specification has the endpoint; an endpoint of ours has none.
+        Naming schemes in which the specification has the endpoint; empty for our own endpoints.
     """
 
     name: str
@@ -88,11 +89,11 @@ class Endpoint(Generic[Answer]):
 
     @property
     def has_id(self) -> bool:
-        """Whether the path holds an identifier."""
+        """Whether the path contains an identifier."""
         return "{id}" in self.path
 
     def served_schemes(self) -> tuple[Scheme, ...]:
-        """Return the schemes under which a service answers it, one for a path that is the same in both."""
+        """Return the schemes under which a service answers it, only one if the path is the same in both."""
         names = self.schemes if "{segment}" in self.path else self.schemes[:1]
         return tuple(SCHEMES[name] for name in names)
 
@@ -113,15 +114,15 @@ class Endpoint(Generic[Answer]):
         Raises
         ------
         ValidationError
-            When the path needs an identifier and got none, an empty one or something that is not text.
+            The path needs an identifier, and it is missing, empty or not a string.
         """
         path = self.path_in(scheme)
         if not self.has_id:
             return path
         if not isinstance(identifier, str) or not identifier:
             raise ValidationError(
-                "An id is needed here and none was given",
-                details={"id": "must be a text that is not empty"},
+                "An id is required but was not given",
+                details={"id": "must be a non-empty string"},
                 request=f"{self.method} {path}",
             )
         return path.replace("{id}", encode_id(identifier))

@@ -1,4 +1,4 @@
-"""The one description of the API: a row an endpoint.
+"""The single description of the API, one row per endpoint.
 
 The client's methods, the routes of the service, ``/openapi.json`` and the agreement tests all read it. Routes are tried
 in this order, so conversations, which are logged by the thousand, come first.
@@ -39,7 +39,7 @@ CONVERSATIONS_CREATE: Final = Endpoint(
     errors=("NOT_FOUND", "LIMIT_EXCEEDED"),
     repeat="keyed",
 )
-# Whatever is wrong with one conversation is in its row of the answer. With keys, the same twice is the same as once.
+# Problems of a conversation are in its row of the answer. With keys, repeating has no further effect.
 CONVERSATIONS_LOG_MANY: Final = Endpoint(
     "conversations.log_many",
     "POST /conversations/bulk",
@@ -57,12 +57,12 @@ CONVERSATIONS_LIST: Final = Endpoint(
     "List conversations",
     query=queries.ConversationsQuery,
 )
-# Before the path with an id, which it would be taken for.
+# Before the path with an id, for which it would be mistaken.
 CONVERSATIONS_DELETED: Final = Endpoint(
     "conversations.deleted",
     "GET /conversations/deleted",
     Page[conversations.DeletedConversation],
-    "List the conversations that are no longer there",
+    "List deleted conversations",
     query=queries.DeletedConversationsQuery,
     specified=(),
 )
@@ -115,7 +115,7 @@ PROMPTS_CREATE: Final = Endpoint(
     prompts.Prompt,
     "Create {a_noun}",
     body=prompts.PromptCreate,
-    # unspecified: whether the model is required where the account has a default. It is not.
+    # unspecified: whether the model is required if the account has a default. It is not.
     from_settings=(("llmModel", "preferredLLM"),),
     status=201,
     errors=("LIMIT_EXCEEDED",),
@@ -181,7 +181,7 @@ PROMPTS_RESTORE: Final = Endpoint(
     "prompts.restore",
     "POST /{segment}/{id}/restore",
     prompts.RestoreAnswer,
-    "Make a former version of {a_noun} current again",
+    "Make an earlier version of {a_noun} current again",
     body=prompts.RestoreRequest,
     errors=("INVALID_STATE",),
     specified=(),
@@ -190,14 +190,14 @@ PROMPTS_LEARNED_JUDGE: Final = Endpoint(
     "prompts.learned_judge",
     "GET /{segment}/{id}/learned-judge",
     judges.LearnedJudge,
-    "The judge that learned from labels, beside today's conversations",
+    "The judge that learned from labels, compared with today's conversations",
     specified=(),
 )
 PROMPTS_LEARN: Final = Endpoint(
     "prompts.learn",
     "POST /{segment}/{id}/learned-judge",
     judges.LearnedJudge,
-    "Learn from labels whether conversations of {a_noun} completed their task, and judge all where that can be told",
+    "Learn from labels whether conversations of {a_noun} completed their task, and judge all if possible",
     body=judges.LearnedJudgeCreate,
     status=201,
     specified=(),
@@ -206,11 +206,11 @@ PROMPTS_FORGET: Final = Endpoint(
     "prompts.forget",
     "DELETE /{segment}/{id}/learned-judge",
     Done,
-    "Take the judge away that learned from labels; the verdicts are those of before",
+    "Remove the judge that learned from labels, and restore the previous verdicts",
     specified=(),
 )
 
-# Never sent again: an optimization that was triggered twice costs twice.
+# Never repeated: an optimization triggered twice costs twice.
 OPTIMIZATIONS_CREATE: Final = Endpoint(
     "optimizations.create",
     "POST /optimizations",
@@ -286,7 +286,7 @@ LABELS_LIST: Final = Endpoint(
     "labels.list",
     "GET /labels",
     Page[judges.Label],
-    "What people say of conversations, newest first",
+    "People's labels of conversations, newest first",
     query=queries.LabelsQuery,
     specified=(),
 )
@@ -294,7 +294,7 @@ LABELS_CREATE: Final = Endpoint(
     "labels.create",
     "POST /labels",
     judges.LabelsAnswer,
-    "Keep labels of conversations, logged or simulated",
+    "Store labels of conversations, logged or simulated",
     body=judges.LabelCreate,
     repeat="always",
     specified=(),
@@ -303,7 +303,7 @@ ACTIONS_LIST: Final = Endpoint(
     "actions.list",
     "GET /actions",
     Page[prompts.Action],
-    "What people did, newest first",
+    "People's actions, newest first",
     query=queries.ActionsQuery,
     specified=(),
 )
@@ -377,7 +377,7 @@ ACCOUNT_GET: Final = Endpoint("account.get", "GET /account", account.Account, "T
 USAGE_GET: Final = Endpoint("usage.get", "GET /usage", account.Usage, "Usage of the billing period")
 
 WEBHOOKS_LIST: Final = Endpoint("webhooks.list", "GET /webhooks", Page[webhooks.Webhook], "List webhooks")
-# Never sent again: a webhook that was created twice receives every event twice.
+# Never repeated: a webhook created twice receives every event twice.
 WEBHOOKS_CREATE: Final = Endpoint(
     "webhooks.create",
     "POST /webhooks",
@@ -392,7 +392,7 @@ WEBHOOKS_TEST: Final = Endpoint(
     "webhooks.test",
     "POST /webhooks/{id}/test",
     webhooks.WebhookTest,
-    "Send an example event to a webhook and return what came of it",
+    "Send an example event to a webhook and return the outcome",
     errors=("INVALID_STATE",),
     specified=(),
 )
@@ -400,7 +400,7 @@ WEBHOOKS_RESUME: Final = Endpoint(
     "webhooks.resume",
     "POST /webhooks/{id}/resume",
     webhooks.Webhook,
-    "Make a failing webhook active again and deliver what waits",
+    "Make a failing webhook active again and deliver its waiting events",
     specified=(),
 )
 WEBHOOKS_DELIVERIES: Final = Endpoint(
@@ -427,8 +427,8 @@ BENCHMARKS_LIST: Final = Endpoint(
     "List benchmarks",
     query=queries.BenchmarksQuery,
 )
-# Never sent again: a benchmark that was started twice costs twice.
-# unspecified: the status of success. 200, which the specification gives to all that it does not state.
+# Never repeated: a benchmark started twice costs twice. unspecified: the status of success. 200, the
+# specification's default.
 BENCHMARKS_CREATE: Final = Endpoint(
     "benchmarks.create",
     "POST /benchmarks",
@@ -463,7 +463,7 @@ BENCHMARKS_STOP: Final = Endpoint(
     "benchmarks.stop",
     "POST /benchmarks/{id}/stop",
     benchmarks.Benchmark,
-    "Stop a benchmark; what was measured stays",
+    "Stop a benchmark; its measurements stay",
     body=optimizations.StopRequest,
     body_optional=True,
     errors=("INVALID_STATE",),
@@ -473,7 +473,7 @@ BENCHMARKS_RESUME: Final = Endpoint(
     "benchmarks.resume",
     "POST /benchmarks/{id}/resume",
     benchmarks.Benchmark,
-    "Go on with a benchmark that was stopped or failed",
+    "Resume a stopped or failed benchmark",
     errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
     specified=(),
 )
@@ -507,7 +507,7 @@ JUDGES_CREATE: Final = Endpoint(
     "judges.create",
     "POST /judges",
     judges.Judge,
-    "Create a judge, or a new version of the judge of this name",
+    "Create a judge, or a new version of the judge with this name",
     body=judges.JudgeCreate,
     status=201,
     also=(200,),
@@ -549,19 +549,19 @@ JUDGES_PLAN: Final = Endpoint(
     "judges.plan",
     "POST /judges/{id}/plan",
     judges.JudgePlan,
-    "Say what putting a judge to conversations takes, without doing it",
+    "Estimate the cost of judging conversations, without doing it",
     body=judges.JudgeBackfillCreate,
     body_optional=True,
     errors=("NOT_FOUND",),
     repeat="always",
     specified=(),
 )
-# Never sent again: calls of a model cost.
+# Never repeated: model calls cost money.
 JUDGES_BACKFILL: Final = Endpoint(
     "judges.backfill",
     "POST /judges/{id}/backfill",
     judges.JudgeRun,
-    "Put a judge to logged conversations",
+    "Judge logged conversations",
     body=judges.JudgeBackfillCreate,
     body_optional=True,
     errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
@@ -601,7 +601,7 @@ JUDGE_RUNS_RESUME: Final = Endpoint(
     "judge_runs.resume",
     "POST /judge-runs/{id}/resume",
     judges.JudgeRun,
-    "Go on with a run that was stopped or failed",
+    "Resume a stopped or failed run",
     errors=("INVALID_STATE", "LIMIT_EXCEEDED"),
     specified=(),
 )

@@ -36,7 +36,7 @@ _RATIO_OF_COUNTS: Final = (
 
 
 class Expectation(ApiModel):
-    """What an event about a variant says to expect of it in production. Ours; left out where it is not known."""
+    """What to expect in production of the variant in an event. Ours; omitted if unknown."""
 
     expected_percentage: float | None = None
     """Lift to expect in percent of the original's task completion: ``liftExpected`` on the mix of conversations to quote."""
@@ -46,7 +46,7 @@ class Expectation(ApiModel):
 
 
 class PromptUpdated(Expectation):
-    """Prompt content changed. What to expect is said where a variant was applied."""
+    """Prompt content changed. Includes the expectation if a variant was applied."""
 
     prompt_id: str
     prompt_name: str | None = None
@@ -79,8 +79,8 @@ class OptimizationCompleted(ApiModel):
     prompt_id: str
     results: dict[str, Any] | None = None
     """``winner`` and ``improvementPercentage``, what was measured. Ours: ``winnerSelected``, ``confidence``, ``reason``,
-    ``rehearsal``, and what to expect of a winner: ``expectedPercentage`` with its 90 % interval, ``expectedPercentageLow`` and
-    ``expectedPercentageHigh``."""
+    ``rehearsal``, and the expectation for a winner: ``expectedPercentage`` with its 90 % interval,
+    ``expectedPercentageLow`` and ``expectedPercentageHigh``."""
     duration: float | None = None
     """Seconds."""
     completed_at: UtcTime | None = None
@@ -165,9 +165,9 @@ class Deployment(Expectation):
     verification_status: str | None = None
     reduction_percent: float | None = None
     post_fix_conversation_count: int | None = None
-    """Conversations that the failures after the fix were counted in."""
+    """Conversations in which the failures after the fix were counted."""
     pre_fix_conversation_count: int | None = None
-    """Conversations before the fix. Ours: without it nobody can tell a lower failure rate from fewer conversations."""
+    """Conversations before the fix. Ours: without it a lower failure rate cannot be distinguished from fewer conversations."""
     issues: list[DeploymentIssue] = Field(default_factory=list)
     answer_comparison: AnswerComparison | None = None
 
@@ -180,13 +180,13 @@ class Deployment(Expectation):
 def reduction_warning(payload: dict[str, Any]) -> str:
     """Return a warning when the reduction in a payload is only the ratio of two counts.
 
-    8 failures before and 3 after are 62.5 % fewer, whether there were 400 conversations before and 40 after or the other way
-    round. Where the counts of conversations are known and equal, the ratio is right.
+    8 failures before and 3 after are 62.5 % fewer, whether there were 400 conversations before and 40 after
+    or the other way round. If the counts of conversations are known and equal, the ratio is correct.
 
     Parameters
     ----------
     payload
-        Of a deployment event, as it was sent.
+        Payload of a deployment event, as sent.
     """
     reduction, issues = payload.get("reductionPercent"), payload.get("issues")
     if not isinstance(reduction, int | float) or isinstance(reduction, bool) or not isinstance(issues, list):
@@ -197,7 +197,7 @@ def reduction_warning(payload: dict[str, Any]) -> str:
     if not counts or not all(isinstance(count, int) for pair in counts for count in pair):
         return ""
     before, after = (sum(side) for side in zip(*counts, strict=True))
-    # Where nothing failed afterwards the rates give 100 percent too, however many conversations there were.
+    # If nothing failed afterwards, the rates also give 100 percent, whatever the number of conversations.
     if not before or not after or not Printed.of(reduction).meets(Printed.of(100.0 * (1.0 - after / before))):
         return ""
     was, now = payload.get("preFixConversationCount"), payload.get("postFixConversationCount")
@@ -208,8 +208,7 @@ class _Envelope(ApiModel):
     id: str
     timestamp: UtcTime
     sequence: int | None = None
-    """Number of the event among those of its webhook: 1, 2, 3 and so on without gaps, the same on every attempt. An event
-    that failed is sent again after later ones, so numbers may arrive out of order. Ours."""
+    """Number of the event among those of its webhook: 1, 2, 3 and so on without gaps, the same on every attempt. A failed event is sent again after later ones, so numbers may arrive out of order. Ours."""
 
 
 class PromptUpdatedEvent(_Envelope):
@@ -296,7 +295,7 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 class EventRecord(ApiModel):
-    """An event as ``GET /events`` lists it. Ours."""
+    """An event in the list of ``GET /events``. Ours."""
 
     id: Annotated[str, Column(name="event_id")]
     """The event's id."""
@@ -309,7 +308,7 @@ class EventRecord(ApiModel):
 
 
 def read(body: bytes | str) -> Event:
-    """Read an event without looking at a signature.
+    """Read an event without checking a signature.
 
     Raises
     ------
@@ -324,24 +323,24 @@ def read(body: bytes | str) -> Event:
 
 @dataclass(frozen=True, slots=True)
 class Printed:
-    """The range of numbers that round to a printed one: 73.3 stands for 73.25 to 73.35."""
+    """The range of numbers that round to a printed number: 73.3 stands for 73.25 to 73.35."""
 
     low: float
     high: float
 
     @classmethod
     def of(cls, value: float) -> Printed:
-        """Return the range of a number as it was given."""
+        """Return the range of a printed number."""
         half = _half_a_digit(value)
         return cls(value - half, value + half)
 
     def meets(self, other: Printed) -> bool:
-        """Return whether both may stand for the same number."""
+        """Return whether both may represent the same number."""
         return self.low <= other.high and other.low <= self.high
 
 
 def _half_a_digit(value: float) -> float:
     mantissa, _, exponent = repr(float(value)).partition("e")
     decimals = len(mantissa.rpartition(".")[2]) if not mantissa.endswith(".0") else 0
-    # Numbers with all their digits are exact up to the rounding of arithmetic.
+    # Numbers with all digits are exact up to the rounding of arithmetic.
     return max(0.5 * 10.0 ** (int(exponent or 0) - decimals), 1e-9 * max(1.0, abs(value)))

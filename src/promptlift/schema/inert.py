@@ -1,6 +1,6 @@
-"""Text from outside made harmless to look at: nothing hidden, nothing that moves other text, nothing endless.
+"""Text from outside made safe to display: nothing hidden, nothing that moves other text, nothing endless.
 
-Escaping is the renderer's; this is about characters that do harm even when they are escaped.
+Escaping is up to the renderer; this module handles characters that do harm even when escaped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _ANSI: Final = re.compile(
     r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_])"
 )
 _BREAKS: Final = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-# Characters that turn the writing direction, are not seen, or are no characters at all.
+# Characters that change the writing direction, are invisible, or are not characters at all.
 _UNSEEN: Final = re.compile(
     "[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
 )
@@ -22,7 +22,7 @@ _CONTROLS: Final = {
     **dict.fromkeys(range(0x80, 0xA0), "\ufffd"),
     **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
 }
-# Piles of accents climb over the lines above.
+# Stacked accents overlap the lines above.
 _PILED: Final = re.compile(
     r"([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{3})"
     r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
@@ -33,9 +33,9 @@ _EMPTY_LINES: Final = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
 
 
 def visible(text: Any) -> str:
-    """Replace every control character of a text by a mark that can be seen, or remove it.
+    """Replace every control character of a text by a visible mark, or remove it.
 
-    Colour codes of terminals and invisible characters are taken out, other control characters become their signs
+    Terminal colour codes and invisible characters are removed, other control characters become their symbols
     (NUL becomes ␀), half surrogates the replacement character. More than one empty line in a row becomes one.
     """
     line = _ANSI.sub("", "" if text is None else str(text))
@@ -50,7 +50,7 @@ def one_line(text: Any, limit: int) -> str:
 
 
 def shorten(text: str, limit: int) -> tuple[str, int]:
-    """Cut a text to ``limit`` characters, at a space where one is near, and count the characters cut."""
+    """Cut a text to ``limit`` characters, at a nearby space if possible, and count the characters cut."""
     if len(text) <= limit:
         return text, 0
     kept = text[: limit - 1]
@@ -60,7 +60,7 @@ def shorten(text: str, limit: int) -> tuple[str, int]:
 
 
 def shorten_middle(text: str, limit: int, marker: str = " … ") -> str:
-    """Cut a text to ``limit`` characters by leaving out its middle, at spaces where they are near."""
+    """Cut a text to ``limit`` characters by leaving out its middle, at nearby spaces if possible."""
     if len(text) <= limit:
         return text
     kept = max(limit - len(marker), 0)
@@ -69,7 +69,7 @@ def shorten_middle(text: str, limit: int, marker: str = " … ") -> str:
 
 
 def shorten_around(text: str, start: int, end: int, limit: int) -> str:
-    """Cut a text to ``limit`` characters around the part from ``start`` to ``end``, at spaces where they are near.
+    """Cut a text to ``limit`` characters around the part from ``start`` to ``end``, at nearby spaces if possible.
 
     >>> shorten_around("one two three four five six", 8, 13, 20)
     '… two three …'
@@ -88,6 +88,6 @@ def shorten_around(text: str, start: int, end: int, limit: int) -> str:
 
 
 def _whole_words(text: str) -> str:
-    """Drop the word at the end that a cut may have divided, where it is short."""
+    """Drop a short last word that a cut may have divided."""
     space = text.rfind(" ", max(0, len(text) - _LONG_WORD))
     return text[:space] if space > 0 else text

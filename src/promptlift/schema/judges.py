@@ -1,6 +1,6 @@
-"""Custom judges (a yes/no question with a rubric), their versions and runs, and the labels people give.
+"""Custom judges (a yes/no question with a rubric), their versions and runs, and people's labels.
 
-The specification has none of this: every field and path is ours.
+None of this is in the specification: every field and path is ours.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ EXAMPLE_CHARS: Final = 4_000
 EXAMPLES_MAX: Final = 12
 LABELS_MAX: Final = 2_000
 LABELS_MIN: Final = 20
-"""Fewest labels for an alignment: half of them learn, the other half measure."""
+"""Fewest labels for an alignment: half of them are for learning, the other half for measuring."""
 OUTCOME_LABELS_MIN: Final = 6
 """Fewest labels of either answer for an alignment."""
 COUNT_MAX: Final = 10_000_000
@@ -60,7 +60,7 @@ class Judge(ApiModel):
     id: Annotated[str, Column(name="judge_id")]
     """The judge's id, the same in all versions."""
     name: Annotated[str, Column(name="judge")]
-    """The judge's name, by which labels name its question."""
+    """The judge's name, which labels use to refer to its question."""
     version: Annotated[int, Column(name="judge_version")]
     """Version, from 1; a version never changes."""
     question: Annotated[str, Column()]
@@ -69,19 +69,19 @@ class Judge(ApiModel):
     """How to decide, in the owner's words."""
     examples: list[JudgeExample] | None = None
     llm_model: Annotated[str | None, Column()] = None
-    """The model to ask; missing where it is the service's own."""
+    """The model to use; missing for the service's own."""
     origin: Annotated[str | None, Column(categories=get_args(JudgeOrigin))] = None
     """``written`` by a person, or ``aligned`` with labels."""
     versions: Annotated[int | None, Column(name="n_versions")] = None
-    """Versions that there are."""
+    """Number of versions."""
     verdicts: Annotated[int | None, Column(name="n_verdicts")] = None
-    """Conversations that this version has answered for."""
+    """Conversations that this version has judged."""
     created_at: Annotated[UtcTime | None, Column()] = None
-    """When this version was made."""
+    """When this version was created."""
 
 
 class JudgeExampleCreate(RequestModel):
-    """An example that comes with a judge."""
+    """An example of a judge."""
 
     text: ExampleText
     answer: bool
@@ -89,47 +89,47 @@ class JudgeExampleCreate(RequestModel):
 
 
 class JudgeCreate(RequestModel):
-    """A judge, or a new version of the judge of this name."""
+    """A judge, or a new version of the judge with this name."""
 
     name: Name
     question: Question
-    """A question that yes or no answers."""
+    """A yes/no question."""
     rubric: Rubric | None = None
     """How to decide: what counts as yes, what as no, what to do in doubt."""
     examples: Annotated[list[JudgeExampleCreate], Field(max_length=EXAMPLES_MAX)] | None = None
     llm_model: ModelName | None = None
-    """The model to ask; the service's own when it is left out."""
+    """The model to use; by default the service's own."""
 
 
 class TokenPrice(RequestModel):
     """Price of the judge's model, in any currency."""
 
     input: Annotated[FiniteFloat, Field(ge=0, strict=False)]
-    """Of a million tokens that it reads."""
+    """Price of a million tokens that it reads."""
     output: Annotated[FiniteFloat, Field(ge=0, strict=False)]
-    """Of a million tokens that it writes."""
+    """Price of a million tokens that it writes."""
 
 
 class JudgeBackfillCreate(LinkedRequest):
-    """The conversations that a judge is put to, of a prompt where one is named, and what that may cost at most."""
+    """The conversations to judge, possibly of one prompt only, and limits on the cost."""
 
     version: Annotated[int, Field(ge=1)] | None = None
-    """Version of the judge; the newest when it is left out."""
+    """Version of the judge; by default the newest."""
     since: UtcTime | None = None
     """Only conversations that started at this time or later."""
     until: UtcTime | None = None
     """Only conversations that started before this time."""
     max_conversations: Annotated[int, Field(ge=1, le=COUNT_MAX)] | None = None
-    """Conversations to judge at most, the newest first."""
+    """Maximum number of conversations to judge, newest first."""
     max_tokens: Annotated[int, Field(ge=1, le=limits.COUNT_MAX)] | None = None
-    """No conversation is begun once so many tokens are used up."""
+    """No conversation is started once this many tokens are used."""
     max_cost: Annotated[FiniteFloat, Field(gt=0, strict=False)] | None = None
-    """No conversation is begun once so much is spent; needs a price."""
+    """No conversation is started once this amount is spent; needs a price."""
     price: TokenPrice | None = None
 
 
 class JudgePlan(ApiModel):
-    """What putting a judge to conversations will take. Nothing has been asked yet."""
+    """The estimated cost of judging conversations. The model has not been called yet."""
 
     judge_id: str
     judge: str
@@ -137,22 +137,22 @@ class JudgePlan(ApiModel):
     conversations: int
     """Conversations to judge."""
     already_judged: int
-    """Conversations of the selection that this version has answered for already."""
+    """Conversations of the selection that this version has already judged."""
     without_content: int
     """Conversations whose transcript was deleted, which nobody can judge."""
     calls: int
-    """Calls of the model, one a conversation."""
+    """Calls of the model, one per conversation."""
     calls_max: int
-    """The same if every answer has to be asked for twice."""
+    """The same if every answer needs a second attempt."""
     input_tokens: int
     """Estimate: a quarter of the characters."""
     output_tokens: int
     """Estimate."""
     tokens: int
     cost: float | None = None
-    """By the price, where one was given."""
+    """Cost by the price, if one was given."""
     model: str | None = None
-    """The model that will be asked; ``None`` where none is configured."""
+    """The model to be used; ``None`` if none is configured."""
 
 
 class JudgeLabel(RequestModel):
@@ -163,15 +163,15 @@ class JudgeLabel(RequestModel):
 
 
 class JudgeAlignCreate(RequestModel):
-    """Labels to improve a judge by."""
+    """Labels for improving a judge."""
 
     labels: Annotated[list[JudgeLabel], Field(min_length=1, max_length=LABELS_MAX)]
     seed: Annotated[int, Field(ge=0, le=2**31)] | None = None
-    """Another number splits the labels in another way."""
+    """A different number splits the labels differently."""
     generations: Annotated[int, Field(ge=1, le=10)] | None = None
-    """How often new instructions are written at most; default 4."""
+    """Maximum number of times that new instructions are written; default 4."""
     max_tokens: Annotated[int, Field(ge=1, le=limits.COUNT_MAX)] | None = None
-    """The run stops once so many tokens are used up."""
+    """The run stops once this many tokens are used."""
 
 
 class JudgeProgress(ApiModel):
@@ -182,18 +182,18 @@ class JudgeProgress(ApiModel):
     failed: Annotated[int, Column(name="n_failed")]
     """Conversations that could not be judged."""
     total: Annotated[int, Column(name="n_total")]
-    """Conversations, or calls of an alignment, in all."""
+    """Total number of conversations, or of calls in an alignment."""
 
 
 class JudgeUsage(ApiModel):
     """Calls and tokens of a run."""
 
     model_calls: Annotated[int, Column()]
-    """Calls of the model, repeated ones included."""
+    """Calls of the model, including repeated ones."""
     tokens: Annotated[int, Column(unit="tokens")]
-    """Tokens that they used up."""
+    """Tokens that they used."""
     cost: Annotated[float | None, Column(unit="currency of the price")] = None
-    """Their cost, where the run has a price."""
+    """Their cost, if the run has a price."""
 
 
 class JudgeEdit(ApiModel):
@@ -202,20 +202,20 @@ class JudgeEdit(ApiModel):
     operation: str
     """``add``, ``replace`` or ``delete``."""
     anchor: str | None = None
-    """The sentence that is replaced or deleted."""
+    """The sentence to replace or delete."""
     text: str | None = None
     """The new sentence."""
     reason: str | None = None
     evidence: list[str]
-    """The conversations on which the judge was wrong that led to it."""
+    """The misjudged conversations that motivated it."""
     generation: int
     state: str
-    """``kept``, ``rejected`` (it did not help) or ``refused`` (it may not be used)."""
+    """``kept``, ``rejected`` (it did not help) or ``refused`` (it must not be used)."""
     refusal: str | None = None
 
 
 class JudgeAlignment(ApiModel):
-    """What an alignment found."""
+    """The result of an alignment."""
 
     improved: bool
     """Whether the judge has a new version."""
@@ -225,11 +225,11 @@ class JudgeAlignment(ApiModel):
     labels: int
     """Labels that could be used."""
     labels_left_out: int
-    """Labels of conversations that are not there, or could not be judged."""
+    """Labels of conversations that do not exist, or could not be judged."""
     train: int
-    """Labels that the instructions were improved by."""
+    """Labels used to improve the instructions."""
     test: int
-    """Labels that nothing of the improvement saw: only they count."""
+    """Labels not used for the improvement: only they count."""
     agreement_before: float | None = None
     agreement_after: float | None = None
     kappa_before: float | None = None
@@ -241,17 +241,17 @@ class JudgeAlignment(ApiModel):
     better: int | None = None
     """Test labels on which only the new instructions are right."""
     worse: int | None = None
-    """Test labels on which only the old ones are."""
+    """Test labels on which only the old ones are right."""
     p: float | None = None
-    """Exact one-sided McNemar test that the new instructions are right more often."""
+    """p-value of the exact one-sided McNemar test that the new instructions are right more often."""
     level: float
     rubric: str | None = None
-    """The improved rubric, also where it was not better by the test."""
+    """The improved rubric, even if the test did not find it better."""
     edits: list[JudgeEdit]
 
 
 class JudgeRun(LinkedModel):
-    """A judge put to logged conversations, or improved by labels, in the background."""
+    """A background run that judges logged conversations, or improves a judge by labels."""
 
     id: Annotated[str, Column(name="run_id")]
     """The run's id."""
@@ -273,13 +273,13 @@ class JudgeRun(LinkedModel):
     progress: Annotated[JudgeProgress | None, Nested()] = None
     usage: Annotated[JudgeUsage | None, Nested()] = None
     alignment: JudgeAlignment | None = None
-    """What was found; ``None`` until the end, and of a backfill."""
+    """The result; ``None`` until the end, and for a backfill."""
     failure: Annotated[str | None, Column()] = None
     """Why it failed."""
     stop_reason: Annotated[str | None, Column()] = None
     """Why it was stopped."""
     created_at: Annotated[UtcTime | None, Column()] = None
-    """When it was asked for."""
+    """When it was requested."""
     started_at: Annotated[UtcTime | None, Column()] = None
     """When work on it began."""
     completed_at: Annotated[UtcTime | None, Column()] = None
@@ -287,7 +287,7 @@ class JudgeRun(LinkedModel):
 
 
 class JudgeVerdict(LinkedModel):
-    """What a version of a judge answered for one conversation."""
+    """The answer of a judge's version for one conversation."""
 
     id: str
     """The verdict's id."""
@@ -300,7 +300,7 @@ class JudgeVerdict(LinkedModel):
     judge_version: Annotated[int, Column()]
     """The version that answered."""
     verdict: Annotated[bool | None, Column()] = None
-    """Yes or no; missing where the conversation could not be judged."""
+    """Yes or no; missing if the conversation could not be judged."""
     reason: Annotated[str | None, Column()] = None
     """Why, in the model's words."""
     analyser: Annotated[str | None, Column()] = None
@@ -316,7 +316,7 @@ class JudgeVerdict(LinkedModel):
 
 
 class LearnedLabel(RequestModel):
-    """Whether a conversation's task was completed, as a person or the log says."""
+    """Whether a conversation's task was completed, according to a person or the log."""
 
     conversation_id: LinkText
     completed: bool
@@ -325,19 +325,19 @@ class LearnedLabel(RequestModel):
 
 
 class LearnedJudgeCreate(RequestModel):
-    """Labels to learn a judge of "task completed" from."""
+    """Labels from which to learn a judge of "task completed"."""
 
     labels: Annotated[list[LearnedLabel], Field(min_length=1, max_length=LABELS_MAX)]
     seed: Annotated[int, Field(ge=0, le=2**31)] | None = None
-    """Another number divides the labels in another way."""
+    """A different number divides the labels differently."""
 
 
 class LearnedWeights(ApiModel):
-    """What a learned judge weighs: one linear model for each fold, over the same features."""
+    """The weights of a learned judge: one linear model per fold, over the same features."""
 
     names: list[str]
     weights: list[list[float]]
-    """Of each feature, one row for each fold."""
+    """Weights of each feature, one row per fold."""
     intercepts: list[float]
 
 
@@ -345,15 +345,15 @@ class LearnedDrift(ApiModel):
     """How the newest conversations differ from the labelled ones."""
 
     drifted: bool
-    """Whether they look so unlike that what was learned need not hold for them."""
+    """Whether they are so different that the judge may not be valid for them."""
     auc: float
-    """How well the two are told apart; 0.5 where they are alike."""
+    """How well the two can be distinguished; 0.5 if they are alike."""
     auc_low: float
     auc_high: float
     differing: list[str]
-    """What differs most."""
+    """The features that differ most."""
     conversation_ids: list[str]
-    """The newest conversations that look most unlike: label these."""
+    """The newest conversations that differ most: label these."""
 
 
 class LearnedJudge(LinkedModel):
@@ -362,17 +362,17 @@ class LearnedJudge(LinkedModel):
     version: int
     """Version, from 1."""
     judges: bool
-    """Whether conversations are judged by it."""
+    """Whether it judges conversations."""
     sentence: str
-    """What was learned, in words."""
+    """A description of the judge."""
     labels: int
     """Labels that could be used."""
     labels_left_out: int
     """Labels of conversations that are not of this prompt, have not ended or have no transcript."""
     groups: int
-    """Groups that stay together; as many as labels where none were given."""
+    """Number of groups that stay together; equal to the labels if none were given."""
     accuracy: float
-    """Share of the labels that it gets right, each by a model that saw nothing of its group."""
+    """Share of the labels that it gets right, each predicted by a model that had not seen its group."""
     accuracy_low: float
     accuracy_high: float
     auc: float
@@ -380,17 +380,17 @@ class LearnedJudge(LinkedModel):
     auc_low: float
     auc_high: float
     majority: float
-    """Share that always saying what most labels say gets right."""
+    """Share that is right when always giving the majority's answer."""
     analyser: str | None = None
-    """What judged before."""
+    """The previous judge."""
     analyser_accuracy: float | None = None
-    """Share that it gets right."""
+    """Share that the previous judge gets right."""
     half_width: float
-    """Half of the 95 % interval of a rate that these labels and the judge correct."""
+    """Half the width of the 95 % interval of a rate corrected by these labels and the judge."""
     half_width_more: float
     """The same with 20 more labels."""
     drift: LearnedDrift | None = None
-    """The newest conversations beside the labelled ones; missing where there are too few."""
+    """The newest conversations compared with the labelled ones; missing if there are too few."""
     created_at: UtcTime | None = None
     """When it learned."""
 
@@ -401,56 +401,56 @@ class LearnedJudge(LinkedModel):
 
 
 class Label(LinkedModel):
-    """What one person answers to one question about one conversation."""
+    """One person's answer to one question about one conversation."""
 
     id: Annotated[str, Column(name="label_id")]
     """The label's id."""
     conversation_id: Annotated[str, Column()]
     """The conversation, a logged or a simulated one."""
     optimization_id: Annotated[str | None, Column()] = None
-    """The optimization that a simulated conversation is of; ``None`` for a logged one."""
+    """The optimization of a simulated conversation; ``None`` for a logged one."""
     question: Annotated[str, Column()]
-    """What was asked: ``task_completed``, ``sentiment``, ``note``, or a question of one's own."""
+    """The question: ``task_completed``, ``sentiment``, ``note``, or a custom one."""
     value: Annotated[str, Column()]
-    """The answer: ``yes`` or ``no``, a sentiment, or one of one's own."""
+    """The answer: ``yes`` or ``no``, a sentiment, or a custom one."""
     labeller: Annotated[str, Column()]
     """The name of the person who answered."""
     labelled_at: Annotated[UtcTime | None, Column()] = None
-    """When."""
+    """When it was answered."""
     chance: Annotated[float | None, Column(unit="fraction")] = None
-    """The chance with which the conversation was drawn; ``None`` where nobody knows, as where it was picked by hand."""
+    """The probability with which the conversation was drawn; ``None`` if unknown, for example if picked by hand."""
     draw_id: Annotated[str | None, Column()] = None
-    """The draw that it belongs to."""
+    """The draw to which it belongs."""
 
 
 class LabelsAnswer(ApiModel):
-    """Answer of ``POST /labels``: the labels as they are kept now, in the order of the request."""
+    """Answer of ``POST /labels``: the labels as stored, in the order of the request."""
 
     data: list[Label | None]
-    """``null`` where a label was removed."""
+    """``null`` if a label was removed."""
 
 
 class LabelRequest(RequestModel):
-    """One label of ``POST /labels``. What the same person said before of the same question is replaced."""
+    """One label of ``POST /labels``. The same person's earlier label for the same question is replaced."""
 
     conversation_id: Identifier
     """A logged or a simulated conversation"""
     question: Name
-    """task_completed, sentiment, note, or a question of one's own"""
+    """task_completed, sentiment, note, or a custom question"""
     value: LongText | None
     """The answer; null or an empty text removes the label"""
     labeller: Name
     """The name of the person who answers"""
     labelled_at: UtcTime | None = None
-    """When; the present when it is left out"""
+    """Time of the answer; by default now"""
     chance: Annotated[float | None, Field(gt=0.0, le=1.0)] = None
-    """The chance with which the conversation was drawn; what was known before stays when it is left out"""
+    """The probability with which the conversation was drawn; if omitted, the previous value stays"""
     draw_id: Identifier | None = None
-    """The draw that it belongs to; what was known before stays when it is left out"""
+    """The draw to which it belongs; if omitted, the previous value stays"""
 
 
 class LabelCreate(RequestModel):
     """Body of ``POST /labels``."""
 
     labels: Annotated[list[LabelRequest], Field(min_length=1, max_length=limits.BULK_ROWS)]
-    """All are kept, or none"""
+    """All are stored, or none"""

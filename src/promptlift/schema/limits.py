@@ -1,4 +1,4 @@
-"""Every number that the specification fixes, once."""
+"""Every number fixed by the specification, once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VARIANTS_DEFAULT: Final = 3
 # Passes after a win that only measure how large the lift is.
 VERIFICATION_PASSES_DEFAULT: Final = 4
 VERIFICATION_PASSES_MAX: Final = 12
-# Whether tools are played where an account says nothing.
+# Whether tools are simulated by default.
 SIMULATE_TOOLS_DEFAULT: Final = True
 
 TEMPERATURE_MIN: Final = 0.0
@@ -43,12 +43,12 @@ WEBHOOK_ATTEMPTS: Final = 5
 # Retry policy: the delay before attempts 1 to 5, in seconds.
 WEBHOOK_DELAYS_SECONDS: Final = (0, 60, 300, 1800, 7200)
 
-# unspecified: sizes of the other texts. Wide enough for real use, bounded before they are parsed.
-# JSON may write every byte of a text as six (``\\u0041``), and texts are measured as they are decoded.
+# unspecified: sizes of the other texts. Wide enough for real use, bounded before they are parsed. JSON may
+# encode every byte of a text as six (``\\u0041``), and texts are measured after decoding.
 BODY_BYTES: Final = 6 * CONTENT_BYTES + 512 * KB
 # Spans come in batches, each with the whole history of its conversation.
 OTLP_BODY_BYTES: Final = 16 * 1024 * KB
-# Conversations of one request, and their bytes: one transaction, which others wait for.
+# Conversations per request, and their bytes: one transaction, for which others wait.
 BULK_ROWS: Final = 500
 BULK_BODY_BYTES: Final = 16 * 1024 * KB
 JSON_DEPTH: Final = 64
@@ -64,7 +64,7 @@ LOOKUP_IDS: Final = 500
 METADATA_KEYS: Final = 64
 METADATA_KEY_CHARS: Final = 64
 METADATA_TEXT_CHARS: Final = 500
-# Counts that every JSON reader keeps exactly.
+# Counts that every JSON reader represents exactly.
 COUNT_MAX: Final = 2**53
 MAX_TOKENS_MAX: Final = 1_000_000
 
@@ -98,17 +98,17 @@ class Plan:
 PLANS: Final[dict[PlanName, Plan]] = {
     "free": Plan("free", 5, 10, 500, 60),
     "pro": Plan("pro", 100, 50, 10_000, 300),
-    # "custom" in the specification: nothing limited unless an operator says so.
+    # "custom" in the specification: unlimited unless an operator sets limits.
     "enterprise": Plan("enterprise", None, None, None, None),
 }
-# What may be limited for an account of any plan: the specification gives no plan a limit of tokens.
+# Limits that an account of any plan may have: the specification gives no plan a token limit.
 LIMITED_IN_EVERY_PLAN: Final = frozenset({"tokens_per_month"})
 
 
 def plan_with(name: PlanName, custom: Mapping[str, int]) -> Plan:
-    """Return a plan with the limits that an account has of its own.
+    """Return a plan with an account's own limits.
 
-    Only those of an enterprise account count, and the limit of tokens in every plan.
+    Only an enterprise account may have its own limits, except for the token limit.
 
     >>> plan_with("enterprise", {"prompts": 7}).prompts, plan_with("free", {"prompts": 7}).prompts
     (7, 5)
@@ -122,5 +122,5 @@ def plan_with(name: PlanName, custom: Mapping[str, int]) -> Plan:
 
 
 def request_rate(plan_name: str) -> int | None:
-    """Return the requests a minute of a plan; ``None`` where nothing is limited or the plan is unknown."""
+    """Return the requests per minute of a plan; ``None`` if unlimited or unknown."""
     return next((plan.requests_per_minute for plan in PLANS.values() if plan.name == plan_name.lower()), None)

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 MetadataValue = str | bool | int | float | None
 
-# What the columns of metadata begin with.
+# Prefix of metadata columns.
 METADATA_PREFIX: Final = "metadata."
-# What the keys of scores, rewards, feedback and flags begin with; their columns are called like the keys.
+# Prefix of the keys of scores, rewards, feedback and flags; their columns have the same names.
 SCORE_PREFIX: Final = "score."
 
-# What the metadata inside of structured content says too, and a column of its own has.
+# Keys in the metadata of structured content that have their own columns.
 SOURCE_FIELD: Final = "sourceId"
 _JOINED_BY: Final = ", "
 _CUT: Final = "…"
@@ -73,18 +73,18 @@ def key_of_column(column: str) -> str:
 
 
 def is_metadata_column(column: str) -> bool:
-    """Return whether a column of a table holds a key of the metadata."""
+    """Return whether a column of a table is a metadata column."""
     return column.startswith((METADATA_PREFIX, SCORE_PREFIX))
 
 
 def flat_metadata(found: Mapping[str, Any]) -> dict[str, MetadataValue]:
-    """Return metadata of any shape as the API takes it.
+    """Return metadata of any shape in the form accepted by the API.
 
-    Objects inside are flattened (``{"user": {"plan": "pro"}}`` becomes ``user.plan``), lists of plain values are joined with
-    ", ", and texts over the limit are cut. What has no short form (lists of objects, keys that are too long, null, keys
-    beyond the limit) is left out, and so is ``sourceId``, which is a field of its own. What says how a conversation ended (a
-    reward, score, feedback or flag, whatever it is nested in) is called ``score.NAME``, and a text that holds a truth value or a
-    number is one.
+    Objects inside are flattened (``{"user": {"plan": "pro"}}`` becomes ``user.plan``), lists of plain values
+    are joined with ", ", and texts over the limit are cut. Values without a short form (lists of objects,
+    overlong keys, null, keys beyond the limit) are left out, and so is ``sourceId``, which has its own field.
+    Outcomes of a conversation (a reward, score, feedback or flag, however nested) are named ``score.NAME``,
+    and their texts become truth values or numbers if possible.
 
     >>> flat_metadata({"tags": ["a", "b"], "user": {"plan": "pro"}, "rows": [{}]})
     {'tags': 'a, b', 'user.plan': 'pro'}
@@ -103,7 +103,7 @@ def flat_metadata(found: Mapping[str, Any]) -> dict[str, MetadataValue]:
     return flat
 
 
-# Objects that hold scores, keys that are one, and what a score calls its value.
+# Objects that contain scores, keys that are scores, and the keys of a score's value.
 _HOLD_SCORES: Final = frozenset(
     {"score", "scores", "assessment", "assessments", "feedback_scores", "evaluation", "evaluations"}
 )
@@ -124,7 +124,7 @@ _VALUES: Final = frozenset({"value", "score", "label"})
 
 
 def _score_name(key: str) -> str | None:
-    """Return what a score is called whose key of the metadata this is; ``None`` where it is none."""
+    """Return the name of a score by its metadata key; ``None`` if it is not a score."""
     if key in _SCORES:
         return key.removesuffix("_rating")
     first, _, rest = key.partition(".")
@@ -135,7 +135,7 @@ def _score_name(key: str) -> str | None:
 
 
 def _typed(value: MetadataValue) -> MetadataValue:
-    """Return a score as true or false or a number, where its text is one."""
+    """Return a score as a truth value or a number, if its text represents one."""
     if not isinstance(value, str):
         return value
     text = value.strip()
@@ -170,6 +170,6 @@ def _short(value: Any) -> MetadataValue:
 
 
 def _clean(text: str) -> str:
-    """Remove what no database keeps in a text."""
+    """Remove characters that databases cannot store."""
     text = text.replace("\x00", "")
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

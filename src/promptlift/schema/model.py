@@ -25,7 +25,7 @@ _NO_TIME = "must be an ISO 8601 time such as 2026-01-31T09:30:00Z"
 
 
 def to_wire_time(time: datetime) -> str:
-    """Write a time as the API does: ISO 8601 UTC with milliseconds and ``Z``.
+    """Format a time like the API: ISO 8601 UTC with milliseconds and ``Z``.
 
     A time without a zone is taken as UTC.
     """
@@ -39,7 +39,7 @@ def from_wire_time(value: Any) -> Any:
     Raises
     ------
     ValueError
-        When a string is not an ISO 8601 time.
+        A string is not an ISO 8601 time.
     """
     if isinstance(value, str):
         try:
@@ -49,7 +49,7 @@ def from_wire_time(value: Any) -> Any:
     if isinstance(value, datetime):
         try:
             return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-        except OverflowError as error:  # the first or the last day of all, in another zone
+        except OverflowError as error:  # the first or the last representable day, in another zone
             raise ValueError(_NO_TIME) from error
     return value
 
@@ -70,12 +70,12 @@ class _WireModel(BaseModel):
     )
 
     def to_wire(self) -> dict[str, Any]:
-        """Write JSON-ready data with the API's names, without fields that were never set."""
+        """Return JSON-ready data with the API's names, without fields that were never set."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 class ApiModel(_WireModel):
-    """A resource or view that the service sends.
+    """A resource or view sent by the service.
 
     Unknown fields are kept and written back.
     """
@@ -96,12 +96,12 @@ def _describe_agent_id(schema: dict[str, Any]) -> None:
 
 
 class LinkedModel(ApiModel):
-    """A resource or view of one prompt: ``prompt_id`` in Python, whichever scheme the wire speaks."""
+    """A resource or view of one prompt: ``prompt_id`` in Python, whichever scheme the API uses."""
 
     model_config = ConfigDict(json_schema_extra=_describe_agent_id)
 
     prompt_id: Annotated[str | None, Column()] = None
-    """The prompt, or agent, that it belongs to."""
+    """The prompt, or agent, to which it belongs."""
 
     @model_validator(mode="before")
     @classmethod
@@ -113,7 +113,7 @@ class LinkedModel(ApiModel):
 
 
 class DisplayedModel(LinkedModel):
-    """A resource that notebooks show. `promptlift.display` stands above the schema: it is loaded by name, on first use."""
+    """A resource that notebooks display. `promptlift.display` is on a higher floor, so it is loaded by name, on first use."""
 
     def _displayed(self, how: str) -> Any:
         return getattr(import_module("promptlift.display.answers"), how)(self)
@@ -127,14 +127,14 @@ class DisplayedModel(LinkedModel):
 
 
 def not_null(value: object) -> object:
-    """Reject ``null``: a field that does not change is left out."""
+    """Reject ``null``: unchanged fields must be omitted."""
     if value is None:
         raise ValueError("must not be null")
     return value
 
 
 class RequestModel(_WireModel):
-    """A body that a client sends. Types are strict: a text does not become a number."""
+    """A body that a client sends. Types are strict: strings are not converted to numbers."""
 
     # unspecified: unknown fields of a body. Ignored, except in settings.
     model_config = ConfigDict(extra="ignore", strict=True)
@@ -148,7 +148,7 @@ def not_blank(text: str) -> str:
 
 
 def storable(text: str) -> str:
-    """Reject a NUL character, which no database stores as text, and half of a surrogate pair."""
+    """Reject a NUL character, which databases cannot store as text, and half of a surrogate pair."""
     if "\x00" in text:
         raise ValueError("must not contain a NUL character")
     if not text.isascii():
@@ -179,7 +179,7 @@ Tag = Annotated[str, StringConstraints(max_length=limits.TAG_CHARS), AfterValida
 
 
 class LinkedRequest(RequestModel):
-    """A body that names a prompt, under either name of the link."""
+    """A body that links to a prompt, under either name of the link."""
 
     prompt_id: LinkText | None = None
     agent_id: LinkText | None = None
@@ -187,5 +187,5 @@ class LinkedRequest(RequestModel):
 
     @property
     def linked_id(self) -> str | None:
-        """The prompt, whichever name it came under."""
+        """The prompt, under whichever name it was given."""
         return self.prompt_id or self.agent_id

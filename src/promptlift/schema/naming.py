@@ -1,7 +1,7 @@
 """The two naming schemes of the API in one table.
 
-The same resource is a *prompt* in one scheme and an *agent* in the other: the path segment and the
-link field differ, everything else is the same. Python and tables say ``prompt_id`` in both.
+The same resource is a *prompt* in one scheme and an *agent* in the other: the path segment and the link field
+differ, everything else is the same. Python and tables use ``prompt_id`` in both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Scheme:
     Attributes
     ----------
     noun
-        What the resource is called in messages.
+        Name of the resource in messages.
     segment
         Path segment, without a slash.
     link
@@ -45,7 +45,7 @@ def scheme_of(name: str) -> Scheme:
     Raises
     ------
     ValueError
-        When the name is neither ``prompt`` nor ``agent``.
+        The name is neither ``prompt`` nor ``agent``.
     """
     for scheme in SCHEMES.values():
         if scheme.name == name:
@@ -54,7 +54,7 @@ def scheme_of(name: str) -> Scheme:
 
 
 def link_of(record: dict[str, Any]) -> Any:
-    """Take the link to the prompt or agent out of a decoded JSON object; ``None`` when there is none."""
+    """Return the link to the prompt or agent in a decoded JSON object; ``None`` if there is none."""
     for link in LINKS:
         if record.get(link) is not None:
             return record[link]

@@ -30,32 +30,33 @@ OPTIMIZATION_STATUSES: Final[tuple[OptimizationStatus, ...]] = get_args(Optimiza
 OptimizationMode = Literal["exploratory", "validation"]
 VariantSource = Literal["prompt", "model", "handed_in"]
 
-# unspecified: how many personas may be named. Far more than a pass can use.
+# unspecified: how many personas may be given. Far more than a pass can use.
 PERSONAS_MAX: Final = 500
-# The largest integer that every JSON reader takes exactly.
+# The largest integer that every JSON reader represents exactly.
 SEED_MAX: Final = 2**53 - 1
 # unspecified: the pace of a rehearsal. An hour is longer than anybody watches one.
 REHEARSAL_SECONDS_MAX: Final = 3_600.0
-# unspecified: bounds of a goal. The targets that a request may have, and completion; weights only count beside each other.
+# unspecified: bounds of a goal. The targets that a request may have, and completion; only relative weights
+# matter.
 GOAL_PARTS_MAX: Final = 51
 GOAL_WEIGHT_MAX: Final = 1_000.0
 
 
 class GoalPart(ApiModel):
-    """A part of what an optimization is for, with its weight beside the others. Ours."""
+    """A part of an optimization's goal, with its relative weight. Ours."""
 
     measure: str
-    """``taskCompletion``, or one of the target improvements as it stands in the intent."""
+    """``taskCompletion``, or one of the target improvements of the intent, verbatim."""
     weight: float
 
 
 class RunSettings(ApiModel):
-    """The settings that count for an optimization, as they were when it was asked for. Ours."""
+    """The settings of an optimization at the time of its request. Ours."""
 
     max_iterations: int | None = None
     variants_per_generation: int | None = None
     search: str | None = None
-    """``on`` where candidates may be written in generations, each learning from failures; else ``off``."""
+    """``on`` if candidates may be written in generations, each learning from failures; otherwise ``off``."""
     verification_passes: int | None = None
     """Passes after a win that only measure how large the lift is."""
     persona_count: int | None = None
@@ -63,14 +64,14 @@ class RunSettings(ApiModel):
     max_turns: int | None = None
     confidence_mode: str | None = None
     simulate_tools: bool | None = None
-    """Whether the tools of an agent are played."""
+    """Whether the tools of an agent are simulated."""
     goal: list[GoalPart] | None = None
-    """What finalists are chosen by, where it is not task completion alone."""
+    """The goal by which finalists are chosen, if not task completion alone."""
     deployment_mode: str | None = None
     auto_deploy: Any = None
     """Object with ``enabled`` and ``requireRegressionPass``."""
     rehearsal_seconds: float | None = None
-    """Seconds that a rehearsal takes when it needs every pass; ``None`` where it is as fast as it can be."""
+    """Duration of a rehearsal that needs every pass, in seconds; ``None`` for as fast as possible."""
 
 
 class OptimizationUsage(ApiModel):
@@ -82,14 +83,14 @@ class OptimizationUsage(ApiModel):
 
 
 class OptimizationIntent(ApiModel):
-    """The improvements that an optimization was asked for. Ours."""
+    """The improvements requested of an optimization. Ours."""
 
     target_improvements: list[str] | None = None
     hypothesis: str | None = None
 
 
 class Optimization(DisplayedModel):
-    """A test of variants of a prompt; list items carry fewer fields than ``GET /optimizations/:id``."""
+    """A test of variants of a prompt; list items have fewer fields than ``GET /optimizations/:id``."""
 
     id: Annotated[str, Column(name="optimization_id")]
     """The optimization's id."""
@@ -98,10 +99,10 @@ class Optimization(DisplayedModel):
     mode: Annotated[str | None, Column(categories=get_args(OptimizationMode))] = None
     """``exploratory`` or ``validation``."""
     variant_count: Annotated[int | None, Column()] = None
-    """Variants that were asked for."""
+    """Number of variants requested."""
     results: Annotated[OptimizationResults | None, Nested()] = None
     created_at: Annotated[UtcTime | None, Column()] = None
-    """When the optimization was asked for."""
+    """When the optimization was requested."""
     completed_at: Annotated[UtcTime | None, Column()] = None
     """When it ended."""
     started_at: Annotated[UtcTime | None, Column(meaning="When the first conversation was simulated.")] = None
@@ -115,36 +116,36 @@ class Optimization(DisplayedModel):
     failure: str | None = None
     """Why it failed."""
     stop_reason: str | None = None
-    """Why it was stopped, as the person said."""
+    """Why it was stopped, according to the person."""
     deployment: Annotated[VariantDeployment | None, Nested()] = None
     usage: OptimizationUsage | None = None
     headroom: Headroom | None = None
-    """What could be gained at most, by the logged conversations, as it was known when the optimization was asked for."""
+    """The maximum gain according to the logged conversations, as known at the time of the request."""
     search_plan: SearchPlan | None = None
-    """What search, confirmation and verification may spend; ``None`` without a search."""
+    """The budgets of search, confirmation and verification; ``None`` without a search."""
 
     @property
     def sentence(self) -> str:
-        """What became of it, or how far it is."""
+        """Its outcome, or its progress."""
         return str(self._displayed("verdict_sentence"))
 
 
 class Intent(RequestModel):
-    """The improvements that an optimization is asked for."""
+    """The improvements requested of an optimization."""
 
     target_improvements: Annotated[list[LongText], Field(max_length=50)] | None = None
     hypothesis: LongText | None = None
 
 
 class WeightedMeasure(RequestModel):
-    """A part of the goal that a request gives."""
+    """A part of the goal in a request."""
 
     measure: LongText
     weight: Annotated[float, Field(gt=0, le=GOAL_WEIGHT_MAX, allow_inf_nan=False)]
 
 
 class CandidateText(RequestModel):
-    """A text that somebody wrote, to be tested as a variant."""
+    """A submitted text, to be tested as a variant."""
 
     content: PromptText
     name: ShortText | None = None
@@ -162,21 +163,17 @@ class OptimizationCreate(LinkedRequest):
     seed: Annotated[int, Field(ge=0, le=SEED_MAX)] | None = None
     """Ours: the same seed and the same model answers give the same result."""
     rehearsal_seconds: Annotated[float, Field(ge=0, le=REHEARSAL_SECONDS_MAX)] | None = None
-    """Ours: seconds that a rehearsal takes when it needs every pass, so that it can be watched; 0 is as fast as it can be.
-    Refused where a language model is configured."""
+    """Ours: duration of a rehearsal that needs every pass, in seconds, so that it can be watched; 0 for as fast as possible. Refused if a language model is configured."""
     search: SearchSetting | None = None
-    """Ours: whether candidates are written in generations; the account's setting when it is left out."""
+    """Ours: whether candidates are written in generations; by default the account's setting."""
     simulate_tools: bool | None = None
-    """Ours: whether the tools of an agent are played; the account's setting when it is left out."""
+    """Ours: whether the tools of an agent are simulated; by default the account's setting."""
     goal: Annotated[list[WeightedMeasure], Field(min_length=1, max_length=GOAL_PARTS_MAX)] | None = None
-    """Ours: what candidates of a search and finalists are chosen by: ``taskCompletion`` and target improvements of ``intent``,
-    each with a weight. Task completion alone when it is left out. Whatever the goal, only a variant that completes more tasks
-    is named the winner."""
+    """Ours: the goal by which candidates of a search and finalists are chosen: ``taskCompletion`` and target improvements of ``intent``, each with a weight. By default task completion alone. Whatever the goal, only a variant that completes more tasks can win."""
     candidates: Annotated[list[CandidateText], Field(min_length=1, max_length=limits.VARIANTS_MAX)] | None = (
         None
     )
-    """Ours: whole texts to test in place of written variants, so without a search: ``variantCount`` must be their number, or
-    be left out. Each differs from the others and from the prompt, and keeps its template variables."""
+    """Ours: complete texts to test instead of written variants, so without a search: ``variantCount`` must be their number, or be omitted. Each differs from the others and from the prompt, and keeps its template variables."""
 
 
 class ApplyRequest(RequestModel):
@@ -184,14 +181,13 @@ class ApplyRequest(RequestModel):
 
     variant_id: LinkText | None = None
     content: PromptText | None = None
-    """Ours: in place of a variant a text that somebody put together from edits. It becomes the current version as an edit of
-    the prompt does: nothing was measured of it."""
+    """Ours: instead of a variant, a text composed from edits. It becomes the current version like an edit of the prompt: nothing was measured for it."""
     if_version_id: LinkText | None = None
     """Ours: apply only while this version of the prompt is live, so that no change by others is overwritten unseen."""
     accept_rehearsal: bool = False
-    """Ours: apply the variant even though the optimization was a rehearsal, which says nothing about a real prompt."""
+    """Ours: apply the variant even though the optimization was a rehearsal, which proves nothing about a real prompt."""
     note: LongText | None = None
-    """Ours: kept with the action in ``GET /actions``."""
+    """Ours: stored with the action in ``GET /actions``."""
 
 
 class StopRequest(RequestModel):
@@ -199,7 +195,7 @@ class StopRequest(RequestModel):
 
     reason: LongText | None = None
     note: LongText | None = None
-    """Ours: kept with the action in ``GET /actions``; the reason is when it is left out."""
+    """Ours: stored with the action in ``GET /actions``; by default the reason."""
 
 
 class ApplyAnswer(TextChange):
@@ -207,7 +203,7 @@ class ApplyAnswer(TextChange):
 
     applied_variant_id: str | None = None
     changed: bool | None = None
-    """Whether the text changed; ``False`` when it was live already. Our service gives it, others may not."""
+    """Whether the text changed; ``False`` if it was already live. Our service provides it, others may not."""
 
 
 class StopAnswer(ApiModel):
@@ -216,7 +212,7 @@ class StopAnswer(ApiModel):
     success: bool
     status: str | None = None
     action_id: str | None = None
-    """The action in ``GET /actions``. Our service gives it."""
+    """The action in ``GET /actions``. Our service provides it."""
 
 
 class VariantMetrics(ApiModel):
@@ -225,37 +221,37 @@ class VariantMetrics(ApiModel):
     task_completion: Annotated[
         float | None, Column(unit="fraction", meaning="Share of conversations that completed the task.")
     ] = None
-    """Percent; ``None`` before anything is measured (unspecified)."""
+    """Percent; ``None`` before any measurement (unspecified)."""
     sentiment: Annotated[float | None, Column(unit="-1 to 1")] = None
-    """Mean sentiment score, -1 to 1; ``None`` before anything is measured (unspecified)."""
+    """Mean sentiment score, -1 to 1; ``None`` before any measurement (unspecified)."""
     quality: Annotated[float | None, Column(unit="0 to 100")] = None
-    """Mean quality, 0 to 100; ``None`` before anything is measured (unspecified)."""
+    """Mean quality, 0 to 100; ``None`` before any measurement (unspecified)."""
 
 
 class Variant(Effect):
-    """One text of an optimization; the original is one too. The lift is of its own stage and its own pairs."""
+    """One text of an optimization, including the original. The lift is from its own stage and its own pairs."""
 
     id: Annotated[str, Column(name="variant_id")]
     """The variant's id."""
     name: Annotated[str | None, Column()] = None
     """The variant's name."""
     is_original: Annotated[bool, Column()] = False
-    """Whether it is the original, the prompt as it was."""
+    """Whether it is the original, the unchanged prompt."""
     content: Annotated[str | None, Column()] = None
     """The text."""
     metrics: Annotated[VariantMetrics | None, Nested()] = None
     is_winner: Annotated[bool, Column()] = False
-    """Whether the optimization named it the winner."""
+    """Whether it is the winner."""
     number: Annotated[int | None, Column(meaning="Number of the variant; 0 is the original.")] = None
-    """0 is the original. Our service gives it and what follows, others may not."""
+    """0 is the original. Our service provides it and the following fields, others may not."""
     rationale: str | None = None
-    """Why the text was written so."""
+    """The rationale of the text."""
     source: Annotated[str | None, Column(categories=get_args(VariantSource))] = None
-    """Who wrote the text: ``prompt`` for the original, ``model``, or ``handed_in`` for a candidate of the request."""
+    """The author of the text: ``prompt`` for the original, ``model``, or ``handed_in`` for a candidate of the request."""
     stage: Annotated[str | None, Column(categories=VARIANT_STAGES)] = None
     """``screen`` or ``confirm``: the two ran on different cells and cannot be compared."""
     n: Annotated[int | None, Column()] = None
-    """Pairs that count."""
+    """Number of pairs that count."""
     original_task_completion: Annotated[
         float | None,
         Column(
@@ -268,17 +264,17 @@ class Variant(Effect):
     is_finalist: bool | None = None
     is_staged: bool | None = None
     screened_out_after: int | None = None
-    """Number of the pass after which it was left out."""
+    """Number of the pass after which it was dropped."""
     goal_points: Annotated[float | None, Column(unit="percentage points")] = None
-    """Percentage points, weighted difference of the goal to the original on its own stage; ``None`` without a goal."""
+    """Percentage points, weighted difference of the goal from the original on its own stage; ``None`` without a goal."""
     generation: Annotated[int | None, Column()] = None
-    """Generation of the search that wrote it, from 1; 0 for the original. ``None`` without a search, as what follows."""
+    """Generation of the search that wrote it, from 1; 0 for the original. ``None`` without a search, like the following fields."""
     parent_variant_id: Annotated[str | None, Column()] = None
-    """The candidate that it was made from."""
+    """The candidate from which it was made."""
     other_parent_variant_id: Annotated[str | None, Column()] = None
-    """The second one, of a merge."""
+    """The second parent of a merge."""
     edits: list[Edit] | None = None
-    """What was changed in the original, oldest first; refused edits of its generation are there too."""
+    """The edits of the original, oldest first, including refused edits of its generation."""
     search: Annotated[CandidateSearch | None, Nested()] = None
 
 
@@ -294,13 +290,13 @@ class VariantReview(ApiModel):
     verdict: Annotated[str | None, Column(categories=VERDICTS)] = None
     """``keep``, ``reject``, or ``None`` while undecided."""
     note: Annotated[str | None, Column()] = None
-    """What people noted."""
+    """People's note."""
     updated_at: Annotated[UtcTime | None, Column()] = None
     """When the verdict or the note last changed."""
 
 
 class ReviewUpdate(RequestModel):
-    """Body of ``PATCH /optimizations/:id/review``: the variant, and what of it changes."""
+    """Body of ``PATCH /optimizations/:id/review``: the variant, and the changed fields."""
 
     variant_id: Identifier
     verdict: Verdict | None = None

@@ -1,4 +1,4 @@
-"""The outcome of a conversation, as its log says it: a rule over the metadata, such as ``score.reward >= 1``."""
+"""The outcome of a conversation in its log: a rule over the metadata, such as ``score.reward >= 1``."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _TRUTHS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRule:
-    """Which value in the metadata makes a conversation a success.
+    """The rule by which metadata make a conversation a success.
 
     Attributes
     ----------
     name
         Key of the metadata.
     sign, value
-        What the value is compared with; ``sign`` is empty where the value itself is true or false.
+        Comparison of the value; ``sign`` is empty if the value itself is true or false.
     """
 
     name: str
@@ -46,7 +46,7 @@ class OutcomeRule:
         return f"{self.name} {self.sign} {self.value}".strip()
 
     def verdict(self, metadata: Mapping[str, Any]) -> bool | None:
-        """Return whether a conversation succeeded; ``None`` where its metadata do not say."""
+        """Return whether a conversation succeeded; ``None`` if its metadata do not tell."""
         found = metadata.get(self.name, metadata.get(f"{SCORE_PREFIX}{self.name}"))
         if found is None or found == "":
             return None
@@ -75,7 +75,7 @@ def parse_rule(text: str) -> OutcomeRule:
     Raises
     ------
     ValueError
-        When it is none; the message says how one is written.
+        The rule is invalid; the message explains the syntax.
     """
     found = _RULE.match(text)
     if found is None:
@@ -85,13 +85,13 @@ def parse_rule(text: str) -> OutcomeRule:
     name, sign, value = found["name"], found["sign"] or "", (found["value"] or "").strip("'\"")
     if sign in _ORDERS and _number(value) is None:
         raise ValueError(
-            f"{sign} compares with a number, and {value!r} is none; write one such as score.reward >= 1"
+            f"{sign} compares with a number, which {value!r} is not; write a rule such as score.reward >= 1"
         )
     return OutcomeRule(key_of_column(name), "=" if sign == "==" else sign, value)
 
 
 def truth_of(value: Any) -> bool | None:
-    """Return what a value says as true or false, ``None`` where it is neither."""
+    """Return a value as true or false, ``None`` if it is neither."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):

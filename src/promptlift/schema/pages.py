@@ -1,4 +1,4 @@
-"""Lists as the API gives them: ``{"data": [...], "pagination": {...}}``, and the error body."""
+"""Lists of the API: ``{"data": [...], "pagination": {...}}``, and the error body."""
 
 from __future__ import annotations
 
@@ -17,29 +17,27 @@ class Pagination(ApiModel):
     total: int
     """Items in the whole list at the time of the request."""
     limit: int
-    """Items asked for."""
+    """Number of items requested."""
     offset: int
-    """Items before this page."""
+    """Number of items before this page."""
     next_cursor: str | None = None
-    """What to ask with for the page that follows this one, in lists that take a ``cursor``; left out on the last page. It says
-    nothing to a client."""
+    """The ``cursor`` of the following page, in lists that support it; omitted on the last page. It is opaque to clients."""
 
 
 class Page(ApiModel, Generic[Item]):
     """One page of a list. Lists without paging have no ``pagination``."""
 
-    # Pydantic would look for docstrings in the source that writes Page[...], and may fail to parse it.
+    # Pydantic would look for docstrings in the source code with Page[...], and may fail to parse it.
     model_config = ConfigDict(use_attribute_docstrings=False)
 
     data: list[Item]
     pagination: Pagination | None = None
     as_of: UtcTime | None = None
-    """Only in answers to ``updatedSince`` and ``deletedSince``: what to ask with next, so that nothing is missed and nothing
-    unchanged comes again. Of a read of several pages, that of its first page counts."""
+    """Only in answers to ``updatedSince`` and ``deletedSince``: the time for the next request, so that nothing is missed and nothing unchanged is repeated. When reading several pages, that of the first page counts."""
 
 
 class Done(ApiModel):
-    """Answer of an action that gives nothing else."""
+    """Answer of an action without other data."""
 
     success: bool
     message: str | None = None

@@ -1,4 +1,4 @@
-"""Prompts (agents in the agent scheme): their status view, the versions of their text, and what people did to them."""
+"""Prompts (agents in the agent scheme): their status view, versions, and people's actions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PromptStatus = Literal["active", "draft", "archived"]
 
 
 class CompletionOfWeek(ApiModel):
-    """Task completion of a prompt in seven days. Ours."""
+    """Task completion of a prompt over seven days. Ours."""
 
     from_: Annotated[UtcTime, Field(alias="from")]
     """When the seven days began."""
@@ -48,16 +48,15 @@ class PromptCompletion(ApiModel):
     judged: int
     """Those that have insights and have ended."""
     completed: int
-    """Those of the judged with a completed task."""
+    """Judged ones with a completed task."""
     rate: float | None
-    """Percent of the judged; ``None`` when there are none."""
+    """Percent of the judged; ``None`` if there are none."""
     rate_low: float | None
     """Lower end of its 95 % interval, by Wilson's method."""
     rate_high: float | None
     """Upper end of it."""
     weeks: list[CompletionOfWeek]
-    """The last eight times seven days, the oldest first. All prompts of a page have the same ones: they end with the day
-    of the latest conversation of any of them. None when there are no conversations."""
+    """The last eight periods of seven days, oldest first. They are the same for all prompts of a page and end with the day of the latest conversation of any of them. None if there are no conversations."""
 
 
 class Prompt(ApiModel):
@@ -67,25 +66,24 @@ class Prompt(ApiModel):
     """The prompt's id."""
     name: Annotated[str, Column()]
     """The prompt's name."""
-    content: Annotated[str, Column(meaning="The prompt's text; missing where it is not known yet.")]
+    content: Annotated[str, Column(meaning="The prompt's text; missing if not known yet.")]
     """The prompt's text, or a placeholder for it."""
     content_known: bool | None = None
-    """Whether ``content`` is the prompt's text; ``False`` where it is a placeholder. A field of ours."""
+    """Whether ``content`` is the prompt's text; ``False`` if it is a placeholder. A field of ours."""
     llm_model: Annotated[str | None, Column()] = None
-    """The model that the prompt is written for."""
+    """The model for which the prompt is written."""
     description: Annotated[str | None, Column()] = None
-    """What the prompt is for."""
+    """The purpose of the prompt."""
     tags: Annotated[list[str], Column()] = Field(default_factory=list)
     """Labels for grouping and filtering."""
     temperature: Annotated[float | None, Column()] = None
-    """Sampling temperature; ``None`` where none was given (unspecified)."""
+    """Sampling temperature; ``None`` if not given (unspecified)."""
     max_tokens: Annotated[int | None, Column(unit="tokens")] = None
-    """Limit on the length of an answer, in tokens; ``None`` where none was given (unspecified)."""
+    """Limit on the length of an answer, in tokens; ``None`` if not given (unspecified)."""
     objective: Annotated[str | None, Column()] = None
-    """What counts as success."""
+    """The definition of success."""
     outcome: str | None = None
-    """The rule by which the metadata of a conversation say that it succeeded, such as ``score.reward >= 1``; without one the
-    analyser's verdict counts. A field of ours, absent where there is none."""
+    """The rule by which the metadata of a conversation determine its success, such as ``score.reward >= 1``; without a rule the analyser's verdict counts. A field of ours, absent if there is none."""
     status: Annotated[str, Column(categories=get_args(PromptStatus))]
     """``active``, ``draft`` or ``archived``."""
     created_at: Annotated[UtcTime | None, Column()] = None
@@ -93,7 +91,7 @@ class Prompt(ApiModel):
     updated_at: Annotated[UtcTime | None, Column()] = None
     """When the prompt was last changed."""
     completion: PromptCompletion | None = None
-    """In lists, where ``includeCompletion`` asks for it. A field of ours."""
+    """In lists, if requested by ``includeCompletion``. A field of ours."""
 
 
 class PromptChange(ApiModel):
@@ -118,7 +116,7 @@ def _rule(text: str) -> str:
     return str(parse_rule(text))
 
 
-# An empty text takes the outcome away.
+# An empty text removes the outcome.
 Outcome = Annotated[LongText, AfterValidator(lambda text: _rule(text) if text.strip() else "")]
 Tags = Annotated[list[Tag], Field(max_length=limits.TAGS)]
 Temperature = Annotated[float, Field(ge=limits.TEMPERATURE_MIN, le=limits.TEMPERATURE_MAX)]
@@ -131,9 +129,9 @@ class PromptCreate(RequestModel):
     name: Name
     content: PromptText
     content_known: bool | None = None
-    """``False`` where ``content`` is a placeholder for a text that is not known yet. A field of ours."""
+    """``False`` if ``content`` is a placeholder for an unknown text. A field of ours."""
     live_from: PastTime | None = None
-    """Since when this text is in use; now when it is left out. A field of ours."""
+    """Since when this text has been in use; by default now. A field of ours."""
     llm_model: ModelName
     description: LongText | None = None
     tags: Tags | None = None
@@ -150,7 +148,7 @@ class PromptUpdate(RequestModel):
     name: Name | None = None
     content: PromptText | None = None
     live_from: PastTime | None = None
-    """Since when this text is in use, not before the one that it follows; now when it is left out. A field of ours."""
+    """Since when this text has been in use, not before the previous one; by default now. A field of ours."""
     llm_model: ModelName | None = None
     description: LongText | None = None
     tags: Tags | None = None
@@ -165,8 +163,8 @@ class PromptUpdate(RequestModel):
     _not_null = field_validator("name", "content", "llm_model", "status", mode="before")(not_null)
 
 
-# unspecified: rates and averages of nothing. The specification types them as numbers, and no number would be true of no
-# conversation, so they are null; counts of nothing are 0.
+# unspecified: rates and averages without data. The specification types them as numbers, but no number would
+# be true without conversations, so they are null; counts are 0.
 
 
 class StatusMetrics(ApiModel):
@@ -180,7 +178,7 @@ class StatusMetrics(ApiModel):
 
 
 class MissingReason(ApiModel):
-    """A reason for missing insights, and the number of conversations that it concerns."""
+    """A reason for missing insights, and the number of conversations affected."""
 
     reason: str
     count: int
@@ -191,13 +189,13 @@ class InsightCounts(ApiModel):
 
     ready: int
     waiting: int
-    """Still without insights: to be judged, or to fail."""
+    """Still without insights: waiting to be judged."""
     failed: int
     """Could not be judged in any attempt; they can be requested again."""
     again: int | None = None
-    """Ready, and waiting to be judged again or for another verdict."""
+    """Ready, and waiting to be judged again or for a new verdict."""
     reasons: list[MissingReason] = Field(default_factory=list)
-    """Why conversations wait or failed, where it is known, the most frequent first."""
+    """Why conversations wait or failed, if known, most frequent reason first."""
 
 
 OPTIMIZATION_STATES: Final = ("running", "queued", "testing", "staged", "idle")
@@ -210,11 +208,11 @@ class PromptStatusView(ApiModel):
     name: str
     status: str
     optimization_state: str
-    """``idle``; ours beside it: ``running`` and ``queued`` of an optimization, ``testing`` while a variant's regression test
-    runs, ``staged`` while one waits for approval."""
+    """``idle``; in addition, ours are ``running`` and ``queued`` for an optimization, ``testing`` while a variant's regression test
+    runs, ``staged`` while a variant waits for approval."""
     metrics: StatusMetrics
     insights: InsightCounts | None = None
-    """Beyond the specification: our service gives it, others may not."""
+    """Beyond the specification: our service provides it, others may not."""
     last_optimized: UtcTime | None = None
 
 
@@ -228,14 +226,14 @@ class PromptVersion(ApiModel):
     """The version's id."""
     number: Annotated[int, Column(meaning="Number of the version; 1 is the first text.")]
     """1 is the first text."""
-    content: Annotated[str | None, Column(meaning="The text; missing where it is not known.")] = None
-    """``None`` where the text is not known."""
+    content: Annotated[str | None, Column(meaning="The text; missing if unknown.")] = None
+    """``None`` if the text is unknown."""
     origin: Annotated[str | None, Column(categories=VERSION_ORIGINS)] = None
     """``created``, ``updated``, ``applied``, ``auto_deployed``, ``rolled_back`` or ``restored``."""
     optimization_id: Annotated[str | None, Column()] = None
-    """The optimization that it comes from."""
+    """The optimization from which it comes."""
     variant_id: Annotated[str | None, Column()] = None
-    """The variant that it comes from."""
+    """The variant from which it comes."""
     is_live: Annotated[bool | None, Column()] = None
     """Whether it is the prompt's current text."""
     created_at: Annotated[UtcTime | None, Column()] = None
@@ -249,27 +247,27 @@ class RestoreRequest(RequestModel):
     if_version_id: str | None = None
     """Restore only while this version is live, so that no change by others is overwritten unseen."""
     note: LongText | None = None
-    """Kept with the action in ``GET /actions``."""
+    """Stored with the action in ``GET /actions``."""
 
 
 class TextChange(LinkedModel):
-    """Answer of what makes another text of a prompt current. Other services may leave out all but ``success``."""
+    """Answer of actions that make another text of a prompt current. Other services may omit all but ``success``."""
 
     success: bool
     message: str | None = None
     version_id: str | None = None
-    """The version that is live now; one that was restored has the former text, byte for byte."""
+    """The version that is live now; a restored version has the earlier text, byte for byte."""
     previous_version_id: str | None = None
     """The version that was live before."""
     action_id: str | None = None
-    """The action in ``GET /actions``; undoing it brings the text before back."""
+    """The action in ``GET /actions``; undoing it restores the previous text."""
 
 
 class RestoreAnswer(TextChange):
     """Answer of ``POST /prompts/:id/restore``."""
 
     changed: bool | None = None
-    """Whether the text changed; ``False`` when it was live already."""
+    """Whether the text changed; ``False`` if it was already live."""
 
 
 ACTION_KINDS: Final = ("apply", "stop", "restore", "undo")
@@ -283,15 +281,15 @@ class Action(LinkedModel):
     kind: Annotated[str, Column(categories=ACTION_KINDS)]
     """``apply``, ``stop``, ``restore`` or ``undo``."""
     optimization_id: Annotated[str | None, Column()] = None
-    """The optimization that it concerned."""
+    """The optimization concerned."""
     variant_id: Annotated[str | None, Column()] = None
-    """The variant that it concerned."""
+    """The variant concerned."""
     from_version_id: Annotated[str | None, Column()] = None
     """The version that was live before; ``None`` for a stop."""
     to_version_id: Annotated[str | None, Column()] = None
     """The version that was live after it."""
     note: Annotated[str | None, Column()] = None
-    """What the person noted."""
+    """The person's note."""
     undoes: Annotated[str | None, Column()] = None
     """The action that this one undid."""
     undone_by: Annotated[str | None, Column()] = None

@@ -1,4 +1,4 @@
-"""Query parameters, one model an endpoint. They arrive as text, and only the spellings named here are accepted."""
+"""Query parameters, one model per endpoint. They arrive as text, and only the spellings listed here are accepted."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _flag(text: Any) -> bool:
 
 
 def _filter_text(text: str) -> str | None:
-    """Read a text; an empty one filters nothing."""
+    """Read a text; an empty text does not filter."""
     if "\x00" in text:
         raise ValueError("must not contain a NUL character")
     if len(text) > limits.DESCRIPTION_CHARS:
@@ -80,7 +80,7 @@ def _filter_text(text: str) -> str | None:
 
 
 def _time(text: Any) -> datetime:
-    """Read a time; one without a zone is taken as UTC."""
+    """Read a time; a time without a zone is taken as UTC."""
     time = from_wire_time(text)
     if not isinstance(time, datetime):
         raise ValueError("must be an ISO 8601 time such as 2026-01-31T09:30:00Z")  # noqa: TRY004 - for pydantic
@@ -92,7 +92,7 @@ _WORD: Final = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Split at commas, each word counting once; a word that has a comma stands in quotes, as in CSV."""
+    """Split at commas, without duplicates; a word with a comma is quoted, as in CSV."""
     # unspecified: how a tag with a comma is written in a comma-separated list.
     found = (
         quoted.replace('""', '"') if quoted else plain.strip()
@@ -114,12 +114,12 @@ Since = Annotated[
     BeforeValidator(_time),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-# Where a page of events ended, and how many there were at the first page: opaque to clients.
+# The end of a page of events, and the total at the first page: opaque to clients.
 _CURSOR: Final = re.compile(r"(\d{1,16})\.(\d{1,16})")
 
 
 def write_cursor(seq: int, total: int) -> str:
-    """Write where a page of a list ended.
+    """Encode the end of a page as a cursor.
 
     >>> read_cursor(write_cursor(17, 300))
     (17, 300)
@@ -128,12 +128,12 @@ def write_cursor(seq: int, total: int) -> str:
 
 
 def read_cursor(text: Any) -> tuple[int, int]:
-    """Read what `write_cursor` wrote.
+    """Decode a cursor of `write_cursor`.
 
     Raises
     ------
     ValueError
-        When it is something else.
+        The text is not a cursor.
     """
     try:
         found = _CURSOR.fullmatch(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode("ascii"))
@@ -161,14 +161,14 @@ class QueryModel(BaseModel):
 
     @classmethod
     def to_wire(cls, values: Mapping[str, Any], scheme: Scheme) -> dict[str, str]:
-        """Write parameters as the API reads them; those that are ``None`` are left out.
+        """Return parameters in their API form; ``None`` values are left out.
 
         Parameters
         ----------
         values
             Python names of the parameters, and their values.
         scheme
-            Says under which name ``prompt_id`` goes.
+            Determines the name of ``prompt_id``.
         """
         return {
             scheme.link if name == "prompt_id" else str(cls.model_fields[name].alias): _text(value)
@@ -188,7 +188,7 @@ def _text(value: Any) -> str:
 
 
 def _quoted(word: str) -> str:
-    """Write a word of a list so that it is read as one."""
+    """Quote a word of a list if needed."""
     if "," not in word and not word.startswith('"') and word == word.strip():
         return word
     escaped = word.replace('"', '""')
@@ -196,7 +196,7 @@ def _quoted(word: str) -> str:
 
 
 class PageQuery(QueryModel):
-    """The part of a list that is asked for."""
+    """The requested part of a list."""
 
     limit: Limit = limits.LIST_LIMIT_DEFAULT
     """Items of a page"""
@@ -204,7 +204,7 @@ class PageQuery(QueryModel):
     """Items before the page"""
 
     def of(self, total: int) -> Pagination:
-        """Return the place of the page in a list of so many items."""
+        """Return the position of the page in a list with this many items."""
         return Pagination(total=total, limit=self.limit, offset=self.offset)
 
 
@@ -218,7 +218,7 @@ class LinkedQuery(PageQuery):
 
     @property
     def linked_id(self) -> str | None:
-        """The prompt that was asked for, whichever name it came under."""
+        """The requested prompt, under whichever name it was given."""
         return self.prompt_id or self.agent_id
 
 
@@ -226,7 +226,7 @@ class PromptsQuery(PageQuery):
     """Query of ``GET /prompts``."""
 
     tags: Words = ()
-    """Comma-separated; one of them is enough. A tag that has a comma stands in double quotes"""
+    """Comma-separated; one of them is enough. A tag with a comma must be in double quotes"""
     status: PromptStatus | None = None
     """Only this status"""
     include_completion: Flag = False
@@ -252,21 +252,21 @@ class ConversationsQuery(LinkedQuery):
     include_content: Flag = False
     """Beyond the specification: items carry content"""
     updated_since: Since = None
-    """Beyond the specification: only what was logged or has changed since; the answer has asOf, for the next time"""
+    """Beyond the specification: only conversations logged or changed since; the answer has asOf, for the next request"""
 
 
 class DeletedConversationsQuery(LinkedQuery):
     """Query of ``GET /conversations/deleted``."""
 
     deleted_since: Since = None
-    """Only what was deleted since; the answer has asOf, for the next time"""
+    """Only conversations deleted since; the answer has asOf, for the next request"""
 
 
 class ConversationQuery(QueryModel):
     """Query of ``GET /conversations/:id``."""
 
     include_insights: Flag = True
-    """Whether insights are in the answer; default true"""
+    """Whether the answer includes insights; default true"""
 
 
 class OptimizationsQuery(LinkedQuery):
@@ -327,8 +327,7 @@ class EventsQuery(PageQuery):
     kind: EventKind | None = Field(default=None, alias="type")
     """Only this kind"""
     cursor: EventsCursor | None = None
-    """pagination.nextCursor of the page before, asked for with the same type: the events that follow it, whatever was added or
-    deleted since. An offset counts from there"""
+    """pagination.nextCursor of the previous page, requested with the same type: the events that follow it, regardless of later changes. An offset counts from there"""
 
 
 class BenchmarksQuery(PageQuery):
@@ -339,7 +338,7 @@ class BenchmarksQuery(PageQuery):
 
 
 class BenchmarkQuery(QueryModel):
-    """Query of ``GET /benchmarks/:id``: what the arms are compared with, and how."""
+    """Query of ``GET /benchmarks/:id``: the reference for the arms, and the comparison."""
 
     reference: Annotated[
         int | str,
@@ -375,14 +374,14 @@ class ScenarioSetQuery(QueryModel):
     """Query of ``GET /scenario-sets/:id``."""
 
     version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
-    """The version; the newest when it is left out"""
+    """The version; by default the newest"""
 
 
 class JudgeQuery(QueryModel):
     """Query of ``GET /judges/:id``."""
 
     version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
-    """The version; the newest when it is left out"""
+    """The version; by default the newest"""
 
 
 class VerdictsQuery(LinkedQuery):
@@ -391,9 +390,9 @@ class VerdictsQuery(LinkedQuery):
     limit: Limit = limits.LIST_LIMIT_MAX
     """Items of a page"""
     version: Annotated[int | None, Field(ge=1), BeforeValidator(_whole(1, OFFSET_MAX))] = None
-    """Only of this version; of the newest one when it is left out"""
+    """Only of this version; by default the newest"""
     all_versions: Flag = False
-    """Of each conversation the newest verdict there is, whichever version gave it"""
+    """The newest verdict of each conversation, from any version"""
 
 
 class JudgeRunsQuery(PageQuery):

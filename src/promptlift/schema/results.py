@@ -26,19 +26,19 @@ class OptimizationProgress(ApiModel):
     """``preparing``, ``screen``, ``confirm``, ``verify`` or ``done``."""
     passes_done: int | None = None
     passes_max: int | None = None
-    """The most there can be, those of the verification included; most optimizations stop earlier."""
+    """The maximum, including those of the verification; most optimizations stop earlier."""
     conversations_done: int | None = None
     conversations_max: int | None = None
-    """The most there can be, those lost to errors included."""
+    """The maximum, including those lost to errors."""
     fraction: float | None = None
-    """Share of the most that can be spent, 0 to 1."""
+    """Share of the maximum budget, 0 to 1."""
 
 
 class PairTable(ApiModel):
     """Pairs of conversations: original and variant on the same persona and scenario."""
 
     n: Annotated[int, Column(name="n_pairs")]
-    """Pairs that count."""
+    """Number of pairs that count."""
     n11: Annotated[int | None, Column(tables=("variants",))] = None
     """Both completed the task."""
     n10: Annotated[int | None, Column(tables=("variants",))] = None
@@ -73,11 +73,10 @@ class TargetResult(ApiModel):
         str | None,
         Column(
             categories=TARGET_CHANGES,
-            meaning="``improved`` or ``worse`` where the interval excludes zero; ``unchanged`` where it excludes an improvement of more than a point; else ``unclear``.",
+            meaning="``improved`` or ``worse`` if the interval excludes zero; ``unchanged`` if it excludes an improvement of more than a point; else ``unclear``.",
         ),
     ] = None
-    """``improved`` or ``worse`` where the interval excludes zero, ``unchanged`` where it excludes an improvement of more
-    than a point, else ``unclear``."""
+    """``improved`` or ``worse`` if the interval excludes zero, ``unchanged`` if it excludes an improvement of more than a point, else ``unclear``."""
     original: Annotated[float | None, Column(name="original_met", unit="percent")] = None
     """Percent of the original's conversations that met it."""
     variant: Annotated[float | None, Column(name="variant_met", unit="percent")] = None
@@ -89,9 +88,9 @@ class TargetResult(ApiModel):
     points_high: Annotated[float | None, Column(unit="percentage points")] = None
     """Upper end of its interval."""
     interval_level: Annotated[float | None, Column()] = None
-    """Level of the interval as a fraction; with several targets so high that all of them hold together."""
+    """Level of the interval as a fraction; with several targets high enough that all intervals hold jointly."""
     n: Annotated[int | None, Column(name="n_pairs")] = None
-    """Pairs in which the judge said of both conversations whether they met it."""
+    """Pairs in which the judge decided for both conversations whether they met it."""
 
 
 class HypothesisResult(ApiModel):
@@ -100,9 +99,9 @@ class HypothesisResult(ApiModel):
     text: str
     """The hypothesis as its owner wrote it."""
     held: bool | None = None
-    """``True`` where every target improved, ``False`` where one did not or got worse, ``None`` where it is unclear."""
+    """``True`` if every target improved, ``False`` if one did not or got worse, ``None`` if it is unclear."""
     measured_by: str | None = None
-    """``targets``, or ``taskCompletion`` where no target was named."""
+    """``targets``, or ``taskCompletion`` if there were no targets."""
 
 
 class LoggedMix(ApiModel):
@@ -113,26 +112,26 @@ class LoggedMix(ApiModel):
     lift: Annotated[float | None, Column(name="lift_logged", unit=LIFT_UNIT)] = None
     """Percent, relative change of task completion on the mix of the logged conversations."""
     lift_low: Annotated[float | None, Column(name="lift_logged_low", unit="percent")] = None
-    """Percent, lower end of its interval; ``None`` when it is not bounded."""
+    """Percent, lower end of its interval; ``None`` if unbounded."""
     lift_high: Annotated[float | None, Column(name="lift_logged_high", unit="percent")] = None
-    """Percent, upper end of its interval; ``None`` when it is not bounded."""
+    """Percent, upper end of its interval; ``None`` if unbounded."""
     lift_expected: Annotated[float | None, Column(name="lift_logged_expected", unit="percent")] = None
-    """Percent, what to expect in production on this mix."""
+    """Percent, expected in production on this mix."""
     lift_expected_low: float | None = None
     """Percent, lower end of its 90 % interval."""
     lift_expected_high: float | None = None
     lift_verified: Annotated[
         float | None, Column(name="lift_logged_verified", unit="percent", tables=("variants",))
     ] = None
-    """Percent, this lift on pairs that were measured after the decision."""
+    """Percent, this lift on pairs measured after the decision."""
     lift_verified_low: Annotated[
         float | None, Column(name="lift_logged_verified_low", unit="percent", tables=("variants",))
     ] = None
-    """Percent, lower end of its interval; ``None`` when it is not bounded or unknown."""
+    """Percent, lower end of its interval; ``None`` if unbounded or unknown."""
     lift_verified_high: Annotated[
         float | None, Column(name="lift_logged_verified_high", unit="percent", tables=("variants",))
     ] = None
-    """Percent, upper end of its interval; ``None`` when it is not bounded or unknown."""
+    """Percent, upper end of its interval; ``None`` if unbounded or unknown."""
     lift_points: Annotated[
         float | None, Column(name="lift_logged_points", unit="percentage points", tables=("variants",))
     ] = None
@@ -152,11 +151,11 @@ class LoggedMix(ApiModel):
     n: Annotated[int | None, Column(name="n_logged", tables=("variants",))] = None
     """Pairs whose scenario comes from a logged conversation."""
     n_effective: Annotated[float | None, Column(name="n_logged_effective", tables=("variants",))] = None
-    """Pairs drawn evenly that they are worth, by Kish."""
+    """Effective number of evenly drawn pairs, by Kish."""
     failed_share_tested: Annotated[float | None, Column(unit="fraction", tables=("variants",))] = None
-    """Share of the pairs from logged conversations whose conversation had failed."""
+    """Share of failed conversations among those of the pairs from logs."""
     failed_share_logged: Annotated[float | None, Column(unit="fraction", tables=("variants",))] = None
-    """Share of the logged conversations that had failed."""
+    """Share of failed conversations among the logged ones."""
 
 
 class Effect(ApiModel):
@@ -167,22 +166,22 @@ class Effect(ApiModel):
         Column(name="lift_pct", unit=LIFT_UNIT, tables=("optimizations",)),
         Column(unit=LIFT_UNIT, tables=("variants",)),
     ] = None
-    """Percent, relative change of task completion. ``None`` when the original completed nothing (unspecified)."""
+    """Percent, relative change of task completion. ``None`` if the original completed nothing (unspecified)."""
     lift_low: Annotated[float | None, Column(unit="percent")] = None
-    """Percent, lower end of the interval; ``None`` when it is not bounded or unknown."""
+    """Percent, lower end of the interval; ``None`` if unbounded or unknown."""
     lift_high: Annotated[float | None, Column(unit="percent")] = None
-    """Percent, upper end of the interval; ``None`` when it is not bounded or unknown."""
+    """Percent, upper end of the interval; ``None`` if unbounded or unknown."""
     lift_expected: Annotated[float | None, Column(unit="percent")] = None
-    """Percent, what to expect in production."""
+    """Percent, expected in production."""
     lift_expected_low: float | None = None
     """Percent, lower end of its 90 % interval."""
     lift_expected_high: float | None = None
     lift_verified: Annotated[float | None, Column(unit="percent")] = None
-    """Percent, lift of the winner on pairs that were measured after the decision; ``None`` where there are none."""
+    """Percent, lift of the winner on pairs measured after the decision; ``None`` if there are none."""
     lift_verified_low: Annotated[float | None, Column(unit="percent", tables=("variants",))] = None
-    """Percent, lower end of its interval; ``None`` when it is not bounded or unknown."""
+    """Percent, lower end of its interval; ``None`` if unbounded or unknown."""
     lift_verified_high: Annotated[float | None, Column(unit="percent", tables=("variants",))] = None
-    """Percent, upper end of its interval; ``None`` when it is not bounded or unknown."""
+    """Percent, upper end of its interval; ``None`` if unbounded or unknown."""
     lift_points: Annotated[float | None, Column(unit="percentage points", tables=("variants",))] = None
     """Percentage points, difference of task completion."""
     lift_points_low: float | None = None
@@ -192,72 +191,72 @@ class Effect(ApiModel):
     lift_points_verified_low: float | None = None
     lift_points_verified_high: float | None = None
     verified_pairs: PairTable | None = None
-    """Pairs that were measured after the decision."""
+    """Number of pairs measured after the decision."""
     verified_by: str | None = None
-    """``verification``, or ``regression-test`` where one ran."""
+    """``verification``, or ``regression-test`` if one ran."""
     standard_error_points: float | None = None
     interval_level: Annotated[float | None, Column(tables=("variants",))] = None
     """Level of the interval as a fraction, such as 0.9."""
     confidence: Annotated[float | None, Column(unit="0 to 1")] = None
     """Confidence that the variant is better than the original, 0 to 1; ``None`` before the first look (unspecified)."""
     log_e_value: float | None = None
-    """Natural logarithm of the e-value that the confidence comes from."""
+    """Natural logarithm of the e-value from which the confidence is derived."""
     look: Annotated[int | None, Column(tables=("variants",))] = None
     """Number of the look at the data."""
     max_looks: Annotated[int | None, Column(tables=("variants",))] = None
-    """The most looks there can be."""
+    """The maximum number of looks."""
     pairs: Annotated[PairTable | None, Nested()] = None
     logged_mix: Annotated[LoggedMix | None, Nested()] = None
-    """The lift on the mix of the logged conversations; ``None`` where no scenario comes from them."""
+    """The lift on the mix of the logged conversations; ``None`` if no scenario comes from them."""
     warnings: Annotated[list[str], Column(kind="text", tables=("variants",))] = Field(default_factory=list)
-    """What to know before trusting the numbers."""
+    """Caveats about the numbers."""
     rehearsal: Annotated[bool | None, Column(tables=("variants",))] = None
-    """Whether the built-in rehearsal model held the conversations: the numbers say nothing about a real prompt."""
+    """Whether the built-in rehearsal model produced the conversations: the numbers say nothing about a real prompt."""
 
     @property
     def headline(self) -> Effect | LoggedMix:
-        """Whose lift comes first: that on the mix of the logged conversations where scenarios come from them."""
+        """The lift to show first: that on the mix of the logged conversations if scenarios come from them."""
         mix = self.logged_mix
         return mix if mix is not None and mix.is_headline and mix.lift is not None else self
 
 
 class OptimizationResults(Effect):
-    """Results of an optimization. While it runs only what is measured so far is there."""
+    """Results of an optimization. While it runs, they contain only the measurements so far."""
 
     winner_selected: Annotated[bool | None, Column()] = None
-    """Whether a winner was named. Present once completed."""
+    """Whether there is a winner. Present once completed."""
     winning_variant_id: Annotated[str | None, Column()] = None
-    """The winner, where one was named."""
+    """The winner, if any."""
     finalist_variant_id: str | None = None
     """The variant that was compared with the original, whether it won or not."""
     e_value: float | None = None
-    """``None`` also when it is too large for JSON; see ``log_e_value``."""
+    """Also ``None`` if it is too large for JSON; see ``log_e_value``."""
     confidence_method: Annotated[str | None, Column()] = None
-    """``sequential-likelihood-ratio`` with ``theta``, or ``sequential-mixture``: what the confidence is made of."""
+    """``sequential-likelihood-ratio`` with ``theta``, or ``sequential-mixture``: the basis of the confidence."""
     theta: Annotated[float | None, Column()] = None
-    """Share of the pairs with one completed task that a variant worth finding wins, as it was fixed before the run."""
+    """Share of the pairs with exactly one completed task that a variant worth finding wins, fixed before the run."""
     confidence_needed: float | None = None
-    """Confidence at which a winner is named."""
+    """Confidence at which a winner is declared."""
     confidence_calibrated: float | None = None
-    """Confidence by the account's own record of winners that held; ``None`` without one."""
+    """Confidence according to the account's own record of winners that held; ``None`` without a record."""
     estimand: str | None = None
-    """``population``, or ``panel`` when it holds for the given personas only."""
+    """``population``, or ``panel`` if it applies only to the given personas."""
     reason: Annotated[str | None, Column()] = None
     """Why it ended: ``threshold``, ``futility``, ``budget``, ``guardrail``, ``stopped`` or ``failed``."""
     explanation: str | None = None
     """Why there is no winner, in words and numbers."""
     smallest_findable_points: float | None = None
-    """Smallest true lift in percentage points that this many pairs find with 80 % probability."""
+    """Smallest true lift in percentage points that this many pairs detect with 80 % probability."""
     pairs_needed: int | None = None
-    """Pairs that a true lift of the measured size needs to be found with 80 % probability."""
+    """Pairs needed to detect a true lift of the measured size with 80 % probability."""
     trace: list[float | None] = Field(default_factory=list)
     """Confidence after each pass of the confirmation."""
     lift_trace: list[float | None] = Field(default_factory=list)
-    """Lift in percent after each pass of the confirmation; ``None`` where the original had completed nothing."""
+    """Lift in percent after each pass of the confirmation; ``None`` if the original had completed nothing."""
     guardrails: list[GuardrailResult] = Field(default_factory=list)
     targets: list[TargetResult] | None = None
-    """What became of the targets of the intent; ``None`` without targets."""
+    """Results of the intent's targets; ``None`` without targets."""
     hypothesis: HypothesisResult | None = None
-    """What became of the hypothesis of the intent; ``None`` without one."""
+    """Result of the intent's hypothesis; ``None`` without a hypothesis."""
     variants_tested: int | None = None
     progress: OptimizationProgress | None = None

@@ -1,4 +1,4 @@
-"""What a search for a better prompt found: edits with their evidence, candidates, headroom, and what it may spend. Ours."""
+"""Results of a search for a better prompt: edits with their evidence, candidates, headroom, and budget. Ours."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ CandidateState = Literal["testing", "pool", "rejected", "finalist"]
 SearchSetting = Literal["on", "off"]
 SEARCH_DEFAULT: Final[SearchSetting] = "on"
 
-# Stands in evidence in the place of the id of a conversation whose words are deleted.
+# Replaces the id of a conversation in evidence whose words are deleted.
 DELETED: Final = "deleted"
 
-# Measured on agents whose outcome is known: 14 to 48 points by the built-in analyser, none by the truth.
+# Measured on agents whose outcome is known: 14 to 48 points according to the built-in analyser, none in
+# truth.
 CIRCULAR: Final = (
-    "What mending issues could give cannot be told: the judge that found them also decided which conversations failed, so both are one "
-    "finding. Outcomes from the logs would tell it (lift.outcomes)."
+    "The gain from fixing issues is unknown: the judge that found them also decided which conversations "
+    "failed, so both are one finding. Outcomes from the logs would show it (lift.outcomes)."
 )
 
 
@@ -33,58 +34,55 @@ class EditEvidence(ApiModel):
     """A place in a conversation that shows why an edit was written."""
 
     conversation_id: str | None = None
-    """The conversation: a logged one, or a simulated one of the same optimization; ``deleted`` when it or its transcript
-    was deleted."""
+    """The conversation: a logged one, or a simulated one of the same optimization; ``deleted`` if it or its transcript was deleted."""
     quote: str = ""
-    """The words, as they stand there. Hostile text. Empty when the conversation was deleted."""
+    """The words, verbatim. Hostile text. Empty if the conversation was deleted."""
 
 
 class Edit(ApiModel):
-    """One change of a prompt that a search made, and what its conversations say of it."""
+    """One change of a prompt made by a search, with evidence from its conversations."""
 
     id: Annotated[str, Column(name="edit_id")]
     """The same in every candidate that has the edit."""
     operation: Annotated[str | None, Column(categories=get_args(EditOperation))] = None
     """``add``, ``replace`` or ``delete``."""
     anchor: Annotated[str, Column()] = ""
-    """The text of the prompt that is replaced or deleted, or after which the new text stands; empty for its end."""
+    """The text of the prompt to replace or delete, or after which the new text is inserted; empty for its end."""
     text: Annotated[str, Column()] = ""
     """The new text; empty for a deletion."""
     symptom: Annotated[str, Column()] = ""
-    """What goes wrong in the conversations."""
+    """The problem in the conversations."""
     cause: Annotated[str, Column()] = ""
-    """Why, as the writer sees it."""
+    """The cause, according to the writer."""
     evidence: list[EditEvidence] = Field(default_factory=list)
     won: Annotated[int | None, Column()] = None
-    """Cells that were completed with the edit and not without it. Candidates with and without it are compared, so other
-    edits may have had their part in it."""
+    """Cells completed with the edit but not without it. Candidates with and without it are compared, so other edits may have contributed."""
     lost: Annotated[int | None, Column()] = None
-    """Cells that were completed without the edit and not with it."""
+    """Cells completed without the edit but not with it."""
     tied: Annotated[int | None, Column()] = None
-    """Cells that ended alike."""
+    """Cells that ended the same."""
     effect: Annotated[float | None, Column(unit="percentage points")] = None
-    """Points of completion that the edit is worth by all conversations of the search; ``None`` before it was tested."""
+    """Worth of the edit in points of completion, from all conversations of the search; ``None`` before it was tested."""
     state: Annotated[str | None, Column(categories=get_args(EditState))] = None
-    """``kept``, ``pruned`` (left out again because it earned nothing) or ``refused`` (never part of a prompt)."""
+    """``kept``, ``pruned`` (removed because it gained nothing) or ``refused`` (never part of a prompt)."""
     reason: Annotated[str | None, Column()] = None
     """Why it was refused or pruned."""
 
 
 class CandidateSearch(ApiModel):
-    """What the search measured of one candidate. It decides who is confirmed, and nothing else."""
+    """The search's measurements of one candidate. They only decide which candidate is confirmed."""
 
     pairs: Annotated[int, Column(name="search_pairs")] = 0
-    """Cells on which it talked beside the candidate that its generation was tested against."""
+    """Cells that it shares with the candidate against which its generation was tested."""
     won: Annotated[
         int, Column(name="search_won", meaning="Of these, cells that only this candidate completed.")
     ] = 0
     lost: Annotated[
         int, Column(name="search_lost", meaning="Of these, cells that only the other one completed.")
     ] = 0
-    tied: Annotated[int, Column(name="search_tied", meaning="Of these, cells that ended alike.")] = 0
+    tied: Annotated[int, Column(name="search_tied", meaning="Of these, cells that ended the same.")] = 0
     points: Annotated[float | None, Column(name="search_points", unit="percentage points")] = None
-    """Percentage points of completion that it is better than the original, estimated from all conversations of the search;
-    ``None`` before it has talked."""
+    """Gain over the original in percentage points of completion, estimated from all conversations of the search; ``None`` before its first conversation."""
     points_low: Annotated[float | None, Column(name="search_points_low", unit="percentage points")] = None
     """Lower end of its interval, 90 %."""
     points_high: Annotated[
@@ -102,7 +100,7 @@ class CandidateSearch(ApiModel):
 
 
 class HeadroomIssue(ApiModel):
-    """One issue of the logged conversations, and how much more often those without it complete than all."""
+    """One issue of the logged conversations, and by how much those without it complete more often than all."""
 
     title: str
     n: int
@@ -113,38 +111,37 @@ class HeadroomIssue(ApiModel):
 
 
 class Headroom(ApiModel):
-    """How much more often conversations without issues complete than all: no more is to be expected of mending them."""
+    """By how much conversations without issues complete more often than all: the most to expect from fixing them."""
 
     conversations: int | None = None
-    """Logged conversations that were judged."""
+    """Number of judged logged conversations."""
     completed: int | None = None
     points: float | None = None
-    """Percentage points of completion that conversations without any issue are above all; ``None`` where nothing was counted, or one
-    judgement gave both issues and failures."""
+    """By how many percentage points conversations without any issue complete more often than all; ``None`` if nothing was counted, or the same judgement gave both issues and failures."""
     points_low: float | None = None
     points_high: float | None = None
     level: float | None = None
     """Level of the intervals as a fraction."""
     points_findable: float | None = None
-    """The smallest gain that the confirmation finds with 80 % probability; ``None`` where it finds none."""
+    """The smallest gain that the confirmation detects with 80 % probability; ``None`` if it detects none."""
     enough: bool | None = None
-    """Whether the gain may be that large: ``False`` where its one-sided upper bound of 90 % is less; ``None`` where too little is known."""
+    """Whether the gain may be that large: ``False`` if its one-sided upper bound of 90 % is less; ``None`` if too little is known."""
     text: str | None = None
-    """The same in words, or why nothing can be told."""
+    """The same in words, or why nothing is known."""
     issues: list[HeadroomIssue] = Field(default_factory=list)
-    """The most frequent ones."""
+    """The most frequent issues."""
 
 
 class Spending(ApiModel):
     """Conversations of one part of an optimization."""
 
     planned: int | None = None
-    """The most that it may hold."""
+    """Maximum number of conversations."""
     spent: int | None = None
 
 
 class SearchPlan(ApiModel):
-    """What the parts of an optimization may spend, and have spent."""
+    """The budgets and spending of the parts of an optimization."""
 
     search: Spending = Field(default_factory=Spending)
     confirmation: Spending = Field(default_factory=Spending)
@@ -169,8 +166,8 @@ class _Edit(Protocol):
 def assembled(original: str, edits: Iterable[_Edit]) -> str:
     """Return a text with edits made one after the other.
 
-    An addition whose anchor is not there stands at the end, and so does a new text for one that is not there, so that a
-    set from which an edit is left out still makes a prompt. A deletion without its text changes nothing.
+    An addition whose anchor is missing goes to the end, as does a replacement for a missing text, so that a
+    set without one of its edits still makes a prompt. A deletion without its text changes nothing.
 
     Parameters
     ----------
@@ -202,7 +199,7 @@ def _added(text: str, new: str, at: int | None) -> str:
     if at is None:
         return f"{text.rstrip()}\n{new}" if text.strip() else new
     rest = text[at:]
-    # After a whole line a line of its own, within a line in the line.
+    # After a complete line as its own line, within a line inline.
     gap = "\n" if not rest or rest.startswith("\n") else " "
     return f"{text[:at]}{gap}{new}{rest}"
 

@@ -24,7 +24,7 @@ CURRENCY_CHARS = 20
 
 
 class GeneralSettings(ApiModel):
-    """The organization and what matters to it."""
+    """The organization and its priorities."""
 
     name: str = ""
     industry: str = ""
@@ -36,7 +36,7 @@ class GeneralSettings(ApiModel):
 
 
 class AutoDeploy(ApiModel):
-    """Deployment of winners without a person."""
+    """Automatic deployment of winners."""
 
     enabled: bool = False
     require_regression_pass: bool = True
@@ -50,7 +50,7 @@ class SimulationSettings(ApiModel):
     max_turns: int = 10
     confidence_mode: ConfidenceMode = "moderate"
     simulate_tools: bool = limits.SIMULATE_TOOLS_DEFAULT
-    """Whether the tools of an agent are played, from what they gave in its logged conversations. Ours."""
+    """Whether the tools of an agent are simulated, based on their results in its logged conversations. Ours."""
 
 
 class OptimizationSettings(ApiModel):
@@ -64,15 +64,15 @@ class OptimizationSettings(ApiModel):
     verification_passes: int = limits.VERIFICATION_PASSES_DEFAULT
     """Passes after a win that only measure how large the lift is. Ours."""
     search: SearchSetting = SEARCH_DEFAULT
-    """Whether candidates are written in generations, each learning from failures, where logged conversations failed. Ours."""
+    """Whether candidates are written in generations, each learning from failures, if logged conversations failed. Ours."""
     simulation: SimulationSettings = Field(default_factory=SimulationSettings)
 
 
 class BusinessSettings(ApiModel):
-    """What conversations are worth. A group of ours."""
+    """The value of conversations. A group of ours."""
 
     value_per_conversation: float | None = None
-    """What a conversation that completes its task is worth; the business impact of agents counts with it."""
+    """The value of a conversation that completes its task; the business impact of agents is based on it."""
     currency: str | None = None
     """The currency of the value, as its owner writes it."""
 
@@ -83,7 +83,7 @@ class Settings(ApiModel):
     general: GeneralSettings = Field(default_factory=GeneralSettings)
     optimization: OptimizationSettings = Field(default_factory=OptimizationSettings)
     business: BusinessSettings | None = None
-    """A group of ours; answers have it once something in it was set."""
+    """A group of ours; answers include it once something in it was set."""
 
 
 class _Change(RequestModel):
@@ -170,7 +170,7 @@ class SyncContextRequest(RequestModel):
 
 
 class ExtractedContext(ApiModel):
-    """What a website says about its company; an empty text where it says nothing."""
+    """A company according to its website; texts are empty if the website does not mention them."""
 
     industry: str = ""
     objectives: str = ""
@@ -184,9 +184,9 @@ class SyncContextAnswer(ApiModel):
     success: bool
     extracted: ExtractedContext = Field(default_factory=ExtractedContext)
     applied: list[str] | None = None
-    """Settings that were changed. Our service gives it and what follows, others may not."""
+    """Settings that were changed. Our service provides it and the following fields, others may not."""
     analyser: str | None = None
-    """``llm:`` and the name of the model, or ``words`` where only the page's own words were kept, as objectives."""
+    """``llm:`` and the name of the model, or ``words`` if only the page's own words were used, as objectives."""
     url: str | None = None
     """Address of the page after redirects."""
     problem: str | None = None

@@ -1,4 +1,4 @@
-"""Simulated conversations, and the personas that talk in them."""
+"""Simulated conversations and their personas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Persona(ApiModel):
     description: Annotated[str | None, Column()] = None
     """The persona's character and manner of speaking."""
     built_in: Annotated[bool | None, Column()] = None
-    """Whether it comes with the service; such a persona cannot be changed."""
+    """Whether it is included in the service; such a persona cannot be changed."""
     created_at: Annotated[UtcTime | None, Column()] = None
     """When the persona was created."""
 
@@ -36,7 +36,7 @@ class PersonaCreate(RequestModel):
 
 
 class PersonaUpdate(RequestModel):
-    """Body of ``PATCH /personas/:id``: the fields that change."""
+    """Body of ``PATCH /personas/:id``: the changed fields."""
 
     name: Name | None = None
     description: PersonaText | None = None
@@ -68,15 +68,15 @@ class SimulationScenario(ApiModel):
     opening: Annotated[str | None, Column()] = None
     """The persona's first message."""
     goal: Annotated[str | None, Column()] = None
-    """What the persona wants."""
+    """The persona's goal."""
     source: Annotated[str | None, Column(name="scenario_source", categories=SCENARIO_SOURCES)] = None
-    """``conversation`` when it was taken from a logged one, ``model`` when it was written for this."""
+    """``conversation`` if it was taken from a logged one, ``model`` if it was written for this."""
     weight: Annotated[float | None, Column(name="scenario_weight")] = None
-    """Chance to be drawn beside that of a logged conversation that did not fail; ``None`` for a scenario of the model."""
+    """Chance to be drawn relative to a logged conversation that did not fail; ``None`` for a scenario of the model."""
 
 
 class Criterion(ApiModel):
-    """Whether a simulated conversation met one target of its optimization, as the judge saw it."""
+    """Whether a simulated conversation met one target of its optimization, according to the judge."""
 
     target: str
     met: bool
@@ -88,7 +88,7 @@ class Simulation(ApiModel):
     id: Annotated[str, Column(name="simulation_id")]
     """The simulated conversation's id."""
     optimization_id: Annotated[str | None, Column()] = None
-    """The optimization that it belongs to."""
+    """The optimization to which it belongs."""
     variant_id: Annotated[str | None, Column()] = None
     """The variant, or the original, that answered."""
     variant_number: Annotated[int | None, Column()] = None
@@ -105,9 +105,9 @@ class Simulation(ApiModel):
     persona: Annotated[SimulationPersona | None, Nested()] = None
     scenario: Annotated[SimulationScenario | None, Nested()] = None
     status: Annotated[str | None, Column(categories=SIMULATION_STATUSES)] = None
-    """``completed``, or ``dropped`` when it was lost to an error."""
+    """``completed``, or ``dropped`` if it was lost to an error."""
     task_completed: Annotated[bool | None, Column()] = None
-    """Whether the conversation did what the persona came for; ``None`` when it was dropped."""
+    """Whether the conversation completed the persona's task; ``None`` if it was dropped."""
     sentiment: Annotated[str | None, Column(categories=SENTIMENTS)] = None
     """``negative``, ``neutral`` or ``positive``."""
     sentiment_score: Annotated[float | None, Column(unit="-1 to 1")] = None
@@ -117,12 +117,12 @@ class Simulation(ApiModel):
     criteria: Annotated[list[Criterion], Column(kind="records")] = Field(default_factory=list)
     """The targets of the optimization and whether each was met, one record each; empty without targets."""
     turns: Annotated[int | None, Column()] = None
-    """Turns that were taken."""
+    """Number of turns."""
     ended_by: Annotated[str | None, Column(categories=ENDED_BY)] = None
-    """``persona``, or ``turns`` when the turns ran out."""
+    """``persona``, or ``turns`` if the turns ran out."""
     error: Annotated[str | None, Column()] = None
-    """The error that it was lost to."""
+    """The error that caused its loss."""
     content: Annotated[str | None, Column()] = None
-    """Transcript as structured JSON text, where it was asked for."""
+    """Transcript as structured JSON text, if requested."""
     created_at: Annotated[UtcTime | None, Column()] = None
-    """When it was held."""
+    """When it was simulated."""

@@ -1,7 +1,7 @@
 """The content format of conversations, both ways.
 
-``content`` is either a string that holds JSON (``{"messages": [...], "metadata": {...}}``) or plain text
-with role labels, one turn a line, in one of three label pairs.
+``content`` is either a string that holds JSON (``{"messages": [...], "metadata": {...}}``) or plain text with
+role labels, one turn per line, in one of three label pairs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Role = Literal["user", "assistant", "system"]
 ROLES: Final[tuple[Role, ...]] = ("user", "assistant", "system")
 
-# How the content of a message begins that is a tool call or its result: the format has no role for either.
+# Prefixes of messages that are a tool call or its result, for which the format has no role.
 CALL: Final = "[tool call] "
 RESULT: Final = "[tool result] "
 
@@ -46,17 +46,17 @@ class Message(BaseModel):
     role: Annotated[Role, Column(categories=ROLES)]
     """``user``, ``assistant`` or ``system``."""
     content: Annotated[StrictStr, Column()]
-    """What was said."""
+    """The text."""
     timestamp: Annotated[UtcTime | None, Column(name="sent_at")] = None
-    """When it was said."""
+    """When it was written."""
     model: Annotated[StrictStr | None, Column()] = None
     """The model that wrote it."""
     tokens: Annotated[StrictInt | StrictFloat | None, Column(kind="integer", unit="tokens")] = None
-    """Length of the message as its model counts it."""
+    """Length of the message in tokens of its model."""
 
 
 class Transcript(BaseModel):
-    """The turns of a conversation in order, and what is known about it."""
+    """The turns of a conversation in order, and its metadata."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -65,35 +65,36 @@ class Transcript(BaseModel):
 
     @property
     def started_at(self) -> datetime | None:
-        """Earliest message time, ``None`` when no message has one."""
+        """Earliest message time, ``None`` if no message has a time."""
         return min((m.timestamp for m in self.messages if m.timestamp is not None), default=None)
 
     @property
     def ended_at(self) -> datetime | None:
-        """Latest message time, ``None`` when no message has one."""
+        """Latest message time, ``None`` if no message has a time."""
         return max((m.timestamp for m in self.messages if m.timestamp is not None), default=None)
 
 
 def looks_structured(text: str) -> bool:
-    """Return whether content is meant as structured JSON: its first character opens an object."""
+    """Return whether content is intended as structured JSON: its first character opens an object."""
     return text.lstrip("\ufeff \t\r\n").startswith("{")
 
 
 def parse_content(text: str, *, one_pair: bool = False) -> Transcript:
     """Read content in either form.
 
-    In plain text a line without a label continues the turn before it, so text that people paste keeps its line
-    breaks. Only the label pair that the first line uses counts as labels.
+    In plain text a line without a label continues the previous turn, so pasted text keeps its line breaks.
+    Only the label pair of the first line counts as labels.
 
     Parameters
     ----------
     one_pair
-        Whether to refuse plain text with a line that begins with a label of another pair: who said it cannot be known.
+        Whether to refuse plain text with a line that begins with a label of another pair, whose speaker is
+        ambiguous.
 
     Raises
     ------
     TranscriptError
-        Says where and why the content cannot be read.
+        The content cannot be read; the message explains where and why.
     """
     if not text.strip("\ufeff \t\r\n"):
         raise TranscriptError("content is empty")
@@ -121,10 +122,9 @@ def dump_content(transcript: Transcript) -> str:
 
 
 def json_depth(text: str | bytes, *, limit: int = JSON_DEPTH) -> int:
-    """Measure how deeply a JSON text is nested, without parsing it.
+    """Measure the nesting depth of a JSON text, without parsing it.
 
-    Exact when it is above ``limit``, where counting stops; otherwise never less than the true depth and never
-    above ``limit``.
+    Counting stops just above ``limit``; below it, the result is an upper bound of the true depth.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     openings = raw.count(b"{") + raw.count(b"[")
@@ -142,8 +142,8 @@ def json_depth(text: str | bytes, *, limit: int = JSON_DEPTH) -> int:
     return deepest
 
 
-# A string, or what is left of the text when it is not closed. A backslash that ends the text must match too: without it
-# every quote of a hostile text would be tried to the end.
+# A string, or the rest of the text if it is not closed. A backslash at the end of the text must match too:
+# otherwise every quote of a hostile text would be scanned to the end.
 _STRINGS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[^"\[\]{}]++', re.DOTALL)
 
 
@@ -167,7 +167,7 @@ def _parse_structured(text: str) -> Transcript:
 def _where(error: Exception) -> str:
     if isinstance(error, orjson.JSONDecodeError):
         return f"{error.msg}"
-    return "it holds half of a surrogate pair"
+    return "it contains half of a surrogate pair"
 
 
 def _check_document(document: Any) -> None:
@@ -231,8 +231,8 @@ def _parse_plain(text: str, *, one_pair: bool) -> Transcript:
             turns.append((role, [line[label.end() :]]))
         elif label and pair is not None and one_pair:
             raise TranscriptError(
-                f"line {number}: the label {label.group(1)} is not of the pair {'/'.join(pair)}, which the lines before "
-                "have; use one pair, or send structured content"
+                f"line {number}: the label {label.group(1)} is not of the pair {'/'.join(pair)}, which the "
+                "previous lines have; use one pair, or send structured content"
             )
         elif turns:
             turns[-1][1].append(line)
@@ -246,15 +246,14 @@ def _parse_plain(text: str, *, one_pair: bool) -> Transcript:
     )
 
 
-# How the result of a tool begins that failed, in JSON or not.
+# Prefixes of failed tool results, in JSON or not.
 _ERROR: Final = re.compile(r"\W{0,20}(?:error|exception|traceback)\b", re.IGNORECASE)
 
 
 def content_facts(transcript: Transcript) -> dict[str, Any]:
-    """Return the fields of a conversation that its content says something about, under their Python names.
+    """Return the fields of a conversation that follow from its content, under their Python names.
 
-    They are metadata, input_tokens, output_tokens, tool_calls and tool_errors; a field that it says nothing about is
-    left out.
+    They are metadata, input_tokens, output_tokens, tool_calls and tool_errors; unknown fields are left out.
     """
     facts: dict[str, Any] = {}
     metadata = flat_metadata(transcript.metadata) if transcript.metadata else {}
@@ -262,7 +261,8 @@ def content_facts(transcript: Transcript) -> dict[str, Any]:
         facts["metadata"] = metadata
     messages = transcript.messages
     answers = [message for message in messages if message.role == "assistant"]
-    # unspecified: what a model reads. Where answers say it (``inputTokens``) their sum, else the messages of the others.
+    # unspecified: what a model reads. If answers give it (``inputTokens``), their sum, otherwise the messages
+    # of the others.
     read = [(answer.model_extra or {}).get("inputTokens") for answer in answers]
     if not any(count is not None for count in read):
         read = [message.tokens for message in messages if message.role != "assistant"]
@@ -279,7 +279,7 @@ def content_facts(transcript: Transcript) -> dict[str, Any]:
 
 
 def answer_seconds(messages: Sequence[Message]) -> float | None:
-    """Return the mean time from a user's message to the answer, ``None`` when it is unknown."""
+    """Return the mean time from a user's message to the answer, ``None`` if it is unknown."""
     waits = [
         (answer.timestamp - question.timestamp).total_seconds()
         for question, answer in pairwise(messages)
@@ -300,7 +300,7 @@ _CALL: Final = re.compile(
 
 
 class CallParts(NamedTuple):
-    """The name of a tool, and its arguments as they are written."""
+    """The name of a tool, and its arguments as written."""
 
     name: str
     arguments: str
@@ -313,6 +313,6 @@ def split_call(text: str) -> CallParts | None:
 
 
 def result_of(text: str) -> str | None:
-    """Return what a tool gave; ``None`` where a message is no result."""
+    """Return a tool's result; ``None`` if a message is not a result."""
     mark = RESULT.strip()
     return text.removeprefix(mark).strip() if text.startswith(mark) else None

@@ -1,4 +1,4 @@
-"""Webhooks, their deliveries and signatures, and the examples that they are tested with."""
+"""Webhooks, their deliveries and signatures, and example events for tests."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Webhook(ApiModel):
     id: Annotated[str, Column(name="webhook_id")]
     """The webhook's id."""
     url: Annotated[str, Column()]
-    """Where events are sent."""
+    """The address to which events are sent."""
     events: Annotated[list[str], Column()]
-    """Event kinds that it subscribes to."""
+    """Subscribed event kinds."""
     description: Annotated[str | None, Column()] = None
-    """What it is for."""
+    """Its purpose."""
     status: Annotated[str, Column(categories=get_args(WebhookStatus))]
     """``active``, or ``failing`` after five failed attempts: paused until it is resumed."""
     secret: str | None = Field(default=None, repr=False)
@@ -45,20 +45,20 @@ class WebhookCreate(RequestModel):
 
 
 class Delivery(ApiModel):
-    """One event on its way to one webhook. Ours."""
+    """The delivery of one event to one webhook. Ours."""
 
     id: Annotated[str, Column(name="delivery_id")]
     """The delivery's id."""
     event_id: Annotated[str, Column()]
-    """The event that is sent; receivers see this id."""
+    """The event; receivers see this id."""
     event_type: Annotated[str, Column(categories=EVENT_KINDS)]
     """Kind of the event."""
     status: Annotated[str, Column(categories=get_args(DeliveryStatus))]
     """``pending``, ``delivered``, or ``failed`` after the last attempt."""
     attempts: Annotated[int, Column()]
-    """Attempts that were made."""
+    """Number of attempts made."""
     next_attempt_at: Annotated[UtcTime | None, Column()] = None
-    """When the next attempt is due; none for what is delivered, failed or paused."""
+    """When the next attempt is due; none if delivered, failed or paused."""
     attempted_at: Annotated[UtcTime | None, Column()] = None
     """When the last attempt ended."""
     status_code: Annotated[int | None, Column()] = None
@@ -77,13 +77,13 @@ class WebhookTest(ApiModel):
     success: bool
     """Whether the receiver answered with 2xx."""
     event_id: str
-    """Id of the event that was sent."""
+    """Id of the sent event."""
     status_code: int | None = None
     """HTTP status of the answer."""
     problem: str | None = None
     """Why it failed."""
     duration_ms: int
-    """Milliseconds until the answer, or until it was given up."""
+    """Milliseconds until the answer, or until giving up."""
 
 
 _TIME: Final = "2026-01-31T09:30:00.000Z"
@@ -194,15 +194,15 @@ def verify(body: bytes, signature: object, secret: str) -> bool:
 
 
 def check_secret(secret: object) -> None:
-    """Refuse what can be no secret of a webhook.
+    """Refuse an invalid secret of a webhook.
 
     Raises
     ------
     ConfigError
-        It is empty, nothing but white space and invisible characters, or not text.
+        It is empty, consists only of white space and invisible characters, or is not text.
     """
     if not isinstance(secret, str) or not any(one.isprintable() and not one.isspace() for one in secret):
         raise ConfigError(
-            "The webhook's secret is empty or not text: pass the one that the create request returned, and check that the "
-            "variable or file with it is set"
+            "The webhook's secret is empty or not text: pass the one that the create request returned, and "
+            "check that its variable or file is set"
         )

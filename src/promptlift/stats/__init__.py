@@ -1,7 +1,7 @@
 """Pure statistics over numbers and arrays: no tables, no model, no clock, no database.
 
-Here is what an analyst calls. The rest is imported from its module, such as
-``from promptlift.stats.differences import score_interval``. SciPy is loaded on first use: rates never need it.
+The functions for analysts are exported here. The rest is imported from its module, such as ``from
+promptlift.stats.differences import score_interval``. SciPy is loaded on first use: rates never need it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far people who answer the same questions agree, beyond chance."""
+"""Agreement beyond chance of people who answer the same questions."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Alpha:
     Attributes
     ----------
     alpha, low, high
-        The coefficient and its interval: 1 is always agreed, 0 is chance. NaN where everybody always gave one and the
+        The coefficient and its interval: 1 is full agreement, 0 is chance. NaN if everybody always gave the
         same answer, or nothing was answered twice.
     n_units
-        Items that at least two have answered.
+        Items answered by at least two people.
     n_values
         Answers to these.
     """
@@ -39,29 +39,30 @@ class Alpha:
 
 
 def krippendorff_alpha(answers: ArrayLike, *, level: float = 0.95, seed: int = 0) -> Alpha:
-    """Compute Krippendorff's alpha for answers without an order, by any number of people, with gaps.
+    """Compute Krippendorff's alpha for nominal answers by any number of people, with gaps.
 
-    With ``n_uc`` how many gave item ``u`` the answer ``c``, ``m_u`` how many answered it, and ``n`` all answers::
+    With ``n_uc`` people giving item ``u`` the answer ``c``, ``m_u`` people answering it, and ``n`` answers in
+    all::
 
         alpha = 1 - D_o / D_e
         D_o   = sum_u (m_u^2 - sum_c n_uc^2) / (m_u - 1) / n
         D_e   = (n^2 - sum_c n_c^2) / (n (n - 1))
 
-    over the items that at least two have answered.
+    over the items answered by at least two people.
 
     Parameters
     ----------
     answers
-        ``n_uc``: a row an item, a column an answer.
+        ``n_uc``: one row per item, one column per answer.
     level
-        Coverage of the interval: that of the percentiles over 2,000 draws of the items with replacement.
+        Coverage of the interval, from percentiles over 2,000 bootstrap draws of the items.
     seed
-        Another number draws others.
+        Seed of the draws.
 
     Raises
     ------
     ValueError
-        When a count is negative, or ``level`` is not between 0 and 1.
+        If a count is negative, or ``level`` is not between 0 and 1.
 
     References
     ----------
@@ -83,19 +84,19 @@ def krippendorff_alpha(answers: ArrayLike, *, level: float = 0.95, seed: int = 0
     level = check_level(level)
     counts = np.asarray(answers, np.float64)
     if counts.ndim != 2 or (counts < 0).any():
-        raise ValueError("answers must be a table of counts: a row an item, a column an answer.")
+        raise ValueError("answers must be a table of counts: one row per item, one column per answer.")
     counts = counts[counts.sum(axis=1) >= 2]
     units, values = len(counts), int(counts.sum())
     if not units:
         return Alpha(np.nan, np.nan, np.nan, 0, 0)
-    # Items that were answered alike are alike: what is drawn is how many there are of each kind.
+    # Items with equal answers are interchangeable, so the draw is of the number of each kind.
     kinds, times = np.unique(counts, axis=0, return_counts=True)
     alpha = float(_alphas(kinds, times[None, :])[0])
     if np.isnan(alpha):
         return Alpha(np.nan, np.nan, np.nan, units, values)
     rng = np.random.default_rng(seed)
     drawn = _alphas(kinds, rng.multinomial(units, times / units, _DRAWS))
-    # Where a draw has one answer only, all agreed on it.
+    # If a draw has only one answer, all agreed on it.
     drawn = np.where(np.isnan(drawn), 1.0, drawn)
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(drawn, [tail, 1.0 - tail])
@@ -103,7 +104,7 @@ def krippendorff_alpha(answers: ArrayLike, *, level: float = 0.95, seed: int = 0
 
 
 def _alphas(counts: NDArray[np.float64], times: NDArray[np.number]) -> NDArray[np.float64]:
-    """Return alpha for each row of how often every item counts."""
+    """Return alpha for each row of item frequencies."""
     per_item = counts.sum(axis=1)
     disagreed = (per_item**2 - (counts**2).sum(axis=1)) / (per_item - 1.0)
     n = times @ per_item
@@ -114,14 +115,14 @@ def _alphas(counts: NDArray[np.float64], times: NDArray[np.number]) -> NDArray[n
 
 
 def kappa_interval(counts: NDArray[np.int64], level: float) -> tuple[float, float, float]:
-    """Compute Cohen's kappa of two and the ends of its interval; NaN where chance alone would always agree.
+    """Compute Cohen's kappa of two raters and the ends of its interval; NaN if chance alone would always agree.
 
-    One half is added to every count for the interval, which is widened to hold the estimate.
+    One half is added to every count for the interval, which is widened to include the estimate.
 
     Parameters
     ----------
     counts
-        Answers of the one (rows) and of the other (columns).
+        Answers of one rater (rows) and of the other (columns).
     level
         Coverage of the interval.
 

@@ -1,4 +1,4 @@
-"""Several arms on the same cells: comparable scores, each arm against a reference, which are not worse, and what they cost."""
+"""Several arms on the same cells: comparable scores, comparisons with a reference, non-inferiority, and costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PRICED_TOKENS = 1_000_000
 
 
 class TokenUse(NamedTuple):
-    """Mean tokens of a conversation that a model read and wrote, and whether they are an estimate."""
+    """Mean tokens that a model read and wrote per conversation, and whether they are an estimate."""
 
     read: float
     written: float
@@ -32,7 +32,7 @@ class TokenUse(NamedTuple):
 
 
 class Cheapest(NamedTuple):
-    """The cheapest arm, by its price, or by its tokens where some arm has no price."""
+    """The cheapest arm, by its price, or by its tokens if some arm has no price."""
 
     arm: int
     basis: Literal["price", "tokens"]
@@ -44,14 +44,14 @@ def cost_per_conversation(tokens: TokenUse | None, price: Mapping[str, float] | 
     Parameters
     ----------
     tokens
-        Of a conversation; ``None`` where nothing is known.
+        Tokens of a conversation; ``None`` if unknown.
     price
         ``input`` and ``output``: the price of a million tokens that the model reads and writes.
 
     Returns
     -------
     float or None
-        In the currency of the price; ``None`` where tokens or price are unknown.
+        In the currency of the price; ``None`` if tokens or price are unknown.
 
     Examples
     --------
@@ -64,17 +64,17 @@ def cost_per_conversation(tokens: TokenUse | None, price: Mapping[str, float] | 
 
 
 def cost_per_completed(cost: float | None, rate: float | None) -> float | None:
-    """Return the cost for every completed task; ``None`` where it is unknown or nothing was completed."""
+    """Return the cost per completed task; ``None`` if it is unknown or nothing was completed."""
     return cost / rate if cost is not None and rate else None
 
 
 def cheapest_arm(
     arms: Iterable[int], tokens: Mapping[int, TokenUse | None], costs: Mapping[int, float | None]
 ) -> Cheapest | None:
-    """Return the cheapest of some arms: the first of them where several cost the same.
+    """Return the cheapest of some arms, the first one on a tie.
 
-    Prices decide where every one of these arms has one. Otherwise the number of tokens does, which says little about
-    different models: the result names the basis.
+    Prices decide if every one of these arms has one. Otherwise the number of tokens decides, which is hardly
+    comparable between models: the result names the basis.
     """
     used = {arm: use for arm in arms if (use := tokens[arm]) is not None}
     if not used:
@@ -89,12 +89,12 @@ BEST: Final = "best"
 
 
 class ArmOutcome(NamedTuple):
-    """What came of one arm in one cell.
+    """The outcome of one arm in one cell.
 
     Attributes
     ----------
     cluster
-        What cells have in common that makes their outcomes alike, such as the persona.
+        Common property that correlates the outcomes of cells, such as the persona.
     """
 
     cell: int
@@ -114,9 +114,9 @@ class ArmScore:
     rate, rate_low, rate_high
         Completion rate and Wilson interval, fractions; ``None`` without cells.
     sentiment, quality
-        Means; ``None`` where unknown.
+        Means; ``None`` if unknown.
     n
-        Cells.
+        Number of cells.
     """
 
     arm: int
@@ -135,15 +135,15 @@ class ArmComparison:
     Attributes
     ----------
     n, n11, n10, n01, n00
-        Pairs, and those that both, only the arm, only the reference, neither completed.
+        Numbers of all pairs, and of those that both, only the arm, only the reference, or neither completed.
     points, points_low, points_high
         Difference of the completion rates in percentage points; ``None`` without pairs.
     p, p_holm
-        Two-sided, of the score test that the interval inverts, and adjusted over the arms.
+        Two-sided p-value of the score test that the interval inverts, and adjusted over the arms.
     verdict
-        ``better`` or ``worse`` where ``p_holm`` decides, else ``unclear``, as with fewer than 10 pairs.
+        ``better`` or ``worse`` if ``p_holm`` decides, otherwise ``unclear``, as with fewer than 10 pairs.
     not_worse, not_worse_p
-        Whether a loss of the margin or more is excluded, and the p of it, adjusted over the arms.
+        Whether a loss of the margin or more is excluded, and its p-value, adjusted over the arms.
     sentiment, quality
         The paired differences of the means.
     """
@@ -174,14 +174,14 @@ class ArmsAnalysis:
     Attributes
     ----------
     scores
-        One an arm, on the same cells for all.
+        One per arm, on the same cells for all.
     reference
-        The arm that the others are compared with.
+        The arm with which the others are compared.
     comparisons
         One for every other arm.
     acceptable
-        Arms that are not worse than the reference by the margin or more: the reference itself, and those for which
-        that is proven.
+        Arms that are not worse than the reference by the margin or more: the reference itself, and those for
+        which this is proven.
     """
 
     scores: tuple[ArmScore, ...]
@@ -201,30 +201,30 @@ def compare_arms(
     margin_points: float = 5.0,
     level: float = 0.95,
 ) -> ArmsAnalysis:
-    """Compare arms that talked on the same cells.
+    """Compare arms on the same cells.
 
-    Differences are those of pairs, with Tango's interval; p-values are adjusted by Holm over the arms. "Not worse" is
-    a claim that is wrong for any arm with a chance of at most ``1 - level`` in all, so that the cheapest of the arms
-    that pass can be taken. Against ``best`` an arm passes only when it is not worse than any other arm (an
-    intersection-union test), so that it does not matter that the best arm was found in the same data.
+    Differences are those of pairs, with Tango's interval; p-values are adjusted by Holm over the arms. The
+    probability that any claim of "not worse" is wrong is at most ``1 - level`` in total, so the cheapest of
+    the arms that pass can be chosen. Against ``best`` an arm passes only if it is not worse than any other
+    arm (an intersection-union test), so it does not matter that the best arm was found in the same data.
 
     Parameters
     ----------
     outcomes
-        Those that count; what was lost to an error is left out.
+        Outcomes that count; those lost to errors are left out.
     arms
         All arms.
     reference
         An arm, or ``best`` for the one with the highest completion rate.
     margin_points
-        The largest loss of completion, in percentage points, that does not matter.
+        The largest acceptable loss of completion, in percentage points.
     level
-        Of the intervals and of the decisions.
+        Level of the intervals and of the decisions.
 
     Raises
     ------
     ValueError
-        When there is no such reference, or ``level`` or the margin is out of range.
+        If there is no such reference, or ``level`` or the margin is out of range.
     """
     level = check_level(level)
     by_arm: dict[int, _Table] = {arm: {} for arm in arms}
@@ -324,7 +324,7 @@ class _Pairs:
 
 
 def _scores(by_arm: Mapping[int, _Table], level: float) -> tuple[ArmScore, ...]:
-    # An arm whose model was mostly gone must not take the cells from the others.
+    # An arm whose model was mostly unavailable must not cost the others their cells.
     most = max((len(table) for table in by_arm.values()), default=0)
     measured = [set(table) for table in by_arm.values() if table and 2 * len(table) >= most]
     shared = set.intersection(*measured) if measured else set()

@@ -1,4 +1,4 @@
-"""What a run fixes before its first conversation: how much it may spend, its evidence, and when it wins or gives up."""
+"""The rules that a run fixes before its first conversation: its budget, its evidence, and when it stops."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Mode = Literal["exploratory", "validation"]
 
 VARIANTS_MAX: Final = 5
 
-# Passes after a win, which decide nothing and only say how large the lift is.
+# Passes after a win, which decide nothing and only measure how large the lift is.
 VERIFICATION_PASSES: Final = 4
 VERIFICATION_PASSES_MAX: Final = 12
 
-# Passes of an iteration.
+# Passes per iteration.
 PASSES_PER_ITERATION: Final[dict[Mode, int]] = {"exploratory": 1, "validation": 2}
 CONFIRM_PASSES_MAX: Final = 16
-# An exploratory confirmation is longer where less was spent on the choice of the finalist.
+# An exploratory confirmation is longer if less was spent on choosing the finalist.
 _EXPLORATORY_MAX: Final = {True: 8, False: 9}
 _MANY: Final = 3
 _TWO_SCREENS_FROM: Final = 4
@@ -30,69 +30,69 @@ _TWO_SCREENS_FROM: Final = 4
 # Variants kept after each screening pass, by their number.
 _HALVING: Final = {2: (2, 1), 3: (3, 2, 2, 1), 4: (4, 2, 2, 1), 5: (5, 3, 3, 2, 2, 1)}
 
-# Normal quantile of the chance below which a run is given up: 10 and 5 %.
+# Normal quantile of the probability below which a run is given up: 10 and 5 %.
 _FUTILITY_Z: Final[dict[Mode, float]] = {"exploratory": 1.28, "validation": 1.64}
 
 
 def screening_plan(variant_count: int, mode: Mode, max_iterations: int) -> tuple[int, ...]:
-    """Return how many variants are kept after each screening pass; empty when there is nothing to screen.
+    """Return how many variants are kept after each screening pass; empty if there is nothing to screen.
 
-    Exploratory: two passes for three and more variants, else one. Validation: successive halving.
+    Exploratory: two passes for three or more variants, otherwise one. Validation: successive halving.
 
     Raises
     ------
     ValueError
-        When ``mode`` is unknown, or a number is out of range.
+        If ``mode`` is unknown, or a number is out of range.
     """
     check_budget(variant_count, mode, max_iterations)
     if variant_count == 1:
         return ()
     if mode == "exploratory":
-        # unspecified: how many of them the second pass still has. The better half, rounded up: with three variants that
-        # makes the 345 conversations of the budget.
+        # unspecified: how many variants remain in the second pass. The better half, rounded up: with three
+        # variants that makes the budget of 345 conversations.
         if variant_count >= _MANY and max_iterations >= _TWO_SCREENS_FROM:
             return (math.ceil(variant_count / 2), 1)
-        # unspecified: budgets in which screening would leave no pass to confirm. A run that could never name a winner
-        # would only cost money, so that one iteration is one pass in which nothing is screened.
+        # unspecified: budgets in which screening would leave no pass to confirm. A run that could never have
+        # a winner would only cost money, so one iteration is a single pass without screening.
         return (1,) if max_iterations > 1 else ()
     halving = _HALVING[variant_count]
-    # unspecified: the same in validation. It chooses in one pass until halving leaves two to confirm.
+    # unspecified: the same in validation. One pass chooses until halving leaves two passes to confirm.
     return halving if PASSES_PER_ITERATION[mode] * max_iterations - len(halving) >= 2 else (1,)
 
 
 def confirm_passes(variant_count: int, mode: Mode, max_iterations: int) -> int:
-    """Return the most passes of confirmation: what screening leaves of the iterations, and at most 8, 9 or 16.
+    """Return the maximum passes of confirmation: the iterations left by screening, at most 8, 9 or 16.
 
-    An exploratory iteration is one pass, one of validation is two.
+    An exploratory iteration is one pass, a validation iteration two.
 
     Raises
     ------
     ValueError
-        When ``mode`` is unknown, or a number is out of range.
+        If ``mode`` is unknown, or a number is out of range.
     """
     screening = len(screening_plan(variant_count, mode, max_iterations))
     if mode == "validation":
         return max(1, min(CONFIRM_PASSES_MAX, PASSES_PER_ITERATION[mode] * max_iterations - screening))
-    # A single variant has no screening pass, and the same confirmation as one of two.
+    # A single variant has no screening pass, and the same confirmation as with two.
     left = max_iterations - max(screening, 1)
-    # unspecified: one iteration, where the formula gives nothing. At least one pass confirms.
+    # unspecified: one iteration, for which the formula gives zero. At least one pass confirms.
     return max(1, min(_EXPLORATORY_MAX[variant_count >= _MANY], left))
 
 
 def futility_bound(n10: int, n01: int, n: int, *, pairs_left: int, theta: float, mode: Mode) -> float:
-    """Compute how much of the logarithm of the e-value may be missing before a run is given up.
+    """Compute how far the log e-value may be below its threshold before a run is given up.
 
-    With ``q = (n10 + n01 + 1)/(n + 3)``, ``d = q pairs_left`` more discordant pairs are expected. Were the variant as good as
-    ``theta`` says, their evidence would have the mean ``d mu`` and the standard deviation ``sigma sqrt(d)``, and the chance
-    to gain more than ``d mu + z sigma sqrt(d)`` is 10 % (exploratory) or 5 % (validation). Stopping where more is missing
-    can only lower the share of false winners.
+    With ``q = (n10 + n01 + 1)/(n + 3)``, ``d = q pairs_left`` more discordant pairs are expected. If the
+    variant were as good as ``theta``, their evidence would have the mean ``d mu`` and the standard deviation
+    ``sigma sqrt(d)``, and the probability of gaining more than ``d mu + z sigma sqrt(d)`` is 10 %
+    (exploratory) or 5 % (validation). Stopping if more is missing can only lower the share of false winners.
 
     Parameters
     ----------
     n10, n01, n
         Pairs in which only the variant, only the original completed the task, and all pairs.
     pairs_left
-        Pairs that the budget still has.
+        Pairs left in the budget.
     theta, mode
         Those of the run.
     """
@@ -108,7 +108,7 @@ def check_budget(variant_count: int, mode: Mode, max_iterations: int) -> None:
     Raises
     ------
     ValueError
-        The message names the setting.
+        A setting is invalid; the message names it.
     """
     if mode not in PASSES_PER_ITERATION:
         raise ValueError(f"mode must be exploratory or validation, not {mode!r}.")
@@ -122,16 +122,16 @@ _ARMS: Final = 2
 
 
 class PlannedSpending(NamedTuple):
-    """The most conversations of each part of an optimization.
+    """The maximum number of conversations of each part of an optimization.
 
     Attributes
     ----------
     search
-        Of the search, or of the screening where there is none.
+        Of the search, or of the screening without a search.
     confirmation
-        Of the confirmation, when the search or screening spends all it may.
+        Of the confirmation, if the search or screening uses its whole budget.
     verification
-        On top, after a win.
+        In addition, after a win.
     pairs
         Pairs of that confirmation.
     searches
@@ -154,17 +154,17 @@ class PlannedSpending(NamedTuple):
 class SearchBudget:
     """Conversations and iterations of an optimization with a search.
 
-    Search and confirmation have together what screening and confirmation have without a search, and the search half of it
-    at most. A generation takes an iteration as a pass of the confirmation does.
+    Search and confirmation together have the budget of screening and confirmation without a search, of which
+    the search may use at most half. A generation takes an iteration, like a pass of the confirmation.
 
     Attributes
     ----------
     conversations
-        The most that search and confirmation may hold together.
+        Maximum conversations of search and confirmation together.
     search
-        The most of them that the search may hold.
+        Maximum of these for the search.
     iterations
-        The most generations and passes of confirmation together.
+        Maximum generations and passes of confirmation together.
     pass_pairs
         Pairs of one pass.
     """
@@ -181,7 +181,7 @@ class SearchBudget:
         Raises
         ------
         ValueError
-            When a setting is out of range.
+            If a setting is out of range.
         """
         without = planned_spending(
             variants, mode, personas=personas, scenarios=scenarios, iterations=iterations
@@ -195,17 +195,17 @@ class SearchBudget:
 
     @property
     def generations_max(self) -> int:
-        """The most generations: at least one pass of confirmation is left."""
+        """The maximum number of generations, which leaves at least one pass of confirmation."""
         return self.iterations - 1
 
     def confirm_passes(self, *, spent: int, generations: int) -> int:
-        """Return the most passes of confirmation after a search; 0 where not even one fits."""
+        """Return the maximum passes of confirmation after a search; 0 if not even one fits."""
         affordable = (self.conversations - spent) // (_ARMS * self.pass_pairs)
         return max(0, min(CONFIRM_PASSES_MAX, affordable, self.iterations - generations))
 
     @property
     def fewest_passes(self) -> int:
-        """Passes of the confirmation when the search spends all it may; 0 where the budget is too small for a search."""
+        """Passes of the confirmation if the search uses its whole budget; 0 if the budget is too small for a search."""
         return self.confirm_passes(spent=self.search, generations=1)
 
     def to_json(self) -> dict[str, Any]:
@@ -223,15 +223,15 @@ def planned_spending(
     verification_passes: int = VERIFICATION_PASSES,
     search: bool = False,
 ) -> PlannedSpending:
-    """Return the most that an optimization may spend.
+    """Return the maximum that an optimization may spend.
 
-    A search and its confirmation have together what screening and confirmation have without a search, and the search
-    half of it at most. Where that is too little for a search there is none, nor with a single variant.
+    A search and its confirmation together have the budget of screening and confirmation without a search, of
+    which the search may use at most half. There is no search if that is too little, or with a single variant.
 
     Raises
     ------
     ValueError
-        When ``mode`` is unknown, or a number is out of range.
+        If ``mode`` is unknown, or a number is out of range.
 
     Examples
     --------
@@ -264,12 +264,12 @@ THETAS: Final[dict[Mode, dict[ConfidenceMode, float]]] = {
     "validation": {"low": 0.61, "moderate": 0.65, "high": 0.67},
 }
 
-# A logarithm that misses a threshold by rounding alone has reached it.
+# A logarithm that misses a threshold only by rounding has reached it.
 _ROUNDING: Final = 1e-12
 
 
 class Discordance(Protocol):
-    """The counts of pairs that decide."""
+    """The counts of discordant pairs."""
 
     n10: int
     n01: int
@@ -285,7 +285,7 @@ def theta_of(mode: Mode, confidence_mode: ConfidenceMode) -> float:
     Raises
     ------
     ValueError
-        When one of them is unknown.
+        If one of them is unknown.
     """
     e_threshold(confidence_mode)
     if mode not in THETAS:
@@ -302,11 +302,11 @@ class Design:
     mode, confidence_mode
         Those of the run.
     theta
-        Of the likelihood ratio.
+        Theta of the likelihood ratio.
     keep
         How many variants are kept after each screening pass.
     confirm_passes
-        The most passes of confirmation.
+        Maximum passes of confirmation.
     """
 
     mode: Mode
@@ -328,7 +328,7 @@ class Design:
         Raises
         ------
         ValueError
-            When a setting is unknown or out of range; the message names it.
+            If a setting is unknown or out of range; the message names it.
         """
         keep = screening_plan(variant_count, mode, max_iterations)
         theta = theta_of(mode, confidence_mode)
@@ -339,12 +339,12 @@ class Design:
         return mcnemar_log_e_value(pairs.n10, pairs.n01, theta=self.theta)
 
     def wins(self, pairs: Discordance, *, e_needed: float) -> bool:
-        """Return whether the e-value is enough for a winner."""
+        """Return whether the e-value suffices for a winner."""
         return self.log_e(pairs) >= math.log(e_needed) - _ROUNDING
 
     def gives_up(self, pairs: Discordance, *, pairs_left: int, e_needed: float) -> bool:
-        """Return whether a winner is so unlikely by now that the rest of the budget is better saved."""
-        # Without a pair left it is the budget that ends the run.
+        """Return whether a winner has become so unlikely that the rest of the budget is better saved."""
+        # Without remaining pairs, the budget ends the run.
         missing = math.log(e_needed) - self.log_e(pairs)
         return pairs_left > 0 and missing > futility_bound(
             pairs.n10, pairs.n01, pairs.n, pairs_left=pairs_left, theta=self.theta, mode=self.mode

@@ -1,4 +1,4 @@
-"""Whether a deployed fix works in production: failures before against failures after."""
+"""Whether a deployed fix works in production, comparing failures before and after."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DeploymentStatus = Literal["pending", "verified", "not_fixed", "regressed"]
 
-# Conversations after the fix at which it is judged.
+# Numbers of conversations after the fix at which it is judged.
 CHECKPOINTS: Final = (30, 60, 120)
 _WANTED: Final = 0.50
 _WORSE_P: Final = 0.05
@@ -40,9 +40,9 @@ class Reduction:
     estimate
         1 - rate after / rate before; ``None`` without failures before or without conversations.
     low, high
-        Ends of the exact conditional interval; ``low`` is ``None`` where it is not bounded.
+        Ends of the exact conditional interval; ``low`` is ``None`` if unbounded.
     p_worse
-        Exact one-sided p of "the rate has risen".
+        Exact one-sided p-value for "the rate has risen".
     """
 
     estimate: float | None
@@ -53,7 +53,7 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class IssueResult:
-    """One issue of a deployment: its reduction, and p of "worse" adjusted over the issues."""
+    """One issue of a deployment: its reduction, and the p-value for "worse", adjusted over the issues."""
 
     issue: str
     reduction: Reduction
@@ -71,7 +71,7 @@ class DeploymentVerdict:
     reduction
         Over all issues together.
     issues
-        One result an issue.
+        One result per issue.
     check
         1 to 3 for the check at 30, 60 or 120 conversations after the fix; ``None`` before the first.
     """
@@ -83,7 +83,7 @@ class DeploymentVerdict:
 
 
 def checkpoint(after_n: int) -> int | None:
-    """Return the number of the last check that is due after ``after_n`` conversations; ``None`` before the first."""
+    """Return the number of the last check due after ``after_n`` conversations; ``None`` before the first."""
     due = sum(after_n >= needed for needed in CHECKPOINTS)
     return due or None
 
@@ -105,10 +105,10 @@ def failure_reduction(
 ) -> Reduction:
     """Compute the reduction of a failure rate, with an exact interval that stays valid at three checks.
 
-    Given all failures, those after the fix are binomial with a share that only the ratio of the two rates
-    sets (Przyborowski and Wilenski 1940). Clopper and Pearson's limits of that share give limits of the
-    ratio. Each side has the error of one of three Pocock-type looks at 90 %: z 2.00, 1.99, 1.98. The number
-    of conversations before and after counts, so that a quiet week is no fix.
+    Given the total of failures, those after the fix are binomial with a share that depends only on the ratio
+    of the two rates (Przyborowski and Wilenski 1940). Clopper and Pearson's limits of that share give limits
+    of the ratio. Each side has the error of one of three Pocock-type looks at 90 %: z 2.00, 1.99, 1.98. The
+    numbers of conversations before and after are taken into account, so a quiet week does not count as a fix.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def failure_reduction(
     Raises
     ------
     ValueError
-        When a count is negative, not whole or above its n, or ``check`` is not 1 to 3.
+        If a count is negative, not whole or above its n, or ``check`` is not 1 to 3.
 
     References
     ----------
@@ -167,25 +167,25 @@ def deployment_verdict(
 
     Verified: the failures of all issues together fell by more than 50 %, and the lower end of the interval is
     above 0. Not fixed: the upper end is below 50 %, or the deadline passed and they did not fall by more than
-    50 %. Regressed, for a fix that was verified: an issue has become more frequent, p below ``worse_level`` after
+    50 %. Regressed, for a verified fix: an issue has become more frequent, with p below ``worse_level`` after
     Holm. Otherwise no event yet.
 
     Parameters
     ----------
     issues
-        Counts of every issue. For a fix that was verified give earlier conversations with it as "before" and later
+        Counts of every issue. For a verified fix pass earlier conversations with it as "before" and later
         ones as "after".
     previously_verified
-        Ask whether a verified fix is regressing.
+        Test whether a verified fix is regressing.
     worse_level
-        What p must be below for "regressed". Whoever asks again and again divides 0.05 among the times.
+        Upper bound of p for "regressed". For repeated tests, divide 0.05 among them.
     deadline_passed
-        No more conversations are waited for.
+        Do not wait for more conversations.
 
     Raises
     ------
     ValueError
-        When there is no issue, or a count is impossible.
+        If there is no issue, or a count is impossible.
     """
     if not issues:
         raise ValueError("a deployment verdict needs at least one issue.")
@@ -224,7 +224,7 @@ def _status(
     fell = pooled.estimate is not None and pooled.estimate > _WANTED
     if due and fell and pooled.low is not None and pooled.low > 0.0:
         return "verified"
-    # Failures that fell by half, too few to be sure, are no issue that persists.
+    # An issue whose failures fell by half, though not significantly, does not count as persisting.
     if (deadline_passed and not fell) or (due and pooled.high is not None and pooled.high < _WANTED):
         return "not_fixed"
     return "pending"

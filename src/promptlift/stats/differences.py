@@ -1,4 +1,4 @@
-"""Two groups of one's own data: paired and unpaired comparison of completion rates."""
+"""Comparing completion rates of two groups, paired or unpaired."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 Direction = Literal["better", "worse", "unclear"]
 
-# Of fewer in a group there are numbers, but no verdict.
+# With fewer in a group there are numbers, but no verdict.
 FEWEST: Final = 10
-# A finite score for tables that a difference makes impossible.
+# A finite score for tables that are impossible under a difference.
 _BEYOND: Final = 1e3
 
 
 @lru_cache(maxsize=4096)
 def sign_test_p(wins: int, losses: int, *, alternative: Literal["two-sided", "worse"] = "two-sided") -> float:
-    """Compute the exact McNemar p: the binomial test of the discordant pairs against one half.
+    """Compute the exact McNemar p-value: the binomial test of the discordant pairs against one half.
 
     Parameters
     ----------
@@ -62,16 +62,17 @@ def score_interval(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute the score interval of the difference of two independent rates, ``x1/n1 - x0/n0``.
 
-    It holds the differences that the score test does not reject. Their score is ``s = (x1/n1 - x0/n0 - d) / sqrt(V)`` with
-    ``V = N/(N - 1) (p1 (1 - p1)/n1 + p0 (1 - p0)/n0)``, where ``N = n1 + n0`` and ``p1, p0`` are the most likely rates
-    that differ by ``d`` (Miettinen and Nurminen). It is corrected for its skewness ``g`` (Gart and Nam): the ``z`` of
-    ``s = z + g (z² - 1)/6`` is compared with the normal quantile. So the interval leaves out 0 exactly where
-    `score_test_p` is below ``1 - level``, and both hold also where rates are near 0 or 1 and the groups unequal.
+    It contains the differences that the score test does not reject. Their score is ``s = (x1/n1 - x0/n0 - d)
+    / sqrt(V)`` with ``V = N/(N - 1) (p1 (1 - p1)/n1 + p0 (1 - p0)/n0)``, where ``N = n1 + n0`` and ``p1, p0``
+    are the most likely rates that differ by ``d`` (Miettinen and Nurminen). It is corrected for its skewness
+    ``g`` (Gart and Nam): the ``z`` of ``s = z + g (z² - 1)/6`` is compared with the normal quantile. So the
+    interval excludes 0 exactly if `score_test_p` is below ``1 - level``, and both are also accurate for rates
+    near 0 or 1 and unequal groups.
 
     Parameters
     ----------
     x1, n1, x0, n0
-        Successes and size of both groups; not necessarily whole, such as effective numbers.
+        Successes and size of both groups; not necessarily integers, for example effective numbers.
     level
         Coverage.
 
@@ -83,7 +84,7 @@ def score_interval(
     Raises
     ------
     ValueError
-        When ``level`` is not between 0 and 1, or a count is negative or above its n.
+        If ``level`` is not between 0 and 1, or a count is negative or above its n.
 
     References
     ----------
@@ -110,14 +111,14 @@ def score_interval(
 
 
 def score_test_p(x1: float, n1: float, x0: float, n0: float) -> float:
-    """Compute the two-sided p of the score test that two independent rates are equal; see `score_interval`.
+    """Compute the two-sided p-value of the score test that two independent rates are equal; see `score_interval`.
 
-    In groups of one size it is that of the "N - 1" chi² test; in others its skewness is corrected.
+    For groups of equal size it is that of the "N - 1" chi² test; otherwise its skewness is corrected.
 
     Returns
     -------
     float
-        1 where a group is empty.
+        1 if a group is empty.
 
     References
     ----------
@@ -128,21 +129,23 @@ def score_test_p(x1: float, n1: float, x0: float, n0: float) -> float:
 
 
 def design_effect(inside: ArrayLike, outside: ArrayLike) -> float:
-    """Compute how many times larger the variance of a difference of two rates is because items belong to clusters.
+    """Compute by what factor clustering inflates the variance of a difference of two rates.
 
-    Counts that are divided by it may be compared as if their items were independent (Rao and Scott). It is the variance of the
-    difference over clusters, by the residuals of one common rate, over that of independent items. Items of a cluster on the same
-    side make it larger than 1, those on both sides, which are pairs, make it smaller.
+    Counts divided by it may be compared as if their items were independent (Rao and Scott). It is the
+    variance of the difference over clusters, from the residuals of one common rate, divided by that of
+    independent items. Items of a cluster on the same side make it larger than 1; those on both sides, which
+    are pairs, make it smaller.
 
     Parameters
     ----------
     inside, outside
-        Failures and successes of both groups: a row for each cluster, and last one for the items that belong to none.
+        Failures and successes of both groups: one row per cluster, and a last one for the items without a
+        cluster.
 
     Returns
     -------
     float
-        1 where no cluster has two items, or there is but one outcome.
+        1 if no cluster has two items, or there is only one outcome.
 
     References
     ----------
@@ -171,7 +174,7 @@ def design_effect(inside: ArrayLike, outside: ArrayLike) -> float:
 
 
 def _end(counts: tuple[float, ...], z: float, side: float) -> float:
-    """Return the lower (``side`` 1) or upper (-1) end: where the score, which falls with the difference, reaches ``z``."""
+    """Return the lower (``side`` 1) or upper (-1) end: the point at which the score, which decreases with the difference, reaches ``z``."""
     from scipy.optimize import brentq  # noqa: PLC0415  (rates never need it)
 
     x1, n1, x0, n0 = counts
@@ -186,13 +189,13 @@ def _end(counts: tuple[float, ...], z: float, side: float) -> float:
     measured = x1 / n1 - x0 / n0
     outer, inner = -side, measured
     if side * measured > 0.0:
-        # The end is on that side of 0 on which the test of 0 has it, whatever the last digit of a root.
+        # The end is on the side of 0 given by the test of 0, despite rounding of the root.
         outer, inner = (0.0, measured) if beyond(0.0) > 0.0 else (outer, 0.0)
     return float(brentq(beyond, outer, inner)) if beyond(outer) > 0.0 else outer
 
 
 def _score(counts: tuple[float, ...], difference: float) -> float:
-    """Return the score of a true difference, by the most likely rates that have it in closed form, corrected for skewness."""
+    """Return the score of a true difference, from its most likely rates in closed form, corrected for skewness."""
     x1, n1, x0, n0 = counts
     n, r1, r0 = n1 + n0, x1 / n1, x0 / n0
     if difference == 0.0:
@@ -230,9 +233,9 @@ class PairedComparison:
     p
         Exact two-sided McNemar p.
     direction
-        ``better`` or ``worse`` when ``p`` is below ``1 - level``, else ``unclear``.
+        ``better`` or ``worse`` if ``p`` is below ``1 - level``, otherwise ``unclear``.
     level
-        Of the decision and of the interval in ``analysis``.
+        Level of the decision and of the interval in ``analysis``.
     """
 
     analysis: PairAnalysis
@@ -250,16 +253,16 @@ class UnpairedComparison:
     n1, n0, p1, p0
         Size and completion rate of variant and control; rates are fractions, ``None`` for an empty group.
     lift
-        Relative change in percent; ``None`` where the control never completed.
+        Relative change in percent; ``None`` if the control never completed.
     lift_points, lift_points_low, lift_points_high
         Difference in percentage points and its interval, see `score_interval`.
     p
-        Two-sided, of the score test that the interval inverts.
+        Two-sided p-value of the score test that the interval inverts.
     direction
-        ``better`` or ``worse`` when ``p`` is below ``1 - level``, which is when the interval leaves out 0; ``unclear``
-        otherwise, and where a group has fewer than 10 items.
+        ``better`` or ``worse`` when ``p`` is below ``1 - level``, that is, if the interval excludes 0;
+        ``unclear`` otherwise, and if a group has fewer than 10 items.
     level
-        Of the decision and of the interval.
+        Level of the decision and of the interval.
     """
 
     n1: int
@@ -276,19 +279,19 @@ class UnpairedComparison:
 
 
 def compare_paired(n11: int, n10: int, n01: int, n00: int, *, level: float = 0.95) -> PairedComparison:
-    """Compare two groups on the same items, at one look.
+    """Compare two groups on the same items, in a single look.
 
     Parameters
     ----------
     n11, n10, n01, n00
-        Items that both, only the variant, only the control, neither completed.
+        Items that both, only the variant, only the control, or neither completed.
     level
-        Of the decision and of the interval.
+        Level of the decision and of the interval.
 
     Raises
     ------
     ValueError
-        When a count is negative or not whole, or ``level`` is not between 0 and 1.
+        If a count is negative or not whole, or ``level`` is not between 0 and 1.
     """
     level = check_level(level)
     analysis = analyse_pairs(n11, n10, n01, n00, level=level)
@@ -297,7 +300,7 @@ def compare_paired(n11: int, n10: int, n01: int, n00: int, *, level: float = 0.9
 
 
 def compare_unpaired(x1: int, n1: int, x0: int, n0: int, *, level: float = 0.95) -> UnpairedComparison:
-    """Compare two independent groups, at one look.
+    """Compare two independent groups, in a single look.
 
     Parameters
     ----------
@@ -306,12 +309,12 @@ def compare_unpaired(x1: int, n1: int, x0: int, n0: int, *, level: float = 0.95)
     x0, n0
         Completed and all items of the control.
     level
-        Of the decision and of the interval.
+        Level of the decision and of the interval.
 
     Raises
     ------
     ValueError
-        When a count is negative, not whole or above its n, or ``level`` is not between 0 and 1.
+        If a count is negative, not whole or above its n, or ``level`` is not between 0 and 1.
     """
     level = check_level(level)
     x1, n1, x0, n0 = check_counts(x1=x1, n1=n1, x0=x0, n0=n0)

@@ -14,7 +14,8 @@ from promptlift.stats.intervals import look_multiplier
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# A clustered standard error this many times the plain one is taken to be more than chance: see STATISTICS, section 4.
+# A clustered standard error this many times the plain one is considered more than chance: see STATISTICS,
+# section 4.
 CLUSTER_RATIO: Final = 1.3
 
 
@@ -32,7 +33,7 @@ class Covariance(NamedTuple):
 
 
 class CompletedInCluster(NamedTuple):
-    """Pairs of one persona, or the sum of their weights: all, and those that the variant and the original completed."""
+    """Pairs of one persona, or the sum of their weights: all, and those completed by the variant and the original."""
 
     n: float
     variant: float
@@ -45,17 +46,17 @@ def lift(n11: int, n10: int, n01: int, n00: int) -> float | None:
     Parameters
     ----------
     n11, n10, n01, n00
-        Pairs in which both, only the variant, only the original, neither completed the task.
+        Pairs in which both, only the variant, only the original, or neither completed the task.
 
     Returns
     -------
     float or None
-        ``None`` when the original never completed, or there is no pair.
+        ``None`` if the original never completed, or there are no pairs.
 
     Raises
     ------
     ValueError
-        When a count is negative or not whole.
+        If a count is negative or not whole.
 
     Examples
     --------
@@ -72,12 +73,12 @@ def lift_points(n11: int, n10: int, n01: int, n00: int) -> float | None:
     Parameters
     ----------
     n11, n10, n01, n00
-        Pairs in which both, only the variant, only the original, neither completed the task.
+        Pairs in which both, only the variant, only the original, or neither completed the task.
 
     Raises
     ------
     ValueError
-        When a count is negative or not whole.
+        If a count is negative or not whole.
     """
     n11, n10, n01, n00 = check_counts(n11=n11, n10=n10, n01=n01, n00=n00)
     n = n11 + n10 + n01 + n00
@@ -93,15 +94,15 @@ class LiftInterval:
     points_low, points_high
         Ends in percentage points; ``None`` without pairs.
     low, high
-        Ends in percent of the original's rate (Fieller); ``None`` where the interval is not bounded.
+        Ends in percent of the original's rate (Fieller); ``None`` if unbounded.
     level, look, max_looks
-        What the interval was asked for.
+        Parameters of the interval.
     multiplier
         Standard errors on each side at this look.
     standard_error_points
         Standard error of the difference in points.
     clustered
-        Whether the standard error is the larger one that groups pairs by persona.
+        Whether the standard error is the larger one, clustered by persona.
     """
 
     points_low: float | None
@@ -117,14 +118,14 @@ class LiftInterval:
 
 
 def clustered_covariance(clusters: Iterable[CompletedInCluster]) -> Covariance | None:
-    """Compute the covariance of the two rates when the pairs of one persona are a cluster.
+    """Compute the covariance of the two rates with the pairs of one persona as a cluster.
 
     Sums of residuals by persona, times ``G / (G - 1)`` for ``G`` personas.
 
     Parameters
     ----------
     clusters
-        One entry a persona: pairs, completed by the variant, completed by the original.
+        One entry per persona: pairs, completed by the variant, completed by the original.
 
     Returns
     -------
@@ -165,19 +166,19 @@ def lift_interval(
     Parameters
     ----------
     n11, n10, n01, n00
-        Pairs in which both, only the variant, only the original, neither completed the task.
+        Pairs in which both, only the variant, only the original, or neither completed the task.
     level
         Coverage over all looks together.
     look, max_looks
-        Which of how many planned looks this is.
+        The number of this look, and the planned number of looks.
     clusters
-        Pairs by persona. When the standard error by persona is more than 1.3 times the plain one, it is used,
-        and ``clustered`` says so.
+        Pairs by persona. If the standard error by persona is more than 1.3 times the plain one, it is used,
+        and ``clustered`` is set.
 
     Raises
     ------
     ValueError
-        When a count is negative or not whole, or ``level`` or ``look`` is out of range.
+        If a count is negative or not whole, or ``level`` or ``look`` is out of range.
 
     References
     ----------
@@ -205,7 +206,7 @@ def interval_of(
     max_looks: int = 1,
     clusters: Iterable[CompletedInCluster] | None = None,
 ) -> LiftInterval:
-    """Compute the interval of a pair table whose counts need not be whole: those of weighted pairs; see `lift_interval`."""
+    """Compute the interval of a pair table with possibly fractional counts, as of weighted pairs; see `lift_interval`."""
     c = look_multiplier(look, max_looks, level=level)
     if n11 + n10 + n01 + n00 == 0:
         return LiftInterval(None, None, None, None, level, look, max_looks, c, None)
@@ -244,7 +245,7 @@ def _moments(n11: float, n10: float, n01: float, n00: float) -> tuple[float, flo
 
 
 def _fieller(m1: float, m0: float, covariance: Covariance, c: float) -> tuple[float | None, float | None]:
-    """Compute the ends of the relative change in percent; ``None`` twice when they are not bounded."""
+    """Compute the ends of the relative change in percent; both ``None`` if unbounded."""
     a = m0**2 - c**2 * covariance.v00
     if a <= 0.0:
         return None, None

@@ -1,7 +1,8 @@
-"""How sure a paired comparison is: the e-value of its discordant pairs and the confidence made of it.
+"""The evidence of a paired comparison: the e-value of its discordant pairs, and the confidence derived from it.
 
-Two e-values. Where ``theta`` was fixed before the run: Wald's likelihood ratio. Where it was not, as in data that somebody
-brings along: a mixture over all win probabilities of a better variant, because a theta chosen after the fact proves nothing.
+There are two e-values. If ``theta`` was fixed before the run: Wald's likelihood ratio. If not, as for
+existing data: a mixture over all win probabilities of a better variant, because a theta chosen after the fact
+proves nothing.
 """
 
 from __future__ import annotations
@@ -24,26 +25,26 @@ MIXTURE: Final[ConfidenceMethod] = "sequential-mixture"
 CONFIDENCE_THRESHOLDS: Final[dict[ConfidenceMode, float]] = {"low": 0.80, "moderate": 0.90, "high": 0.95}
 _E_THRESHOLDS: Final[dict[ConfidenceMode, float]] = {"low": 4.0, "moderate": 9.0, "high": 19.0}
 
-# The prior of the win probability of a discordant pair is Beta(8, 8), cut to "the variant is better".
+# The prior of the win probability of a discordant pair is Beta(8, 8), truncated to "the variant is better".
 _PRIOR: Final = 8
 _LOG_B_PRIOR: Final = 2 * math.lgamma(_PRIOR) - math.lgamma(2 * _PRIOR)
 _TAIL_UNDERFLOWS: Final = 1e-250
 
 
 def check_counts(**counts: int) -> tuple[int, ...]:
-    """Return counts as integers, or say which one is not a count.
+    """Return counts as integers, refusing anything else.
 
     Raises
     ------
     ValueError
-        When a value is not a whole number of at least 0; the message names it.
+        If a value is not an integer of at least 0; the message names it.
     """
     checked = []
     for name, value in counts.items():
         try:
             count = operator.index(value)
         except TypeError:
-            # Counts that come out of a float column are welcome when they are whole.
+            # Counts from a float column are accepted if they are integers.
             if not (isinstance(value, float | np.floating) and float(value).is_integer()):
                 raise ValueError(f"{name} must be a whole number of at least 0, not {value!r}.") from None
             count = int(value)
@@ -107,9 +108,9 @@ def mcnemar_e_value(n10: int, n01: int, *, theta: float | None = None) -> float:
     n01
         Pairs in which only the original did.
     theta
-        Share of discordant pairs that a variant worth finding wins, between 0.5 and 1. It must have been fixed before
-        the data were seen: chosen afterwards it makes the e-value too large. ``None`` needs no such choice, and finds
-        less where there are few pairs.
+        Share of discordant pairs that a variant worth finding wins, between 0.5 and 1. It must have been
+        fixed before the data were seen: chosen afterwards it makes the e-value too large. ``None`` needs no
+        such choice, but has less power with few pairs.
 
     Returns
     -------
@@ -119,7 +120,7 @@ def mcnemar_e_value(n10: int, n01: int, *, theta: float | None = None) -> float:
     Raises
     ------
     ValueError
-        When a count is negative or not whole, or ``theta`` is out of range.
+        If a count is negative or not whole, or ``theta`` is out of range.
 
     References
     ----------
@@ -139,9 +140,9 @@ def mcnemar_e_value(n10: int, n01: int, *, theta: float | None = None) -> float:
 def log_e_values(
     n10: NDArray[np.float64], n01: NDArray[np.float64], *, theta: float | None = None
 ) -> NDArray[np.float64]:
-    """Compute many logarithms of e-values at once; without ``theta`` minus infinity where the variant is far behind.
+    """Compute many log e-values at once; without ``theta``, minus infinity if the variant is far behind.
 
-    Made for boundaries, which lie on the winning side: there it is `mcnemar_log_e_value`.
+    Intended for boundaries, which are on the winning side: there it equals `mcnemar_log_e_value`.
     """
     if theta is not None:
         return _log_likelihood_ratio(n10, n01, theta)
@@ -167,14 +168,14 @@ def confidence(n10: int, n01: int, *, theta: float | None = None) -> float:
     Two readings are true. Error: if the variant is no better, it ever reaches 0.80 / 0.90 / 0.95 with
     probability at most 0.25 / 0.111 / 0.053. Probability: with even prior odds that the finalist is better,
     about a share ``c`` of the results reported at ``c`` are truly better. It is neither ``1 - p`` nor the
-    chance to be the best of several.
+    probability of being the best of several.
 
     Parameters
     ----------
     n10, n01
         Pairs in which only the variant, only the original completed the task.
     theta
-        As the run fixed it before its first pair, else ``None``; see `mcnemar_e_value`.
+        The run's theta, fixed before its first pair, otherwise ``None``; see `mcnemar_e_value`.
 
     Returns
     -------
@@ -184,7 +185,7 @@ def confidence(n10: int, n01: int, *, theta: float | None = None) -> float:
     Raises
     ------
     ValueError
-        When a count is negative or not whole, or ``theta`` is out of range.
+        If a count is negative or not whole, or ``theta`` is out of range.
 
     Examples
     --------
@@ -200,7 +201,7 @@ def confidence_calibrated(e: float, base_rate: float) -> float:
     """Compute the probability that the variant is better, given the share of finalists that are.
 
     ``base_rate E / (1 - base_rate + base_rate E)``. Only for an account with at least 30 confirmed winners
-    whose fate in production is known; shown beside ``confidence`` and never in its place.
+    with known outcomes in production; shown in addition to ``confidence``, never instead of it.
 
     Parameters
     ----------
@@ -212,7 +213,7 @@ def confidence_calibrated(e: float, base_rate: float) -> float:
     Raises
     ------
     ValueError
-        When ``e`` is negative or ``base_rate`` is not between 0 and 1.
+        If ``e`` is negative or ``base_rate`` is not between 0 and 1.
     """
     if not 0.0 < base_rate < 1.0:
         raise ValueError(f"base_rate must be a number between 0 and 1, not {base_rate!r}.")
@@ -226,8 +227,8 @@ def confidence_calibrated(e: float, base_rate: float) -> float:
 def e_threshold(confidence_mode: ConfidenceMode, *, attempt: int = 1) -> float:
     """Return the e-value that makes a finalist the winner: 4 / 9 / 19 for low / moderate / high.
 
-    The threshold doubles with every finalist that is confirmed after another one failed, so that the error
-    of the whole run stays bounded.
+    The threshold doubles for every finalist that is confirmed after another one failed, so that the error of
+    the whole run stays bounded.
 
     Parameters
     ----------
@@ -239,7 +240,7 @@ def e_threshold(confidence_mode: ConfidenceMode, *, attempt: int = 1) -> float:
     Raises
     ------
     ValueError
-        When the mode is unknown or ``attempt`` is below 1.
+        If the mode is unknown or ``attempt`` is below 1.
     """
     if confidence_mode not in _E_THRESHOLDS:
         raise ValueError(f"confidence_mode must be low, moderate or high, not {confidence_mode!r}.")

@@ -37,53 +37,53 @@ _SETTINGS: Final = (
     "variant_count", "mode", "confidence_mode", "persona_count", "scenarios_per_simulation", "max_iterations",
     "seed", "estimand", "max_finalists", "prior_sd_points", "verification_passes",
 )  # fmt: skip
-# Purposes of the random numbers of one pass, so that none depends on another.
+# Purposes of the random numbers of one pass, so that they are independent.
 _ORDER, _TIES = 0, 1
 
 
 class Experiment:
-    """Screening picks one finalist, confirmation on fresh cells decides, verification says how large the lift is.
+    """Screening picks one finalist, confirmation on fresh cells decides, verification measures how large the lift is.
 
-    Ask `next_pass` what to run, give `record` what happened, until `next_pass` answers ``None``. `verdict`
-    answers at any time. Nothing here knows a model, a clock or a database; the same seed and the same
+    Run what `next_pass` returns and pass the outcomes to `record`, until `next_pass` returns ``None``.
+    `verdict` is available at any time. There is no model, clock or database here; the same seed and the same
     outcomes give the same run. The data of the screening are never used to judge the finalist: choosing and
-    judging on the same data is what makes winners too good to be true. For the same reason the pairs of the verification,
-    which follow a win, decide nothing.
+    judging on the same data is what makes winners too good to be true. For the same reason the pairs of the
+    verification, which follows a win, do not decide.
 
     Parameters
     ----------
     variant_count
-        Variants beside the original, 1 to 5. One variant needs no screening.
+        Number of variants, excluding the original, 1 to 5. One variant needs no screening.
     mode
         ``exploratory`` (one or two screening passes, at most 8 or 9 passes of confirmation) or ``validation`` (successive
         halving, at most 16).
     confidence_mode
         ``low``, ``moderate`` or ``high``: a winner needs confidence 0.80, 0.90 or 0.95.
     persona_count, scenarios_per_simulation
-        A pass has their product of cells.
+        A pass has their product as number of cells.
     max_iterations
         Budget of the decision: in validation an iteration is two passes; see `screening_plan` and `confirm_passes`.
     seed
-        Of the order of arms and of ties.
+        Seed of the order of arms and of ties.
     estimand
         ``population``: every pass draws new personas. ``panel``: the same personas in every pass, each time
-        with new scenarios; the result is valid for them only.
+        with new scenarios; the result is valid only for them.
     max_finalists
-        How many finalists may be confirmed one after the other within the budget, each next one against a
-        doubled threshold.
+        How many finalists may be confirmed one after another within the budget, each against a doubled
+        threshold.
     prior_sd_points
         For the expected lift; see `prior_sd_from`.
     verification_passes
         Passes after a win, 0 to 12.
     searched
-        The search that takes the place of the screening; then there may be any number of variants.
+        The search that replaces the screening; then there may be any number of variants.
     screened
-        Pairs of the search by variant. They are reported, and decide nothing.
+        Pairs of the search by variant. They are reported, but do not decide.
 
     Raises
     ------
     ValueError
-        When a setting is unknown or out of range.
+        If a setting is unknown or out of range.
 
     Examples
     --------
@@ -158,7 +158,7 @@ class Experiment:
         self._status: Status = "running"
         self._reason: Reason | None = None
         self._active = list(range(1, self.variant_count + 1))
-        # Screened-out variants, the best of them first: who is confirmed when the finalist fails.
+        # Screened-out variants, best first, to confirm if the finalist fails.
         self._reserve: list[int] = []
         self._screened_out: dict[int, int] = {}
         self._screen = {arm: PairTally() for arm in self._active} | dict(screened or {})
@@ -167,11 +167,13 @@ class Experiment:
         self._pending: Pass | None = None
         if searched is not None:
             self._take_over(searched)
-        elif not self._design.keep:  # one variant, or a budget of one pass: then chance chooses who is tested
+        elif (
+            not self._design.keep
+        ):  # one variant, or a budget of one pass: then chance chooses the tested one
             self._confirm(1 + int(self._random(_TIES).integers(self.variant_count)))
 
     def _take_over(self, searched: Searched) -> None:
-        """Go on where a search has ended; while it is under way nothing can be confirmed."""
+        """Continue from the end of a search; while it is unfinished nothing can be confirmed."""
         self._passes, self._conversations = searched.passes, searched.conversations
         if searched.finalist is None:
             return
@@ -183,7 +185,7 @@ class Experiment:
         self._confirm(searched.finalist)
 
     def next_pass(self) -> Pass | None:
-        """Return which arms run on which cells next: the same answer until `record`, ``None`` at the end."""
+        """Return which arms to run on which cells next: the same until `record`, ``None`` at the end."""
         if self._status != "running" and not self._verify_left:
             return None
         if not self._confirmations and self._searched is not None:
@@ -228,14 +230,13 @@ class Experiment:
     def record(self, outcomes: Iterable[Outcome]) -> None:
         """Record the outcomes of the pass that `next_pass` returned, and decide.
 
-        All of it at once: a pass that was left half done says nothing, because conversations that end early
-        are other ones than those that take long. Every arm of every cell has exactly one outcome; the order
-        does not matter.
+        All outcomes at once: an unfinished pass proves nothing, because conversations that end early differ
+        from those that take long. Every arm of every cell has exactly one outcome; the order does not matter.
 
         Raises
         ------
         ValueError
-            When the experiment has ended, or an outcome is missing, double, not of this pass, or no outcome.
+            If the experiment has ended, or an outcome is missing, duplicate, not of this pass, or invalid.
             Nothing is recorded then.
         """
         step = self.next_pass()
@@ -253,7 +254,7 @@ class Experiment:
             confirmation = self._confirmations[-1]
             tallies = [confirmation.verification if stage == "verify" else confirmation.tally]
         for who, row in zip(personas, table, strict=True):
-            # A NumPy number cannot be written as JSON.
+            # A NumPy number cannot be encoded as JSON.
             persona = who if isinstance(who, str) else int(who)
             original = row[0]
             for tally, measured in zip(tallies, row[1:], strict=True):
@@ -270,7 +271,7 @@ class Experiment:
 
     def _leave_out(self) -> None:
         """Keep the best variants after a screening pass; the last one kept is the finalist."""
-        # Equal differences are told apart by chance, so that no position is favoured.
+        # Ties are broken by chance, so that no position is favoured.
         chance = self._random(_TIES).permutation(self.variant_count + 1)
         ranked = sorted(self._active, key=lambda arm: (self._screen[arm].merit, chance[arm]), reverse=True)
         keep = self._design.keep[self._passes - 1]
@@ -281,7 +282,7 @@ class Experiment:
             self._confirm(ranked[0])
 
     def _confirm(self, arm: int) -> None:
-        """Start the confirmation of a finalist with what is left of the budget."""
+        """Start the confirmation of a finalist with the rest of the budget."""
         used = sum(confirmation.look for confirmation in self._confirmations)
         self._confirmations.append(Confirmation(arm, self._design.confirm_passes - used))
 
@@ -305,7 +306,7 @@ class Experiment:
             self._fail("budget")
 
     def _fail(self, reason: Reason) -> None:
-        """End without a winner, or continue with the next best variant where that was asked for."""
+        """End without a winner, or continue with the next best variant if requested."""
         confirmation = self._confirmations[-1]
         more = len(self._confirmations) < self.max_finalists and self._reserve
         if more and confirmation.look < confirmation.max_looks:
@@ -314,7 +315,7 @@ class Experiment:
             self._status, self._reason = "no_winner", reason
 
     def stop(self) -> None:
-        """End now. A winner that was already found stays, without the rest of its verification; all data stay."""
+        """End now. A known winner stays, without the rest of its verification; all data stay."""
         if self._status == "running":
             self._status, self._reason = "no_winner", "stopped"
         self._verify_left = 0
@@ -330,7 +331,7 @@ class Experiment:
         return e_threshold(self.confidence_mode, attempt=max(len(self._confirmations), 1))
 
     def verdict(self) -> Verdict:
-        """Return everything that is known now: the decision, the numbers of every variant, progress, warnings."""
+        """Return the current state: the decision, the numbers of every variant, progress, warnings."""
         last = self._confirmations[-1] if self._confirmations else None
         analysis = self._analysis(last) if last is not None and last.look else None
         winner = last.arm if last is not None and self._status == "winner" else None
@@ -388,7 +389,7 @@ class Experiment:
             arm,
             self._screen[arm],
             stage="screen",
-            # Being left out is a look that ended the data, so the interval is made for as many looks.
+            # Being dropped is a look that ended the data, so the interval is made for this many looks.
             look=max(left or min(self._passes, looks), 1),
             max_looks=max(looks, 1),
             prior_sd_points=self.prior_sd_points,
@@ -456,7 +457,7 @@ class Experiment:
         Raises
         ------
         ValueError
-            When the state is of another version, or not complete.
+            If the state has another version, or is incomplete.
         """
         version = state.get("version")
         if version != _STATE_VERSION:

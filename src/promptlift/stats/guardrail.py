@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 GuardrailVerdict = Literal["harmed", "ok", "unknown"]
 
-# Sentiment is -1 to 1, quality 0 to 100. A lower end above the margin is no harm worth speaking of.
+# Sentiment is -1 to 1, quality 0 to 100. A lower end above the margin means negligible harm.
 GUARDRAIL_MARGINS: Final = {"sentiment": -0.1, "quality": -3.0}
 # 95 % for both guardrails together.
 _LEVEL: Final = 0.975
@@ -35,7 +35,7 @@ class Guardrail:
     level
         Coverage of the interval.
     n, personas
-        Pairs in which both arms have the metric, and personas among them.
+        Pairs in which both arms have the metric, and the number of personas among them.
     """
 
     name: str
@@ -49,16 +49,16 @@ class Guardrail:
 
 
 def guardrail(name: str, clusters: Iterable[tuple[int, float]], *, margin: float) -> Guardrail:
-    """Judge paired differences by a t interval that groups them by persona.
+    """Judge paired differences by a t interval clustered by persona.
 
     Parameters
     ----------
     name
-        Of the metric.
+        Name of the metric.
     clusters
-        One entry a persona: number of pairs, sum of their differences (variant minus original).
+        One entry per persona: number of pairs, sum of their differences (variant minus original).
     margin
-        Lower end from which on the metric is held not to be harmed, negative.
+        Lower end above which the metric counts as unharmed, negative.
     """
     from scipy.special import stdtrit  # noqa: PLC0415  (rates never need it)
 

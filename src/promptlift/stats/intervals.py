@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def check_level(level: float) -> float:
-    """Return ``level`` as a float, or say what is wrong with it.
+    """Return ``level`` as a float, refusing invalid values.
 
     Raises
     ------
     ValueError
-        When ``level`` is not a number strictly between 0 and 1.
+        If ``level`` is not a number strictly between 0 and 1.
     """
     try:
         value = float(level)
@@ -31,7 +31,7 @@ def check_level(level: float) -> float:
 
 
 def rate(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:
-    """Divide counts: fractions, NaN where ``whole`` is 0 or unknown."""
+    """Divide counts: fractions, NaN if ``whole`` is 0 or unknown."""
     part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
     quotient: NDArray[np.float64] = np.full(whole.shape, np.nan)
     np.divide(part, whole, out=quotient, where=whole > 0)
@@ -41,7 +41,7 @@ def rate(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:
 def rate_and_interval(
     successes: ArrayLike, n: ArrayLike, *, level: float = 0.95
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Compute `rate` and the ends of its `wilson` interval, NaN where ``n`` is 0."""
+    """Compute `rate` and the ends of its `wilson` interval, NaN if ``n`` is 0."""
     return rate(successes, n), *wilson(successes, n, level=level)
 
 
@@ -54,8 +54,8 @@ def wilson(
 
         (p + z²/2n ∓ z sqrt(p (1 - p) / n + z²/4n²)) / (1 + z²/n)
 
-    They are the rates that a score test at ``1 - level`` does not reject, they stay inside [0, 1], and they
-    keep a sensible width when nothing or everything succeeded.
+    They bound the rates that a score test at ``1 - level`` does not reject, stay inside [0, 1], and keep a
+    sensible width when nothing or everything succeeded.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def wilson(
     Raises
     ------
     ValueError
-        When ``level`` is not between 0 and 1, or a count is negative or above ``n``.
+        If ``level`` is not between 0 and 1, or a count is negative or above ``n``.
 
     References
     ----------
@@ -123,7 +123,7 @@ def mean_interval(
     Raises
     ------
     ValueError
-        When ``level`` is not between 0 and 1.
+        If ``level`` is not between 0 and 1.
 
     References
     ----------
@@ -147,12 +147,12 @@ def mean_interval(
 
 
 def look_multiplier(look: int, max_looks: int, *, level: float = 0.90) -> float:
-    """Return the standard errors on each side at one of several planned looks; see `look_multipliers`.
+    """Return the number of standard errors on each side at one of several planned looks; see `look_multipliers`.
 
     Raises
     ------
     ValueError
-        When ``look`` is not between 1 and ``max_looks``.
+        If ``look`` is not between 1 and ``max_looks``.
     """
     if not 1 <= look <= max_looks:
         raise ValueError(f"look must lie between 1 and max_looks ({max_looks}), not {look!r}.")
@@ -161,11 +161,11 @@ def look_multiplier(look: int, max_looks: int, *, level: float = 0.90) -> float:
 
 @lru_cache(maxsize=256)
 def look_multipliers(max_looks: int, *, level: float = 0.90) -> tuple[float, ...]:
-    """Compute the standard errors on each side for each of ``max_looks`` equally spaced looks.
+    """Compute the number of standard errors on each side for each of ``max_looks`` equally spaced looks.
 
-    Lan-DeMets boundaries with the Pocock-type spending function ``a ln(1 + (e - 1) t)`` and ``a = (1 -
-    level) / 2`` on each side. The interval of the truth is left at some look with probability at most
-    ``1 - level``. The joint density of the sums is carried from look to look by Gauss-Legendre integration.
+    Lan-DeMets boundaries with the Pocock-type spending function ``a ln(1 + (e - 1) t)`` and ``a = (1 - level)
+    / 2`` on each side. The probability that the interval misses the truth at any look is at most ``1 -
+    level``. The joint density of the sums is carried from look to look by Gauss-Legendre integration.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def look_multipliers(max_looks: int, *, level: float = 0.90) -> tuple[float, ...
     Returns
     -------
     tuple of float
-        One multiplier a look. One look: the normal quantile (1.645 at 0.90).
+        One multiplier per look. For one look: the normal quantile (1.645 at 0.90).
 
     References
     ----------
@@ -198,8 +198,8 @@ def look_multipliers(max_looks: int, *, level: float = 0.90) -> tuple[float, ...
         raise ValueError(f"max_looks must be at least 1, not {max_looks!r}.")
     spent = [side * math.log1p((math.e - 1.0) * look / max_looks) for look in range(max_looks + 1)]
     multipliers = [-float(ndtri(spent[1]))]
-    # nodes: where the sum of unit-variance steps may be; mass: the probability around each node that no
-    # look so far has left the interval.
+    # nodes: possible sums of unit-variance steps; mass: the probability around each node of staying inside
+    # the interval so far.
     nodes, weights = _rule(multipliers[0])
     mass = weights * np.exp(-(nodes**2) / 2) / math.sqrt(2 * math.pi)
     for look in range(2, max_looks + 1):

@@ -1,4 +1,4 @@
-"""How a judge errs, by labels: its true positive and true negative rate, in one group and unlike in two."""
+"""A judge's errors, measured by labels: its true positive and true negative rates, in one group or compared between two."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from promptlift.stats.labels import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# What stands in for a rate that too few labels say nothing of.
+# Placeholder for a rate that too few labels leave unknown.
 _NOTHING: Final = Stratum(1.0, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class RoganGladen:
-    """A rate corrected by how often the judge is right about completed and other conversations.
+    """A rate corrected by the judge's accuracy on completed and other conversations.
 
     Attributes
     ----------
     rate, low, high
-        Corrected rate and its interval, fractions cut to 0 and 1; None where it is refused.
+        Corrected rate and its interval, fractions clipped to [0, 1]; None if refused.
     tpr, tnr
         Shares of the completed and of the other conversations that the judge gets right.
     refusal
-        Why there is no corrected rate; empty where there is one.
+        Why there is no corrected rate, if so.
     """
 
     rate: float | None
@@ -50,16 +50,16 @@ class RoganGladen:
 
 @dataclass(frozen=True, slots=True)
 class EqualErrorTest:
-    """Whether a judge errs alike on two groups.
+    """Whether a judge errs equally on two groups.
 
     Attributes
     ----------
     tpr_difference, tnr_difference
-        Variant less control, each with ``…_low`` and ``…_high``; None with too few labels.
+        Variant minus control, each with ``…_low`` and ``…_high``; None with too few labels.
     p
-        The smaller of the two score tests' p, doubled because there are two.
+        The smaller p-value of the two score tests, doubled because there are two.
     refusal
-        Why there is no test; empty where there is one.
+        Why there is no test, if so.
     """
 
     tpr_difference: float | None
@@ -80,19 +80,20 @@ def rogan_gladen(group: LabelledGroup, *, level: float = 0.95) -> RoganGladen:
     Parameters
     ----------
     group
-        Labels and verdicts; verdicts are true and false.
+        Labels and verdicts; verdicts are true or false.
     level
         Coverage of the interval.
 
     Returns
     -------
     RoganGladen
-        With words instead of a rate where labels are too few, or the judge is hardly better than chance.
+        With an explanation instead of a rate if there are too few labels, or the judge is hardly better than
+        chance.
 
     Raises
     ------
     ValueError
-        When ``level`` is not between 0 and 1.
+        If ``level`` is not between 0 and 1.
 
     References
     ----------
@@ -121,7 +122,7 @@ def rogan_gladen(group: LabelledGroup, *, level: float = 0.95) -> RoganGladen:
     z = quantile_of(math.inf, level)
     n = len(group.labels) + len(group.unlabelled)
     rate = (judged + wrong.value - 1.0) / (right.value + wrong.value - 1.0)
-    # Lang and Reiczigel, equation 8: counts with a few added, and a shift towards the side that is less sure.
+    # Lang and Reiczigel, equation 8: counts with a few added, and a shift towards the less certain side.
     apparent, size = (judged * n + z * z / 2.0) / (n + z * z), n + z * z
     tpr, tnr = ((one.value * one.n + 1.0) / (one.n + 2.0) for one in (right, wrong))
     informedness = tpr + tnr - 1.0
@@ -138,7 +139,7 @@ def rogan_gladen(group: LabelledGroup, *, level: float = 0.95) -> RoganGladen:
 def equal_error_test(
     variant: LabelledGroup, control: LabelledGroup, *, level: float = 0.95
 ) -> EqualErrorTest:
-    """Test whether the judge errs alike on two groups.
+    """Test whether the judge errs equally on two groups.
 
     Parameters
     ----------
@@ -150,12 +151,12 @@ def equal_error_test(
     Returns
     -------
     EqualErrorTest
-        No difference found does not mean equal: look at how wide the intervals are.
+        Finding no difference does not mean equality: check the width of the intervals.
 
     Raises
     ------
     ValueError
-        When ``level`` is not between 0 and 1.
+        If ``level`` is not between 0 and 1.
     """
     level = check_level(level)
     refusal = too_few_of_two(variant, control)
@@ -175,17 +176,17 @@ def equal_error_test(
 def pooled_difference(
     variant: LabelledGroup, control: LabelledGroup, *, level: float = 0.95
 ) -> tuple[CorrectedDifference, EqualErrorTest]:
-    """Correct a difference by the labels of both groups together, and test what this takes for granted.
+    """Correct a difference by the labels of both groups together, and test the assumption behind this.
 
-    The judge's difference is divided by ``TPR + TNR - 1`` of all labels. (A mean error of both groups together, which
-    PPI++ would add to each of the two rates, drops out of their difference and corrects nothing.) It is surer than
-    `promptlift.stats.labels.corrected_difference`, and wrong where the judge errs on the two groups unlike, whatever
-    the number of labels.
+    The judge's difference is divided by ``TPR + TNR - 1`` of all labels. (A mean error of both groups
+    together, which PPI++ would add to each rate, cancels in their difference and corrects nothing.) It is
+    more precise than `promptlift.stats.labels.corrected_difference`, but wrong if the judge errs differently
+    on the two groups, whatever the number of labels.
 
     Parameters
     ----------
     variant, control
-        Labels and verdicts of each; verdicts are true and false.
+        Labels and verdicts of each; verdicts are true or false.
     level
         Coverage of the intervals.
 
@@ -197,7 +198,7 @@ def pooled_difference(
     Raises
     ------
     ValueError
-        When ``level`` is not between 0 and 1.
+        If ``level`` is not between 0 and 1.
     """
     from scipy.special import ndtr  # noqa: PLC0415  (tables without labels never need it)
 
@@ -248,13 +249,13 @@ def _hardly_better(right: Stratum, wrong: Stratum, level: float) -> str:
     if informedness > quantile_of(math.inf, level) * math.sqrt(right.variance + wrong.variance):
         return ""
     return (
-        f"The judge is not clearly better than chance (TPR {right.value:.2f}, TNR {wrong.value:.2f}), so its rate cannot be "
-        "divided by what it is worth. Use the labels alone, or PPI++, which falls back on them."
+        f"The judge is not clearly better than chance (TPR {right.value:.2f}, TNR {wrong.value:.2f}), so its "
+        "rate cannot be corrected by its accuracy. Use the labels alone, or PPI++, which falls back on them."
     )
 
 
 def _together(variant: LabelledGroup, control: LabelledGroup) -> LabelledGroup:
-    """Put two groups together, each label weighted by its own group's chances."""
+    """Combine two groups, with each label weighted by its own group's probabilities."""
     chances = None
     if variant.chances is not None or control.chances is not None:
         chances = np.concatenate([_scaled(variant), _scaled(control)])

@@ -1,11 +1,11 @@
-"""Estimates from labels and a judge (PPI++), before any refusal, and how far they may be from the truth.
+"""Estimates from labels and a judge (PPI++), before any refusal, and their uncertainty.
 
-`promptlift.stats.labels` refuses where there are too few labels of an outcome, and puts what is found here into words.
+`promptlift.stats.labels` refuses if there are too few labels of an outcome, and explains these results.
 
-A judge that says yes or no divides the conversations into two strata: those that it calls completed, and the others. The
-corrected rate is the mean of their labels, each stratum with its share of all conversations. Its interval puts together
-one Jeffreys interval a stratum (MOVER), so that it stays right where a good judge errs in a label or two, and is longer
-on the side on which the truth may be further away.
+A binary judge divides the conversations into two strata: those that it considers completed, and the others.
+The corrected rate is the mean of their labels, each stratum weighted by its share of all conversations. Its
+interval combines one Jeffreys interval per stratum (MOVER), so it stays accurate if a good judge errs on a
+label or two, and is longer on the side on which the truth may be further away.
 
 References
 ----------
@@ -32,34 +32,34 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-# From here on the normal distribution serves as well as Student's.
+# From this number on the normal distribution is as good as Student's.
 _MANY_LABELS: Final = 30
 # A value this many standard errors away is as good as impossible.
 _FAR: Final = 38.0
-# unspecified: labels on which the judge errs, in either direction, that the interval of pairs (and of a judge that gives
-# numbers) adds to those that were drawn. Where it errs in a label or two only, the variance of so few says nothing, and
-# the interval shrinks to a point where no error was drawn (Agresti and Coull 1998 on a rate).
+# unspecified: misjudged labels, in either direction, that the interval of pairs (and of a numeric judge) adds
+# to the drawn ones. With only one or two errors their variance is unreliable, and without errors the interval
+# would shrink to a point (Agresti and Coull 1998 on a rate).
 _ADDED_ERRORS: Final = 0.5
 
 
 class Reach(Protocol):
-    """Return how far an interval reaches from its estimate."""
+    """A function that gives the distance of an interval's ends from its estimate."""
 
     def __call__(self, z: float) -> tuple[float, float]:
         """Return the lengths below and above, for a quantile ``z`` of the normal distribution."""
 
 
 class Stratum(NamedTuple):
-    """Conversations on which the judge says the same.
+    """Conversations with the same verdict of the judge.
 
     Attributes
     ----------
     share
         Their share of all conversations.
     value
-        Share of their labels that say completed.
+        Share of completed ones among their labels.
     n
-        Their labels; fewer than were counted where the chances differ (Kish).
+        Their effective number of labels, smaller if the probabilities differ (Kish).
     """
 
     share: float
@@ -68,32 +68,32 @@ class Stratum(NamedTuple):
 
     @property
     def variance(self) -> float:
-        """Variance of ``value``, with one label of each kind added, so that no errors among few do not look perfect."""
+        """Variance of ``value``, with one label of each kind added, so that zero errors among few labels do not look perfect."""
         value = (self.value * self.n + 1.0) / (self.n + 2.0)
         return value * (1.0 - value) / (self.n + 2.0)
 
     def reach(self, z: float) -> tuple[float, float]:
-        """Return how far the Jeffreys interval of ``value`` reaches below and above."""
+        """Return the distances of the Jeffreys interval's ends below and above ``value``."""
         from scipy.special import betaincinv, ndtr  # noqa: PLC0415  (tables without labels never need it)
 
         tail = float(ndtr(-z))
         ones, zeros = self.value * self.n + 0.5, (1.0 - self.value) * self.n + 0.5
         low = 0.0 if self.value <= 0.0 else float(betaincinv(ones, zeros, tail))
-        # The upper end by the other tail, which keeps its digits where it is small.
+        # The upper end from the other tail, which is precise for small values.
         high = 1.0 if self.value >= 1.0 else 1.0 - float(betaincinv(zeros, ones, tail))
         return max(self.value - low, 0.0), max(high - self.value, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class _OfStrata:
-    """Reach of the mean over strata, with what the shares of the strata leave to chance.
+    """Reach of the mean over strata, including the uncertainty of their shares.
 
     Attributes
     ----------
     strata
         One or two.
     judge_variance
-        Variance that comes from the number of judged conversations.
+        Variance due to the number of judged conversations.
     """
 
     strata: tuple[Stratum, ...]
@@ -112,7 +112,7 @@ class _OfStrata:
 
 @dataclass(frozen=True, slots=True)
 class _Symmetric:
-    """Reach of a mean with a standard error: by Student's t below 30 labels, else by the normal distribution.
+    """Reach of a mean with a standard error: from Student's t below 30 labels, otherwise from the normal distribution.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Difference:
     Attributes
     ----------
     one, other
-        Reach of the first, and of the one that is taken away from it.
+        Reaches of the first estimate, and of the one subtracted from it.
     """
 
     one: Reach
@@ -153,7 +153,7 @@ class Difference:
 
 
 def strata_of(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers) -> tuple[Stratum, Stratum] | None:
-    """Divide labels by what the judge says of their conversations.
+    """Divide labels by the judge's verdicts.
 
     Parameters
     ----------
@@ -167,7 +167,8 @@ def strata_of(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers) -> tuple[
     Returns
     -------
     pair of Stratum or None
-        Those called completed and the others; None where verdicts are more than yes or no, or where one of both has no label.
+        The stratum judged completed and the other; None if verdicts are not binary, or if either has no
+        labels.
     """
     everything = np.concatenate([f, rest])
     called = f == 1.0
@@ -178,7 +179,7 @@ def strata_of(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers) -> tuple[
 
 
 def whole(y: Numbers, weights: Numbers) -> Stratum:
-    """Return all labels as one stratum, which leaves the judge out."""
+    """Return all labels as one stratum, ignoring the judge."""
     return _stratum(1.0, y, weights)
 
 
@@ -198,13 +199,13 @@ def symmetric_reach(
     Parameters
     ----------
     residual
-        Labels less what is taken of the judge.
+        Labels minus the used part of the verdicts.
     weights
-        Of the labels.
+        Weights of the labels.
     variance
-        Of the mean.
+        Variance of the mean.
     errors
-        The residuals of a label on which the judge errs, in either direction.
+        The residuals of a misjudged label, in either direction.
     """
     n = len(residual)
     centre = float(np.average(residual, weights=weights))
@@ -213,13 +214,13 @@ def symmetric_reach(
 
 
 def _stratum(share: float, y: Numbers, weights: Numbers) -> Stratum:
-    # Kish's effective number: unequal weights say less than equal ones.
+    # Kish's effective number: unequal weights are less informative than equal ones.
     kish = float(weights.sum() ** 2 / (weights**2).sum())
     return Stratum(share, float(np.average(y, weights=weights)), kish)
 
 
 def p_of_zero(value: float, reach: Reach) -> float:
-    """Return the two-sided p of no difference: one less the largest level at which the interval leaves out 0."""
+    """Return the two-sided p-value of no difference: one minus the largest level at which the interval excludes 0."""
     from scipy.special import ndtr  # noqa: PLC0415  (tables without labels never need it)
 
     side = 0 if value > 0.0 else 1
@@ -231,7 +232,7 @@ def p_of_zero(value: float, reach: Reach) -> float:
 
 
 def quantile_of(n: float, level: float) -> float:
-    """Return the quantile of an interval from ``n`` labels: Student's below 30, else of the normal distribution."""
+    """Return the quantile of an interval from ``n`` labels: Student's below 30, otherwise of the normal distribution."""
     from scipy.special import ndtri, stdtrit  # noqa: PLC0415  (tables without labels never need it)
 
     upper = 0.5 + level / 2.0
@@ -247,13 +248,13 @@ class Estimate:
     value
         The mean.
     variance
-        By the formula of PPI++.
+        Variance by the formula of PPI++.
     tuning
-        How much of the judge is used (lambda); NaN of two groups, each of which has its own.
+        How much of the judge is used (lambda); NaN for two groups, each of which has its own.
     spread
         Variance of one label, of both groups together.
     reach
-        How far its interval reaches.
+        Reach of its interval.
     """
 
     value: float
@@ -264,7 +265,7 @@ class Estimate:
 
     @property
     def n_effective(self) -> float:
-        """Labels that would say as much without the judge."""
+        """Number of labels that would be as informative without the judge."""
         return self.spread / self.variance if self.variance > 0.0 else math.inf
 
     def interval(self, level: float) -> tuple[float, float]:
@@ -284,13 +285,14 @@ def estimate_of_group(group: LabelledGroup) -> Estimate:
     if tuning == 0.0:
         reach = reach_of((whole(y, each),), len(y))
     elif strata is None:
-        # The residuals of a wrong label where the judge says no, and yes: of numbers as far as it commits itself.
+        # The residuals of a misjudged label, for verdicts no and yes: for numeric verdicts, scaled by their
+        # certainty.
         no, yes = (
             float(f[side].mean()) if side.any() else end for side, end in ((f < 0.5, 0.0), (f >= 0.5, 1.0))
         )
         reach = symmetric_reach(y - tuning * f, each, variance, errors=(1.0 - tuning * no, -tuning * yes))
     else:
-        # Of equal chances this is the same value.
+        # With equal probabilities this is the same value.
         value = sum(one.share * one.value for one in strata)
         reach = reach_of(strata, len(y) + len(rest))
     return Estimate(value, variance, tuning, _spread(y, each), reach)
@@ -333,10 +335,11 @@ def _estimate(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers | None) ->
 
 
 def _equal_chances(y: Numbers, f: Numbers, rest: Numbers) -> tuple[float, float, float]:
-    """Compute the three where all had the same chance.
+    """Compute the three for equal probabilities.
 
-    Covariance and variance are of the same conversations, the labelled ones: with the variance of all, lambda and the mean
-    errors go together, and the rate is up to 1.5 points off from 30 to 50 labels.
+    Covariance and variance are from the same conversations, the labelled ones: with the variance of all,
+    lambda would correlate with the mean errors, and the rate would be up to 1.5 points off with 30 to 50
+    labels.
     """
     n, rest_n = len(y), len(rest)
     spread = float(f.var(ddof=1))
@@ -349,9 +352,10 @@ def _equal_chances(y: Numbers, f: Numbers, rest: Numbers) -> tuple[float, float,
 
 
 def _unequal_chances(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers) -> tuple[float, float, float]:
-    """Compute the same with weights: the estimator's influence of each conversation, squared and summed.
+    """Compute the same with weights, summing the squared influence of each conversation on the estimator.
 
-    Lambda is the value that makes this variance smallest; of equal weights it gives the same rate as `_equal_chances`.
+    Lambda is the value that minimizes this variance; with equal weights it gives the same rate as
+    `_equal_chances`.
     """
     n, total = len(y), len(y) + len(rest)
     everything = float(np.concatenate([f, rest]).mean())
@@ -367,7 +371,7 @@ def _unequal_chances(y: Numbers, f: Numbers, rest: Numbers, weights: Numbers) ->
 
 
 def cut(value: float) -> float:
-    """Return a fraction, cut to 0 and 1."""
+    """Return a fraction, clipped to [0, 1]."""
     return min(max(value, 0.0), 1.0)
 
 

@@ -1,4 +1,4 @@
-"""How many labels are needed, and how a draw is divided among strata."""
+"""The number of labels needed, and the allocation of a draw among strata."""
 
 from __future__ import annotations
 
@@ -28,36 +28,37 @@ def labels_needed(
 ) -> int | None:
     """Compute how many labels a corrected rate needs for an interval of ``± half_width``.
 
-    The variance of PPI++ (`promptlift.stats.labels.corrected_rate`) is solved for the number of labels, with what a pilot
-    found or with a stated judge.
+    The variance of PPI++ (`promptlift.stats.labels.corrected_rate`) is solved for the number of labels, using
+    a pilot or an assumed judge.
 
     Parameters
     ----------
     half_width
         Half of the interval's width, a fraction: 0.05 for 5 points on either side.
     rate
-        The rate that is expected; by default one half, the hardest to measure, or that of the pilot.
+        The expected rate; by default one half, the hardest to measure, or that of the pilot.
     tpr, tnr
-        Shares of the completed and of the other conversations that the judge is expected to get right. Without them and
-        without a pilot the judge is expected to be useless, so that labels alone are counted.
+        Shares of the completed and of the other conversations that the judge is expected to get right.
+        Without them and without a pilot the judge is assumed to be useless, so only labels count.
     pilot
-        Labels and verdicts that there are already, at least 10 of either outcome.
+        Existing labels and verdicts, at least 10 of either outcome.
     judged
-        Number of judged conversations, those to be labelled among them; by default more than will ever be needed.
+        Number of judged conversations, including those to be labelled; by default more than will ever be
+        needed.
     arms
-        1 for a rate; 2 for the difference of two groups alike: the labels of each.
+        1 for a rate; 2 for the difference of two equal groups, giving the labels of each.
     level
         Coverage of the interval.
 
     Returns
     -------
     int or None
-        Labels of each group. None when not even a label on every conversation is enough.
+        Labels of each group. None if not even labelling every conversation is enough.
 
     Raises
     ------
     ValueError
-        When an argument cannot be used.
+        If an argument is invalid.
 
     Examples
     --------
@@ -89,7 +90,7 @@ def labels_needed(
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if wide(middle) else (low, middle)
-    # Fewer than this are refused, whatever the judge.
+    # Fewer than this are refused for any judge.
     return min(max(high, 2 * FEWEST_LABELS), most)
 
 
@@ -121,54 +122,54 @@ def _moments(
 
 
 def completed_by_verdict(judged_rate: float, *, tpr: float, tnr: float) -> tuple[float, float]:
-    """Compute the share that is truly completed of what a judge calls completed, and of what it calls not completed.
+    """Compute the truly completed shares of the conversations judged completed and judged not completed.
 
     Parameters
     ----------
     judged_rate
-        Share that the judge calls completed.
+        Share judged completed.
     tpr, tnr
         Shares of the completed and of the other conversations that it gets right; together above 1.
 
     Raises
     ------
     ValueError
-        When ``tpr`` and ``tnr`` are no fractions or not above 1 together.
+        If ``tpr`` and ``tnr`` are not fractions or their sum is not above 1.
     """
     tpr, tnr = _fraction(tpr, "tpr"), _fraction(tnr, "tnr")
     if tpr + tnr <= 1.0:
         raise ValueError(
-            f"tpr and tnr must be above 1 together, as of a judge better than chance, not {tpr} and {tnr}."
+            f"tpr and tnr must sum to more than 1, as for a judge better than chance, not {tpr} and {tnr}."
         )
-    # A rate that such a judge could hardly report is not told from one at the edge.
+    # A rate that such a judge could hardly report is treated like one at the edge.
     rate = min(max((judged_rate + tnr - 1.0) / (tpr + tnr - 1.0), 0.05), 0.95)
     called = rate * tpr + (1.0 - rate) * (1.0 - tnr)
     return rate * tpr / called, rate * (1.0 - tpr) / (1.0 - called) if called < 1.0 else 0.0
 
 
 def neyman_allocation(sizes: ArrayLike, spreads: ArrayLike, *, n: int, least: int = 0) -> NDArray[np.int64]:
-    """Divide a draw among strata so that the mean's variance is smallest: in proportion to size times spread.
+    """Allocate a draw among strata to minimize the mean's variance: in proportion to size times spread.
 
     Parameters
     ----------
     sizes
         Conversations of each stratum.
     spreads
-        Standard deviation of the outcome in each, or of whatever else weights it.
+        Standard deviation of the outcome in each, or another weight.
     n
-        Conversations to draw; all of them where there are fewer.
+        Conversations to draw; all if there are fewer.
     least
-        Fewest of a stratum that has as many, as far as ``n`` allows.
+        Minimum per stratum, as far as its size and ``n`` allow.
 
     Returns
     -------
     array of int
-        How many to draw of each stratum: at most its size, and ``n`` together.
+        How many to draw from each stratum: at most its size, in total ``n``.
 
     Raises
     ------
     ValueError
-        When a size or a spread is negative.
+        If a size or a spread is negative.
 
     References
     ----------
@@ -188,7 +189,7 @@ def neyman_allocation(sizes: ArrayLike, spreads: ArrayLike, *, n: int, least: in
     least = min(least, n // max(int((size > 0).sum()), 1))
     drawn = np.minimum(size, least)
     wanted = share / share.sum() * n if share.sum() > 0 else size / max(size.sum(), 1) * n
-    # One at a time to the stratum that lacks most of its share, until all are given out or full.
+    # One at a time to the stratum that lacks most of its share, until all are allocated or full.
     while drawn.sum() < n:
         lack = np.where(drawn < size, wanted - drawn, -np.inf)
         drawn[int(lack.argmax())] += 1

@@ -1,7 +1,8 @@
-"""Rates of a judge, corrected by the labels of people on a random part: prediction-powered inference (PPI++).
+"""Rates of a judge, corrected by people's labels on a random part: prediction-powered inference (PPI++).
 
-A judge that errs reports wrong rates, and wrong differences where it errs on the two groups unlike. Labels on a random
-part show by how much; the judge's verdicts on the rest make the corrected rate surer than labels alone would.
+An erring judge reports wrong rates, and wrong differences if it errs differently on the two groups. Labels on
+a random part show by how much; the judge's verdicts on the rest make the corrected rate more precise than
+labels alone.
 
 References
 ----------
@@ -35,29 +36,30 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-# Labels of either outcome that a corrected number needs.
+# Minimum labels of either outcome for a corrected number.
 FEWEST_LABELS: Final = 10
 
 
 class LabelledGroup:
-    """Conversations that a judge has judged, and a part of which people have labelled.
+    """Conversations judged by a judge, some of which people have labelled.
 
     Parameters
     ----------
     labels
-        What a person says of each labelled conversation: true and false, or 1 and 0.
+        A person's label of each labelled conversation: true and false, or 1 and 0.
     judged
-        What the judge says of the same conversations, in the same order: true and false, or a number from 0 to 1.
+        The judge's verdicts on the same conversations, in the same order: true and false, or a number from 0
+        to 1.
     unlabelled
-        What the judge says of all the other conversations of the group, and of none of the labelled ones.
+        The judge's verdicts on all other conversations of the group, without the labelled ones.
     chances
-        The chance with which each labelled conversation was drawn, above 0 and at most 1. Only their ratios matter, so
-        that a part of a draw, labelled in random order, is a draw as well. None when all had the same.
+        The probability with which each labelled conversation was drawn, above 0 and at most 1. Only their
+        ratios matter, so a part of a draw, labelled in random order, is also a draw. None if all are equal.
 
     Raises
     ------
     ValueError
-        When lengths differ, or a value is none of these.
+        If lengths differ, or a value is invalid.
     """
 
     __slots__ = ("chances", "judged", "labels", "unlabelled")
@@ -81,13 +83,13 @@ class LabelledGroup:
 
     @property
     def judged_rate(self) -> float | None:
-        """What the judge says of all conversations together; None without any."""
+        """The judge's rate over all conversations; None without any."""
         everything = np.concatenate([self.judged, self.unlabelled])
         return float(everything.mean()) if len(everything) else None
 
     @property
     def weights(self) -> Numbers:
-        """One over the chance of each label, scaled to a mean of 1."""
+        """Inverse probability of each label, scaled to a mean of 1."""
         if self.chances is None:
             return np.ones(len(self.labels))
         weights = 1.0 / self.chances
@@ -101,19 +103,21 @@ class CorrectedRate:
     Attributes
     ----------
     rate, low, high
-        Corrected rate and the ends of its interval, fractions; None where it is refused. The ends are cut to 0 and 1.
+        Corrected rate and the ends of its interval, fractions; None if refused. The ends are clipped to [0,
+        1].
     se
         Standard error by the formula of PPI++.
     judged_rate
-        What the judge says, uncorrected.
+        The judge's own value, uncorrected.
     tuning
-        How much of the judge is used: 0 is labels alone, 1 takes its verdicts in full (lambda).
+        How much of the judge is used (lambda): 0 is labels alone, 1 uses its verdicts in full.
     n_labels, n_unlabelled
         Labelled conversations, and judged ones without a label.
     n_effective
-        Labels drawn at random that would say as much without the judge: at most the number of conversations.
+        Number of randomly drawn labels that would be as informative without the judge: at most the number of
+        conversations.
     refusal
-        Why there is no corrected rate, and what to do; empty where there is one.
+        Why there is no corrected rate, and what to do, if so.
     level
         Coverage of the interval.
     """
@@ -132,7 +136,7 @@ class CorrectedRate:
 
     @property
     def worth(self) -> str:
-        """What the labels and the judge are worth together, in words; empty where the rate is refused."""
+        """The joint worth of labels and judge, in words; empty if the rate is refused."""
         if self.n_effective is None:
             return ""
         return (
@@ -143,22 +147,22 @@ class CorrectedRate:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedDifference:
-    """The difference of two rates of a judge, variant less control, corrected by labels.
+    """The difference of two rates of a judge, variant minus control, corrected by labels.
 
     Attributes
     ----------
     difference, low, high
-        Corrected difference and its interval, fractions; None where it is refused.
+        Corrected difference and its interval, fractions; None if refused.
     se
         Standard error.
     p
-        Two-sided p of no difference, which agrees with the interval.
+        Two-sided p-value of no difference, consistent with the interval.
     judged_difference
-        What the judge says, uncorrected.
+        The judge's own value, uncorrected.
     n_effective
-        Labels (of each arm, or pairs) that would say as much without the judge.
+        Number of labels (of each arm, or pairs) that would be as informative without the judge.
     refusal
-        Why there is no corrected difference; empty where there is one.
+        Why there is no corrected difference, if so.
     level
         Coverage of the interval.
     """
@@ -183,9 +187,9 @@ def corrected_rate(group: LabelledGroup, *, level: float = 0.95) -> CorrectedRat
         lambda   = cov_n(y, f) / ((1 + n/N) var_n(f)), cut to [0, 1]
         variance = var_n(y - lambda f) / n + lambda² var_N(f) / N
 
-    It is right whatever the judge is, as long as the labelled ones were drawn at random. With unequal ``chances`` the
-    means over the labelled ones are weighted by one over the chance, and mean and variance of ``f`` run over all
-    conversations: the unlabelled ones alone are then no random part of them.
+    It is valid for any judge, as long as the labelled ones were drawn at random. With unequal ``chances`` the
+    means over the labelled ones are weighted by the inverse probability, and mean and variance of ``f`` are
+    over all conversations: the unlabelled ones alone are then not a random part of them.
 
     Parameters
     ----------
@@ -197,12 +201,13 @@ def corrected_rate(group: LabelledGroup, *, level: float = 0.95) -> CorrectedRat
     Returns
     -------
     CorrectedRate
-        With words instead of a number where fewer than 10 labels say completed, or fewer than 10 say not.
+        With an explanation instead of a number if fewer than 10 labels are completed, or fewer than 10 are
+        not.
 
     Raises
     ------
     ValueError
-        When ``level`` is not between 0 and 1.
+        If ``level`` is not between 0 and 1.
 
     Examples
     --------
@@ -238,27 +243,28 @@ def corrected_rate(group: LabelledGroup, *, level: float = 0.95) -> CorrectedRat
 def corrected_difference(
     variant: LabelledGroup, control: LabelledGroup, *, level: float = 0.95
 ) -> CorrectedDifference:
-    """Correct the difference of two independent groups, each by its own labels.
+    """Correct the difference between two independent groups, each by its own labels.
 
-    Each group has its own rectifier, because errors that differ by arm are the dangerous ones; the variances are added.
-    See `promptlift.stats.judge_errors.pooled_difference` for labels of both together, where the judge errs alike.
+    Each group has its own rectifier, because errors that differ between arms are the dangerous ones; the
+    variances are added. See `promptlift.stats.judge_errors.pooled_difference` for pooled labels if the judge
+    errs equally.
 
     Parameters
     ----------
     variant, control
         Labels and verdicts of each.
     level
-        Coverage of the interval, which puts together those of the two groups.
+        Coverage of the interval, which combines those of the two groups.
 
     Returns
     -------
     CorrectedDifference
-        With words instead of a number where one of both has too few labels.
+        With an explanation instead of a number if either has too few labels.
 
     Raises
     ------
     ValueError
-        When ``level`` is not between 0 and 1.
+        If ``level`` is not between 0 and 1.
     """
     return _corrected(estimate_of_difference, variant, control, level)
 
@@ -266,42 +272,43 @@ def corrected_difference(
 def corrected_paired_difference(
     variant: LabelledGroup, control: LabelledGroup, *, level: float = 0.95
 ) -> CorrectedDifference:
-    """Correct the difference of two arms that held the same items, by pairs of which people have labelled both.
+    """Correct the difference of two arms on the same items, using pairs in which both are labelled.
 
     Parameters
     ----------
     variant, control
-        Labels and verdicts of each, in the order of the items: the labelled pairs first, then the unlabelled ones. Chances
-        are those of the pair.
+        Labels and verdicts of each, in the order of the items: the labelled pairs first, then the unlabelled
+        ones. Probabilities are those of the pair.
     level
         Coverage of the interval.
 
     Returns
     -------
     CorrectedDifference
-        PPI++ on the differences within pairs; with words instead of a number where an arm has too few labels.
+        PPI++ on the differences within pairs; with an explanation instead of a number if an arm has too few
+        labels.
 
     Raises
     ------
     ValueError
-        When the two have different numbers of pairs, or ``level`` is not between 0 and 1.
+        If the two have different numbers of pairs, or ``level`` is not between 0 and 1.
     """
     if len(variant.labels) != len(control.labels) or len(variant.unlabelled) != len(control.unlabelled):
         raise ValueError(
-            "Pairs need as many labels, and as many unlabelled verdicts, of the variant as of the control."
+            "Pairs need as many labels, and as many unlabelled verdicts, for the variant as for the control."
         )
     return _corrected(estimate_of_pairs, variant, control, level)
 
 
 def too_few_labels(group: LabelledGroup, name: str = "") -> str:
-    """Return in words how many more labels a group needs; empty where it has enough.
+    """Describe how many more labels a group needs; empty if it has enough.
 
     Parameters
     ----------
     group
         Labels and verdicts.
     name
-        Of the group, for the words.
+        Name of the group, for the message.
     """
     of = f" of {name}" if name else ""
     if not len(group.labels):
@@ -320,7 +327,7 @@ def too_few_labels(group: LabelledGroup, name: str = "") -> str:
 
 
 def too_few_of_two(variant: LabelledGroup, control: LabelledGroup) -> str:
-    """Return in words how many more labels two groups need; empty where both have enough."""
+    """Describe how many more labels two groups need; empty if both have enough."""
     said = (too_few_labels(variant, "the variant"), too_few_labels(control, "the control"))
     return " ".join(filter(None, said))
 
@@ -353,7 +360,7 @@ def _corrected(
 
 
 def judged_difference(variant: LabelledGroup, control: LabelledGroup) -> float | None:
-    """Return the difference of the two rates as the judge sees it; None where one of both is empty."""
+    """Return the judge's difference of the two rates; None if either group is empty."""
     one, other = variant.judged_rate, control.judged_rate
     return None if one is None or other is None else one - other
 

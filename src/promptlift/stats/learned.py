@@ -1,8 +1,9 @@
-"""A judge that learns from labels: penalised logistic regression, cross-fitted, with what it is worth.
+"""A judge that learns from labels: penalised logistic regression, cross-fitted, with measures of its quality.
 
-Labels are divided into folds, whole groups (a task, a user) together. Each fold has a model of its own, fitted and calibrated without it: a
-labelled conversation is judged by the model that saw neither its label nor one of its group, every other conversation by the mean of all
-models. So the judge errs on both alike, which prediction-powered inference rests on.
+Labels are divided into folds, keeping groups (a task, a user) together. Each fold has its own model, fitted
+and calibrated without it: a labelled conversation is judged by the model that saw neither its label nor any
+of its group, every other conversation by the mean of all models. So the judge errs equally on both, which
+prediction-powered inference requires.
 
 References
 ----------
@@ -41,19 +42,20 @@ if TYPE_CHECKING:
 CANNOT: Final = "cannot be judged from these features; a model or more labels are needed"
 FOLDS: Final = 10
 _CALIBRATION_FOLDS: Final = 5
-# unspecified: how strongly weights are drawn to 0. Chosen on the sets of the study of this judge, where 10 to 100 do alike.
+# unspecified: how strongly weights are shrunk to 0. Chosen on the data sets of this judge's study, where 10
+# to 100 perform alike.
 PENALTY: Final = 30.0
-# How far a calibration may move from none for little: standard deviation of its intercept and of its slope around 1.
+# Prior of the calibration: standard deviation of its intercept, and of its slope around 1.
 _CALIBRATION_SPREAD: Final = 1.0
-# A feature that hardly any conversation has says nothing, and there may be any number of them.
+# A feature of hardly any conversation is uninformative, and there may be any number of them.
 _LEAST_SHARE: Final = 0.02
 _FEATURES_MAX: Final = 800
 _COMPONENTS: Final = 30
 TOOL: Final = "tool:"
 WORD: Final = "word:"
 KINDS: Final = (TOOL, WORD)
-"""What the names of features hold of which there may be many."""
-# From here on conversations look so unlike the labelled ones that what was learned need not hold.
+"""Marks in the names of features of which there may be many."""
+# Above this, conversations differ so much from the labelled ones that the judge may be invalid for them.
 _UNLIKE: Final = 0.6
 _DIFFERING: Final = 3
 
@@ -68,16 +70,16 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FittedJudge:
-    """One linear model for each fold, over the same features.
+    """One linear model per fold, over the same features.
 
     Attributes
     ----------
     names
         The features.
     weights
-        Of each feature, one row a fold.
+        Weights of each feature, one row per fold.
     intercepts
-        Of each fold.
+        Intercept of each fold.
     """
 
     names: tuple[str, ...]
@@ -85,14 +87,14 @@ class FittedJudge:
     intercepts: Numbers
 
     def chances(self, rows: Features) -> Numbers:
-        """Return how likely each conversation is completed."""
+        """Return the probability that each conversation is completed."""
         from scipy.special import expit  # noqa: PLC0415  (tables without a learned judge never need it)
 
         found: Numbers = expit(_matrix(rows, self.names) @ self.weights.T + self.intercepts).mean(axis=1)
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain lists."""
+        """Return the judge as plain lists."""
         return {
             "names": list(self.names),
             "weights": self.weights.round(6).tolist(),
@@ -101,30 +103,30 @@ class FittedJudge:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> FittedJudge:
-        """Read what `to_dict` wrote."""
+        """Rebuild a judge from `to_dict`."""
         return cls(tuple(kept["names"]), np.array(kept["weights"]), np.array(kept["intercepts"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What was learned of labels.
+    """The result of learning from labels.
 
     Attributes
     ----------
     judge
         Judges conversations without a label.
     chances
-        How likely each labelled conversation is completed, by models that saw nothing of its group.
+        Probability that each labelled conversation is completed, from models that had not seen its group.
     labels
         The labels, 1 and 0.
     n_groups
-        Groups of labels that stay together; as many as labels where none were given.
+        Number of groups of labels that stay together; equal to the labels if none were given.
     accuracy, auc
-        Of the judge on the labels, as ``chances`` has them.
+        Accuracy and AUC of ``chances`` on the labels.
     majority
-        Accuracy of always saying what most labels say.
+        Accuracy of always giving the majority's answer.
     gain_low
-        Lower end of the 90 % interval of what the judge gets right more than the majority.
+        Lower end of the 90 % interval of the judge's gain in accuracy over the majority.
     """
 
     judge: FittedJudge
@@ -138,18 +140,18 @@ class Learned:
 
     @property
     def refusal(self) -> str:
-        """Why nothing may be judged by it; empty where it judges."""
+        """Why it must not judge; empty if it may."""
         return "" if self.auc.low > 0.5 and self.gain_low > 0.0 else CANNOT
 
     def half_width(self, others: Numbers, *, more: int = 0, level: float = 0.95) -> float:
-        """Return half the interval of a rate that is corrected by PPI++ with these labels, and so many more.
+        """Return half the interval of a rate corrected by PPI++ with these labels, and a number of further ones.
 
         Parameters
         ----------
         others
-            Chances of the conversations without a label.
+            Probabilities of the unlabelled conversations.
         more
-            Further labels, drawn at random as these.
+            Number of further labels, drawn at random like these.
         level
             Coverage.
         """
@@ -166,16 +168,16 @@ class Learned:
 
 
 class Unlike(NamedTuple):
-    """How conversations differ from the labelled ones.
+    """Differences between conversations and the labelled ones.
 
     Attributes
     ----------
     auc
-        How well the two are told apart: 0.5 where they are alike.
+        How well the two can be distinguished: 0.5 if they are alike.
     differing
         The features that differ most, with the mean of the labelled conversations and that of the others.
     chances
-        How likely each of the others is none of the labelled ones, by models that did not see it.
+        Probability that each of the others is not a labelled one, from models that had not seen it.
     """
 
     auc: Share
@@ -184,7 +186,7 @@ class Unlike(NamedTuple):
 
     @property
     def drifted(self) -> bool:
-        """Whether what was learned need not hold for them."""
+        """Whether the judge may be invalid for them."""
         return self.auc.low > _UNLIKE
 
 
@@ -196,21 +198,21 @@ def learn(
     Parameters
     ----------
     rows
-        Features of all conversations by name, labelled or not; a missing one is 0. All of them say how rare and how widely spread a feature
-        is.
+        Features of all conversations by name, labelled or not; a missing one is 0. All of them determine the
+        rarity and the spread of a feature.
     labelled
-        Places of the labelled conversations in ``rows``.
+        Indices of the labelled conversations in ``rows``.
     labels
-        Their labels, true and false; both are among them.
+        Their labels, with both true and false among them.
     groups
-        The task or user of each labelled conversation; conversations of one stay together.
+        The task or user of each labelled conversation; conversations with the same one stay together.
     seed
-        Another number divides the labels in another way.
+        Seed of the division into folds.
 
     Raises
     ------
     ValueError
-        When labels are all alike, or all of one group.
+        If labels are all equal, or all of one group.
     """
     place, y = np.asarray(labelled, np.intp), np.asarray(labels, np.float64)
     encoding, columns = _encode(rows)
@@ -234,7 +236,7 @@ def learn(
 
 
 def unlike(labelled: Features, others: Features, *, seed: int = 0) -> Unlike:
-    """Learn to tell the labelled conversations from others, and return how well that goes.
+    """Learn to distinguish the labelled conversations from others, and return how well that works.
 
     References
     ----------
@@ -254,7 +256,7 @@ def unlike(labelled: Features, others: Features, *, seed: int = 0) -> Unlike:
 
 
 def accuracy_of(right: NDArray[np.bool_], groups: NDArray[Any]) -> Share:
-    """Return a share with Wilson's interval, of as many labels as groups of like ones are worth (Kish's design effect)."""
+    """Return a share with Wilson's interval, from the effective number of clustered labels (Kish's design effect)."""
     n, value = len(right), float(right.mean())
     sums = np.bincount(np.unique(groups, return_inverse=True)[1], right - value)
     alone = n * value * (1.0 - value)
@@ -269,7 +271,7 @@ def auc_of(y: Numbers, scores: Numbers, groups: NDArray[Any]) -> Share:
     Raises
     ------
     ValueError
-        When labels are all alike.
+        If labels are all equal.
     """
     from scipy.stats import rankdata  # noqa: PLC0415  (as above)
 
@@ -277,7 +279,7 @@ def auc_of(y: Numbers, scores: Numbers, groups: NDArray[Any]) -> Share:
     n_yes, n_no = int(yes.sum()), int((~yes).sum())
     if not n_yes or not n_no:
         raise ValueError(
-            "All labels say the same: nothing can be learned of them. Label conversations of both outcomes."
+            "All labels are equal: nothing can be learned from them. Label conversations of both outcomes."
         )
     ranks = rankdata(scores)
     part = np.empty(len(y))
@@ -288,7 +290,8 @@ def auc_of(y: Numbers, scores: Numbers, groups: NDArray[Any]) -> Share:
     part[~yes] = (part[~yes] - auc) / n_no
     sums = np.bincount(np.unique(groups, return_inverse=True)[1], part)
     variance = float((sums**2).sum()) * len(sums) / max(len(sums) - 1, 1)
-    # As many independent labels as have this variance (Wilson's interval keeps to 1); of perfect order only the fewest are sure.
+    # The number of independent labels with this variance (Wilson's interval stays below 1); for a perfect
+    # order, the smaller class.
     least = min(n_yes, n_no, len(sums))
     effective = min(auc * (1.0 - auc) / variance, len(sums)) if variance > 0.0 else least
     low, high = wilson(auc * effective, effective)
@@ -296,7 +299,7 @@ def auc_of(y: Numbers, scores: Numbers, groups: NDArray[Any]) -> Share:
 
 
 class _Encoding(NamedTuple):
-    """The features that are kept, and how they become columns: ``(features - centre) @ basis``."""
+    """The features that are used, and how they become columns: ``(features - centre) @ basis``."""
 
     names: tuple[str, ...]
     centre: Numbers
@@ -307,7 +310,7 @@ class _Encoding(NamedTuple):
         return found
 
     def judge(self, weights: Numbers, intercepts: Numbers) -> FittedJudge:
-        """Return models of columns as models of features."""
+        """Convert models of columns to models of features."""
         of_features = weights @ self.basis.T
         return FittedJudge(self.names, of_features, intercepts - of_features @ self.centre)
 
@@ -315,9 +318,10 @@ class _Encoding(NamedTuple):
 def _encode(rows: Features) -> tuple[_Encoding, Numbers]:
     """Choose and standardise features, and return their columns.
 
-    Numbers have a spread of 1. Names of tools and words of the last turns, of which there may be many, are binary TF-IDF (a rare one says
-    more than a common one), each kind together with half the spread of the numbers; of the words the main components are kept (latent
-    semantic analysis), so that those that go together count once.
+    Numbers have a spread of 1. Names of tools and words of the last turns, of which there may be many, are
+    binary TF-IDF (a rare one is more informative than a common one), each kind with half the total spread of
+    the numbers; the words are reduced to their main components (latent semantic analysis), so that correlated
+    words count once.
     """
     there = Counter(name for row in rows for name, value in row.items() if value)
     least = max(2, math.ceil(_LEAST_SHARE * len(rows)))
@@ -358,7 +362,7 @@ def _matrix(rows: Features, names: Sequence[str]) -> Numbers:
 def _cross_fit(
     x: Numbers, y: Numbers, groups: NDArray[np.intp], rng: np.random.Generator
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the chance of each row by a model that saw nothing of its group, and weights and intercept of each model."""
+    """Return the probability of each row from a model that had not seen its group, and weights and intercept of each model."""
     from scipy.special import expit  # noqa: PLC0415  (as above)
 
     fold = _folds(y, groups, FOLDS, rng)
@@ -374,7 +378,7 @@ def _cross_fit(
 
 
 def _folds(y: Numbers, groups: NDArray[np.intp], most: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Divide rows into folds, groups whole and outcomes even."""
+    """Divide rows into folds, keeping groups together and balancing outcomes."""
     names, group = np.unique(groups, return_inverse=True)
     if len(names) < 2:
         raise ValueError(
@@ -391,7 +395,7 @@ def _folds(y: Numbers, groups: NDArray[np.intp], most: int, rng: np.random.Gener
 def _calibrated(
     x: Numbers, y: Numbers, groups: NDArray[np.intp], rng: np.random.Generator
 ) -> tuple[Numbers, float]:
-    """Return weights and intercept, calibrated on logits of models that saw nothing of a row's group (Platt)."""
+    """Return weights and intercept, calibrated on logits of models that had not seen a row's group (Platt)."""
     weight, intercept = _fit(x, y)
     if len(np.unique(groups)) < _CALIBRATION_FOLDS:
         return weight, intercept
@@ -413,7 +417,7 @@ def _calibrated(
 
 
 def _fit(x: Numbers, y: Numbers) -> tuple[Numbers, float]:
-    """Fit a logistic regression; the intercept is hardly drawn to 0."""
+    """Fit a logistic regression; the intercept is hardly shrunk to 0."""
     width = x.shape[1]
     found = _newton(
         np.column_stack([x, np.ones(len(y))]), y, np.append(np.full(width, PENALTY), 0.1), np.zeros(width + 1)
@@ -422,7 +426,7 @@ def _fit(x: Numbers, y: Numbers) -> tuple[Numbers, float]:
 
 
 def _newton(x: Numbers, y: Numbers, penalty: Numbers, prior: Numbers) -> Numbers:
-    """Return the maximum of the penalised likelihood, by Newton's method; strictly concave, so there is one."""
+    """Return the maximum of the penalised likelihood, by Newton's method; strictly concave, so it is unique."""
     from scipy.special import expit  # noqa: PLC0415  (as above)
 
     found = prior.copy()
@@ -431,7 +435,7 @@ def _newton(x: Numbers, y: Numbers, penalty: Numbers, prior: Numbers) -> Numbers
         slope = x.T @ (chance - y) + penalty * (found - prior)
         bend = (x * (chance * (1.0 - chance))[:, None]).T @ x + np.diag(penalty)
         step = np.linalg.solve(bend, slope)
-        # Far away the likelihood is flat, and a whole step would jump over the maximum.
+        # Far away the likelihood is flat, and a full step would overshoot the maximum.
         found = found - step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
         if float(np.abs(step).max()) < 1e-8:
             break

@@ -1,4 +1,4 @@
-"""Several tests at once: Holm's adjustment, and the places of a ranking that the data allow."""
+"""Several tests at once: Holm's adjustment, and confidence intervals of ranks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Adjust p-values by Holm's method, which bounds the chance of any false alarm among them.
+    """Adjust p-values by Holm's method, which bounds the probability of any false alarm among them.
 
-    The smallest is multiplied by their number, the next by one less, and so on; none falls below the one
-    before it. Valid whatever the tests have to do with each other.
+    The smallest is multiplied by their number, the next by one less, and so on; none falls below the previous
+    one. Valid for any dependence between the tests.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        When a value is not between 0 and 1.
+        If a value is not between 0 and 1.
 
     References
     ----------
@@ -54,7 +54,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 def ranks(successes: ArrayLike, n: ArrayLike) -> NDArray[np.int64]:
-    """Return the place of each rate, 1 for the highest; equal rates have equal places."""
+    """Return the rank of each rate, 1 for the highest; equal rates have equal ranks."""
     rates = rate(successes, n)
     return np.asarray([1 + np.sum(rates > one) for one in rates], np.int64)
 
@@ -62,14 +62,15 @@ def ranks(successes: ArrayLike, n: ArrayLike) -> NDArray[np.int64]:
 def rank_interval(place: int, successes: ArrayLike, n: ArrayLike, *, level: float = 0.95) -> tuple[int, int]:
     """Compute the confidence interval of one group's rank among several, by its rate.
 
-    The group is compared with each of the others by Agresti and Caffo's test of two rates; with Holm's adjustment over
-    the others, the best possible rank is one more than the groups that are significantly better, and the worst is the
-    number of groups less those that are significantly worse. The true rank is within in at least ``level``.
+    The group is compared with each of the others by Agresti and Caffo's test of two rates; with Holm's
+    adjustment over the others, the best possible rank is one more than the number of significantly better
+    groups, and the worst is the number of groups minus the significantly worse ones. The interval covers the
+    true rank with probability at least ``level``.
 
     Parameters
     ----------
     place
-        Which of the groups.
+        Index of the group.
     successes, n
         Counts of every group, ``n`` above 0.
     level

@@ -1,4 +1,4 @@
-"""Paired completion rates against a margin: Tango's score test and the interval that goes with it."""
+"""Paired completion rates against a margin: Tango's score test and its interval."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ def paired_interval(
 ) -> tuple[float, float] | tuple[None, None]:
     """Compute the interval of a difference of paired rates by inverting Tango's score test.
 
-    Unlike the interval of the plain standard error it stays honest where few pairs differ, which is where texts that
-    are all good are compared.
+    Unlike the interval of the plain standard error it stays accurate if few pairs differ, as is the case for
+    texts that are all good.
 
     Parameters
     ----------
     n10, n01
-        Pairs that only the first and only the second completed; not necessarily whole, see `design_effect`.
+        Pairs that only the first and only the second completed; not necessarily integers, see
+        `design_effect`.
     n
         All pairs.
     level
@@ -37,7 +38,7 @@ def paired_interval(
     Raises
     ------
     ValueError
-        When ``level`` is not between 0 and 1.
+        If ``level`` is not between 0 and 1.
 
     References
     ----------
@@ -72,7 +73,7 @@ def paired_interval(
 
 
 def paired_p(n10: float, n01: float, n: float) -> float:
-    """Compute the two-sided p of no difference: below ``1 - level`` exactly where `paired_interval` leaves out 0.
+    """Compute the two-sided p-value of no difference: below ``1 - level`` exactly if `paired_interval` excludes 0.
 
     The score test of Tango (1998), which is McNemar's without continuity correction.
 
@@ -85,18 +86,18 @@ def paired_p(n10: float, n01: float, n: float) -> float:
 
 
 def not_worse_p(n10: float, n01: float, n: float, *, margin_points: float) -> float:
-    """Compute the p of "worse by ``margin_points`` or more": small when the first rate is not that much worse.
+    """Compute the p-value of "worse by ``margin_points`` or more": small if the first rate is not that much worse.
 
     The one-sided score test of Tango (1998), the same that `paired_interval` inverts.
 
     Parameters
     ----------
     n10, n01
-        Pairs that only the first and only the second completed; not necessarily whole.
+        Pairs that only the first and only the second completed; not necessarily integers.
     n
         All pairs.
     margin_points
-        The largest loss, in percentage points, that does not matter; 0 or more and below 100.
+        The largest acceptable loss in percentage points; 0 or more and below 100.
 
     Returns
     -------
@@ -106,7 +107,7 @@ def not_worse_p(n10: float, n01: float, n: float, *, margin_points: float) -> fl
     Raises
     ------
     ValueError
-        When the margin is out of range.
+        If the margin is out of range.
     """
     from scipy.special import ndtr  # noqa: PLC0415  (rates never need it)
 
@@ -130,8 +131,8 @@ def design_effect(differences: Sequence[float], clusters: Sequence[str]) -> floa
     Returns
     -------
     float
-        Ratio of the clustered to the plain variance of the mean where that is clearly above 1, else 1. Divide counts
-        by it (Rao and Scott 1992).
+        Ratio of the clustered to the plain variance of the mean if clearly above 1, otherwise 1. Divide
+        counts by it (Rao and Scott 1992).
     """
     n = len(differences)
     sums: dict[str, list[float]] = {}

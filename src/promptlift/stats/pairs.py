@@ -1,4 +1,4 @@
-"""Everything that a pair table says, in one result."""
+"""The full analysis of a pair table, in one result."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class PairAnalysis:
     Attributes
     ----------
     n11, n10, n01, n00
-        Pairs in which both, only the variant, only the original, neither completed the task.
+        Pairs in which both, only the variant, only the original, or neither completed the task.
     n
         All pairs.
     p1, p0
         Completion rates of variant and original on these pairs, fractions; ``None`` without pairs.
     lift, lift_low, lift_high, lift_expected
-        Relative change in percent: measured, ends of the interval, to expect. ``None`` where unknown or not
-        bounded.
+        Relative change in percent: measured, ends of the interval, expected. ``None`` if unknown or
+        unbounded.
     lift_expected_low, lift_expected_high
-        Ends of the interval of what is to expect, at the same level.
+        Ends of the interval of the expected lift, at the same level.
     lift_points, lift_points_low, lift_points_high, lift_points_expected
         The same in percentage points.
     interval_level, look, max_looks, multiplier
-        Level of the interval, which of how many looks, and its number of standard errors.
+        Level of the interval, number of the look, number of looks, and its number of standard errors.
     standard_error_points
         Standard error of ``lift_points``.
     clustered
@@ -51,8 +51,8 @@ class PairAnalysis:
     e_value, log_e_value, confidence
         Evidence that the variant is better; ``confidence = e_value / (1 + e_value)``.
     theta
-        Share of discordant pairs that the e-value expects a better variant to win; ``None`` where it was not fixed before
-        the data were seen, so that the e-value is the mixture.
+        Share of discordant pairs that the e-value expects a better variant to win; ``None`` if it was not
+        fixed before the data were seen, so that the e-value is the mixture.
     """
 
     n11: int
@@ -85,7 +85,7 @@ class PairAnalysis:
 
     @property
     def confidence_method(self) -> ConfidenceMethod:
-        """What the confidence is made of."""
+        """The basis of the confidence."""
         return MIXTURE if self.theta is None else LIKELIHOOD_RATIO
 
 
@@ -109,9 +109,9 @@ def analyse_pairs(
     Parameters
     ----------
     n11, n10, n01, n00
-        Pairs in which both, only the variant, only the original, neither completed the task.
+        Pairs in which both, only the variant, only the original, or neither completed the task.
     look, max_looks
-        Which of how many planned looks this is.
+        The number of this look, and the planned number of looks.
     level
         Coverage of the interval over all looks together.
     prior_sd_points
@@ -119,14 +119,14 @@ def analyse_pairs(
     clusters
         Pairs by persona; see `lift_interval`.
     theta
-        As a run fixed it before its first pair, else ``None``; see `mcnemar_e_value`.
+        The run's theta, fixed before its first pair, otherwise ``None``; see `mcnemar_e_value`.
     verified_points, verified_error_points
         Difference in points from pairs after the decision and its standard error, for the expected lift; see `expected_lift`.
 
     Raises
     ------
     ValueError
-        When a count is negative or not whole, or ``level``, ``look`` or ``theta`` is out of range.
+        If a count is negative or not whole, or ``level``, ``look`` or ``theta`` is out of range.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def analyse_pairs(
         p1=(n11 + n10) / n if n else None,
         p0=(n11 + n01) / n if n else None,
         lift=relative,
-        # Without a completed task of the original there is no relative lift, so it has no interval either.
+        # Without a completed task of the original there is no relative lift, and so no interval.
         lift_low=interval.low if relative is not None else None,
         lift_high=interval.high if relative is not None else None,
         lift_expected=expected.percent,

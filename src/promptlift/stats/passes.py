@@ -1,4 +1,4 @@
-"""One pass of an experiment: the cells to run, the outcomes that come back, and the running counts of each variant."""
+"""One pass of an experiment: the cells to run, their outcomes, and the running counts of each variant."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Measured(NamedTuple):
     Attributes
     ----------
     goal
-        How far it met what its owner wants, 0 to 1; ``None`` without a goal.
+        How far it met the goal, 0 to 1; ``None`` without a goal.
     """
 
     completed: bool | None
@@ -49,7 +49,7 @@ class PairTally:
     Attributes
     ----------
     n11, n10, n01, n00
-        Pairs in which both, only the variant, only the original, neither completed the task.
+        Pairs in which both, only the variant, only the original, or neither completed the task.
     dropped_variant, dropped_original, dropped_both
         Pairs lost to an infrastructure error of the variant's side only, the original's only, both.
     sentiment, quality, goal
@@ -100,7 +100,7 @@ class PairTally:
 
     @property
     def merit(self) -> float:
-        """What finalists are chosen by: the difference of the goal, of completion without one."""
+        """The criterion for finalists: the difference of the goal, or without a goal that of completion."""
         goal = self.goal_difference
         return self.mean_difference if goal is None else goal
 
@@ -181,14 +181,14 @@ _AS_COMPLETED: Final[dict[object, bool | None]] = {True: True, False: False, Non
 
 
 class Cell(NamedTuple):
-    """One persona and one scenario, in which every arm of the pass holds one conversation.
+    """One persona and one scenario, in which every arm of the pass has one conversation.
 
     Attributes
     ----------
     number
         Number of the cell in the experiment; never used twice.
     persona, scenario
-        Numbers of the draws. A number that was not seen before is a fresh draw.
+        Numbers of the draws. A new number is a fresh draw.
     order
         The arms in the order in which they run here.
     """
@@ -210,7 +210,7 @@ class Pass:
     stage
         ``screen``, ``confirm`` or ``verify``.
     arms
-        The original (0) first, then the variants that are still in it.
+        The original (0) first, then the remaining variants.
     cells
         Persona by persona.
     """
@@ -232,11 +232,12 @@ class Outcome(NamedTuple):
         Whether the task was completed. ``None`` after an infrastructure error: the pair is dropped. Running
         out of turns, a refusal or wrong tool use is ``False``.
     sentiment, quality
-        -1 to 1, and 0 to 100; ``None`` where not judged.
+        -1 to 1, and 0 to 100; ``None`` if not judged.
     goal
-        How far the conversation met what its owner wants, 0 to 1; finalists are then chosen by it. ``None`` without a goal.
+        How far the conversation met the goal, 0 to 1; finalists are then chosen by it. ``None`` without a
+        goal.
     persona
-        The persona, where two draws can be the same persona; by default the draw of the cell.
+        The persona, if two draws can be the same persona; by default the draw of the cell.
     """
 
     cell: int
@@ -251,12 +252,12 @@ class Outcome(NamedTuple):
 def table_of_outcomes(
     step: Pass, outcomes: Iterable[Outcome]
 ) -> tuple[list[list[Measured]], list[int | str]]:
-    """Sort outcomes into rows (cells) and columns (arms), beside the persona of each cell.
+    """Sort outcomes into rows (cells) and columns (arms), and return the persona of each cell.
 
     Raises
     ------
     ValueError
-        When an outcome is missing, double, not of this pass, or no outcome.
+        If an outcome is missing, duplicate, not of this pass, or invalid.
     """
     given: dict[tuple[int, int], Measured] = {}
     places = {(cell.number, arm) for cell in step.cells for arm in step.arms}
@@ -274,14 +275,14 @@ def table_of_outcomes(
         cell, arm = min(places - given.keys())
         raise ValueError(
             f"{len(places) - len(given)} outcomes of pass {step.number} are missing, the first of cell {cell}, "
-            f"arm {arm}. Give completed=None where an infrastructure error prevented the conversation."
+            f"arm {arm}. Pass completed=None if an infrastructure error prevented the conversation."
         )
     table = [[given[cell.number, arm] for arm in step.arms] for cell in step.cells]
     return table, [persona_of.get(cell.number, cell.persona) for cell in step.cells]
 
 
 def _measured(outcome: Outcome) -> Measured:
-    """Check one outcome: true, false or nothing; metrics that are numbers."""
+    """Validate one outcome: true, false or None; numeric metrics."""
     try:
         answer = _AS_COMPLETED[outcome.completed]
     except (KeyError, TypeError):
@@ -295,18 +296,18 @@ def _measured(outcome: Outcome) -> Measured:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A search that came before, or is still under way. Its conversations never enter the confirmation.
+    """A search that has ended, or is still running. Its conversations never enter the confirmation.
 
     Attributes
     ----------
     finalist
-        Number of the candidate to confirm; ``None`` while the search is under way.
+        Number of the candidate to confirm; ``None`` while the search is running.
     passes, cells, conversations
-        What it has used.
+        Its usage.
     confirm_passes
-        The most passes of confirmation.
+        Maximum passes of confirmation.
     conversations_max
-        The most conversations of search and confirmation together.
+        Maximum conversations of search and confirmation together.
     """
 
     finalist: int | None
@@ -317,16 +318,16 @@ class Searched:
     conversations_max: int
 
     def most(self, *, pair_cells: int) -> int:
-        """Return the most conversations of search and confirmation, as far as is known."""
+        """Return the maximum conversations of search and confirmation, as far as known."""
         if self.finalist is None:
             return self.conversations_max
         return self.conversations + 2 * pair_cells * self.confirm_passes
 
     def to_state(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
+        """Return the search as plain JSON."""
         return asdict(self)
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild it from `to_state`."""
+        """Rebuild a search from `to_state`."""
         return cls(**state)

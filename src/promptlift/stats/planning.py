@@ -1,4 +1,4 @@
-"""What a comparison can find, before it is made: smallest difference, pairs needed, power, and what there is to gain."""
+"""Planning a comparison: smallest detectable difference, pairs needed, power, and possible gain."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _POWER: Final = 0.80
 
 
 def findable_points_paired(n: int, *, discordance: float, e_threshold: float, alpha: float) -> float | None:
-    """Compute the smallest difference that ``n`` pairs find when the e-value and the exact McNemar p must both decide.
+    """Compute the smallest difference that ``n`` pairs detect if both e-value and exact McNemar p must decide.
 
-    Exact: summed over the number of discordant pairs, then over who won them.
+    Exact: summed over the number of discordant pairs, then over their winners.
 
     Parameters
     ----------
     n
         Number of pairs.
     discordance
-        Share of pairs in which exactly one completes; raised to the difference where it is smaller.
+        Share of pairs in which exactly one completes; raised to the difference if smaller.
     e_threshold, alpha
         The e-value must reach the first, the two-sided p must be below the second.
 
     Returns
     -------
     float or None
-        Percentage points; ``None`` when not even 100 points would be found.
+        Percentage points; ``None`` if not even 100 points would be detected.
     """
     from scipy.special import bdtrc  # noqa: PLC0415  (rates never need it)
 
@@ -67,7 +67,7 @@ def findable_points_paired(n: int, *, discordance: float, e_threshold: float, al
 
 
 def findable_points_unpaired(n1: int, n0: int, *, rate_control: float, alpha: float) -> float | None:
-    """Compute the smallest rise above the control's rate that two independent groups find by the score test.
+    """Compute the smallest rise above the control's rate that two independent groups detect by the score test.
 
     By the normal approximation with the test's own variance (Farrington and Manning 1990).
 
@@ -83,7 +83,8 @@ def findable_points_unpaired(n1: int, n0: int, *, rate_control: float, alpha: fl
     Returns
     -------
     float or None
-        Percentage points; ``None`` when not even a rate of 100 % would be found, or a group is too small for a verdict.
+        Percentage points; ``None`` if not even a rate of 100 % would be detected, or a group is too small for
+        a verdict.
 
     References
     ----------
@@ -110,19 +111,19 @@ def findable_points_unpaired(n1: int, n0: int, *, rate_control: float, alpha: fl
 
 
 def findable_mean(standard_error: float, *, alpha: float) -> float | None:
-    """Compute the smallest difference of means that is found, ``(z_alpha + z_power) se``, by the normal approximation.
+    """Compute the smallest detectable difference of means, ``(z_alpha + z_power) se``, by the normal approximation.
 
     Parameters
     ----------
     standard_error
-        Of the difference of the means.
+        Standard error of the difference of the means.
     alpha
         The two-sided p must be below it.
 
     Returns
     -------
     float or None
-        In the unit of the standard error; ``None`` when that is not above 0.
+        In the unit of the standard error; ``None`` if that is not above 0.
     """
     from scipy.special import ndtri  # noqa: PLC0415  (rates never need it)
 
@@ -132,7 +133,7 @@ def findable_mean(standard_error: float, *, alpha: float) -> float | None:
 
 
 def discordant_counts(n: int, share: float) -> tuple[int, int]:
-    """Return the least and the most discordant pairs of ``n`` that carry weight: nine standard deviations around."""
+    """Return the range of discordant pairs of ``n`` with non-negligible probability: nine standard deviations around the mean."""
     margin = 9.0 * math.sqrt(n * share * (1.0 - share)) + 9.0
     return max(math.floor(n * share - margin), 0), min(math.ceil(n * share + margin), n)
 
@@ -140,7 +141,7 @@ def discordant_counts(n: int, share: float) -> tuple[int, int]:
 def chance_to_decide(
     n: int, difference: float, share: float, discordant: NDArray[np.float64], needed: NDArray[np.float64]
 ) -> float:
-    """Compute the probability that ``n`` pairs decide for the variant: over the discordant pairs, then who won them.
+    """Compute the probability that ``n`` pairs decide for the variant: over the discordant pairs, then their winners.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ def chance_to_decide(
     difference, share
         True difference, and share of discordant pairs, fractions.
     discordant, needed
-        Numbers of discordant pairs, and the fewest wins among each of them that decide.
+        Numbers of discordant pairs, and the fewest deciding wins for each of them.
     """
     from scipy.special import betainc, gammaln, xlog1py, xlogy  # noqa: PLC0415  (rates never need it)
 
@@ -167,7 +168,7 @@ def fewest_wins(
     discordant: NDArray[np.float64],
     decides: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]],
 ) -> NDArray[np.float64]:
-    """Return for each number of discordant pairs the fewest wins that decide; one more than it where none do."""
+    """Return for each number of discordant pairs the fewest wins that decide; one more than the number if none do."""
     low, high = np.full(len(discordant), -1.0), discordant + 1.0
     while np.any(still := high - low > 1.0):
         middle = np.floor((low + high) / 2.0)
@@ -178,7 +179,7 @@ def fewest_wins(
 
 
 def smallest(found: Callable[[float], float], largest: float, power: float) -> float | None:
-    """Find by halving the smallest value up to ``largest`` that is found with the power, to 0.01."""
+    """Find by bisection the smallest value up to ``largest`` that is detected with the given power, to 0.01."""
     if found(largest) < power:
         return None
     low, high = 0.0, largest
@@ -191,7 +192,7 @@ def smallest(found: Callable[[float], float], largest: float, power: float) -> f
     return high
 
 
-# Share of pairs in which exactly one arm completes, where personas and scenarios differ as they usually do.
+# Share of pairs in which exactly one arm completes, for typical differences of personas and scenarios.
 USUAL_DISCORDANCE: Final = 0.28
 _PAIRS_MAX: Final = 8 * 2**14
 
@@ -204,12 +205,12 @@ def power_of_pairs(
     e_threshold: float | None = None,
     theta: float | None = None,
 ) -> float:
-    """Compute the probability that ``n`` pairs find a true difference, at one look.
+    """Compute the probability that ``n`` pairs detect a true difference, in a single look.
 
     Without ``e_threshold``: a one-sided test of the discordant pairs at 5 %, by the normal approximation of
     Connor (1987). With it: the probability that the e-value reaches the threshold at the last pair, exactly,
-    summed over all numbers of discordant pairs. Looks before the last one find a little more, stopping early
-    when it can no longer win finds a little less.
+    summed over all numbers of discordant pairs. Looks before the last one detect slightly more, stopping
+    early for futility detects slightly less.
 
     Parameters
     ----------
@@ -218,12 +219,12 @@ def power_of_pairs(
     points
         True difference in percentage points, above 0.
     discordance
-        Share of pairs in which exactly one arm completes. Raised to the difference where it is smaller,
-        because a difference needs discordant pairs.
+        Share of pairs in which exactly one arm completes. Raised to the difference if smaller, because a
+        difference needs discordant pairs.
     e_threshold
-        E-value that has to be reached.
+        E-value that must be reached.
     theta
-        Of the e-value; see `mcnemar_e_value`.
+        Theta of the e-value; see `mcnemar_e_value`.
 
     References
     ----------
@@ -248,15 +249,15 @@ def smallest_findable_points(
     e_threshold: float | None = None,
     theta: float | None = None,
 ) -> float | None:
-    """Compute the smallest true difference in percentage points that ``n`` pairs find with the given power.
+    """Compute the smallest true difference in percentage points that ``n`` pairs detect with the given power.
 
-    See `power_of_pairs` for what "find" means. This is an aid for planning and for saying why no winner was
-    found; it says nothing about a result.
+    See `power_of_pairs` for the definition of "detect". This is an aid for planning and for explaining why
+    there is no winner; it says nothing about a result.
 
     Returns
     -------
     float or None
-        ``None`` when not even a difference of 100 points would be found.
+        ``None`` if not even a difference of 100 points would be detected.
 
     Examples
     --------
@@ -278,12 +279,12 @@ def pairs_needed(
     e_threshold: float | None = None,
     theta: float | None = None,
 ) -> int | None:
-    """Compute how many pairs find a true difference of ``points`` percentage points with the given power.
+    """Compute how many pairs detect a true difference of ``points`` percentage points with the given power.
 
     Returns
     -------
     int or None
-        ``None`` when the difference is not above 0, or needs more than 131,072 pairs.
+        ``None`` if the difference is not above 0, or needs more than 131,072 pairs.
     """
     _check(points=max(points, 0.0), discordance=discordance)
     if points <= 0.0:
@@ -329,7 +330,7 @@ def _power_of_z(n: int, difference: float, discordance: float) -> float:
 def _power_of_e(
     n: int, difference: float, discordance: float, e_threshold: float, theta: float | None
 ) -> float:
-    """Compute the exact power at the last pair: over the number of discordant pairs, then over who won them."""
+    """Compute the exact power at the last pair: over the number of discordant pairs, then over their winners."""
     if discordance == 0.0:
         return 0.0
     first, last = discordant_counts(n, discordance)
@@ -342,7 +343,7 @@ def _power_of_e(
 def _wins_needed(first: int, last: int, e_threshold: float, theta: float | None) -> NDArray[np.float64]:
     """Return for ``first`` to ``last`` discordant pairs the fewest wins whose e-value reaches the threshold.
 
-    One more than the number of discordant pairs where all of them are not enough.
+    One more than the number of discordant pairs if all of them are not enough.
     """
     log_threshold = math.log(e_threshold) - 1e-12
     return fewest_wins(
@@ -351,17 +352,17 @@ def _wins_needed(first: int, last: int, e_threshold: float, theta: float | None)
     )
 
 
-# An interval of 80 % leaves out 10 % at each end.
+# An interval of 80 % excludes 10 % at each end.
 _LEVEL_OF_ENDS: Final = 0.80
 
 
 def points_to_gain(
     completed: int, n: int, completed_without: int, n_without: int, *, level: float = 0.95
 ) -> tuple[float, float, float]:
-    """Compute the points of completion that are gained when the conversations of a kind complete like the others.
+    """Compute the points of completion gained if the conversations of a kind completed like the others.
 
-    That is the completion of the others less the completion of all. The interval is that of the delta method over the
-    four counts, each with a half added as in `lift_interval`.
+    This is the completion of the others minus the completion of all. The interval is that of the delta method
+    over the four counts, each with a half added as in `lift_interval`.
 
     Parameters
     ----------
@@ -375,8 +376,8 @@ def points_to_gain(
     Returns
     -------
     tuple
-        Points, and the ends of their interval; NaN where there are no others. With nothing of the kind there are 0 points
-        to gain, and the interval says how many there may be.
+        Points, and the ends of their interval; NaN without others. Without conversations of the kind there
+        are 0 points to gain, and the interval shows how many are possible.
 
     Examples
     --------
@@ -401,21 +402,22 @@ def points_to_gain(
 def is_worth_a_test(
     completed: int, n: int, completed_without: int, n_without: int, *, findable: float | None
 ) -> bool | None:
-    """Return whether the gain of `points_to_gain` may be as large as a test can find.
+    """Return whether the gain of `points_to_gain` may be as large as a test can detect.
 
-    It may not where its one-sided upper bound of 90 % is below.
+    It may not if its one-sided upper bound of 90 % is below.
 
     Parameters
     ----------
     completed, n, completed_without, n_without
-        As for `points_to_gain`.
+        As in `points_to_gain`.
     findable
-        The smallest gain in points that the test finds with 80 %; ``None`` where it finds none, and no gain is enough.
+        The smallest gain in points that the test detects with 80 % probability; ``None`` if it detects none,
+        and no gain is enough.
 
     Returns
     -------
     bool or None
-        ``None`` where the gain is not known.
+        ``None`` if the gain is unknown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether a production metric became worse after a text went live, asked again and again for as long as it is live."""
+"""Whether a production metric became worse after a text went live, tested repeatedly while it is live."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ MetricName = Literal["task_completion", "sentiment", "quality", "abandonment", "
 
 FIRST_LOOK: Final = 30
 _LOOK_EVERY: Final = 60
-# A little less than the 5 % that are allowed: production is never as even as a simulation.
+# Slightly less than the permitted 5 %: production is never as homogeneous as a simulation.
 _ALPHA: Final = 0.04
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure that every conversation has one value of.
+    """A metric with one value per conversation.
 
     Attributes
     ----------
     higher_is_worse
-        For abandonment, response time and length.
+        True for abandonment, response time and length.
     is_share
         Whether its values are 0 and 1.
     margin
-        The mean must change for the worse by more than this. Over many conversations a tiny change would be
+        The mean must become worse by more than this. Over many conversations a tiny change would be
         significant.
     relative
-        Whether ``margin`` is a share of the mean before.
+        Whether ``margin`` is a share of the mean before the change.
     """
 
     name: MetricName
@@ -48,8 +48,8 @@ class Metric:
     relative: bool = False
 
 
-# unspecified: which way response time and length regress, and by how much they may change. Longer is worse, and a fifth
-# longer is the least that matters: an answer that asks one thing more is no harm.
+# unspecified: in which direction response time and length regress, and by how much they may change. Longer is
+# worse, and a fifth longer is the minimum that matters: one more question in an answer is harmless.
 METRICS: Final = (
     Metric("task_completion", is_share=True),
     Metric("sentiment", margin=-GUARDRAIL_MARGINS["sentiment"]),
@@ -69,11 +69,11 @@ class MetricChange:
     before, after
         Means; ``None`` without a value.
     n_before, n_after
-        Conversations that have a value.
+        Conversations with a value.
     window
-        The latest conversations that ``after`` is about, with and without a value.
+        Number of latest conversations in ``after``, with and without a value.
     p
-        One-sided, of "it became worse"; adjusted over the windows and the metrics.
+        One-sided p-value for "it became worse", adjusted over the windows and the metrics.
     level
         ``p`` below this is harm.
     """
@@ -94,9 +94,9 @@ class MetricChange:
 
 
 def look_number(n: int) -> int:
-    """Return the number of the look that is due after ``n`` conversations; 0 before the first.
+    """Return the number of the look due after ``n`` conversations; 0 before the first.
 
-    Looks are due at 30 and 60 conversations and at every 60 after that, without an end.
+    Looks are due at 30 and 60 conversations and at every 60 after that, indefinitely.
 
     Examples
     --------
@@ -109,21 +109,21 @@ def look_number(n: int) -> int:
 def look_level(look: int, *, alpha: float = _ALPHA) -> float:
     """Return the share of ``alpha`` that one look may spend.
 
-    The levels of all looks, however many there are, add up to ``alpha``: ``alpha (g(look) - g(look + 1))`` with
-    ``g(j) = 1 / log2(2 + (j - 1) / 2)``. They fall as slowly as a sum that ends allows, so that harm that begins after
-    months is still found soon.
+    The levels of all looks, however many there are, add up to ``alpha``: ``alpha (g(look) - g(look + 1))``
+    with ``g(j) = 1 / log2(2 + (j - 1) / 2)``. They decrease as slowly as a convergent sum allows, so that
+    harm that begins after months is still detected soon.
 
     Parameters
     ----------
     look
         1 for the first.
     alpha
-        Chance of any false alarm over all looks.
+        Probability of any false alarm over all looks.
 
     Raises
     ------
     ValueError
-        When ``look`` is below 1.
+        If ``look`` is below 1.
 
     Examples
     --------
@@ -139,8 +139,8 @@ def look_level(look: int, *, alpha: float = _ALPHA) -> float:
 def windows(n: int) -> tuple[tuple[int, float], ...]:
     """Return the windows of a look, each with its share of the level: all ``n``, and the latest 30, 60, 120 and so on.
 
-    All conversations together have half of the level: harm that was there from the beginning is found by them. The
-    shorter windows share the other half: they find harm that began later.
+    All conversations together have half of the level: they detect harm from the beginning. The shorter
+    windows share the other half: they detect harm that began later.
 
     Examples
     --------
@@ -162,21 +162,21 @@ def windows(n: int) -> tuple[tuple[int, float], ...]:
 def metric_changes(
     before: Mapping[MetricName, ArrayLike], after: Mapping[MetricName, ArrayLike], *, look: int
 ) -> tuple[MetricChange, ...]:
-    """Test every production metric for "worse than before", at one of any number of looks.
+    """Test every production metric for "worse than before", in one of any number of looks.
 
-    In each of `windows` the latest conversations are compared with all earlier ones, those before the change and those
-    after it, and their mean must be worse than before the change. So harm that begins late is measured against all that
-    is known, and a text that loses what it had gained is not called worse than the one before it.
+    In each of `windows` the latest conversations are compared with all earlier ones, those before the change
+    and those after it, and their mean must be worse than before the change. So late harm is measured against
+    all known data, and a text that loses its earlier gain is not considered worse than the previous text.
 
-    Shares by Fisher's exact test, which keeps the small levels of single looks whatever the rate, the others by Mann and
-    Whitney's, one-sided, with Bonferroni over the windows by their share of the level; then Holm over the metrics, against
-    `look_level`. So over all looks, however many, the chance
-    that a text that changes no metric is said to do harm is at most 4 %.
+    Shares are tested by Fisher's exact test, which keeps the small levels of single looks at any rate, the
+    others by Mann and Whitney's, one-sided, with Bonferroni over the windows by their share of the level;
+    then Holm over the metrics, against `look_level`. So over all looks, however many, the probability of a
+    false alarm for a text that changes no metric is at most 4 %.
 
     Parameters
     ----------
     before, after
-        Values by metric, oldest first, one a conversation; NaN where a conversation has none.
+        Values by metric, oldest first, one per conversation; NaN if a conversation has none.
     look
         Number of the look; each number once.
     """
@@ -240,7 +240,7 @@ def _worse_p(metric: Metric, old: NDArray[np.float64], new: NDArray[np.float64])
             int(values.sum()) if metric.higher_is_worse else int(len(values) - values.sum())
             for values in (old, new)
         )
-        # Fisher's exact test: of all bad conversations, at least so many are among the new ones.
+        # Fisher's exact test: of all bad conversations, at least this many are among the new ones.
         return float(hypergeom.sf(bad_new - 1, len(old) + len(new), bad_old + bad_new, len(new)))
     from scipy.stats import mannwhitneyu  # noqa: PLC0415  (the same)
 

@@ -1,4 +1,4 @@
-"""Regression test of a new prompt text: does any scenario, or all of them together, get worse."""
+"""Regression test of a new prompt text: whether any scenario, or all together, get worse."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptlift.stats.planning import smallest_findable_points
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Largest drop in percentage points that an automatic deployment may hide.
+# Largest drop in percentage points that must be excluded for an automatic deployment.
 NON_INFERIORITY_POINTS: Final = -10.0
 _WORSE_P: Final = 0.05
 _WORSE_CONFIDENCE: Final = 0.90
@@ -38,7 +38,7 @@ class ScenarioAnalysis:
     Attributes
     ----------
     name
-        Of the scenario.
+        Name of the scenario.
     passed
         Whether it did not get worse: ``p_holm`` at least 0.05.
     delta
@@ -46,7 +46,7 @@ class ScenarioAnalysis:
     n
         Pairs.
     p, p_holm
-        Exact one-sided McNemar p of "worse", and adjusted over the scenarios.
+        Exact one-sided McNemar p-value for "worse", and adjusted over the scenarios.
     """
 
     name: str
@@ -66,21 +66,21 @@ class RegressionAnalysis:
     passed
         No scenario got worse, nor all together; for an automatic deployment also ``non_inferior``.
     verdict
-        ``passed``, ``regressed``, or ``inconclusive``: nothing got worse, but too few pairs prove it for an
-        automatic deployment.
+        ``passed``, ``regressed``, or ``inconclusive``: nothing got worse, but there are too few pairs to
+        prove it for an automatic deployment.
     scenarios
-        One result a scenario.
+        One result per scenario.
     regressed
         Number of scenarios that got worse.
     pooled
         All scenarios together.
     confidence_worse
-        How sure it is that the new text is worse over all scenarios.
+        Confidence that the new text is worse over all scenarios.
     non_inferior
         Whether the pooled 90 % interval lies above -10 points; ``None`` without pairs.
     smallest_drop_found
-        Smallest true drop in percentage points over all scenarios that this many pairs find with 80 %;
-        ``None`` when none is.
+        Smallest true drop in percentage points over all scenarios that this many pairs detect with 80 %
+        probability; ``None`` if there is none.
     """
 
     passed: bool
@@ -99,19 +99,19 @@ def regression_test(
     """Test whether a new text completes fewer tasks than the current one.
 
     Per scenario an exact one-sided McNemar test, adjusted by Holm; over all of them the e-value of "worse".
-    Negative differences alone say nothing: with nothing changed, some scenario has one in most runs.
+    Negative differences alone prove nothing: even without any change, some scenario has one in most runs.
 
     Parameters
     ----------
     scenarios
         Pair table of each scenario, the new text as the variant and the live text as the original.
     require_non_inferiority
-        For automatic deployment: pass only when a drop of 10 points is excluded. About 170 pairs are needed.
+        For automatic deployment: pass only if a drop of 10 points is excluded. About 170 pairs are needed.
 
     Raises
     ------
     ValueError
-        When there is no scenario, or a count is negative or not whole.
+        If there is no scenario, or a count is negative or not whole.
     """
     if not scenarios:
         raise ValueError("a regression test needs at least one scenario.")

@@ -1,12 +1,13 @@
-"""The lift on another mix of cells than the tested one: that of logged conversations, of which failed ones are tested more often.
+"""The lift on a mix of cells other than the tested one: that of logged conversations, of which failed ones are oversampled.
 
-Each stratum of the population was drawn with a chance of its own. A pair counts by the inverse of the chance with which its
-stratum was drawn, and the weights are divided by their sum (Hájek's estimator). The chance is the one that came about, the
-pairs of a stratum by its share of the population, and not the one that was planned: the planned one is wrong as soon as the
-draw, which is without replacement, has used up a good part of a stratum, and where both are right the estimate is the more
-precise one by the former. Within a stratum every order was equally likely, so that is what makes it unbiased.
+Each stratum of the population was drawn with its own probability. A pair is weighted by the inverse of its
+stratum's probability, and the weights are divided by their sum (Hájek's estimator). The probability is the
+realized one, the number of pairs of a stratum divided by its share of the population, not the planned one:
+the planned one is wrong once the draw without replacement has used up a good part of a stratum, and if both
+are right, the realized one gives a more precise estimate. It is unbiased because within a stratum every order
+was equally likely.
 
-The interval is that of an unweighted pair table with as many pairs as the weighted ones are worth: Kish's effective number,
+The interval is that of an unweighted pair table with the effective number of pairs: Kish's effective number,
 ``(sum w)² / sum w²``.
 """
 
@@ -21,7 +22,7 @@ from promptlift.stats.effect import CompletedInCluster, interval_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-# Strata without a pair are left out when they have no more than this share of the population together.
+# Strata without a pair are left out if together they have at most this share of the population.
 UNSEEN_MOST: Final = 0.05
 
 
@@ -31,11 +32,11 @@ class DrawnPair(NamedTuple):
     Attributes
     ----------
     stratum
-        Which part of the population the cell was drawn from.
+        The part of the population from which the cell was drawn.
     variant, original
         Whether each completed the task.
     cluster
-        What pairs have in common that makes them alike, such as the persona.
+        Common property that correlates pairs, such as the persona.
     """
 
     stratum: Hashable
@@ -51,11 +52,11 @@ class ReweightedLift:
     Attributes
     ----------
     n, n_effective
-        Pairs, and how many unweighted ones they are worth.
+        Number of pairs, and the equivalent number of unweighted ones.
     p1, p0
         Completion rates of variant and original, fractions.
     lift, low, high
-        Relative change in percent with its interval; ``None`` where unknown or not bounded.
+        Relative change in percent with its interval; ``None`` if unknown or unbounded.
     points, points_low, points_high, standard_error_points
         The same in percentage points.
     """
@@ -81,21 +82,21 @@ def reweighted_lift(
     look: int = 1,
     max_looks: int = 1,
 ) -> ReweightedLift | None:
-    """Compute the lift on the mix of a population from pairs that were drawn from its strata with unequal chances.
+    """Compute the lift on the mix of a population from pairs drawn from its strata with unequal probabilities.
 
     Parameters
     ----------
     pairs
-        Those whose stratum has no share do not count.
+        Pairs whose stratum has no share do not count.
     shares
         Share of the population, or size, of each stratum.
     level, look, max_looks
-        Of the interval; see `lift_interval`.
+        Parameters of the interval; see `lift_interval`.
 
     Returns
     -------
     ReweightedLift or None
-        ``None`` without pairs, and where strata with more than 5 % of the population have none: nothing is known of them.
+        ``None`` without pairs, or if strata with more than 5 % of the population have none and are unknown.
 
     References
     ----------
@@ -159,7 +160,7 @@ def reweighted_lift(
 def _weighted_sums(
     pairs: Sequence[DrawnPair], weight: Mapping[Any, float]
 ) -> tuple[dict[tuple[bool, bool], float], list[CompletedInCluster]]:
-    """Return the weights of the pairs by their outcomes (variant, original), and summed up in each cluster."""
+    """Return the weights of the pairs by their outcomes (variant, original), and summed over each cluster."""
     table = {(variant, original): 0.0 for variant in (True, False) for original in (True, False)}
     clusters: dict[Hashable, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for pair in pairs:

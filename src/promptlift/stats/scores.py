@@ -1,4 +1,4 @@
-"""Groups by sentiment or quality: labels by their shares, scores by their order and their means, also of the same items."""
+"""Comparing groups by sentiment or quality: labels by shares, scores by order and means, also paired."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class PairedScoreTest:
     Attributes
     ----------
     p
-        Two-sided Wilcoxon signed-rank p; 1 where no item differs.
+        Two-sided Wilcoxon signed-rank p-value; 1 if no item differs.
     difference, low, high
-        Mean difference, first less second, and its t interval; ``None`` where unknown.
+        Mean difference, first minus second, and its t interval; ``None`` if unknown.
     rank_direction
-        1, -1 or 0: where the signed ranks point.
+        1, -1 or 0: the direction of the signed ranks.
     n, n_better, n_worse
         Items, and items with a higher and a lower score in the first group.
     """
@@ -46,8 +46,8 @@ class PairedScoreTest:
 def paired_score_test(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> PairedScoreTest:
     """Compare two scores of each item by Wilcoxon's signed ranks, with the t interval of the mean difference.
 
-    Items without a difference say nothing about its direction and are left out of the ranks, as the exact
-    McNemar test leaves them out.
+    Items without a difference carry no information about its direction and are left out of the ranks, as in
+    the exact McNemar test.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def paired_score_test(first: ArrayLike, second: ArrayLike, *, level: float = 0.9
     Raises
     ------
     ValueError
-        When the lengths differ, or ``level`` is not between 0 and 1.
+        If the lengths differ, or ``level`` is not between 0 and 1.
 
     References
     ----------
@@ -101,7 +101,7 @@ def paired_score_test(first: ArrayLike, second: ArrayLike, *, level: float = 0.9
 
 
 def _every_pattern(ranks: NDArray[np.float64], signs: NDArray[np.float64]) -> float:
-    """Compute the share of sign patterns whose signed ranks are at least as extreme as those seen, either way."""
+    """Compute the share of sign patterns whose signed ranks are at least as extreme as the observed ones, two-sided."""
     patterns = (np.arange(2 ** len(ranks))[:, None] >> np.arange(len(ranks))) & 1
     sums = np.abs((2.0 * patterns - 1.0) @ ranks)
     return float((sums >= abs(float(ranks @ signs)) - 1e-9).mean())
@@ -109,18 +109,18 @@ def _every_pattern(ranks: NDArray[np.float64], signs: NDArray[np.float64]) -> fl
 
 @dataclass(frozen=True, slots=True)
 class LabelTest:
-    """Test whether groups share their labels differently.
+    """Test whether groups differ in their shares of labels.
 
     Attributes
     ----------
     p
-        1 where there is nothing to compare.
+        1 if there is nothing to compare.
     cramers_v
-        Size of the association, 0 to 1; ``None`` where there is nothing to compare.
+        Size of the association, 0 to 1; ``None`` if there is nothing to compare.
     statistic
         Pearson's chi², without continuity correction.
     method
-        ``chi2``, or ``permutation`` (Fisher-Freeman-Halton) where an expected count is below 5.
+        ``chi2``, or ``permutation`` (Fisher-Freeman-Halton) if an expected count is below 5.
     n
         Observations.
     """
@@ -139,11 +139,12 @@ class ScoreTest:
     Attributes
     ----------
     p
-        Two-sided Mann-Whitney p; 1 where there is nothing to compare.
+        Two-sided Mann-Whitney p-value; 1 if there is nothing to compare.
     cliffs_delta
-        Chance that a value of the first group is above one of the second, less the chance that it is below.
+        Probability that a value of the first group is above one of the second, minus the probability that it
+        is below.
     difference, low, high
-        Difference of the means, first less second, and Welch's interval; ``None`` where unknown.
+        Difference of the means, first minus second, and Welch's interval; ``None`` if unknown.
     n1, n0
         Values of the groups.
     """
@@ -160,20 +161,20 @@ class ScoreTest:
 def label_test(counts: ArrayLike, *, permutations: int = 9999, seed: int = 0) -> LabelTest:
     """Test a table of groups (rows) by labels (columns).
 
-    Pearson's chi² with Cramér's V. Where an expected count is below 5, the p-value is Freeman and Halton's
-    extension of Fisher's test, by random tables with the same margins.
+    Pearson's chi² with Cramér's V. If an expected count is below 5, the p-value is that of Freeman and
+    Halton's extension of Fisher's test, from random tables with the same margins.
 
     Parameters
     ----------
     counts
         Two-dimensional counts. Empty rows and columns are left out.
     permutations, seed
-        Of the random tables.
+        Number and seed of the random tables.
 
     Raises
     ------
     ValueError
-        When the table is not two-dimensional, or has a negative count.
+        If the table is not two-dimensional, or has a negative count.
 
     References
     ----------
@@ -207,7 +208,7 @@ def _freeman_halton(
     permutations: int,
     seed: int,
 ) -> float:
-    """Estimate the share of random tables with these margins that are no more probable than the one seen."""
+    """Estimate the share of random tables with these margins that are no more probable than the observed one."""
     from scipy.special import gammaln  # noqa: PLC0415  (rates never need it)
     from scipy.stats import random_table  # noqa: PLC0415  (the same)
 
@@ -232,7 +233,7 @@ def score_test(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> S
     Raises
     ------
     ValueError
-        When ``level`` is not between 0 and 1.
+        If ``level`` is not between 0 and 1.
     """
     from scipy.special import stdtrit  # noqa: PLC0415  (rates never need it)
     from scipy.stats import mannwhitneyu  # noqa: PLC0415  (the same)
@@ -251,7 +252,7 @@ def score_test(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> S
     if n1 > 1 and n0 > 1:
         v1, v0 = float(a.var(ddof=1)) / n1, float(b.var(ddof=1)) / n0
         if v1 + v0 > 0.0:
-            # By the share of each group: squares of tiny variances would vanish.
+            # From the share of each group: squares of tiny variances would underflow.
             share = v1 / (v1 + v0)
             freedom = 1.0 / (share**2 / (n1 - 1) + (1.0 - share) ** 2 / (n0 - 1))
             half = float(stdtrit(freedom, 0.5 + level / 2.0)) * math.sqrt(v1 + v0)

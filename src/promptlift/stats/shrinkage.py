@@ -1,4 +1,4 @@
-"""The lift to expect in production: the measured one, shrunk toward no change, and that of fresh pairs where there are any."""
+"""The lift to expect in production: the measured one, shrunk toward no change, combined with that of fresh pairs if any."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 PRIOR_SD_POINTS: Final = 10.0
 HISTORY_NEEDED: Final = 20
-# Weight of the fresh pairs, which decided nothing, beside the shrunken lift of those that did.
+# Weight of the fresh pairs, which took no part in the decision, relative to the shrunken lift of those that
+# did.
 VERIFIED_WEIGHT: Final = 0.7
 
 
 class ExpectedPoints(NamedTuple):
-    """Percentage points to expect in production, with their interval; ``None`` where it is unknown."""
+    """Percentage points to expect in production, with their interval; ``None`` if unknown."""
 
     points: float
     low: float | None
@@ -29,7 +30,7 @@ class ExpectedPoints(NamedTuple):
 
 
 class ExpectedLift(NamedTuple):
-    """Lift to expect in production, in percentage points and in percent, with intervals; ``None`` where it is unknown."""
+    """Lift to expect in production, in percentage points and in percent, with intervals; ``None`` if unknown."""
 
     points: float | None
     percent: float | None
@@ -53,30 +54,31 @@ def expected_lift(
 ) -> ExpectedLift:
     """Estimate the lift to expect in production.
 
-    The measured lift of a winner is too high, because it was picked for being high. Shrinking it towards 0 by its
-    uncertainty, ``points × prior² / (prior² + se²)``, makes it right on average over many optimizations, but not at each
-    size of effect. With ``verified_points`` it is right at each: ``0.7 verified + 0.3 shrunk``.
+    The measured lift of a winner is too high, because it was picked for being high. Shrinking it towards 0 by
+    its uncertainty, ``points × prior² / (prior² + se²)``, makes it correct on average over many
+    optimizations, but not for each size of effect. With ``verified_points`` it is correct for each: ``0.7
+    verified + 0.3 shrunk``.
 
     Parameters
     ----------
     n11, n10, n01, n00
-        Pairs in which both, only the variant, only the original, neither completed the task.
+        Pairs in which both, only the variant, only the original, or neither completed the task.
     prior_sd_points
         Standard deviation of true effects in percentage points; see `prior_sd_from`.
     standard_error_points
-        Standard error of the difference where a better one is known; by default that of `lift_interval`.
+        Standard error of the difference if a better one is known; by default that of `lift_interval`.
     verified_points
-        The same difference from pairs that were measured after the decision, where there are any.
+        The same difference from pairs measured after the decision, if any.
     verified_error_points
-        Its standard error; without it the interval is not known where there are such pairs.
+        Its standard error; without it the interval is unknown if there are such pairs.
     level
-        Coverage of the interval, on average over effects that are spread like the prior. In percent it takes the original's rate
-        as it was measured.
+        Coverage of the interval, on average over effects distributed like the prior. In percent it uses the
+        original's measured rate.
 
     Raises
     ------
     ValueError
-        When a count is negative or not whole, or the prior's deviation is negative.
+        If a count is negative or not whole, or the prior's deviation is negative.
 
     Examples
     --------
@@ -119,9 +121,10 @@ def expected_points(
 ) -> ExpectedPoints:
     """Return the points to expect, from a difference with its standard error; see `expected_lift`.
 
-    The shrunken difference has the variance of the posterior of a normal effect, ``prior² se² / (prior² + se²)``, whatever it was
-    picked for (A. Gelman and others, 2013, Bayesian Data Analysis, section 2.5). That of the pairs after the decision is
-    independent of it, so the variances add up by the squares of the weights.
+    The shrunken difference has the variance of the posterior of a normal effect, ``prior² se² / (prior² +
+    se²)``, regardless of the selection (A. Gelman and others, 2013, Bayesian Data Analysis, section 2.5).
+    That of the pairs after the decision is independent of it, so the variances add up by the squares of the
+    weights.
     """
     kept = prior_sd_points**2 / (prior_sd_points**2 + standard_error_points**2) if prior_sd_points else 0.0
     expected, variance = kept * points, kept * standard_error_points**2
@@ -138,17 +141,17 @@ def expected_points(
 def prior_sd_from(history: Sequence[tuple[float, float]], *, about: float | None = None) -> float:
     """Estimate the standard deviation of an account's true effects from its own confirmed optimizations.
 
-    DerSimonian and Laird's estimate of the variance between optimizations, cut at 0.
+    DerSimonian and Laird's estimate of the variance between optimizations, truncated at 0.
 
     Parameters
     ----------
     history
-        ``(lift_points, standard_error_points)`` of every confirmed optimization, those without a winner
-        included: leaving them out would make the account look better than it is.
+        ``(lift_points, standard_error_points)`` of every confirmed optimization, including those without a
+        winner: leaving them out would make the account look better than it is.
     about
-        Measure the spread about this value, in points, and not about the account's mean. `expected_lift` draws
-        towards 0, so what it needs is the spread about 0: about the mean of an account whose variants tend to be
-        better it would draw too much.
+        Measure the spread about this value, in points, instead of the account's mean. `expected_lift` shrinks
+        toward 0, so it needs the spread about 0: with the spread about the mean of an account whose variants
+        tend to be better it would shrink too much.
 
     Returns
     -------
@@ -158,7 +161,7 @@ def prior_sd_from(history: Sequence[tuple[float, float]], *, about: float | None
     Raises
     ------
     ValueError
-        When a standard error is not above 0.
+        If a standard error is not above 0.
 
     References
     ----------
@@ -173,7 +176,7 @@ def prior_sd_from(history: Sequence[tuple[float, float]], *, about: float | None
     weights = 1.0 / errors**2
     total = float(weights.sum())
     if about is not None:
-        # The same moments with a known mean: none is estimated, so all terms are free.
+        # The same moments with a known mean: nothing is estimated, so no degree of freedom is lost.
         excess = float(weights @ (effects - about) ** 2) - len(effects)
         return math.sqrt(max(excess / total, 0.0))
     mean = float(weights @ effects) / total

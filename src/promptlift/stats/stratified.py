@@ -1,4 +1,4 @@
-"""The difference of two rates, adjusted for what else differs between the groups."""
+"""The difference of two rates, adjusted for other differences between the groups."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class StratifiedDifference:
     Attributes
     ----------
     difference, low, high
-        Fractions; NaN where no stratum has both groups.
+        Fractions; NaN if no stratum has both groups.
     n
-        Items of the strata that have both groups: only these say anything.
+        Items in strata with both groups: only these are informative.
     """
 
     difference: float
@@ -40,9 +40,9 @@ def stratified_difference(
 ) -> StratifiedDifference:
     """Compute the Mantel-Haenszel difference of two rates: that within strata, averaged with weights ``n1 n0 / (n1 + n0)``.
 
-    Sato's variance holds with few large strata and with many small ones. Where it is 0, because both rates are 0 or 1 everywhere, that of
-    the rates with one success and one failure more takes its place; it is never less than that of two groups of these sizes that all
-    completed.
+    Sato's variance is valid with few large strata and with many small ones. If it is 0, because both rates
+    are 0 or 1 everywhere, it is replaced by that of the rates with one success and one failure added; it is
+    never less than that of two groups of these sizes that all completed.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def stratified_difference(
     Returns
     -------
     StratifiedDifference
-        First group less second.
+        First group minus second.
 
     Raises
     ------
     ValueError
-        When ``level`` is not between 0 and 1.
+        If ``level`` is not between 0 and 1.
 
     References
     ----------
@@ -87,11 +87,12 @@ def stratified_difference(
     p = (n**2 * c - m**2 * a + n * m * (m - n) / 2.0) / size**2
     q = (a * (m - c) + c * (n - a)) / (2.0 * size)
     variance = max(float(difference * p.sum() + q.sum()) / weight**2, 0.0)
-    # No variance of its own: at least that of both rates with one success and one failure more.
+    # Zero variance: use at least that of both rates with one success and one failure added.
     least = sum(
         (x.sum() + 1.0) * (k.sum() - x.sum() + 1.0) / (k.sum() + 2.0) ** 3 for x, k in ((a, n), (c, m))
     )
-    # Few conversations that all completed, or all failed, have hardly any variance, and say little all the same.
+    # Few conversations that all completed, or all failed, have hardly any variance, but are still not very
+    # informative.
     floor = sum((k.sum() + 1.0) / (k.sum() + 2.0) ** 3 for k in (n, m))
     reach = z * math.sqrt(max(variance or float(least), float(floor)))
     return StratifiedDifference(

@@ -1,4 +1,4 @@
-"""Change over time: is a daily rate rising or falling, and did it jump on some day."""
+"""Change over time: whether a daily rate is rising or falling, and whether it jumped on some day."""
 
 from __future__ import annotations
 
@@ -27,14 +27,13 @@ class TrendTest:
     Attributes
     ----------
     points_per_day, points_low, points_high
-        Slope in percentage points a day and its 95 % interval; ``None`` without spread in days or outcomes.
+        Slope in percentage points per day and its 95 % interval; ``None`` without spread in days or outcomes.
     p
-        Two-sided; 1 where nothing can be tested.
+        Two-sided p-value; 1 if nothing can be tested.
     p_holm
-        The same adjusted over several prompts by `adjust_trends`, else equal to ``p``.
+        The same adjusted over several prompts by `adjust_trends`, otherwise equal to ``p``.
     overdispersion
-        How much more the days differ than by chance; the standard error grows with its root when it is
-        above 1.
+        How much more the days vary than by chance; above 1, the standard error grows with its root.
     n_days, n
         Days with conversations, and conversations.
     enough
@@ -60,10 +59,10 @@ class TrendTest:
 def trend_test(completed: ArrayLike, n: ArrayLike, *, day: ArrayLike | None = None) -> TrendTest:
     """Test whether a daily rate rises or falls, by Cochran and Armitage's test corrected for overdispersion.
 
-    It is the score test of the slope in a binomial regression on the day, so it needs no iteration and has an
-    answer also when all early days fail and all late ones succeed. The slope is the weighted least-squares
-    one. What the days differ beyond the line, divided by its degrees of freedom, multiplies the variance when
-    it is above 1.
+    It is the score test of the slope in a binomial regression on the day, so it needs no iteration and is
+    defined even if all early days fail and all late ones succeed. The slope is the weighted least-squares
+    one. The residual variation of days around the line, divided by its degrees of freedom, multiplies the
+    variance if it is above 1.
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ def trend_test(completed: ArrayLike, n: ArrayLike, *, day: ArrayLike | None = No
     Raises
     ------
     ValueError
-        When the lengths differ, or a count is negative or above its n.
+        If the lengths differ, or a count is negative or above its n.
 
     References
     ----------
@@ -115,9 +114,9 @@ def trend_test(completed: ArrayLike, n: ArrayLike, *, day: ArrayLike | None = No
 
 
 def adjust_trends(tests: Sequence[TrendTest]) -> list[TrendTest]:
-    """Adjust the tests of several prompts by Holm's method, so that many prompts do not make false trends.
+    """Adjust the tests of several prompts by Holm's method, so that many prompts do not cause false trends.
 
-    Only tests with enough data take part: the others are no trends in any case.
+    Only tests with enough data take part: the others are not trends in any case.
     """
     taking_part = [at for at, test in enumerate(tests) if test.enough]
     adjusted = list(tests)
@@ -133,9 +132,9 @@ class ChangePoint:
     Attributes
     ----------
     at
-        Position of the first day after the jump in the arrays that were given.
+        Index of the first day after the jump in the given arrays.
     p
-        Share of shuffled histories that jump as much somewhere. It accounts for the search over days.
+        Share of shuffled histories with a jump at least as large. It accounts for the search over days.
     statistic
         Binomial likelihood ratio, ``2 log``.
     before_rate, after_rate
@@ -156,7 +155,7 @@ class ChangePoint:
 def change_point(
     completed: ArrayLike, n: ArrayLike, *, min_days: int = 3, permutations: int = 1999, seed: int = 0
 ) -> ChangePoint | None:
-    """Find the day on which a daily rate most likely jumped, and how likely that is by chance.
+    """Find the day on which a daily rate most likely jumped, with a p-value.
 
     Binomial likelihood-ratio scan over all days with at least ``min_days`` days with conversations on each
     side. The p-value shuffles conversations over the days: an unadjusted chi² of the best day would be a
@@ -169,19 +168,19 @@ def change_point(
     min_days
         Fewest days on each side.
     permutations
-        Shuffled histories.
+        Number of shuffled histories.
     seed
-        Of the shuffling.
+        Seed of the shuffling.
 
     Returns
     -------
     ChangePoint or None
-        ``None`` when there are too few days, or all conversations ended alike.
+        ``None`` if there are too few days, or all conversations ended the same.
 
     Raises
     ------
     ValueError
-        When the lengths differ, or a count is negative or above its n.
+        If the lengths differ, or a count is negative or above its n.
     """
     positions = np.flatnonzero(np.asarray(n) > 0)
     x, trials, _ = _daily(completed, n, None)
@@ -219,7 +218,7 @@ def change_point(
 def _daily(
     completed: ArrayLike, n: ArrayLike, day: ArrayLike | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Count by day, and number the days that have conversations."""
+    """Count by day, and number the days with conversations."""
     x, trials = np.asarray(completed, np.float64).ravel(), np.asarray(n, np.float64).ravel()
     days = np.arange(len(trials), dtype=np.float64) if day is None else np.asarray(day, np.float64).ravel()
     if not len(x) == len(trials) == len(days):

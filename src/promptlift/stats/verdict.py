@@ -1,4 +1,4 @@
-"""What an experiment says: the decision, every variant's numbers, and why there is no winner."""
+"""The result of an experiment: the decision, every variant's numbers, and why there is no winner."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Confirmation:
     arm
         The finalist.
     max_looks
-        The most looks that the budget leaves it.
+        Maximum number of looks within the budget.
     tally
         Pairs that decide.
     trace, lift_trace
         Confidence, and lift in percent, after every pass.
     verification
-        Pairs after the decision. They decide nothing, so that being lucky is no reason to be among them.
+        Pairs after the decision. They do not decide, so they are not selected for being lucky.
     """
 
     arm: int
@@ -49,7 +49,7 @@ class Confirmation:
         return len(self.trace)
 
     def analysis(self, *, estimand: Estimand, theta: float | None, prior_sd_points: float) -> PairAnalysis:
-        """Analyse the pairs that decide; those of the verification enter the expected lift only."""
+        """Analyse the pairs that decide; those of the verification only enter the expected lift."""
         verified = self.verified(estimand=estimand)
         return analyse_pairs(
             *self.tally.counts,
@@ -63,7 +63,7 @@ class Confirmation:
         )
 
     def verified(self, *, estimand: Estimand) -> PairAnalysis | None:
-        """Analyse the pairs after the decision, at one look; ``None`` while there are none."""
+        """Analyse the pairs after the decision, in a single look; ``None`` while there are none."""
         if not self.verification.n:
             return None
         return analyse_pairs(*self.verification.counts, clusters=_clusters(self.verification, estimand))
@@ -82,8 +82,8 @@ class Confirmation:
 
 
 def _clusters(tally: PairTally, estimand: Estimand) -> Any:
-    # unspecified: the diagnostic by persona in a panel. There the personas are fixed, so that what sets
-    # them apart is no error of the result.
+    # unspecified: the diagnostic by persona in a panel. There the personas are fixed, so that differences
+    # between them are not an error of the result.
     return tally.completed_by_persona() if estimand == "population" else None
 
 
@@ -105,13 +105,14 @@ class VariantStats:
     arm
         Number of the variant, from 1.
     stage
-        ``confirm`` for finalists, else ``screen``. The two stages ran on different cells: not comparable.
+        ``confirm`` for finalists, otherwise ``screen``. The two stages ran on different cells: not
+        comparable.
     is_winner, is_finalist
         Whether it won, whether it is the (last) finalist.
     screened_out_after
-        Number of the pass after which it was left out; ``None`` when it never was.
+        Number of the pass after which it was dropped; ``None`` if it never was.
     analysis
-        Pair table, rates, lift, interval. Its ``confidence`` means nothing for a variant that was only
+        Pair table, rates, lift, interval. Its ``confidence`` is meaningless for a variant that was only
         screened; use the one here.
     confidence, e_value
         Of the confirmation; ``None`` for a variant that was only screened.
@@ -120,7 +121,7 @@ class VariantStats:
     n_pairs, n_dropped
         Pairs that count, and pairs lost to infrastructure errors.
     warnings
-        What to know before trusting the numbers.
+        Caveats about the numbers.
     goal_points
         Paired difference of the goal in percentage points; ``None`` without a goal.
     """
@@ -150,13 +151,13 @@ class Progress:
     Attributes
     ----------
     stage
-        The stage of the pass that comes next, or of the last one.
+        The stage of the next pass, or of the last one.
     passes_done, passes_max
-        Passes recorded, and the most there can be, those of the verification included. Most runs stop earlier.
+        Passes recorded, and their maximum, including those of the verification. Most runs stop earlier.
     passes_left
-        The most that can still follow.
+        Maximum number of passes still to come.
     conversations_done, conversations_max
-        The same in simulated conversations, those lost to errors included.
+        The same in simulated conversations, including those lost to errors.
     """
 
     stage: Stage
@@ -169,14 +170,15 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class WhyNoWinner:
-    """Why no winner was found, in numbers and in words.
+    """Why there is no winner, in numbers and in words.
 
     Attributes
     ----------
     smallest_findable_points
-        Smallest true difference that this many pairs find with 80 %; ``None`` when none is.
+        Smallest true difference that this many pairs detect with 80 % probability; ``None`` if there is none.
     pairs_needed
-        Pairs that find a true difference of the measured size with 80 %; ``None`` when it is not above 0.
+        Pairs that detect a true difference of the measured size with 80 % probability; ``None`` if it is not
+        above 0.
     text
         The same in words.
     """
@@ -198,26 +200,26 @@ class Verdict:
         Why it ended: ``threshold``, ``futility``, ``budget``, ``guardrail`` or ``stopped``; ``None`` while
         running.
     winner, finalist
-        Numbers of the winning variant and of the last finalist; ``None`` where there is none.
+        Numbers of the winning variant and of the last finalist, if any.
     analysis
-        The finalist against the original, confirmation pairs only; ``None`` before the first of them. Its expected lift
-        counts the pairs of the verification too.
+        The finalist against the original, confirmation pairs only; ``None`` before the first of them. Its
+        expected lift also uses the pairs of the verification.
     verification
         The winner against the original on the pairs after the decision; ``None`` without any.
     confidence_method, theta
-        What the confidence is made of; ``theta`` is ``None`` for the mixture.
+        The basis of the confidence; ``theta`` is ``None`` for the mixture.
     confidence_needed
-        Confidence from which on this finalist wins.
+        Confidence at which this finalist wins.
     trace
         Confidence after every pass of the confirmation of this finalist.
     lift_trace
-        Lift in percent after the same passes; ``None`` where the original had completed nothing.
+        Lift in percent after the same passes; ``None`` if the original had completed nothing.
     variants
         Every variant on its own stage, in the order of their numbers.
     guardrails
         Sentiment and quality of the finalist.
     progress
-        How far it is.
+        Its progress.
     estimand
         ``population``: valid for users in general. ``panel``: for these personas only.
     attempt
@@ -227,7 +229,7 @@ class Verdict:
     n_dropped_verifying
         The same of the verification.
     warnings
-        What to know before trusting the numbers.
+        Caveats about the numbers.
     """
 
     status: Status
@@ -262,7 +264,7 @@ class Verdict:
 
     @cached_property
     def why_no_winner(self) -> WhyNoWinner | None:
-        """Explain an end without a winner: what could have been found, and what it would have taken."""
+        """Explain an end without a winner: the detectable difference, and the pairs needed."""
         if self.status != "no_winner" or self.reason is None:
             return None
         return why_no_winner(
@@ -274,7 +276,7 @@ class Verdict:
 
 
 def dropped_warnings(tally: PairTally) -> tuple[str, ...]:
-    """Return warnings about pairs lost to infrastructure errors: many of them, or more of one arm."""
+    """Return warnings about pairs lost to infrastructure errors: many of them, or more in one arm."""
     warnings = []
     asked = tally.n + tally.dropped
     if tally.dropped > _DROPPED_SHARE * asked:
@@ -302,7 +304,7 @@ def variant_stats(
     is_finalist: bool = False,
     screened_out_after: int | None = None,
 ) -> VariantStats:
-    """Compute the numbers of one variant from its tally; ``analysis`` where it was already made."""
+    """Compute the numbers of one variant from its tally, reusing an existing ``analysis``."""
     if analysis is None:
         analysis = analyse_pairs(
             *tally.counts, look=look, max_looks=max_looks, prior_sd_points=prior_sd_points
@@ -337,10 +339,10 @@ def why_no_winner(
     confidence_needed: float,
     harmed: tuple[str, ...] = (),
 ) -> WhyNoWinner:
-    """Explain an end without a winner: what could have been found, and what it would have taken.
+    """Explain an end without a winner: the detectable difference, and the pairs needed.
 
-    Power is that of one look at the last pair for the e-value needed; see `power_of_pairs`. The share of
-    discordant pairs is the one of the curtailment, ``(n10 + n01 + 1)/(n + 3)``.
+    Power is that of a single look at the last pair for the required e-value; see `power_of_pairs`. The share
+    of discordant pairs is that of the futility rule, ``(n10 + n01 + 1)/(n + 3)``.
     """
     e_needed = confidence_needed / (1.0 - confidence_needed)
     n = analysis.n if analysis is not None else 0

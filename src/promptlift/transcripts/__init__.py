@@ -1,4 +1,4 @@
-"""Conversations from other tools' exports, one module for each format.
+"""Conversations from other tools' exports, one module per format.
 
 >>> from promptlift import transcripts
 >>> reading = transcripts.read("support.jsonl")  # doctest: +SKIP
@@ -72,13 +72,13 @@ __all__ = [
 
 FORMATS: Final[dict[str, str]] = {
     "structured": "JSON or JSON Lines of the service: messages and metadata, or records with content",
-    "plain": f"plain text with role labels ({PAIRS}), one conversation for each file",
+    "plain": f"plain text with role labels ({PAIRS}), one conversation per file",
     "openai": "chat messages of OpenAI as JSON Lines, with or without tools",
     "sharegpt": "ShareGPT: conversations or items of from and value, or pairs of texts, JSON or JSON Lines",
     "chatgpt": "account export of ChatGPT (conversations.json)",
-    "rows": "CSV, Parquet or JSON Lines with one row for each message",
+    "rows": "CSV, Parquet or JSON Lines with one row per message",
     "langfuse": "observations of Langfuse (blob storage export)",
-    "langfuse-scores": "scores of Langfuse; they hold no conversations: lift.labels reads them",
+    "langfuse-scores": "scores of Langfuse, which contain no conversations: lift.labels reads them",
     "langsmith": "runs of LangSmith, JSON Lines or Parquet",
     "phoenix": "spans of Phoenix (OpenInference), JSON Lines or Parquet",
     "otlp": "spans and log records of OpenTelemetry (GenAI conventions): JSON of OTLP, or what an SDK prints",
@@ -94,7 +94,7 @@ FORMATS: Final[dict[str, str]] = {
     "zendesk": "tickets of Zendesk with their comments",
     "intercom": "conversations of Intercom",
 }
-# Formats whose records are conversations, so that a file is read in parts, and ...
+# Formats whose records are conversations, so that a file can be read in parts, and ...
 _READERS_OF_RECORDS: Final[dict[str, Callable[[Iterable[Record], Collector], None]]] = {
     "structured": read_structured,
     "openai": read_structured,
@@ -124,12 +124,13 @@ _READERS: Final = frozenset({"rows", *_READERS_OF_RECORDS, *_READERS_OF_FILES})
 _LOOKED_AT: Final = 50
 _WHOLE_FILE_BYTES: Final = 2 * 1024**3
 _TOO_LARGE: Final = (
-    f"the file is larger than {_WHOLE_FILE_BYTES // 1024**3} GB; parts of one conversation may be anywhere in it, so it has to be "
-    "held in memory as a whole. Export a shorter time at once, or split the file so that each part has whole sessions"
+    f"the file is larger than {_WHOLE_FILE_BYTES // 1024**3} GB; parts of one conversation may be anywhere "
+    "in it, so it must be held in memory as a whole. Export shorter periods, or split the file so that each "
+    "part has whole sessions"
 )
 _UNPACKED_FREELY: Final = 256 * 1024 * 1024
 _UNPACKED_TIMES: Final = 100
-# A small table may have any number of equal rows.
+# A small compressed table may contain any number of equal rows.
 _RECORDS_FREELY: Final = 500_000
 _RECORDS_A_BYTE: Final = 4
 # Files that contain the wanted file, or are not text, by their first bytes.
@@ -153,33 +154,34 @@ def read(
 ) -> Reading:
     """Read the conversations of one file.
 
-    The format is recognised from the content; gzip is unpacked. A record that cannot be read, or that is over a
-    limit of the service, becomes a problem with its line, and the rest is imported.
+    The format is recognized from the content; gzip is decompressed. A record that cannot be read, or that is
+    over a limit of the service, becomes a problem with its line, and the rest is imported.
 
     Parameters
     ----------
     path
         The file.
     format
-        A key of ``FORMATS``, to read the file as that format whatever it looks like.
+        A key of ``FORMATS``, to force this format.
     columns
-        Columns of a table by what they hold: ``{"role": "author_type", "text": "comment"}``. It is read as ``rows`` then.
+        Columns of a table by their content: ``{"role": "author_type", "text": "comment"}``. Then the file is
+        read as ``rows``.
     roles
-        What the roles of the file mean, where these are not known: ``{"Visitor": "user"}``.
+        Meaning of unknown roles in the file: ``{"Visitor": "user"}``.
     beside
-        Other files of the same export. Some tools keep what belongs together in several: spans of OpenTelemetry and the log
-        records with their content, requests of a batch and its answers. An `OtherFiles` is read once for many calls.
+        Other files of the same export. Some tools split related data: OpenTelemetry spans and the log records
+        with their content, requests of a batch and its answers. An `OtherFiles` is read once for many calls.
 
     Returns
     -------
     Reading
-        Conversations, problems, what was dropped by field, notes, and the system prompts.
+        Conversations, problems, counts of dropped fields, notes, and the system prompts.
 
     Raises
     ------
     TranscriptError
-        When there is no such file, it may not be read, or ``format``, a key of ``columns`` or a value of ``roles`` is
-        unknown.
+        If there is no such file, it may not be read, or ``format``, a key of ``columns`` or a value of
+        ``roles`` is unknown.
 
     Examples
     --------
@@ -198,12 +200,12 @@ def read_in_parts(
     roles: Mapping[str, str] | None = None,
     beside: OtherFiles | Iterable[str | os.PathLike[str]] = (),
 ) -> Iterator[Reading]:
-    """Read the conversations of one file about a thousand at a time, so that a large file needs little memory.
+    """Read the conversations of one file, about a thousand at a time, so that a large file needs little memory.
 
-    That is so for files whose records are conversations (``structured``, ``openai``, ``sharegpt``, ``chatgpt``, ``claude``,
-    ``openai-dpo``, ``zendesk``, ``intercom``), and for ``rows``, of which only conversations that are not complete yet are
-    held. In other formats the parts of a conversation may be anywhere in the file, so it is read as a whole; over
-    2 GB it is refused.
+    This works for files whose records are conversations (``structured``, ``openai``, ``sharegpt``,
+    ``chatgpt``, ``claude``, ``openai-dpo``, ``zendesk``, ``intercom``), and for ``rows``, of which only
+    incomplete conversations are held. In other formats the parts of a conversation may be anywhere in the
+    file, so it is read as a whole; over 2 GB it is refused.
 
     Parameters
     ----------
@@ -213,13 +215,13 @@ def read_in_parts(
     Yields
     ------
     Reading
-        Conversations with their system prompts. Problems, notes, and what was dropped are in the last one, which may have
-        no conversations.
+        Conversations with their system prompts. Problems, notes, and counts of dropped fields are in the last
+        one, which may have no conversations.
 
     Raises
     ------
     TranscriptError
-        As `read` does.
+        As in `read`.
 
     Examples
     --------
@@ -244,7 +246,7 @@ def _read(
     *,
     in_parts: bool,
 ) -> Iterator[Reading]:
-    """Yield parts of a file whenever they are full, and at last the rest with what there is to say of all."""
+    """Yield parts of a file whenever they are full, and finally the rest with the problems and notes of all."""
     file = Path(path)
     others = beside if isinstance(beside, OtherFiles) else OtherFiles([file, *beside])
     collector = Collector(
@@ -252,7 +254,7 @@ def _read(
     )
     wanted = "rows" if columns and wanted is None else wanted
     if file.is_dir():
-        collector.problem(None, "a directory, not a file; give the files in it")
+        collector.problem(None, "a directory, not a file; pass the files in it")
         yield collector.finish(wanted or "")
         return
     found = ""
@@ -269,23 +271,25 @@ def _read(
     except UnicodeDecodeError as error:
         collector.problem(None, f"not valid {error.encoding} ({error.reason}); save the file as UTF-8")
     except (EOFError, zlib.error, BadGzipFile) as error:
-        collector.problem(None, f"the packed data is damaged or ends early ({error}); pack the file again")
+        collector.problem(
+            None, f"the compressed data is damaged or ends early ({error}); compress the file again"
+        )
     except Exception as error:  # noqa: BLE001 - a damaged file may raise anything
         collector.problem(None, f"the file {reason(error)}")
     yield collector.finish(wanted or found)
 
 
 def _max_chars(file: Path) -> float:
-    """Return how many characters of conversations a file may hold: any number, unless it is packed.
+    """Return how many characters of conversations a file may contain: unlimited, unless it is compressed.
 
-    Conversations shrink to a tenth or a twentieth when they are packed. A file of repeated bytes would unpack to a
-    thousand times its size and fill the memory.
+    Conversations compress to a tenth or a twentieth. A file of repeated bytes would decompress to a thousand
+    times its size and fill the memory.
     """
     try:
         packed = is_packed(file) or is_zip(file)
         return max(_UNPACKED_FREELY, _UNPACKED_TIMES * file.stat().st_size) if packed else math.inf
     except OSError:
-        return math.inf  # opening it says what is wrong
+        return math.inf  # opening it reports the problem
 
 
 def _read_file(file: Path, head: bytes, collector: Collector, wanted: str | None) -> Iterator[str]:
@@ -333,7 +337,7 @@ def _read_plain_file(file: Path, encoding: str, collector: Collector) -> None:
 
 
 def _refusal(head: bytes, text: str, encoding: str) -> str | None:
-    """Return why a file is not read at all, ``None`` when it is text."""
+    """Return why a file is not read at all, ``None`` if it is text."""
     for magic, message in _OTHER_FILES:
         if head.startswith(magic):
             return message
@@ -372,12 +376,12 @@ def _read_records(
 
 
 def _few(records: Iterator[Record], most: int) -> Iterator[Record]:
-    """Yield records, unless there are more than any export has in so many bytes.
+    """Yield records, unless there are more than any export has in this many bytes.
 
     Raises
     ------
     TooMuchError
-        When there are.
+        If there are.
     """
     yield from itertools.islice(records, most)
     if next(records, None) is not None:
@@ -385,7 +389,7 @@ def _few(records: Iterator[Record], most: int) -> Iterator[Record]:
 
 
 def _recognised(first: list[Record], file: Path, collector: Collector) -> str | None:
-    """Return the format of the first records; where there is none, that is a problem."""
+    """Return the format of the first records; report a problem if there is none."""
     suffixes = [suffix for suffix in file.suffixes if suffix.lower() != ".gz"]
     values = [record.value for record in first if record.fault is None]
     found = format_of(values, single=bool(suffixes) and suffixes[-1].lower() == ".json")

@@ -1,4 +1,4 @@
-"""The other files of an import, for formats that keep what belongs together in several files."""
+"""The other files of an import, for formats that split related data into several files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Index = TypeVar("_Index")
 
 
 class OtherFiles:
-    """Files that are imported together. What was found in them for one is kept for the next.
+    """Files that are imported together. Their index is cached from one file to the next.
 
     Parameters
     ----------
@@ -39,16 +39,16 @@ class OtherFiles:
         empty: Callable[[], _Index],
         add: Callable[[_Index, dict[str, Any]], object],
     ) -> _Index:
-        """Return what is built from the records of all files that begin with a wanted one, once for all.
+        """Return an index of the records of all files that begin with a wanted record, built once.
 
         Parameters
         ----------
         name
-            Under which name it is kept.
+            Name of the index.
         wanted
-            Whether the first record of a file is of the format.
+            Whether the first record of a file has the format.
         empty, add
-            Make the index, and add a record to it.
+            Create the index, and add a record to it.
         """
         if name not in self._found:
             self._found[name] = empty()
@@ -62,7 +62,7 @@ class OtherFiles:
 
 
 def _reported_there(reason: str) -> None:
-    """Say nothing: what is wrong is reported when the file itself is read."""
+    """Ignore a problem, which is reported when the file itself is read."""
 
 
 def _records_of(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:

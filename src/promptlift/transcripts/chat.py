@@ -1,7 +1,7 @@
 """Chat messages of any tool folded into the three roles of the content format.
 
 A tool call becomes an assistant message ``[tool call] name({json arguments})``, its result a system message
-``[tool result] ...``. A reply that has text and calls becomes several messages.
+``[tool result] ...``. A reply with text and calls becomes several messages.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ class MessageDetails(NamedTuple):
 
 
 def check_roles(roles: Mapping[str, str] | None) -> dict[str, str]:
-    """Return what roles mean by their names in lower case.
+    """Return the meanings of roles by their names in lower case.
 
     Raises
     ------
     TranscriptError
-        When a meaning is unknown.
+        If a meaning is unknown.
     """
     checked = {name.strip().lower(): role.strip().lower() for name, role in (roles or {}).items()}
     for name, role in checked.items():
@@ -91,21 +91,21 @@ def check_roles(roles: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def kind_of(role: Any, where: str, roles: Mapping[str, str] | None = None) -> Kind:
-    """Return what a role stands for.
+    """Return the meaning of a role.
 
     Parameters
     ----------
     role
-        As the source has it.
+        Role in the source.
     where
         Names the message in the reason why it cannot be read.
     roles
-        What the user says of roles that are not known.
+        The user's meanings of unknown roles.
 
     Raises
     ------
     Unreadable
-        When the role is unknown.
+        If the role is unknown.
     """
     name = role.strip().lower() if isinstance(role, str) else ""
     kind = _KINDS.get((roles or {}).get(name, name))
@@ -117,7 +117,7 @@ def kind_of(role: Any, where: str, roles: Mapping[str, str] | None = None) -> Ki
 
 
 def call_text(name: Any, arguments: Any) -> str:
-    """Write a tool call as ``name({json arguments})``."""
+    """Format a tool call as ``name({json arguments})``."""
     if not isinstance(arguments, str):
         arguments = "{}" if arguments is None else json.dumps(arguments, ensure_ascii=False, default=str)
     return f"{name or 'unnamed'}({arguments})"
@@ -136,21 +136,21 @@ def fold(
     Parameters
     ----------
     messages
-        As the source has them: objects with ``role`` and ``content`` (or ``from`` and ``value``), tool calls as
-        OpenAI, LangChain or Anthropic write them.
+        Messages of the source: objects with ``role`` and ``content`` (or ``from`` and ``value``), tool calls
+        as OpenAI, LangChain or Anthropic write them.
     collector
         Counts what is dropped.
     path
-        Where the messages are in the source, for the counts.
+        Path of the messages in the source, for the counts.
     details
-        Time, model and tokens by the index of a message, where they are not in the message itself.
+        Time, model and tokens by the index of a message, if they are not in the message itself.
     name
         Names a message by its number, from 1, for the reason why it cannot be read.
 
     Raises
     ------
     Unreadable
-        Says which message and why, or that there are too many.
+        A message cannot be read, or there are too many.
     """
     return limited(folded(messages, collector, path=path, details=details, name=name))
 
@@ -163,7 +163,7 @@ def folded(
     details: Mapping[int, MessageDetails] | None = None,
     name: Callable[[int], str] = "message {}".format,
 ) -> Iterator[ParsedMessage]:
-    """Fold chat messages one by one, as `fold` does."""
+    """Fold chat messages one by one, like `fold`."""
     for index, message in enumerate(messages):
         where = name(index + 1)
         if not isinstance(message, dict):
@@ -184,7 +184,7 @@ def _detailed(
             _MARK_OF.get(kind, "") + text,
             detail.timestamp,
             detail.model if own or role == "assistant" else None,
-            # One reply has one count, however many messages it becomes.
+            # A reply's tokens are counted once, however many messages it becomes.
             detail.tokens if number == 0 else None,
         )
 
@@ -242,7 +242,7 @@ def _calls(message: dict[str, Any], collector: Collector, path: str) -> Iterator
 
 
 def _call_of_text(text: str) -> str:
-    """Write a call that is JSON (``{"name", "arguments"}``) as ``name({json})``; keep other text."""
+    """Format a call that is JSON (``{"name", "arguments"}``) as ``name({json})``; keep other text."""
     if text.lstrip().startswith("{"):
         try:
             call = json.loads(text)
@@ -266,11 +266,11 @@ def _content_pieces(
         raise Unreadable(f"{where} has a {_type_name(content)} as content; it must be text")
     pieces: list[tuple[Kind, str]] = []
     parts = (_part(kind, part, collector, path) for part in content)
-    # Texts that follow each other are one message; each call, and each result within a reply, is one of its own.
+    # Consecutive texts are one message; each call, and each result within a reply, is a separate message.
     for of_kind, alike in itertools.groupby(filter(None, parts), key=itemgetter(0)):
         texts = [text for _, text in alike]
         pieces += [(of_kind, "\n".join(texts))] if of_kind == kind else [(of_kind, text) for text in texts]
-    # A message of images alone stays a message; what it showed is counted.
+    # A message of images alone stays a message; the images are counted.
     return pieces or [(kind, "")]
 
 

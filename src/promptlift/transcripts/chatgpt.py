@@ -1,7 +1,7 @@
-"""The account export of ChatGPT: a tree of messages for every conversation.
+"""The account export of ChatGPT: one tree of messages per conversation.
 
-The branch that the account shows last (``current_node`` up to the root) is the conversation. Branches that were
-abandoned by an edit or a new answer are not imported, and counted.
+The branch shown last (``current_node`` up to the root) is the conversation. Branches abandoned by an edit or
+a new answer are not imported, but counted.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ __all__ = ["read_chatgpt"]
 _READ: Final = frozenset(
     {"mapping", "current_node", "conversation_id", "id", "title", "default_model_slug", "create_time"}
 )
-# What a conversation is made of. Others (thoughts, user_editable_context, ...) were never said.
+# Types of spoken content. Others (thoughts, user_editable_context, ...) were never said.
 _SAID: Final = frozenset(
     {"text", "multimodal_text", "code", "execution_output", "tether_quote", "tether_browsing_display"}
 )
 
 
 def read_chatgpt(records: Iterable[Record], collector: Collector) -> None:
-    """Read the conversations of an export, one for each record."""
+    """Read the conversations of an export, one per record."""
     collector.add_each(records, _conversation)
 
 
@@ -63,7 +63,7 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
 
 
 def _path(mapping: dict[str, Any], current: Any) -> dict[str, None]:
-    """Return the node names from the root to the node that the account shows."""
+    """Return the node names from the root to the current node."""
     if not isinstance(current, str) or current not in mapping:
         raise Unreadable("current_node is not in the mapping, so it is not known which branch was shown")
     path: dict[str, None] = {}

@@ -23,7 +23,7 @@ _MESSAGE_READ: Final = frozenset(
 
 
 def read_claude(records: Iterable[Record], collector: Collector) -> None:
-    """Read conversations, one from each record."""
+    """Read conversations, one per record."""
     collector.add_each(records, _conversation)
 
 
@@ -57,7 +57,7 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
 
 
 def _content(message: dict[str, Any]) -> list[Any] | str:
-    """Return what was said, with the text of attached files; thoughts are not said."""
+    """Return the text of a message, with the text of attached files but without thoughts."""
     parts = message.get("content")
     said = [
         part

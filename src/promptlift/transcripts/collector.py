@@ -1,4 +1,4 @@
-"""Collect the conversations of a file: each is checked against the limits and written as content, or becomes a problem."""
+"""Collect the conversations of a file: each is checked against the limits and encoded as content, or becomes a problem."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ _SEVERAL: Final = (
 )
 TOO_MANY: Final = f"the conversation has more than {MESSAGES} messages, which is the limit"
 TOO_LONG: Final = f"the conversation has more than {CONTENT_BYTES} bytes of content, which is the limit"
-# A hostile file must not fill the memory with what is wrong with it.
+# A hostile file must not fill the memory with its problems.
 _PROBLEMS: Final = 10_000
-# A part of a file that is read in parts holds about so many conversations, and no more of long ones than this.
+# A part of a file has about this many conversations, and no more characters than this.
 PART: Final = 1_000
 _PART_CHARS: Final = 16 * 1024 * KB
-# Of a digest, enough to tell the conversations of one file apart: a file may have millions.
+# Bytes of a digest, enough to distinguish the conversations of one file: it may have millions.
 _SEEN_BYTES: Final = 8
 STATUSES: Final = ("completed", "abandoned", "in_progress")
 _SPANS: Final = 1_000
@@ -59,7 +59,7 @@ _TEXT_METADATA: Final = ("userId", "sessionId", "channel", "language")
 
 
 class ParsedMessage(NamedTuple):
-    """One message as the reader of a format found it."""
+    """One message from the reader of a format."""
 
     role: Role
     content: str
@@ -70,11 +70,12 @@ class ParsedMessage(NamedTuple):
 
 @dataclass(slots=True)
 class ParsedConversation:
-    """One conversation as the reader of a format found it, not yet checked.
+    """One conversation from the reader of a format, not yet checked.
 
-    ``started_at`` is the time of the whole conversation; it is given to the first message when no message has one.
-    ``system_prompt`` is that of the model calls where it is not a message of the conversation. ``prompt_name`` and
-    ``prompt_version`` are the source's own. ``span_ids`` are what other tools rate; the content keeps them, and no column.
+    ``started_at`` is the time of the whole conversation; it is assigned to the first message if no message
+    has one. ``system_prompt`` is that of the model calls if it is not a message of the conversation.
+    ``prompt_name`` and ``prompt_version`` are the source's own. ``span_ids`` are the ids that other tools
+    rate; they are stored in the content, not in a column.
     """
 
     messages: list[ParsedMessage]
@@ -102,9 +103,9 @@ class Collector:
     file
         Name of the file.
     max_chars
-        Characters of content that may be kept.
+        Maximum characters of content.
     columns, roles
-        What the user says of columns and roles that are not known.
+        The user's meanings of unknown columns and roles.
     others
         The files that are imported together with this one.
     """
@@ -126,7 +127,7 @@ class Collector:
         self._unlisted = 0
         self._reading = Reading()
         self._part_chars = 0
-        # Fingerprints, and how often those that came again did.
+        # Fingerprints, and the counts of repeated ones.
         self._seen: set[int] = set()
         self._again: Counter[int] = Counter()
         self._tallies: Counter[str] = Counter()
@@ -152,7 +153,7 @@ class Collector:
         )
 
     def expect_prompts(self, names: Iterable[Any]) -> None:
-        """Take note of the prompts that the conversations of the whole file name, before these are read."""
+        """Record the prompts named in the conversations of the whole file, before these are read."""
         self._reading.prompts_of_file = frozenset(map(scalar_text, names))
 
     def problem(self, line: int | None, message: str) -> None:
@@ -167,19 +168,19 @@ class Collector:
         self._reading.dropped[path] = self._reading.dropped.get(path, 0) + count
 
     def drop_unknown(self, record: dict[str, Any], known: frozenset[str], *, prefix: str = "") -> None:
-        """Count every field of a record that holds something and is not in ``known``."""
+        """Count every non-empty field of a record that is not in ``known``."""
         for name, value in record.items():
             if name not in known and is_something(value) and value not in ("[]", "{}"):
                 self.drop(f"{prefix}{name}")
 
     def boundary(self, line: int | None) -> Boundary:
-        """Make whatever reading a record raises a problem of that record."""
+        """Turn any error in reading a record into a problem of that record."""
         return Boundary(lambda reason: self.problem(line, reason))
 
     def add_each(
         self, records: Iterable[Record], parse: Callable[[Record, Collector], ParsedConversation]
     ) -> None:
-        """Add one conversation for each record; a record that cannot be read becomes a problem."""
+        """Add one conversation per record; an unreadable record becomes a problem."""
         for record in self.sound(records):
             conversation = None
             with self.boundary(record.line):
@@ -188,14 +189,14 @@ class Collector:
                 self.add(conversation)
 
     def expanded(self, records: Iterable[Record], expand: Callable[[Any], Iterable[Any]]) -> Iterator[Record]:
-        """Yield what records hold, such as the spans of a trace, one by one."""
+        """Yield the items in records, such as the spans of a trace, one by one."""
         for record in self.sound(records):
             with self.boundary(record.line):
                 for value in expand(record.value):
                     yield record._replace(value=value)
 
     def sound(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Yield the records that could be read; the others become problems."""
+        """Yield the readable records; the others become problems."""
         for record in records:
             if record.fault is None:
                 yield record
@@ -246,7 +247,7 @@ class Collector:
         return int(number) if number.is_integer() else number
 
     def count_model_calls(self, count: int) -> None:
-        """Count calls of a model that conversations were put together from."""
+        """Count the model calls from which conversations are assembled."""
         self._reading.model_calls += count
 
     def add(self, conversation: ParsedConversation) -> None:
@@ -269,7 +270,7 @@ class Collector:
         rated = {"spanIds": list(conversation.span_ids)[:_SPANS]} if conversation.span_ids else {}
         content = self._content(conversation, {**metadata, **rated})
         usage = conversation.usage
-        # Where no message says that a tool is called, a trace may still have recorded that some ran.
+        # If no message contains a tool call, a trace may still have recorded tool runs.
         tool_calls = count_tool_calls(conversation.messages) or usage.tool_calls
         source_id = scalar_text(conversation.source_id)
         text = json.dumps([source_id, content], ensure_ascii=True).encode()
@@ -298,7 +299,7 @@ class Collector:
         )
 
     def _times_seen(self, digest: bytes) -> int:
-        """Return how often the same conversation was there before."""
+        """Return how often the same conversation occurred before."""
         short = int.from_bytes(digest[:_SEEN_BYTES])
         if short not in self._seen:
             self._seen.add(short)
@@ -319,7 +320,7 @@ class Collector:
         return self._reading
 
     def _count_system_prompt(self, conversation: ParsedConversation) -> None:
-        """Count the system message that comes first, unless it cannot be the text of a prompt."""
+        """Count a leading system message, unless it cannot be the text of a prompt."""
         text = conversation.system_prompt
         if text is None:
             first, *others = conversation.messages
@@ -405,12 +406,12 @@ def _check_messages(messages: list[ParsedMessage]) -> None:
 
 
 def limited(messages: Iterable[ParsedMessage]) -> list[ParsedMessage]:
-    """Return the messages of a conversation; no more of them are read than one may have.
+    """Return the messages of a conversation, reading no more than the limit.
 
     Raises
     ------
     Unreadable
-        When there are more.
+        If there are more.
     """
     found = list(itertools.islice(messages, MESSAGES + 1))
     if len(found) > MESSAGES:
@@ -419,12 +420,12 @@ def limited(messages: Iterable[ParsedMessage]) -> list[ParsedMessage]:
 
 
 def is_something(value: Any) -> bool:
-    """Return whether a field holds anything that could be lost."""
+    """Return whether a field is non-empty, so that dropping it would lose something."""
     return not (value is None or (isinstance(value, str | list | dict | tuple) and not value))
 
 
 def scalar_text(value: Any) -> str | None:
-    """Return a scalar as text, ``None`` when it holds nothing."""
+    """Return a scalar as text, ``None`` if it is empty."""
     if not is_something(value) or isinstance(value, dict | list | bool):
         return None
     return str(value)
@@ -436,13 +437,13 @@ def _title(value: Any) -> str | None:
 
 
 def _bytes(text: str, what: str) -> int:
-    """Count the UTF-8 bytes; text that cannot be UTF-8 is unreadable."""
+    """Count the UTF-8 bytes; text that cannot be encoded as UTF-8 is unreadable."""
     try:
         return len(text.encode())
     except UnicodeEncodeError as error:
         code = ord(text[error.start])
     if 0xDC80 <= code <= 0xDCFF:
         raise Unreadable(
-            f"{what} holds the byte 0x{code - 0xDC00:02X}, which is not UTF-8; save the file as UTF-8"
+            f"{what} contains the byte 0x{code - 0xDC00:02X}, which is not UTF-8; save the file as UTF-8"
         )
-    raise Unreadable(f"{what} holds half of a surrogate pair (\\u{code:04x}), which is not a character")
+    raise Unreadable(f"{what} contains half of a surrogate pair (\\u{code:04x}), which is not a character")

@@ -1,7 +1,7 @@
 """The files of Inspect AI: an evaluation log as ``.eval``, which is a ZIP archive, or as one JSON object.
 
-Both hold much more than the conversations, such as every event of every sample, and may be larger than the memory. They
-are read sample by sample, and a part of a sample that is too long is not held.
+Both contain much more than the conversations, such as every event of every sample, and may be larger than the
+memory. They are read sample by sample, and overlong parts of a sample are not held.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _ZSTANDARD: Final = 93
 _LOCAL_HEADER: Final = 30
 _SAMPLE: Final = re.compile(r"samples/[^/]+\.json")
 _CHUNKED: Final = re.compile(r"samples/[^/]+/sample\.json")
-# The header of a log that has ended, and that of one that is still running.
+# The header of a finished log, and that of a running one.
 _HEADERS: Final = ("header.json", "_journal/start.json")
 _BEGINNING: Final = re.compile(r'\s*\{\s*\n\s*"version"\s*:\s*\d+,\s*"status"\s*:\s*"\w+",\s*"eval"\s*:\s*\{')
-_IN_CHUNKS: Final = "samples of this log are stored in chunks ({}), a form that is not read; import the log that it was converted from"
+_IN_CHUNKS: Final = "samples of this log are stored in chunks ({}), a form that is not supported; import the log from which it was converted"
 
 
 def is_archive(path: Path) -> bool:
@@ -44,12 +44,12 @@ def is_archive(path: Path) -> bool:
 
 
 def begins_log(head: str) -> bool:
-    """Return whether a text begins as a log that was written as one JSON object."""
+    """Return whether a text begins like a log in one JSON object."""
     return _BEGINNING.match(head) is not None
 
 
 def archive_records(path: Path) -> Iterator[Record]:
-    """Read an archive as logs of one sample each, and last its header as a log without samples."""
+    """Read an archive as logs of one sample each, and finally its header as a log without samples."""
     with zipfile.ZipFile(path) as archive, path.open("rb") as raw:
         members = {member.filename: member for member in archive.infolist()}
         header: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def archive_records(path: Path) -> Iterator[Record]:
 
 
 def log_records(stream: TextIO) -> Iterator[Record]:
-    """Read a log in JSON as logs of one sample each, and last what else it holds as a log without samples."""
+    """Read a JSON log as logs of one sample each, and finally its other content as a log without samples."""
     header: dict[str, Any] = {}
     line = 1
     for name, record in json_members(stream, listed="samples"):
@@ -94,12 +94,12 @@ def log_records(stream: TextIO) -> Iterator[Record]:
 
 
 def _object(stream: IO[bytes]) -> dict[str, Any]:
-    """Return the members of an object that are not too long to be held.
+    """Return the members of an object, without those too long to be held.
 
     Raises
     ------
     Unreadable
-        When it cannot be read, or its messages are too long.
+        If it cannot be read, or its messages are too long.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="\n")
     found = {}
@@ -112,7 +112,7 @@ def _object(stream: IO[bytes]) -> dict[str, Any]:
 
 
 def _open(archive: zipfile.ZipFile, member: zipfile.ZipInfo, raw: IO[bytes]) -> IO[bytes]:
-    """Open a member unpacked; Python before 3.14 does not unpack Zstandard in archives itself."""
+    """Open a decompressed member; Python before 3.14 does not support Zstandard in archives."""
     if member.compress_type != _ZSTANDARD:
         return archive.open(member)
     try:

@@ -1,6 +1,6 @@
-"""Calls of a model in the records of a tracing tool: for each field of a call, the places where the tool may keep it.
+"""Model calls in the records of a tracing tool: for each field of a call, its possible paths in the record.
 
-A place is a path such as ``usage.output``; each part of it may be JSON text, and a name with dots may be written as one.
+A path is, for example, ``usage.output``; each part of it may be JSON text, and a key may itself contain dots.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ Paths = tuple[str, ...]
 
 
 def known_only(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that hold something."""
+    """Return the non-empty values."""
     return {name: value for name, value in values.items() if is_something(value)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class CallFields:
-    """Where a tool keeps the fields of a call; the first place that holds something is taken.
+    """The paths of a tool for the fields of a call; the first non-empty one is used.
 
     Attributes
     ----------
     asked, answered
-        What a call was asked, and its answer.
+        The input of a call, and its answer.
     user, tags
-        With session, prompt and version they are kept in the metadata.
+        Stored in the metadata, with session, prompt and version.
     metadata
-        What else is kept there, by name.
+        Other metadata, by name.
     others
-        Names of a record that are read or say nothing.
+        Names of a record that are read elsewhere or uninformative.
     """
 
     asked: Paths
@@ -80,7 +80,7 @@ class CallFields:
         return frozenset(path.partition(".")[0] for path in self._paths if "." in path)
 
     def drop_others(self, record: dict[str, Any], collector: Collector) -> None:
-        """Count what a record says besides, and the parameters of its request."""
+        """Count the other fields of a record, and the parameters of its request."""
         collector.drop_unknown(record, self.names)
         drop_parameters(decoded(first(record, self.asked)), collector, self.asked[0])
 
@@ -100,13 +100,13 @@ class CallFields:
         record
             The record.
         collector
-            Counts what is no time or number.
+            Counts invalid times and numbers.
         whole
-            Whether it is no call but the run around it.
+            Whether it is not a call but the run around it.
         metadata
-            What is kept besides, before that of the fields.
+            Additional metadata, preceding those of the fields.
         more
-            Fields of the call that have no place in the record.
+            Fields of the call without a path in the record.
         """
         # JSON text is decoded once, however many fields are in it.
         texts = {name: record[name] for name in self._nested if isinstance(record.get(name), str)}
@@ -146,5 +146,5 @@ class CallFields:
 
 
 def _named(record: dict[str, Any], paths: Paths) -> tuple[Any, str]:
-    """Return a value, and the name under which it is reported when it cannot be used."""
+    """Return a value, and the name under which it is reported if it is unusable."""
     return first(record, paths), next(iter(paths), "")

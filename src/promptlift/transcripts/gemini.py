@@ -31,7 +31,7 @@ _FAILED: Final = "Requests of the batch that failed, and are not imported: {}."
 
 
 def is_contents(value: dict[str, Any]) -> bool:
-    """Return whether a record is a request of Gemini, or its answer in a batch."""
+    """Return whether a record is a Gemini request, or its answer in a batch."""
     asked = inside(value, "request") or value
     contents = asked.get("contents")
     if isinstance(contents, list) and contents and isinstance(contents[0], dict) and "parts" in contents[0]:
@@ -40,9 +40,10 @@ def is_contents(value: dict[str, Any]) -> bool:
 
 
 def read_gemini(records: Iterable[Record], collector: Collector) -> None:
-    """Read requests, one conversation from each.
+    """Read requests, one conversation each.
 
-    The answers of a batch may follow its requests, or be in another file of the same import: ``key`` tells which is whose.
+    The answers of a batch may follow its requests, or be in another file of the same import: ``key`` matches
+    them.
     """
     pairs: dict[str, tuple[int, dict[str, Any]]] = {}
     for line, value in collector.objects(records, "request"):
@@ -69,7 +70,7 @@ def _add_by_key(found: dict[str, dict[str, Any]], value: dict[str, Any]) -> None
 
 
 def _asked(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the request of a record, an empty one where it has none."""
+    """Return the request of a record, empty if it has none."""
     request = inside(value, "request")
     return request or (value if "contents" in value else {})
 
@@ -114,7 +115,7 @@ def _conversation(value: dict[str, Any], line: int, collector: Collector) -> Par
 
 
 def _usage(counts: dict[str, Any]) -> UsageSums:
-    """Return the tokens of an answer; what was thought is counted apart from what was said."""
+    """Return the tokens of an answer, which include those of thoughts counted separately."""
     usage = UsageSums()
     said = amount(first(counts, ("candidatesTokenCount", "candidates_token_count")))
     thought = amount(first(counts, ("thoughtsTokenCount", "thoughts_token_count")))

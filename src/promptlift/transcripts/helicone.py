@@ -1,4 +1,4 @@
-"""Helicone: requests with their bodies, as its export tool and its API give them."""
+"""Helicone: requests with their bodies, from its export tool or its API."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REQUEST: Final = CallFields(
     model=("response_model", "model_override", "request_model", "model", "request_body.model"),
     input_tokens=("prompt_tokens",),
     output_tokens=("completion_tokens",),
-    # "cost" may be in units of its own, which are no dollars.
+    # "cost" may be in other units than dollars.
     cost=("costUSD",),
     prompt_name=_PROMPT,
     prompt_version=("prompt_version",),

@@ -1,4 +1,4 @@
-"""Zendesk and Intercom: tickets and conversations as their APIs give them. Their CSV files are tables of messages."""
+"""Zendesk and Intercom: tickets and conversations from their APIs. Their CSV files are tables of messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TICKET_READ: Final = frozenset(
     }
 )
 _USERS: Final = "users"
-# The ends of a ticket's rating that nobody gave.
+# Endings of rating values that mean "not rated".
 _NOT_RATED: Final = ("offered", "unoffered")
 _INTERCOM_READ: Final = frozenset(
     {
@@ -41,7 +41,7 @@ _NO_PARTS: Final = "the conversation has no parts, as in a list of conversations
 
 
 def is_zendesk(value: dict[str, Any]) -> bool:
-    """Return whether a record is a ticket with its comments, a page of them, or the comments of one ticket."""
+    """Return whether a record is a ticket with its comments, a page of tickets, or the comments of one ticket."""
     page = value.get("tickets")
     if isinstance(page, list) and page and isinstance(page[0], dict):
         return "comments" in page[0] or "requester_id" in page[0]
@@ -61,17 +61,17 @@ def is_intercom(value: dict[str, Any]) -> bool:
 
 
 def read_zendesk(records: Iterable[Record], collector: Collector) -> None:
-    """Read tickets: each is one conversation; notes that only agents see are left out."""
+    """Read tickets: each is one conversation, without internal notes."""
     collector.add_each(collector.expanded(records, _tickets), _ticket)
 
 
 def read_intercom(records: Iterable[Record], collector: Collector) -> None:
-    """Read conversations; notes that only teammates see are left out."""
+    """Read conversations, without internal notes."""
     collector.add_each(collector.expanded(records, lambda value: _page(value, "conversations")), _intercom)
 
 
 def _page(value: Any, name: str) -> list[Any]:
-    """Return the records of a page, or the record that is none."""
+    """Return the records of a page, or the record itself if it is not a page."""
     page = value.get(name) if isinstance(value, dict) else None
     return page if isinstance(page, list) else [value]
 
@@ -87,7 +87,7 @@ def _tickets(value: Any) -> Iterator[tuple[Any, dict[Any, Any]]]:
 def _roles(value: Any) -> dict[Any, Any]:
     users = value.get(_USERS) if isinstance(value, dict) else None
     users = users if isinstance(users, list) else ()
-    # An id that is no text or number is that of nobody.
+    # An id that is neither text nor number belongs to nobody.
     return {
         one.get("id"): one.get("role")
         for one in users
@@ -124,7 +124,7 @@ def _ticket(record: Record, collector: Collector) -> ParsedConversation:
         collector,
         source_id=value.get("id") or value.get("ticket_id"),
         title=value.get("subject"),
-        # The comments of a ticket alone do not say how it stands.
+        # The comments of a ticket alone do not show its status.
         status=None if value.get("status") is None else _status(str(value["status"]).lower() in _OVER),
         metadata={
             "userId": str(requester) if is_something(requester) else None,
@@ -188,7 +188,7 @@ def _author(part: dict[str, Any]) -> str:
 
 
 def _contact(value: dict[str, Any]) -> Any:
-    """Return the id of the first customer of a conversation that the company began."""
+    """Return the id of the first customer in a conversation started by the company."""
     contacts = inside(value, "contacts").get("contacts")
     first = contacts[0] if isinstance(contacts, list) and contacts else None
     return first.get("id") if isinstance(first, dict) else None

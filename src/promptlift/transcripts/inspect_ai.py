@@ -25,7 +25,7 @@ _READ: Final = frozenset(
         *("attachments", "started_at", "error", "limit"),
     }
 )
-# The rest of a log says how the evaluation was run, and what its scores come to.
+# The rest of a log describes how the evaluation ran, and its aggregated scores.
 _LOG_READ: Final = frozenset({"version", "status", "eval", "samples", "reductions"})
 _ATTACHMENT: Final = "attachment://"
 
@@ -36,7 +36,7 @@ def is_log(value: dict[str, Any]) -> bool:
 
 
 def read_inspect(records: Iterable[Record], collector: Collector) -> None:
-    """Read logs: each sample of each epoch is one conversation with the prompt that the task is."""
+    """Read logs: each sample of each epoch is one conversation, with the task as its prompt."""
 
     def samples(log: Any) -> Iterator[tuple[dict[str, Any], Any]]:
         if not isinstance(log, dict):
@@ -71,7 +71,7 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
             details={index: _details(message, answers) for index, message in enumerate(messages)},
         ),
         record.line,
-        # Another run of the same task has samples of the same ids.
+        # Another run of the same task has samples with the same ids.
         source_id=sample.get("uuid") or name,
         llm_model=known.get("model"),
         status="abandoned" if is_something(error) else "completed",
@@ -98,7 +98,7 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
 
 
 def _answers(sample: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the events of calls of a model by the message that each answered with."""
+    """Return the events of model calls by their answers' messages."""
     found = {}
     events = sample.get("events")
     for event in events if isinstance(events, list) else ():
@@ -127,7 +127,7 @@ def _usage(
 ) -> UsageSums:
     usage = UsageSums()
     models = {name: one for name, one in inside(sample, "model_usage").items() if isinstance(one, dict)}
-    # Other models graded the answers, or played the user.
+    # Other models graded the answers, or simulated the user.
     own = models.get(str(known.get("model")))
     for one in models.values() if own is None else [own]:
         usage.add_call(
@@ -149,7 +149,7 @@ def _is_tool(message: Any) -> bool:
 
 
 def _message(message: Any, attached: dict[str, Any]) -> Any:
-    """Return a message as chat messages are; a call names its function in a text, and reasoning is not said."""
+    """Return a message in the form of chat messages; a call's function is a text, and reasoning is left out."""
     if not isinstance(message, dict):
         return message
     content = message.get("content")
@@ -168,9 +168,9 @@ def _message(message: Any, attached: dict[str, Any]) -> Any:
 
 
 def _parts(part: Any, attached: dict[str, Any]) -> list[Any]:
-    """Return the parts of a chat message that one of a log stands for."""
+    """Return the parts of a chat message for a part in the log."""
     if isinstance(part, str):
-        # A long text may be kept beside the messages.
+        # A long text may be stored apart from the messages.
         return [attached.get(part.removeprefix(_ATTACHMENT), part) if part.startswith(_ATTACHMENT) else part]
     if not isinstance(part, dict):
         return [] if part is None else [part]

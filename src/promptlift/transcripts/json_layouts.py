@@ -1,4 +1,4 @@
-"""JSON in its layouts: one value a line, one array, or one value after another. It knows nothing of formats."""
+"""JSON in its layouts: one value per line, one array, or consecutive values. Independent of formats."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["json_members", "json_records"]
 
 _BLANK: Final = re.compile(r"[ \t\r\n]*")
-# What ends a value when it is skipped undecoded: brackets and commas outside strings, and the rest of a string.
+# Tokens that matter when skipping a value undecoded: brackets and commas outside strings, and the rest of a
+# string.
 _MARKS: Final = re.compile(r'["{}\[\],]')
 _TEXT: Final = re.compile(r'(?:[^"\\]++|\\.)*+', re.DOTALL)
-# NaN and Infinity are not JSON, but Python tools write them where a number is missing.
+# NaN and Infinity are not JSON, but Python tools write them for missing numbers.
 _DECODER: Final = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 _PIECE: Final = 1024 * 1024
-# The longest thing outside of a text that the end of a piece may cut: -Infinity, or an escape like \ud83d.
+# The longest token outside a text that the end of a piece may cut: -Infinity, or an escape like \ud83d.
 _CUT: Final = 16
 _LOST: Final = "nothing after it can be read"
 
@@ -32,8 +33,9 @@ _LOST: Final = "nothing after it can be read"
 def json_records(stream: TextIO, *, most: int = RECORD_CHARS) -> Iterator[Record]:
     """Read the records of JSON Lines, of a JSON array, or of one or several JSON objects, one at a time.
 
-    A line that is not JSON is a fault, and reading continues at the next line; inside an array nothing after a fault can be
-    found. A record longer than ``most`` characters is a fault, is never held, and reading continues at the next one.
+    A line that is not JSON is a fault, and reading continues at the next line; inside an array nothing after
+    a fault can be read. A record longer than ``most`` characters is a fault and is never held, and reading
+    continues at the next one.
     """
     lines = Lines(stream, most)
     filled = (line for line in lines if not line.whole or line.text.strip(" \t\r\n"))
@@ -73,7 +75,7 @@ def _begins_with_a_value(text: str) -> bool:
 def _decode(line: Line) -> Record:
     number = line.number
     if not line.whole:
-        # It holds one character more than it may.
+        # It has one character more than allowed.
         return Record(number, fault=too_long("line", len(line.text) - 1))
     try:
         return Record(number, _DECODER.decode(line.text.rstrip("\r\n")))
@@ -86,18 +88,18 @@ def _decode(line: Line) -> Record:
 def json_members(
     stream: TextIO, *, listed: str | None = None, most: int = RECORD_CHARS
 ) -> Iterator[tuple[str, Record]]:
-    """Read the members of a JSON object one at a time, by their names.
+    """Read the members of a JSON object one at a time, with their names.
 
-    A member longer than ``most`` characters is a fault and is never held; what follows is read.
+    A member longer than ``most`` characters is a fault and is never held; reading continues after it.
 
     Parameters
     ----------
     stream
         The text of the object.
     listed
-        Name of a member that is a list: its values come one at a time, each under the name.
+        Name of a member that is a list: its values are read one at a time, each under the name.
     most
-        Longest value that is held.
+        Maximum length of a value to hold.
     """
     window = _Window("", stream, 1, most)
     if window.next_char() != "{":
@@ -141,7 +143,7 @@ def _whole(window: _Window) -> Iterator[Record]:
 
 
 def _elements(window: _Window) -> Iterator[Record]:
-    """Yield the values of an array and move past it; after a record that is the last nothing can be read."""
+    """Yield the values of an array and move past it; after a record marked as last, nothing can be read."""
     char = window.skip_char()
     while char and char != "]":
         record = window.value()
@@ -161,12 +163,12 @@ def _elements(window: _Window) -> Iterator[Record]:
 
 
 class _Window:
-    """The part of a text that is being decoded: what was read is dropped, the rest is read when it is needed.
+    """The part of a text that is being decoded: consumed text is dropped, the rest is read when needed.
 
     Attributes
     ----------
     text, at
-        The part, and how far it is read.
+        The part, and the position in it.
     line
         Line of the file at ``at``.
     """
@@ -176,12 +178,12 @@ class _Window:
         self._stream, self._most, self._ended = stream, most, False
 
     def advance(self, to: int) -> None:
-        """Move on, counting the lines on the way."""
+        """Move forward, counting lines."""
         self.line += self.text.count("\n", self.at, to)
         self.at = to
 
     def next_char(self) -> str:
-        """Skip blanks and return the next character, an empty text at the end."""
+        """Skip white space and return the next character, an empty text at the end."""
         while True:
             self.advance(_after_blanks(self.text, self.at))
             if self.at < len(self.text) or not self._more():
@@ -203,13 +205,13 @@ class _Window:
                 if self._ended or not self._cut(error):
                     return self._fault(error)
             except (RecursionError, ValueError) as error:
-                # It is JSON, of which no value can be made: too deep, or a number of thousands of digits.
+                # Valid JSON that cannot be decoded: nested too deeply, or a number with thousands of digits.
                 self._skip()
                 return Record(line, fault=reason(error))
             else:
                 if end - self.at > self._most:
                     break
-                # A number may continue after the part: 1 may be 10, and of 1e+5 a part that ends with 1e+ gives 1.
+                # A number may continue after the part: 1 may be 10, and 1e+5 cut after 1e+ would give 1.
                 if self._ended or not isinstance(value, int | float) or end + _CUT <= len(self.text):
                     self.advance(end)
                     return Record(line, value)
@@ -221,7 +223,7 @@ class _Window:
 
     def _more(self) -> bool:
         rest = len(self.text) - self.at
-        # Twice as much every time, so that a long record is not decoded anew for every piece.
+        # Twice as much every time, so that a long record is not decoded again for every piece.
         piece = self._stream.read(max(1, min(max(_PIECE, rest), self._most + _CUT + 1 - rest)))
         self.text, self.at = self.text[self.at :] + piece, 0
         self._ended = not piece
@@ -246,7 +248,7 @@ class _Window:
                     quoted = self.text[end : end + 1] != '"'
                     self.advance(end + (not quoted))
                     if quoted:
-                        break  # with the backslash, if one ends this part: it belongs to what comes
+                        break  # including a backslash at the end of this part, which belongs to the next character
                     continue
                 mark = _MARKS.search(self.text, self.at)
                 if mark is None:

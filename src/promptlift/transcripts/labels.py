@@ -1,4 +1,4 @@
-"""Labels that people or evaluators gave in other tools: scores of Langfuse, annotations of Phoenix, feedback of LangSmith."""
+"""Labels by people or evaluators in other tools: scores of Langfuse, annotations of Phoenix, feedback of LangSmith."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Label", "read_labels"]
 
-# What the rated run may be called; a conversation is found by any of them.
+# Possible names of the rated run; a conversation is found by any of them.
 _TARGETS: Final = (
     *("session_id", "sessionId", "thread_id", "trace_id", "traceId", "context.trace_id", "run_id", "span_id"),
     *("context.span_id", "observation_id", "observationId"),
 )
 _NAMES: Final = ("name", "annotation_name", "key")
-# A data frame of Phoenix has the result in columns of its own.
+# A Phoenix data frame has the result in separate columns.
 _VALUES: Final = (
     *("string_value", "stringValue", "label", "result.label", "value", "score", "result.score"),
 )
@@ -72,13 +72,13 @@ class Label(NamedTuple):
     Attributes
     ----------
     targets
-        Ids of what was rated, the widest first: session, trace, run.
+        Ids of the rated items, widest first: session, trace, run.
     name
-        What the tool calls the rating.
+        Name of the rating in the tool.
     task_completed
-        Whether it says that the task was completed, ``None`` when it is no yes or no.
+        Whether the task was completed, ``None`` if the rating is not yes or no.
     sentiment
-        The sentiment that it names, if it names one.
+        The sentiment, if the rating is one.
     """
 
     targets: tuple[str, ...]
@@ -95,16 +95,16 @@ def read_labels(path: str | os.PathLike[str], *, name: str | None = None) -> lis
     path
         Scores of Langfuse, annotations of Phoenix or feedback of LangSmith: JSON, JSON Lines, CSV or Parquet.
     name
-        Which rating to read; ``None`` reads all.
+        Rating to read; ``None`` for all.
 
     Raises
     ------
     TranscriptError
-        When the file holds no labels, or none of that name; the message lists the names.
+        If the file contains no labels, or none with that name; the message lists the names.
     """
     found = []
     for record in unpaged(_records(path)):
-        with Boundary(lambda _: None):  # it is no label then
+        with Boundary(lambda _: None):  # then it is not a label
             found += [label for label in [_label(record.value)] if label is not None]
     names = sorted({label.name for label in found})
     wanted = [label for label in found if name is None or label.name == name]
@@ -113,11 +113,12 @@ def read_labels(path: str | os.PathLike[str], *, name: str | None = None) -> lis
         return wanted
     if not found:
         raise TranscriptError(
-            f"{path} holds no labels. Export the scores of Langfuse, the annotations of Phoenix or the feedback of LangSmith."
+            f"{path} contains no labels. Export the scores of Langfuse, the annotations of Phoenix or the "
+            "feedback of LangSmith."
         )
     raise TranscriptError(
-        f"{path} holds {', '.join(names)}, and no yes or no or sentiment"
-        + (f" called {name!r}. Give one of these names." if name else ". Export ratings that are.")
+        f"{path} contains {', '.join(names)}, but no yes/no answers or sentiments"
+        + (f" called {name!r}. Pass one of these names." if name else ". Export ratings of these kinds.")
     )
 
 

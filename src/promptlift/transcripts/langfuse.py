@@ -1,4 +1,4 @@
-"""Langfuse: observations and traces, of a blob storage export or of the API, and scores."""
+"""Langfuse: observations and traces, from a blob storage export or the API, and scores."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["is_langfuse", "read_langfuse", "read_langfuse_scores"]
 
-# What a trace says of its observations; no name that a record can have.
+# Key for a trace's data of its observations; no record can have this name.
 _OF_TRACE: Final = "\0trace"
 _TRACE: Final = ("trace_id", "traceId")
 _USAGES: Final = ("usage_details", "usageDetails", "usage")
-# A field is written in snake case by the export and in camel case by the API.
+# Fields are in snake case in the export and in camel case in the API.
 _CALL: Final = CallFields(
     asked=("input",),
     answered=("output",),
@@ -73,7 +73,7 @@ def read_langfuse(records: Iterable[Record], collector: Collector) -> None:
 
 
 def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> None:
-    """Count scores; they rate conversations and hold none."""
+    """Count scores, which rate conversations but contain none."""
     names: Counter[str] = Counter()
     for record in collector.sound(records):
         if isinstance(record.value, dict):
@@ -81,13 +81,13 @@ def read_langfuse_scores(records: Iterable[Record], collector: Collector) -> Non
     if names:
         listed = ", ".join(f"{name} ({count})" for name, count in names.items())
         collector.note(
-            f"These are scores of Langfuse, {listed}: they rate conversations and hold none, so nothing is "
+            f"These are scores of Langfuse, {listed}: they rate conversations but contain none, so nothing is "
             "imported. Import the observations of the same export, then lift.labels.read(FILE, PROMPT) reads these as labels."
         )
 
 
 def _observations(value: Any) -> Iterator[Any]:
-    """Yield an observation or a trace, and its observations, which a trace of the API holds, with what only it says."""
+    """Yield an observation or a trace, and the observations inside an API trace, with the trace's own data."""
     yield value
     trace = value if isinstance(value, dict) else {}
     inner = decoded(trace.get("observations"))
@@ -118,7 +118,7 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
         is_inner = is_something(first(record, ("parent_observation_id", "parentObservationId")))
         if (is_inner and kind != "TRACE") or not is_something(record.get("output")):
             return None
-    # Where a record has an end, the time between is known better.
+    # If a record has an end, the duration is more precise.
     seconds = None if is_something(first(record, _CALL.ended)) else amount(record.get("latency"))
     return (_RUN if whole else _CALL).call(
         record,
@@ -131,7 +131,7 @@ def _call(record: dict[str, Any], collector: Collector) -> Call | Step | None:
 
 
 def _scored(scores: Any) -> dict[str, Any]:
-    """Return what a trace of the API was rated, by the names of its scores."""
+    """Return the ratings of an API trace, by the names of its scores."""
     scores = decoded(scores)
     return {
         f"score.{score['name']}": first(score, ("stringValue", "string_value", "value"))

@@ -21,7 +21,7 @@ __all__ = ["is_example", "read_langsmith"]
 _KNOWN: Final = "extra.metadata"
 _COUNTS: Final = tuple(f"{place}usage_metadata." for place in ("", "outputs.", f"{_KNOWN}."))
 _THREAD: Final = ("thread_id", "session_id", "conversation_id")
-# What LangChain says of a prompt that was pulled from the hub.
+# LangChain's metadata of a prompt from the hub.
 _PROMPT: Final = ("prompt_name", "lc_hub_repo", "langfuse_prompt_name")
 _VERSION: Final = ("prompt_version", "lc_hub_commit_hash")
 # session_id of a run is its project, not a conversation.
@@ -47,7 +47,7 @@ _EXAMPLE: Final = CallFields(
     ended=("created_at",),
     others=("metadata",),
 )
-# What the tool says of itself and of the parameters of the call.
+# Metadata about the tool itself and the parameters of the call.
 _OWN: Final = ("LANGSMITH_", "LANGCHAIN_", "ls_", "usage_metadata", "revision_id")
 _CARRIED: Final = {"user_id": "userId", "channel": "channel", "language": "language"}
 
@@ -61,7 +61,7 @@ def is_example(value: dict[str, Any]) -> bool:
     """Return whether a record is an example of a data set."""
     if not {"inputs", "outputs"} <= value.keys() or not inside(value, "inputs"):
         return False
-    # The files that its pages give have nothing else, or the texts of metadata.
+    # Files from its web pages contain only these, or also metadata as text.
     known = not {"dataset_id", "source_run_id", "split"}.isdisjoint(value)
     return known or (value.keys() <= _EXAMPLE.names and bool(inside(value, "outputs")))
 

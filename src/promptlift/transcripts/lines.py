@@ -1,4 +1,4 @@
-"""Lines of a file, of which no more than a bound is ever held."""
+"""Lines of a file, holding no more than a limit of each."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 __all__ = ["RECORD_CHARS", "Line", "Lines", "too_long"]
 
 RECORD_CHARS: Final = 32 * CONTENT_BYTES
-"""Longest record that is read: much more than a conversation may have, because what is dropped counts too."""
+"""Maximum length of a record: much more than that of a conversation, because dropped parts count too."""
 
 _PIECE: Final = 1024 * KB
 
 
 class Line(NamedTuple):
-    """One line with its number from 1, and its line end; only its start where it is not ``whole``."""
+    """One line with its number from 1, and its line break; only its start if not ``whole``."""
 
     number: int
     text: str
@@ -26,7 +26,7 @@ class Line(NamedTuple):
 
 
 class Lines:
-    """Iterate over the lines of a stream; the rest of a line longer than ``most`` characters is passed over."""
+    """Iterate over the lines of a stream; the rest of a line longer than ``most`` characters is skipped."""
 
     def __init__(self, stream: TextIO, most: int) -> None:
         self._stream, self._most = stream, most
@@ -48,9 +48,9 @@ class Lines:
 
 
 def too_long(what: str, most: int) -> str:
-    """Report a record that is longer than the limit of one."""
+    """Report a record that exceeds the limit."""
     size = f"{most // KB // 1024} MB" if most >= 1024 * KB else f"{most:,} characters"
     return (
-        f"the {what} is longer than {size} and is left out; a conversation may have {CONTENT_BYTES // KB} KB, so take out "
-        "what is no text, such as pictures, or split it"
+        f"the {what} is longer than {size} and is left out; a conversation may have {CONTENT_BYTES // KB} "
+        "KB, so remove everything but text, such as pictures, or split it"
     )

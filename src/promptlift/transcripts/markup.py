@@ -1,4 +1,4 @@
-"""Texts that help desks keep as HTML."""
+"""Texts that help desks store as HTML."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def plain(text: Any) -> str:
     """Return the text of HTML."""
     if not isinstance(text, str):
         return ""
-    # Nothing after the last > ends a tag; without this each < there would be tried to the end of the text.
+    # Nothing after the last > ends a tag; otherwise each < there would be scanned to the end of the text.
     end = text.rfind(">") + 1
     return html.unescape(_ANY_TAG.sub("", _TAG.sub("\n", text[:end])) + text[end:]).strip()

@@ -1,4 +1,4 @@
-"""MLflow: traces as ``Trace.to_json`` writes them, of version 2 and 3, rows of ``search_traces``, and the artifact ``traces.json``."""
+"""MLflow: traces from ``Trace.to_json``, versions 2 and 3, rows of ``search_traces``, and the artifact ``traces.json``."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def is_trace(value: dict[str, Any]) -> bool:
 
 
 def read_mlflow(records: Iterable[Record], collector: Collector) -> None:
-    """Read traces: the calls of a model of one session, or of one trace, are one conversation."""
+    """Read traces: the model calls of one session, or of one trace, are one conversation."""
     read_traces(collector.expanded(records, _spans_of), collector, _call)
 
 
 def _spans_of(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield the spans of a trace, each with it; a trace without spans alone."""
+    """Yield the spans of a trace, each with the trace; a trace without spans by itself."""
     if not isinstance(value, dict):
         raise Unreadable("the trace is not an object")
-    # A row of search_traces has the trace as JSON beside its columns, of which CSV keeps none but texts.
+    # A row of search_traces has the trace as JSON in addition to its columns, of which CSV keeps only texts.
     trace_of = inside(value, "trace") or value
     data = inside(trace_of, "data") or trace_of
     spans = decoded(data.get("spans"))
@@ -84,7 +84,7 @@ def _call(known: dict[str, Any], collector: Collector) -> Call | Step | None:
 
 
 class _Trace:
-    """What a trace says of all its spans."""
+    """Data of a trace common to all its spans."""
 
     def __init__(self, info: dict[str, Any], spans: Any) -> None:
         known: Any = decoded(first(info, _METADATA))
@@ -184,7 +184,7 @@ def _is_root(span: dict[str, Any]) -> bool:
 
 
 def _value(value: Any) -> Any:
-    """Return an attribute, which is JSON also where it is a text."""
+    """Return an attribute, which is JSON even if it is a text."""
     if not isinstance(value, str):
         return value
     try:
@@ -204,7 +204,7 @@ def _count(value: Any) -> int | None:
 
 
 def _assessed(assessments: Any) -> dict[str, Any]:
-    """Return what people and judges said of a trace, by its name."""
+    """Return people's and judges' assessments of a trace, by name."""
     found = {}
     assessments = decoded(assessments)
     for one in assessments if isinstance(assessments, list) else ():

@@ -1,8 +1,8 @@
-"""OpenTelemetry: calls of a model (GenAI conventions), from spans and from log records with their content.
+"""OpenTelemetry: model calls (GenAI conventions), from spans and from log records with their content.
 
-Both are read in the JSON of OTLP or as an SDK prints them. Where instrumentations log what was said instead of keeping it on
-the span, the log records may be in the same file or in another one of the same import; alone they are read too, with less
-known about each call.
+Both are read as OTLP JSON or as printed by an SDK. If instrumentations log messages instead of attaching them
+to spans, the log records may be in the same file or in another file of the same import; they can also be read
+alone, with less information about each call.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BATCHES: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_
 _COSTS: Final = ("gen_ai.usage.cost", "gen_ai.usage.total_cost", "llm.cost.total", "gen_ai.cost.total")
 _VERSIONS: Final = ("gen_ai.prompt.version", "prompt.version", "llm.prompt_template.version")
 _EVENTS: Final = "gen_ai."
-# Attributes that are read, by how they begin.
+# Prefixes of attributes that are read.
 _READ: Final = (
     *("gen_ai.input.", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.prompt"),
     *("gen_ai.completion", "gen_ai.usage.", "gen_ai.operation.name", "gen_ai.request.model"),
@@ -55,7 +55,7 @@ _READ: Final = (
 )
 _NUMBER: Final = re.compile(r"\.\d+")
 _TAGS: Final = ("tag.tags", "langfuse.trace.tags")
-# What is read, or says how the call was made and not which conversation it is part of.
+# Attributes that are read, or that describe the call rather than its conversation.
 _KNOWN: Final = (
     "gen_ai.",
     "llm.",
@@ -68,15 +68,16 @@ _KNOWN: Final = (
     "telemetry.",
 )
 _NO_CONTENT: Final = (
-    "Calls of a model whose spans do not hold what was said: {}. Have the application capture the content of messages on "
+    "Model calls whose spans do not contain the messages: {}. Have the application capture the content of "
+    "messages on "
     "spans (OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=span_only) and export again, or import the log records together "
     "with the spans."
 )
-_BESIDE: Final = "What these log records say is in the conversations of the file with their spans."
+_BESIDE: Final = "The content of these log records is in the conversations of the file with their spans."
 
 
 def is_spans(value: dict[str, Any]) -> bool:
-    """Return whether a record is a batch of spans or log records, or one as an SDK prints it."""
+    """Return whether a record is a batch of spans or log records, or a single one printed by an SDK."""
     if any(isinstance(value.get(name), list) for name in _BATCHES):
         return True
     context = value.get("context")
@@ -112,16 +113,16 @@ def read_otlp(records: Iterable[Record], collector: Collector) -> None:
 
 @dataclass(slots=True)
 class _Content:
-    """What a file holds for others: the log records by span, and which spans are calls of a model."""
+    """Data of a file for other files: log records by span, and which spans are model calls."""
 
     logged: defaultdict[_SpanKey, list[LogRecord]] = field(default_factory=lambda: defaultdict(list))
     spans: set[_SpanKey] = field(default_factory=set)
-    # Where the log records of each span begin, and how many others there are.
+    # The first log record of each span, and the number of others.
     lines: dict[_SpanKey, int] = field(default_factory=dict)
     others: int = 0
 
     def add(self, value: dict[str, Any], line: int, reject: Callable[[str], object]) -> Iterator[Span]:
-        """Add what a record holds, and yield its spans."""
+        """Add the content of a record, and yield its spans."""
         spans, logged = _parts(value, reject)
         for span in spans:
             with Boundary(reject):
@@ -137,15 +138,15 @@ class _Content:
             self.lines.setdefault(key, line)
 
     def add_all(self, value: dict[str, Any]) -> None:
-        """Add what a record of another file holds; what is wrong with it is reported when that file is read."""
+        """Add the content of a record from another file; its problems are reported when that file is read."""
         deque(self.add(value, 0, lambda _: None), maxlen=0)
 
 
 def _take(span: Span, line: int, sessions: Sessions, collector: Collector) -> bool:
-    """Add a span to the sessions, unless it is a call of a model that does not hold what was said."""
+    """Add a span to the sessions, unless it is a model call without messages."""
     if not is_model_call(span):
         tool = span.attributes.get("gen_ai.operation.name") == "execute_tool"
-        collector.drop("spans that are no calls of a model")
+        collector.drop("spans that are not model calls")
         if tool or "gen_ai.tool.name" in span.attributes:
             sessions.take(Step(span.trace_id, failed=span.failed), line)
         return True
@@ -171,7 +172,7 @@ def _add_with_logs(
 
 
 def _of_logs(key: _SpanKey, logged: list[LogRecord], collector: Collector) -> Call | None:
-    """Return the call of log records whose span is not there."""
+    """Return the call of log records without a span."""
     times = [record.at for record in logged if record.at]
     known = {key: value for record in logged for key, value in record.event.attributes.items()}
     known.pop(EVENT_BODY, None)
@@ -183,7 +184,7 @@ def _of_logs(key: _SpanKey, logged: list[LogRecord], collector: Collector) -> Ca
         return None
     found = _of_call(call, span, collector)
     if begun == ended:
-        found.started = None  # one record says when the call ended, not when it began
+        found.started = None  # a single record gives the end of the call, not its start
     return found
 
 
@@ -195,13 +196,13 @@ def _parts(
         return [_printed(value)], []
     if "body" in value:
         return [], _printed_log(value)
-    # The same in snake case, as protobuf writes it on request.
+    # The same in snake case, which protobuf writes on request.
     document = value if not {"resource_spans", "resource_logs"} & value.keys() else _camel(value)
     return spans_of(document, reject), log_records_of(document, reject)
 
 
 def _camel(value: Any) -> Any:
-    """Return a message of protobuf with its names in camel case; names of attributes are values and stay."""
+    """Return a protobuf message with names in camel case; names of attributes are values and stay unchanged."""
     if isinstance(value, list):
         return [_camel(one) for one in value]
     if not isinstance(value, dict):
@@ -214,7 +215,7 @@ def _camel(value: Any) -> Any:
 
 
 def _printed_log(value: dict[str, Any]) -> list[LogRecord]:
-    """Read a log record as the SDK for Python prints it."""
+    """Read a log record printed by the Python SDK."""
     attributes = value.get("attributes") or {}
     name = value.get("event_name") or attributes.get("event.name")
     if not name or not value["trace_id"] or not value["span_id"]:
@@ -232,7 +233,7 @@ def _printed_log(value: dict[str, Any]) -> list[LogRecord]:
 
 
 def _printed(value: dict[str, Any]) -> Span:
-    """Read a span as the SDK for Python prints it."""
+    """Read a span printed by the Python SDK."""
     context = value["context"]
     events = value.get("events") or ()
     status = value.get("status") or {}

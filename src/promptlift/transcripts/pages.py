@@ -1,4 +1,4 @@
-"""Answers of APIs that hold a page of records."""
+"""API answers with a page of records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["page_of", "unpaged"]
 
 _LISTS: Final = ("data", "runs", "traces", "examples", "feedback")
-# What stands beside the records of a page, in snake and camel case alike.
+# Names next to the records of a page, in snake and camel case alike.
 _PAGING: Final = frozenset(
     {
         *("meta", "object", "error", "hasmore", "firstid", "lastid", "page", "limit", "offset", "links"),
@@ -23,7 +23,7 @@ _PAGING: Final = frozenset(
 
 
 def page_of(value: Any) -> list[Any] | None:
-    """Return the records of a page, ``None`` when the value is no page."""
+    """Return the records of a page, ``None`` if the value is not a page."""
     if not isinstance(value, dict):
         return None
     name = next((name for name in _LISTS if isinstance(value.get(name), list)), None)

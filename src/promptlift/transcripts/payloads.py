@@ -9,7 +9,7 @@ __all__ = ["item_messages", "parts_messages"]
 
 _RESULT_ENDS: Final = "_output"
 _CALL_END: Final = "_call"
-# Where an item of a call keeps what the tool is asked.
+# Fields of an item with the input of a tool call.
 _ARGUMENTS: Final = ("arguments", "input", "action", "queries", "code", "operation")
 _SILENT_ITEMS: Final = (
     *("reasoning", "item_reference", "compaction"),
@@ -19,9 +19,10 @@ _OTEL_ANSWERS: Final = ("response", "result", "content")
 
 
 def item_messages(item: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the chat messages of an item of OpenAI's Responses API; ``None`` when it is none, or a message.
+    """Return the chat messages of an item of OpenAI's Responses API; ``None`` if it is not an item, or a message.
 
-    A call of a tool is one, whoever runs the tool. Reasoning and what only refers to other items is not said by anyone.
+    A tool call counts, whoever runs the tool. Reasoning and references to other items are not spoken
+    messages.
     """
     kind = item.get("type")
     if not isinstance(kind, str) or kind == "message" or "role" in item:
@@ -47,9 +48,9 @@ def parts_messages(content: dict[str, Any], role: str) -> list[dict[str, Any]]:
     Parameters
     ----------
     content
-        An object with ``parts``, and mostly with a role.
+        An object with ``parts``, and usually with a role.
     role
-        Who said it where it has none.
+        The default role.
     """
     role = content.get("role") or role
     parts = content.get("parts")
@@ -94,7 +95,7 @@ def _result(part: dict[str, Any]) -> str | None:
 
 def _part(part: dict[str, Any]) -> dict[str, Any]:
     text = next((part[name] for name in ("text", "content") if isinstance(part.get(name), str)), None)
-    # The bytes of a picture are no text.
+    # The bytes of a picture are not text.
     if text is not None and part.get("type", "text") == "text":
         return {"type": "text", "text": text}
     return {"type": str(part.get("type") or next(iter(part), "empty part"))}

@@ -47,7 +47,7 @@ _SPAN: Final = CallFields(
         *("attributes.input.mime_type", "attributes.output.mime_type"),
     ),
 )
-# Attributes that are read, by how they begin.
+# Prefixes of attributes that are read.
 _READ: Final = tuple(
     name.removeprefix("attributes.") for name in _SPAN.names if name.startswith("attributes.")
 )
@@ -105,7 +105,7 @@ def _messages(record: dict[str, Any], side: str, role: str) -> list[Any]:
 
 
 def _message(message: Any) -> Any:
-    """Return a chat message from one that names its fields ``message.role``, flat or nested."""
+    """Return a chat message from one with fields named like ``message.role``, flat or nested."""
     if not isinstance(message, dict):
         return message
     parts = at(message, "message.contents")

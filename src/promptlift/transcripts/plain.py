@@ -1,8 +1,8 @@
-"""Plain text with role labels, one conversation a file.
+"""Plain text with role labels, one conversation per file.
 
-Lines without a label belong to the message before. Labels are written as the first one is: in a file of ``User:`` and
-``Assistant:`` a line ``user: x`` is text. A line ``Agent: x`` is refused there, as it is by the service: who said it cannot
-be known.
+Lines without a label belong to the previous message. Labels must be written like the first one: in a file
+with ``User:`` and ``Assistant:`` a line ``user: x`` is text. A line ``Agent: x`` is refused there, as by the
+service, because its speaker is ambiguous.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["PAIRS", "looks_plain", "read_plain", "split_messages"]
 
 PAIRS: Final = ", ".join(f"{user}/{assistant}" for user, assistant in LABEL_PAIRS)
 _CASES: Final[tuple[Callable[[str], str], ...]] = (str, str.lower, str.upper)
-# A label to those that may stand in the same file: its pair, written the same way ("User", "user" or "USER").
+# A label to those allowed in the same file: its pair, written the same way ("User", "user" or "USER").
 _TOGETHER: Final[dict[str, set[str]]] = {}
 for _pair in LABEL_PAIRS:
     for _case in _CASES:
@@ -44,7 +44,7 @@ _LABEL: Final = re.compile(rf"({'|'.join(_TOGETHER)})[ \t]*:[ \t]?")
 
 
 def looks_plain(head: str) -> bool:
-    """Return whether a text is a labelled conversation: it starts with a label, or holds both of a pair."""
+    """Return whether a text is a labelled conversation: it starts with a label, or contains both labels of a pair."""
     found: set[str] = set()
     for number, line in enumerate(row for row in _lines(head) if row.strip()):
         match = _LABEL.match(line)
@@ -72,7 +72,7 @@ def split_messages(text: str, collector: Collector, *, line: int = 1) -> list[Pa
     Raises
     ------
     Unreadable
-        When no line has a label, or when one has a label of another pair than the first.
+        If no line has a label, or one has a label of a different pair than the first.
     """
     turns: list[tuple[Role, list[str]]] = []
     apart = True  # whether there is a blank line before every label
@@ -94,7 +94,7 @@ def split_messages(text: str, collector: Collector, *, line: int = 1) -> list[Pa
         elif match and match.group(1) in _OTHER_PAIRS[first]:
             raise Unreadable(
                 f"line {number}: the label {match.group(1)} is not of the pair {_NAME_OF_PAIR[first.lower()]}, "
-                "which the lines before have; use one pair in a file"
+                "which the previous lines have; use one pair in a file"
             )
         elif turns:
             turns[-1][1].append(row)
@@ -111,13 +111,13 @@ def split_messages(text: str, collector: Collector, *, line: int = 1) -> list[Pa
             f"text before the first label is left out ({before[0][1][:40]!r}{more}); "
             f"every message starts with a label of one of the pairs {PAIRS}",
         )
-    collector.tally("Lines without a label, added to the message before them: {}.", joined)
+    collector.tally("Lines without a label, added to the previous message: {}.", joined)
     last = len(turns) - 1
     return [ParsedMessage(role, _text(rows, apart or at == last)) for at, (role, rows) in enumerate(turns)]
 
 
 def _text(rows: list[str], trimmed: bool) -> str:  # noqa: FBT001 - one caller
-    """Join the lines of a message, without blank lines at its end where they only separate messages."""
+    """Join the lines of a message, without blank lines at its end that only separate messages."""
     while trimmed and len(rows) > 1 and not rows[-1].strip():
         rows.pop()
     return "\n".join(rows)

@@ -1,4 +1,4 @@
-"""Preference pairs (DPO): of OpenAI, of TRL and of the data sets that are written like its own."""
+"""Preference pairs (DPO): of OpenAI, TRL and data sets in TRL's format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PREFERRED: Final = ("preferred_output", "chosen")
 _OTHERS: Final = ("non_preferred_output", "rejected")
 _ASKED: Final = ("input", "conversations", "prompt")
 _READ: Final = frozenset({*_PREFERRED, *_ASKED, "system", "id", "prompt_id"})
-# A transcript in one text, as in Anthropic's data of harmless and helpful answers.
+# A transcript in one text, as in Anthropic's helpful-and-harmless data.
 _LABEL: Final = re.compile(r"(?:^|\n\n)(Human|Assistant): ?")
 
 
@@ -46,7 +46,7 @@ def _preferred(record: Record, collector: Collector) -> ParsedConversation:
     asked = first(value, _ASKED)
     history, said = chat_messages(asked, "user"), _messages(decoded(answer), "assistant")
     if any(_role(message) == "user" for message in said):
-        history = []  # the whole conversation is there
+        history = []  # it contains the whole conversation
     if is_something(value.get("system")) and isinstance(value["system"], str):
         history = [{"role": "system", "content": value["system"]}, *history]
     messages = [*history, *said]

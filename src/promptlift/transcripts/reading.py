@@ -1,4 +1,4 @@
-"""The result of reading a file: conversations, problems, and what was left out."""
+"""The result of reading a file: conversations, problems, and dropped fields."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["ONE_CONVERSATION", "ImportedConversation", "Problem", "Reading", "TooMuchError"]
 
 ONE_CONVERSATION: Final = 20 * MESSAGES
-"""So many rows or calls of one conversation are read before the file is refused; one that is a little over costs itself alone."""
+"""Rows or calls of one conversation to read before refusing the file; a conversation slightly over the limit affects only itself."""
 
 
 class TooMuchError(Exception):
-    """A file holds more than is read of any; what was read until then is kept."""
+    """A file exceeds the limits of reading; the part read until then is kept."""
 
     def __init__(
         self,
@@ -40,26 +40,27 @@ class ImportedConversation:
     source_id
         The conversation's id in the source, if it has one.
     status, llm_model, company_name
-        As the source says, if it does.
+        From the source, if given.
     file, line
         Where it was read; the line or record number counts from 1.
     key
-        The idempotency key that the source carries, if any.
+        The idempotency key in the source, if any.
     fingerprint
-        The same for the same conversation in every reading; equal conversations of one file get different ones.
-        It does not depend on the prompt, which an idempotency key made from it has to include.
+        The same for the same conversation in every reading; equal conversations of one file get different
+        ones. It does not depend on the prompt, which an idempotency key made from it must include.
     prompt_name, prompt_version
-        The prompt that it was held with, by the source's own name and version; the trace's name where calls name no prompt.
+        The prompt of the conversation, by the source's own name and version; the trace's name if calls name
+        no prompt.
     title
         The source's title or trace name.
     metadata
-        What the source says besides: user, session, tags, the prompt's name and version, and whatever else it keeps.
+        Other data of the source: user, session, tags, the prompt's name and version, and so on.
     input_tokens, output_tokens, cost
-        Sums over the calls of the model, as far as the source counts them.
+        Sums over the model calls, as far as counted by the source.
     latency_ms
         Mean time until an answer, in milliseconds.
     tool_calls, tool_errors
-        Calls of tools, and how many of them failed.
+        Number of tool calls, and of failed ones.
     """
 
     content: str
@@ -85,7 +86,7 @@ class ImportedConversation:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a file that could not be read, and what to do about it."""
+    """A part of a file that could not be read, and what to do about it."""
 
     file: str
     line: int | None
@@ -103,23 +104,23 @@ class Reading:
     Attributes
     ----------
     format
-        Name of the format, a key of ``FORMATS``; empty when it was not recognised.
+        Name of the format, a key of ``FORMATS``; empty if it was not recognized.
     conversations
-        What can be logged, in the order of the file.
+        Conversations to log, in the order of the file.
     problems
-        What is wrong with the file; none of it is in ``conversations``.
+        Problems of the file, not included in ``conversations``.
     dropped
         Number of records by field path in the source, for fields that have no place in the content format.
     notes
-        What the reader did that its user should know.
+        Notes for the user about the reading.
     system_prompts
-        The system prompts that the conversations begin with, in the order in which they came into use.
+        The system prompts at the beginning of conversations, in order of first use.
     texts_of
-        The same for each prompt that the source names, by name and version.
+        The same for each prompt named in the source, by name and version.
     model_calls
-        Calls of a model that the conversations were put together from; 0 where the source does not record calls.
+        Model calls from which the conversations were assembled; 0 if the source does not record calls.
     prompts_of_file
-        Of a part of a file: the prompts that the conversations of the whole file name, where that is known before its end.
+        For a part of a file: the prompts named in the whole file, if known before its end.
     """
 
     format: str = ""
@@ -134,6 +135,6 @@ class Reading:
 
     @property
     def prompt_names(self) -> list[str]:
-        """The prompts that the source names, the one of most conversations first."""
+        """The prompts named in the source, that of most conversations first."""
         named = Counter(one.prompt_name for one in self.conversations if one.prompt_name is not None)
         return [name for name, _ in named.most_common()]

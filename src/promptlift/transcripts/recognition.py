@@ -1,4 +1,4 @@
-"""Recognise the format of a file by its content."""
+"""Recognize the format of a file by its content."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SCORE: Final = frozenset({"name", "value", "source", "data_type"})
 _SCORE_CAMEL: Final = frozenset({"name", "value", "source", "dataType"})
 
 
-# The formats of tools by what only their records have; the first that fits is taken.
+# The formats of tools by what only their records have; the first match is used.
 _TOOLS: Final[tuple[tuple[str, Callable[[dict[str, Any]], bool]], ...]] = (
     ("chatgpt", lambda value: isinstance(value.get("mapping"), dict)),
     ("claude", lambda value: isinstance(value.get("chat_messages"), list)),
@@ -66,7 +66,7 @@ def _has_response(value: dict[str, Any]) -> bool:
 
 
 def format_of(values: Iterable[Any], *, single: bool) -> str | None:
-    """Name the format that most of the records have, ``None`` when none has one.
+    """Return the format of most of the records, ``None`` if none has one.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def format_of(values: Iterable[Any], *, single: bool) -> str | None:
     """
     found: Counter[str] = Counter()
     for value in values:
-        with Boundary(lambda _: None):  # what is wrong with a record is reported when it is read
+        with Boundary(lambda _: None):  # problems of a record are reported when it is read
             found.update(name for name in [_format_of_record(value)] if name is not None)
     chats = found.pop("messages", 0)
     own = found["structured"] or (single and not found["openai"])
@@ -87,7 +87,7 @@ def format_of(values: Iterable[Any], *, single: bool) -> str | None:
 
 
 def separator_of(head: str) -> str | None:
-    """Find the separator with which a text is a table of a known format."""
+    """Find the separator that makes a text a table of a known format."""
     for separator in SEPARATORS:
         columns = csv_header(head, separator)
         if len(columns) > 1 and _format_of_record(dict.fromkeys(columns, "")) is not None:

@@ -1,4 +1,4 @@
-"""What to say of a file that holds no known conversations: what it is, and the one step that helps."""
+"""Explanations for files without known conversations: what they are, and the step that helps."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
     (
         lambda value: {"traceId", "startTime", "type"} <= value.keys(),
         (
-            "observations of Langfuse without what was said. Ask its API for the field group io too: "
+            "observations of Langfuse without messages. Also request the field group io from its API: "
             "GET /api/public/v2/observations?fields=basic,io,model,usage,prompt,metadata,trace_context"
         ),
     ),
     (
         lambda value: "resourceMetrics" in value,
-        "metrics of OpenTelemetry, which hold no conversations. Export the spans",
+        "metrics of OpenTelemetry, which contain no conversations. Export the spans",
     ),
     (
         lambda value: (
@@ -42,7 +42,10 @@ _TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
             or {"requester_id", "submitter_id"} <= value.keys()
             or {"Requester", "Subject", "Status"} <= value.keys()
         ),
-        "tickets of Zendesk without their comments. Add to each what GET /api/v2/tickets/ID/comments gives, as comments",
+        (
+            "tickets of Zendesk without their comments. Add the result of GET /api/v2/tickets/ID/comments to "
+            "each, as comments"
+        ),
     ),
     (
         lambda value: value.get("object") in ("thread", "thread.run", "assistant"),
@@ -50,7 +53,7 @@ _TOOLS: Final[tuple[tuple[Callable[[dict[str, Any]], bool], str], ...]] = (
     ),
     (
         lambda value: "custom_id" in value,
-        "lines of a batch of OpenAI without bodies. Give its input and output in one file",
+        "lines of a batch of OpenAI without bodies. Put its input and output into one file",
     ),
     (
         lambda value: {"trace_id", "span_id"} <= value.keys() or {"traceId", "spanId"} <= value.keys(),
@@ -73,11 +76,11 @@ def refuse_records(values: Iterable[Any]) -> str:
     Parameters
     ----------
     values
-        The first of them.
+        The first records.
     """
     first = next((value for value in values if isinstance(value, dict)), None)
     if first is None:
-        return "the records are no objects. Write each conversation as an object with messages of role and content"
+        return "the records are not objects. Write each conversation as an object with messages of role and content"
     for fits, what in _TOOLS:
         if fits(first):
             return f"these are {what}"
@@ -96,13 +99,13 @@ def refuse_text(head: str) -> str:
     if len(columns) > 1:
         return refuse_records([dict.fromkeys(columns, "")])
     return (
-        "the format is not recognised. A text needs a label before each turn, such as User: and Assistant:, and each turn "
-        "on a line of its own"
+        "the format is not recognised. A text needs a label before each turn, such as User: and Assistant:, "
+        "and each turn on its own line"
     )
 
 
 def _columns(head: str, separator: str) -> list[str]:
-    """Return the columns of a table, none for prose that happens to hold the separator."""
+    """Return the columns of a table, empty for prose that happens to contain the separator."""
     columns = csv_header(head, separator)
     first_row = csv_header(head.partition("\n")[2], separator)
     named = all(name.strip() for name in columns)
@@ -114,6 +117,6 @@ def _unknown_fields(names: list[str]) -> str:
     found = Columns(names).of
     missing = [f"--column {what}=NAME" for what in ("role", "text", "conversation") if what not in found]
     return (
-        f"the format is not recognised. The columns or fields are {shown}. If each row is a message, say which one holds "
-        f"what: {' '.join(missing)}"
+        f"the format is not recognised. The columns or fields are {shown}. If each row is a message, specify "
+        f"their meaning: {' '.join(missing)}"
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["from_responses", "is_batch", "is_responses", "read_batch", "read_responses"]
 
 _USERS: Final = ("user", "safety_identifier")
-# What a request says that is read, besides messages, model and instructions.
+# Fields of a request that are read, besides messages, model and instructions.
 _ASKED: Final = ("conversation", "prompt", "metadata", "previous_response_id", "stream", *_USERS)
 _BATCH_READ: Final = frozenset({"custom_id", "body", "response", "method", "url", "id", "error"})
 
@@ -53,7 +53,7 @@ def from_responses(asked: Any, answered: Any) -> tuple[list[Any], list[Any]]:
 
 
 def read_responses(records: Iterable[Record], collector: Collector) -> None:
-    """Read answers of the Responses API, each with its request where the record has it.
+    """Read answers of the Responses API, each with its request if the record has it.
 
     An answer that continues an earlier one has only the new messages; both are one conversation.
     """
@@ -74,10 +74,10 @@ def read_responses(records: Iterable[Record], collector: Collector) -> None:
 
 
 def _continued(calls: dict[str, tuple[int, Call, str]]) -> Iterator[tuple[int, Call]]:
-    """Yield calls with the history of those that they continue."""
+    """Yield calls with the history of the calls that they continue."""
     done: set[str] = set()
     for name in calls:
-        # From the first call of the chain on, so that each finds the whole history of the one before.
+        # From the first call of the chain on, so that each finds the complete history of the previous one.
         chain, earlier = {name: None}, calls[name][2]
         while earlier in calls and earlier not in done and earlier not in chain:
             chain[earlier] = None
@@ -90,7 +90,7 @@ def _continued(calls: dict[str, tuple[int, Call, str]]) -> Iterator[tuple[int, C
             if before in done and before != one:
                 known = calls[before][1]
                 own = [message for message in call.history if not _is_system(message)]
-                # What is over the limit is refused however long it is.
+                # Longer histories are refused anyway.
                 over = len(known.history) > _MOST_HISTORY
                 call.history = known.history if over else [*known.history, *known.answer, *own]
                 call.session, call.prompt_name = known.session, call.prompt_name or known.prompt_name
@@ -143,7 +143,8 @@ def _call(source: Any, asked: dict[str, Any], answered: dict[str, Any], collecto
 def read_batch(records: Iterable[Record], collector: Collector) -> None:
     """Read the lines of batches; a request and its answer with one ``custom_id`` are one conversation.
 
-    The answers may be in another file of the same import: then the file with the requests holds the conversations.
+    The answers may be in another file of the same import: then the file with the requests provides the
+    conversations.
     """
     pairs: dict[str, tuple[int, dict[str, Any]]] = {}
     for line, value in collector.objects(records, "line of the batch"):
@@ -174,12 +175,12 @@ def read_batch(records: Iterable[Record], collector: Collector) -> None:
 
 
 def _add_side(found: dict[str, dict[str, Any]], value: dict[str, Any]) -> None:
-    """Add a request or an answer to those that are known by their ids."""
+    """Add a request or an answer to the known ones, by id."""
     found.setdefault(str(value.get("custom_id")), {}).update(_side(value))
 
 
 def _side(value: dict[str, Any]) -> dict[str, Any]:
-    """Return what a line of a batch holds: a request, an answer, or both."""
+    """Return the content of a line of a batch: a request, an answer, or both."""
     found: dict[str, Any] = {}
     asked, response = decoded(value.get("body")), decoded(value.get("response"))
     if isinstance(asked, dict):

@@ -1,4 +1,4 @@
-"""Tables with one row for each message: CSV, Parquet, or JSON objects."""
+"""Tables with one row per message: CSV, Parquet, or JSON objects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NEEDED", "Columns", "check_columns", "read_rows"]
 
-# What a column may be called, in snake_case; of several in one table the first of a list is taken.
+# Possible names of columns, in snake_case; if a table has several, the first in the list is used.
 _NAMES: Final[dict[str, tuple[str, ...]]] = {
     "conversation": (
         *("conversation_id", "thread_id", "session_id", "chat_id", "dialogue_id", "dialog_id", "conv_id"),
@@ -73,16 +73,16 @@ _NAMES: Final[dict[str, tuple[str, ...]]] = {
     "title": ("title", "conversation_title", "subject"),
     "prompt": ("prompt_name", "prompt"),
     "prompt_version": ("prompt_version",),
-    # Of tables of Intercom and Zendesk: what a row is, and whether the customer saw it.
+    # In tables of Intercom and Zendesk: the kind of a row, and whether the customer saw it.
     "part": ("part_type",),
     "public": ("public", "is_public"),
 }
 _HIDDEN: Final = ("false", "0", "no")
 NEEDED: Final = "a role column (such as role or speaker) and a text column (such as content or message)"
-# What is one for a whole conversation, or says something else.
+# Columns with one value per conversation, or with another meaning.
 _OF_ALL: Final = ("prompt", "prompt_version")
 _LONG: Final = 1_000
-# Characters of the conversations that wait for one which began earlier, and of all that are held.
+# Maximum characters of conversations waiting for an earlier one, and of all held conversations.
 _WAITING_CHARS: Final = 16 * 1024 * KB
 _HELD_CHARS: Final = 1024 * 1024 * KB
 _TOO_MIXED: Final = (
@@ -90,11 +90,13 @@ _TOO_MIXED: Final = (
     "table by conversation, or split it into files of whole conversations, and import it again"
 )
 _ALL_OF_ONE: Final = (
-    f"the first {{:,}} rows are all of one conversation{{}}, which may have {MESSAGES} messages; the rest is not read. Say which "
-    "column tells conversations apart: --column conversation=NAME"
+    f"the first {{:,}} rows are all of one conversation{{}}, which may have {MESSAGES} messages; the rest is "
+    "not read. Specify the column that identifies conversations: --column conversation=NAME"
 )
 _METADATA: Final = ("userId", "sessionId", "channel", "language")
-_NO_CONVERSATION: Final = "No column says which conversation a row belongs to (such as conversation_id); all rows are one conversation."
+_NO_CONVERSATION: Final = (
+    "No column identifies the conversation of a row (such as conversation_id); all rows are one conversation."
+)
 
 
 class Columns:
@@ -111,7 +113,7 @@ class Columns:
             found = next((by_idea[name] for name in candidates if name in by_idea), None)
             if found is not None:
                 self.of[what] = found
-        # The others may be of whole conversations.
+        # The others may apply to whole conversations.
         self.known = frozenset(name for what, name in self.of.items() if what not in _OF_ALL)
 
     @property
@@ -120,23 +122,23 @@ class Columns:
         return "role" in self.of and "text" in self.of
 
     def get(self, row: dict[str, Any], what: str) -> Any:
-        """Return the cell of a row, ``None`` when the table has no such column."""
+        """Return the cell of a row, ``None`` if the table has no such column."""
         name = self.of.get(what)
         return None if name is None else row.get(name)
 
     def conversation_of(self, row: dict[str, Any]) -> str | None:
-        """Return the name of the conversation that a row is of."""
+        """Return the name of a row's conversation."""
         name = self.get(row, "conversation")
         return None if name is None else str(name)
 
 
 def check_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the columns that the user names.
+    """Return the columns specified by the user.
 
     Raises
     ------
     TranscriptError
-        When nothing is called so that a column may hold.
+        If there is no such meaning of a column.
     """
     for what in columns or {}:
         if what not in _NAMES:
@@ -146,7 +148,7 @@ def check_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
 
 @dataclass(slots=True)
 class _Row:
-    """The messages of one row, and what they are sorted by."""
+    """The messages of one row, and their sort key."""
 
     turns: list[ParsedMessage]
     order: float | None
@@ -161,7 +163,7 @@ class _Thread:
     size
         Characters of its messages.
     is_whole
-        Whether no more of its rows are to come.
+        Whether all of its rows have been read.
     """
 
     line: int
@@ -175,7 +177,7 @@ class _Thread:
     fault: tuple[int, str] | None = None
 
     def add(self, row: _Row) -> None:
-        """Add a row, unless the conversation becomes longer than one may be: then nothing of it is held any more."""
+        """Add a row, unless the conversation exceeds the limit: then none of it is held any longer."""
         self.rows.append(row)
         self.count += len(row.turns)
         self.size += sum(len(turn.content) for turn in row.turns)
@@ -190,35 +192,35 @@ class _Thread:
 
 
 class _OtherColumns:
-    """Columns that say nothing of a message: those with one value in each conversation are its metadata."""
+    """Columns that do not describe messages: those with one value per conversation are its metadata."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._varying: set[str] = set()
 
     def take(self, row: dict[str, Any], columns: Columns, thread: _Thread) -> None:
-        """Take note of the cells of a row that are not known."""
+        """Record the unknown cells of a row."""
         for name, cell in _unknown_cells(row, columns):
             self._counts[name] += 1
             if name not in self._varying and not self._fits(name, cell, columns, thread):
                 self._varying.add(name)
 
     def again(self, row: dict[str, Any], columns: Columns, thread: _Thread) -> None:
-        """Keep the cells of a row of a table that was read before."""
+        """Store the cells of a row on the second reading of a table."""
         for name, cell in _unknown_cells(row, columns):
             if name not in self._varying:
                 self._fits(name, cell, columns, thread)
 
     @staticmethod
     def _fits(name: str, cell: Any, columns: Columns, thread: _Thread) -> bool:
-        """Return whether a cell may be one for the whole conversation; its first one is kept."""
+        """Return whether a cell may apply to the whole conversation; the first value is stored."""
         plain_cell = cell if isinstance(cell, str | int | float) else str(cell)
         if isinstance(plain_cell, str) and len(plain_cell) > _LONG and name != columns.of.get("prompt"):
             return False
         return not isinstance(cell, dict | list) and thread.others.setdefault(name, plain_cell) == plain_cell
 
     def of(self, thread: _Thread) -> dict[str, Any]:
-        """Return what the columns say of a conversation."""
+        """Return the values of the columns for a conversation."""
         return {name: cell for name, cell in thread.others.items() if name not in self._varying}
 
     def varies(self, name: str | None) -> bool:
@@ -226,40 +228,40 @@ class _OtherColumns:
         return name in self._varying
 
     def drop(self, collector: Collector) -> None:
-        """Count the cells of columns that are of single messages."""
+        """Count the cells of columns that vary by message."""
         for name in self._counts:
             if name in self._varying:
                 collector.drop(name, self._counts[name])
 
 
 def _unknown_cells(row: dict[str, Any], columns: Columns) -> Iterator[tuple[str, Any]]:
-    """Yield the cells that hold something in columns whose meaning is not known, and in those of the prompt."""
+    """Yield the non-empty cells in columns of unknown meaning, and in those of the prompt."""
     for name, cell in row.items():
         if name not in columns.known and is_something(cell) and cell not in ("[]", "{}"):
             yield name, cell
 
 
 class _Survey:
-    """What has to be known of a whole table before a conversation of it can be written.
+    """Facts about a whole table that are needed before writing one of its conversations.
 
     Attributes
     ----------
     columns
-        Those of the row that has most of them, ``None`` when there are no rows.
+        Columns of the row with most of them, ``None`` if there are no rows.
     others
-        The columns whose meaning is not known.
+        The columns of unknown meaning.
     """
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = given
-        # Of each conversation the number of its last row. Its name's hash is enough: where two names have the same one, the
-        # conversation that ends first is only kept until the other one ends.
+        # The number of the last row of each conversation, by the hash of its name: if two names collide, the
+        # conversation that ends first is merely held until the other one ends.
         self._last: dict[int, int] = {}
         self.columns: Columns | None = None
         self.others = _OtherColumns()
 
     def take(self, number: int, row: dict[str, Any]) -> Columns:
-        """Take note of a row by its number, and return its columns."""
+        """Record a row by its number, and return its columns."""
         columns = _columns_of(row, self._given)
         if self.columns is None or len(columns.of) > len(self.columns.of):
             self.columns = columns
@@ -267,12 +269,12 @@ class _Survey:
         return columns
 
     def check(self, number: int) -> None:
-        """Stop reading where all rows so far are of one conversation, and far more than one may have.
+        """Stop reading if all rows so far belong to one conversation, far exceeding its limit.
 
         Raises
         ------
         TooMuchError
-            Says what to do.
+            The limit is exceeded; the message explains what to do.
         """
         if len(self._last) == 1 and number >= ONE_CONVERSATION:
             named = None if self.columns is None else self.columns.of.get("conversation")
@@ -280,16 +282,16 @@ class _Survey:
             raise TooMuchError(_ALL_OF_ONE.format(number, how))
 
     def is_last(self, number: int, name: str | None) -> bool:
-        """Return whether no row after this one is of the same conversation."""
+        """Return whether this is the last row of its conversation."""
         return number >= self._last.get(hash(name), number)
 
 
 def read_rows(read: Callable[[], Iterable[Record]], collector: Collector) -> Iterator[None]:
-    """Read rows and add one conversation for every id, in the order of their first rows.
+    """Read rows and add one conversation per id, in the order of their first rows.
 
-    The table is read first to learn where each conversation ends and which columns are of conversations, so that
-    only those are held whose rows are not complete yet. Where the rows of many conversations are mixed, some are added
-    before others that began earlier.
+    The table is first scanned to find where each conversation ends and which columns apply to conversations,
+    so that only incomplete conversations are held. If the rows of many conversations are interleaved, some
+    are added before others that began earlier.
 
     Parameters
     ----------
@@ -315,12 +317,12 @@ def read_rows(read: Callable[[], Iterable[Record]], collector: Collector) -> Ite
         if conversation is not None:
             collector.add(conversation)
             yield
-    for line, message in left_out:  # after what is wrong with rows
+    for line, message in left_out:  # after problems of rows
         collector.problem(line, message)
 
 
 def _surveyed(read: Callable[[], Iterable[Record]], collector: Collector) -> _Survey:
-    """Read a table once, or twice where it has columns whose meaning is not known."""
+    """Read a table once, or twice if it has columns of unknown meaning."""
     survey, others = _Survey(collector.columns), False
     scratch = _scratch(collector)
     for number, (line, row) in enumerate(scratch.objects(read(), "row")):
@@ -340,7 +342,7 @@ def _surveyed(read: Callable[[], Iterable[Record]], collector: Collector) -> _Su
 
 
 def _scratch(collector: Collector) -> Collector:
-    """Return a collector for what a later reading of the same table reports."""
+    """Return a throw-away collector, because a later reading of the same table reports the same."""
     return Collector(collector.file, columns=collector.columns, roles=collector.roles)
 
 
@@ -350,7 +352,7 @@ def _threads(
     survey: _Survey,
     take_others: Callable[[dict[str, Any], Columns, _Thread], None],
 ) -> Iterator[tuple[str | None, _Thread]]:
-    """Yield the conversations of a table, each with its rows, as soon as they are whole."""
+    """Yield the conversations of a table, each with its rows, as soon as they are complete."""
     threads: OrderedDict[str | None, _Thread] = OrderedDict()
     ended: deque[str | None] = deque()
     columns: Columns | None = None
@@ -371,7 +373,7 @@ def _threads(
             threads[name].is_whole = True
             waiting += threads[name].size
             ended.append(name)
-        # In the order in which they began, as long as few wait for one that is not whole.
+        # In the order in which they began, as long as few wait for an incomplete one.
         while threads and (waiting > _WAITING_CHARS or next(iter(threads.values())).is_whole):
             name = next(iter(threads)) if next(iter(threads.values())).is_whole else ended.popleft()
             if (thread := threads.pop(name, None)) is not None:
@@ -384,7 +386,7 @@ def _threads(
 
 
 def _columns_of(row: dict[str, Any], given: Mapping[str, str]) -> Columns:
-    """Return the columns of a row; mostly they are those of the row before."""
+    """Return the columns of a row, which are usually those of the previous row."""
     return _columns(tuple(row), tuple(given.items()))
 
 
@@ -394,7 +396,7 @@ def _columns(names: tuple[str, ...], given: tuple[tuple[str, str], ...]) -> Colu
 
 
 def _check_given(columns: Columns, row: dict[str, Any], collector: Collector) -> None:
-    """Note columns that the user names and that are not there."""
+    """Report columns specified by the user that do not exist."""
     missing = [name for what, name in collector.columns.items() if what not in columns.of]
     if missing:
         collector.note(
@@ -410,7 +412,7 @@ def _take(
     of_table: Columns,
     collector: Collector,
 ) -> _Thread | None:
-    """Add a row to its conversation and return that, ``None`` when the row is left out."""
+    """Add a row to its conversation and return the conversation, ``None`` if the row is left out."""
     name = columns.get(row, "conversation")
     if "conversation" in of_table.of and (not is_something(name) or isinstance(name, dict | list)):
         collector.problem(line, f"the row has no {of_table.of['conversation']}; it is left out")
@@ -437,7 +439,7 @@ def _take(
 
 
 def _is_internal(row: dict[str, Any], columns: Columns) -> bool:
-    """Return whether a row of a help desk is a note, or says only that the conversation was assigned, closed or the like."""
+    """Return whether a help desk row is an internal note, or only an event such as an assignment or closing."""
     part = columns.get(row, "part")
     if part is not None and ("note" in str(part) or not is_something(columns.get(row, "text"))):
         return True
@@ -485,15 +487,15 @@ def _conversation(
 
 
 def _prompt_of(others: dict[str, Any], columns: Columns | None) -> tuple[str | None, Any, Any]:
-    """Take the text of the prompt, its name and its version out of the columns of a conversation."""
+    """Extract the text of the prompt, its name and its version from the columns of a conversation."""
     prompt, version = (others.pop(columns.of.get(what, ""), None) if columns else None for what in _OF_ALL)
-    # A column called prompt may hold its name or its text.
+    # A column named prompt may contain its name or its text.
     is_text = isinstance(prompt, str) and (len(prompt) > NAME_CHARS or "\n" in prompt)
     return (prompt, None, version) if is_text else (None, prompt, version)
 
 
 def _in_order(rows: list[_Row], collector: Collector) -> list[_Row]:
-    """Sort by turn number, else by time, else leave the order of the file."""
+    """Sort by turn number, or else by time, or else keep the order of the file."""
     orders = [row.order for row in rows]
     times = [row.turns[0].timestamp for row in rows if row.turns]
     if None not in orders and len(set(orders)) == len(orders):

@@ -1,7 +1,7 @@
 """The sessions of a file of traces: which model calls are one conversation.
 
-The calls of a file are in no order. The calls of one session with one prompt are one conversation. Where no session is named,
-it is those of one trace, and a call that repeats the messages of another trace continues it.
+The calls of a file are unordered. The calls of one session with one prompt are one conversation. Without a
+session, the calls of one trace are, and a call that repeats the messages of another trace continues it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Call", "Session", "Sessions", "Step", "count_system_messages", "role_of", "said_in"]
 
-# Of traces that say the same, this many of the latest are looked at: there may be thousands of "Hi" and "Hello".
+# Of traces with the same text, only this many of the latest are examined: there may be thousands of "Hi" and
+# "Hello".
 _COMPARED: Final = 20
 _ONE_SESSION: Final = (
     f"the first {{:,}} calls of a model are all of the session {{!r:.100}}, and a conversation may have {MESSAGES} messages; the "
@@ -36,18 +37,18 @@ _USUAL_KINDS: Final = {"human": "user", "ai": "assistant"}
 
 @dataclass(slots=True)
 class Call:
-    """One model call: what it was asked, what it answered, and what is known about it.
+    """One model call: its input, its answer, and its metadata.
 
     Attributes
     ----------
     session, trace, span
-        Ids of the conversation, of the run that it is part of, and of the call itself.
+        Ids of the conversation, of its run, and of the call itself.
     whole
-        Whether this is no call of a model but the run around it, which stands in where the run has no call.
+        Whether this is not a model call but the run around it, which is used if the run has no call.
     tokens
         Tokens of the answer.
     of_trace
-        What its trace says besides; one object for all calls of the trace, which is looked into once.
+        Other data of its trace; one shared object for all calls of the trace, examined once.
     title
         Name of the trace.
     """
@@ -74,7 +75,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a run that is no call of a model, such as the use of a tool."""
+    """A step of a run that is not a model call, such as the use of a tool."""
 
     trace: Any
     session: Any = None
@@ -97,7 +98,7 @@ class Session:
     span_ids: dict[str, None] = field(default_factory=dict)
     # The run around the first of the calls that has one.
     root: Call | None = None
-    # What the trace of the last call says.
+    # The data of the last call's trace.
     of_trace: dict[str, Any] | None = None
 
     def add(self, call: Call, line: int, trace: str) -> None:
@@ -129,7 +130,7 @@ class Session:
             )
 
     def merge(self, other: Session) -> None:
-        """Add the calls of another one."""
+        """Add the calls of another session."""
         if _length(other.longest) > _length(self.longest):
             self.longest, self.line = other.longest, other.line
         self.answers += other.answers
@@ -144,14 +145,14 @@ class Session:
         self.span_ids.update(other.span_ids)
 
     def add_root(self, root: Call) -> None:
-        """Add what the run around a call says."""
+        """Add the data of the run around a call."""
         self.root = self.root or root
         if root.span is not None:
             self.span_ids.setdefault(root.span)
 
 
 class Sessions:
-    """The sessions of a file, each with one part for every prompt that it names."""
+    """The sessions of a file, each with one part per prompt."""
 
     def __init__(self) -> None:
         self._parts: dict[str, dict[str | None, Session]] = {}
@@ -171,7 +172,7 @@ class Sessions:
             count[1] += found.failed
 
     def check(self) -> None:
-        """Stop reading where all calls so far are of one session, and far more than a conversation may have.
+        """Stop reading if all calls so far belong to one session, far exceeding the limit of a conversation.
 
         Raises
         ------
@@ -215,7 +216,7 @@ class Sessions:
                 yield name, part
 
     def _by_session(self) -> dict[str, dict[str | None, Session]]:
-        """Return the parts by session; some tools name the session only on the run around the calls."""
+        """Return the parts by session; some tools give the session only on the run around the calls."""
         found: dict[str, dict[str | None, Session]] = {}
         for name, parts in self._parts.items():
             root = self._whole.get(name)
@@ -242,7 +243,7 @@ def _set_defaults(known: dict[str, Any], more: dict[str, Any]) -> None:
 
 
 def _continued(sessions: dict[str, dict[str | None, Session]]) -> dict[str, dict[str | None, Session]]:
-    """Join traces without a session where one repeats the messages of another and continues it."""
+    """Join traces without a session if one repeats the messages of another and continues it."""
     alone = [
         (name, *next(iter(parts.items())))
         for name, parts in sessions.items()
@@ -251,7 +252,7 @@ def _continued(sessions: dict[str, dict[str | None, Session]]) -> dict[str, dict
     if len(alone) < 2:
         return sessions
     digests = {name: _digests(part) for name, _, part in alone}
-    # What was said to the end, by whom and to which prompt; the shortest first, so that each finds the one just before it.
+    # The full text, by user and prompt; the shortest first, so that each finds its immediate predecessor.
     ended: defaultdict[tuple[Any, ...], dict[str, None]] = defaultdict(dict)
     end_of: dict[str, tuple[Any, ...]] = {}
     for name, prompt, part in sorted(alone, key=lambda one: len(digests[one[0]][0])):
@@ -270,7 +271,7 @@ def _continued(sessions: dict[str, dict[str | None, Session]]) -> dict[str, dict
 
 
 def _digests(part: Session) -> tuple[list[bytes], bytes | None]:
-    """Return a digest of each beginning of what a user asked, and of all with the answer, if there is one."""
+    """Return a digest of each prefix of the history that ends with a user's turn, and of all with the answer, if any."""
     call = part.longest
     with Boundary(_reported_later):
         start = count_system_messages(call.history)
@@ -285,17 +286,17 @@ def _digests(part: Session) -> tuple[list[bytes], bytes | None]:
 
 
 def _reported_later(reason: str) -> None:
-    """Say nothing: what is wrong is reported where the conversation is made."""
+    """Ignore a problem, which is reported when the conversation is built."""
 
 
 def _follows(after: Session, before: Session) -> bool:
-    """Return whether one began when the other had ended, as far as the times are known."""
+    """Return whether one began after the other had ended, as far as the times are known."""
     ended, begun = before.longest.ended, after.longest.started
     return ended is None or begun is None or ended <= begun
 
 
 def _joined(parts: dict[str | None, Session]) -> list[Session]:
-    """Return the parts of a session; calls that name no prompt belong to the only one that is named."""
+    """Return the parts of a session; calls without a prompt belong to the only named one."""
     unnamed = parts.get(None)
     if unnamed is None or len(parts) != 2:
         return list(parts.values())
@@ -311,7 +312,7 @@ def _name(value: Any, line: int) -> str:
 
 
 def _length(call: Call) -> tuple[int, bool]:
-    """Order calls by history; of two equal ones the answered one is longer."""
+    """Return the length of a call's history; on a tie an answered call is longer."""
     return len(call.history), bool(call.answer)
 
 
@@ -336,7 +337,7 @@ def count_system_messages(messages: list[Any]) -> int:
 
 
 def said_in(messages: list[Any]) -> list[tuple[str, str]]:
-    """Return role and text of messages, no more than matter, without what tools write differently in input and output."""
+    """Return the relevant part of role and text of messages, without differences between input and output."""
     with Boundary(_reported_later):
         turns = itertools.islice(folded(messages, Collector("")), MESSAGES + 1)
         return [(turn.role, turn.content) for turn in turns]

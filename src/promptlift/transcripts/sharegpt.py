@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["is_sharegpt", "read_sharegpt"]
 
 _LISTS: Final = ("conversations", "conversation", "items")
-# A record of two texts: what was asked and what was answered.
+# A record of two texts: question and answer.
 _PAIRS: Final = (
     ("instruction", "output"),
     ("prompt", "response"),
@@ -32,7 +32,7 @@ _READ: Final = frozenset({*_LISTS, *_IDS, "model", "system"})
 
 
 def read_sharegpt(records: Iterable[Record], collector: Collector) -> None:
-    """Read ShareGPT records, one conversation for each record."""
+    """Read ShareGPT records, one conversation per record."""
     collector.add_each(records, _conversation)
 
 
@@ -43,7 +43,7 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
         return _pair(record, value, collector)
     found = value[name]
     if found and all(isinstance(turn, list | tuple) and len(turn) == 2 for turn in found):
-        # Turns as pairs of what was asked and what was answered.
+        # Turns as pairs of question and answer.
         found = [
             {"role": role, "content": text}
             for turn in found

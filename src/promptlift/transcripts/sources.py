@@ -1,4 +1,4 @@
-"""Files as streams: gzip, byte order marks, encodings. Knows no format."""
+"""Files as streams: gzip, byte order marks, encodings. Independent of formats."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ HEAD_BYTES: Final = 65_536
 
 
 class Record(NamedTuple):
-    """One record of a file: a value, or why there is none.
+    """One record of a file: a value, or the reason why there is none.
 
-    ``line`` is its line or number, from 1. ``last`` says that nothing after a fault can be read.
+    ``line`` is its line or number, from 1. ``last`` means that nothing after a fault can be read.
     """
 
     line: int
@@ -27,17 +27,17 @@ class Record(NamedTuple):
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, unpacked if it is gzip by content."""
+    """Open a file, decompressing it if its content is gzip."""
     return cast("IO[bytes]", gzip.open(path)) if is_packed(path) else path.open("rb")
 
 
 def is_packed(path: Path) -> bool:
-    """Return whether a file is gzip by content."""
+    """Return whether a file's content is gzip."""
     return _begins(path, b"\x1f\x8b")
 
 
 def is_zip(path: Path) -> bool:
-    """Return whether a file is a ZIP archive by content."""
+    """Return whether a file's content is a ZIP archive."""
     return _begins(path, b"PK\x03\x04")
 
 
@@ -47,20 +47,20 @@ def _begins(path: Path, magic: bytes) -> bool:
 
 
 def read_head(path: Path) -> bytes:
-    """Read the first bytes of a file, unpacked."""
+    """Read the first bytes of a file, decompressed."""
     with open_bytes(path) as file:
         return file.read(HEAD_BYTES)
 
 
 def encoding_of(head: bytes) -> str:
-    """Return the encoding that the byte order mark names; without one it is UTF-8."""
+    """Return the encoding given by the byte order mark, by default UTF-8."""
     return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
 
 
 def open_text(path: Path, encoding: str) -> TextIO:
-    """Open a file as text with its line ends as they are.
+    """Open a file as text, keeping its line breaks.
 
-    Bytes that are not UTF-8 become lone surrogates, which are found and reported where the text is used.
+    Bytes that are not UTF-8 become lone surrogates, which are detected and reported where the text is used.
     """
     errors = "strict" if encoding == "utf-16" else "surrogateescape"
     return io.TextIOWrapper(cast("Any", open_bytes(path)), encoding=encoding, errors=errors, newline="\n")

@@ -1,7 +1,7 @@
-"""The service's own format, and the chat format of OpenAI: records that hold ``messages``.
+"""The service's own format, and the chat format of OpenAI: records with ``messages``.
 
-Both have the same shape; the service's adds ``metadata`` and message times, models and tokens, OpenAI's adds tools.
-Records as ``POST /conversations`` takes them, with ``content`` as text, are read here too.
+Both have the same shape; the service's adds ``metadata`` and message times, models and tokens, OpenAI's adds
+tools. Bodies of ``POST /conversations``, with ``content`` as text, are read here too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _INSIDE: Final = frozenset({"messages", "metadata"})
 
 
 def read_structured(records: Iterable[Record], collector: Collector) -> None:
-    """Read records that hold messages or content, one conversation a record."""
+    """Read records with messages or content, one conversation per record."""
     collector.add_each(records, _conversation)
 
 
@@ -61,7 +61,7 @@ def _conversation(record: Record, collector: Collector) -> ParsedConversation:
 
 
 def _system_of(value: dict[str, Any]) -> str | None:
-    """Return the system prompt of a record that has it beside its messages, as Anthropic's API takes it."""
+    """Return the system prompt of a record that has it apart from its messages, as in Anthropic's API."""
     system = value.get("system")
     if not is_something(system) or not isinstance(system, str | list):
         return None
@@ -70,7 +70,7 @@ def _system_of(value: dict[str, Any]) -> str | None:
 
 
 def _take(conversation: ParsedConversation, field: str, value: dict[str, Any], names: tuple[str, ...]) -> str:
-    """Set a field of the conversation from the first name that holds something, and return that name."""
+    """Set a field of the conversation from the first non-empty name, and return that name."""
     name = next((name for name in names if is_something(value.get(name))), "")
     if name:
         setattr(conversation, field, value[name])

@@ -1,4 +1,4 @@
-"""The system prompts that the conversations of an export begin with, in the order in which they came into use."""
+"""The system prompts at the beginning of an export's conversations, in order of first use."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_VERSIONS", "SystemPrompt", "SystemPrompts"]
 
-# More texts than this that differ only in some values are one template rather than versions of a text.
+# More texts than this that differ only in some values are one template, not versions of a text.
 MOST_VERSIONS: Final = 5
 
-# A template filled in for every conversation gives as many texts as there are conversations. Its texts are counted
-# together; of others only some are kept.
+# A template filled in for every conversation gives as many texts as conversations. Its texts are counted
+# together; only some of the others are kept.
 KEPT_TEXTS: Final = 64
 
 
@@ -30,13 +30,13 @@ class SystemPrompt:
     Attributes
     ----------
     text
-        As the source has it.
+        As in the source.
     conversations
         How many begin with it.
     first_at, last_at
-        When the first and the last of them began; ``None`` where none has a time.
+        When the first and the last of them began; ``None`` if none has a time.
     first_place, last_place
-        Which of all conversations with a system prompt these were, from 0, in the order in which they were read.
+        Indices of these among all conversations with a system prompt, from 0, in reading order.
     """
 
     text: str
@@ -62,7 +62,7 @@ class SystemPrompts:
     """
 
     def __init__(self) -> None:
-        # By hash; the text is empty where it is not kept.
+        # By hash; the text is empty if it is not kept.
         self._found: dict[bytes, SystemPrompt] = {}
         self._texts: set[bytes] = set()
         self._templates: list[Template] = []
@@ -73,9 +73,10 @@ class SystemPrompts:
         return len(self._found)
 
     def __iter__(self) -> Iterator[SystemPrompt]:
-        """Iterate over the prompts in the order in which they came into use; of very many, only some.
+        """Iterate over the prompts in order of first use; if there are very many, only over some.
 
-        That is the order of the first conversations, by their times where every prompt has one, else as they were read.
+        This is the order of the first conversations, by their times if every prompt has one, otherwise in
+        reading order.
         """
         kept = [self._found[key] for key in self._texts]
         timed = self.timed
@@ -91,24 +92,24 @@ class SystemPrompts:
 
     @property
     def timed(self) -> bool:
-        """Whether it is known when each prompt came into use."""
+        """Whether the time of first use is known for each prompt."""
         return all(prompt.first_at is not None for prompt in self._found.values())
 
     @property
     def are_templates(self) -> bool:
-        """Whether every one of them is a template whose values were filled in."""
+        """Whether every one of them is a template with values filled in."""
         templates = {template.text for template in self._templates}
         return bool(self._texts) and all(prompt.text in templates for prompt in self)
 
     @property
     def overlapping(self) -> bool:
-        """Whether one prompt was still in use after the next one came into use."""
+        """Whether one prompt was still in use after the first use of the next."""
         timed = self.timed
         return any(_end(one, timed=timed) > _start(next_one, timed=timed) for one, next_one in pairwise(self))
 
     @property
     def main(self) -> SystemPrompt | None:
-        """The prompt of most conversations, of several, the one in use last; ``None`` when there is none."""
+        """The prompt of most conversations, on a tie the last used; ``None`` if there is none."""
         timed = self.timed
         return max(self, key=lambda prompt: (prompt.conversations, _end(prompt, timed=timed)), default=None)
 
@@ -120,7 +121,7 @@ class SystemPrompts:
         text
             Its system prompt.
         at
-            When it began, if that is known.
+            When it began, if known.
         """
         place = self.conversations
         self._take(SystemPrompt(text, 1, at, at, place, place))
@@ -132,7 +133,7 @@ class SystemPrompts:
         Parameters
         ----------
         later
-            Counts of a file that was read after what is counted here.
+            Counts of a file that was read after those counted here.
         """
         known = {one.text for one in self._templates}
         self._templates += [one for one in later._templates if one.text not in known]
@@ -146,15 +147,15 @@ class SystemPrompts:
         self.conversations += later.conversations
 
     def folded(self, *, one_version: bool = False) -> SystemPrompts:
-        """Return the prompts with those that differ only in values filled in as one, the template.
+        """Return the prompts, merging those that differ only in filled-in values into their template.
 
-        Up to five texts that are alike may be versions as well. They are a template when the values are dates, times,
-        addresses or ids, or when the source says that they are of one version.
+        Up to five similar texts may also be versions. They are a template if the values are dates, times,
+        addresses or ids, or if the source assigns them to one version.
 
         Parameters
         ----------
         one_version
-            Whether the source says that all of them are of one version.
+            Whether the source assigns all of them to one version.
         """
         folded = SystemPrompts()
         folded.merge(self)
@@ -165,7 +166,7 @@ class SystemPrompts:
         return folded
 
     def _fold(self, template: Template) -> None:
-        """Count the texts of a template together, those to come too."""
+        """Count the texts of a template together, including future ones."""
         keys = [key for key in self._texts if template.matches(self._found[key].text)]
         prompts = [self._found.pop(key) for key in keys]
         self._texts.difference_update(keys)
@@ -186,8 +187,8 @@ class SystemPrompts:
             self._forget_texts()
 
     def _forget_texts(self) -> None:
-        """Fold templates, then keep the texts with the most conversations, and of equal ones the newest."""
-        # Each text to come is compared with every template.
+        """Fold templates, then keep the texts with the most conversations, preferring the newest on a tie."""
+        # Each further text is compared with every template.
         for template in templates_of([self._found[key].text for key in self._texts]):
             if len(template.texts) > MOST_VERSIONS and len(self._templates) < KEPT_TEXTS:
                 self._fold(template)

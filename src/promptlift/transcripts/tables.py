@@ -1,4 +1,4 @@
-"""CSV and Parquet files as streams of records, values as they are in the file."""
+"""CSV and Parquet files as streams of records, with unchanged values."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ __all__ = ["PARQUET_MAGIC", "csv_header", "csv_records", "parquet_records"]
 
 PARQUET_MAGIC: Final = b"PAR1"
 SEPARATORS: Final = ",;\t|"
-# A message over the limit must be reported with its size, so a field may be much larger than a message.
+# A message over the limit must be reported with its size, so a field may be much larger than a message may
+# be.
 _FIELD_CHARS: Final = 64 * 1024 * 1024
 # A line is read again a few times, and a small file some more.
 _AGAIN: Final = 4
 _AGAIN_FREELY: Final = 65_536
-# What a held line costs besides its characters, so that millions of empty lines are bounded too.
+# Cost of a held line besides its characters, so that millions of empty lines are limited too.
 _LINE_COST: Final = 100
 _BATCH_ROWS: Final = 512
 _PACKED_BYTES: Final = 256 * 1024 * 1024
 
 
 def csv_header(head: str, separator: str) -> list[str]:
-    """Read the column names of a CSV text, none when it is not one."""
+    """Read the column names of a CSV text; empty if it is not CSV."""
     try:
         return next(csv.reader(io.StringIO(head, newline=""), delimiter=separator), [])
     except csv.Error:
@@ -42,10 +43,10 @@ def csv_header(head: str, separator: str) -> list[str]:
 
 
 def csv_records(stream: TextIO, separator: str, *, most: int = RECORD_CHARS) -> Iterator[Record]:
-    """Read the rows of a CSV file as ``{column: text}``. Every cell stays text, exactly as it is written.
+    """Read the rows of a CSV file as ``{column: text}``. Every cell stays text, exactly as written.
 
-    A quote that is not closed, or a row longer than ``most`` characters, costs that row alone: reading continues
-    at the next line that is a row by itself.
+    A quote that is not closed, or a row longer than ``most`` characters, affects only that row: reading
+    continues at the next line that is a complete row.
     """
     feed = _Feed(stream, most)
     rows = csv.reader(feed, delimiter=separator, strict=True)
@@ -76,12 +77,12 @@ def csv_records(stream: TextIO, separator: str, *, most: int = RECORD_CHARS) -> 
 
 @dataclass(slots=True)
 class _Lost:
-    """A row of several lines that cannot be read: mostly a quote that is not closed, which takes the next rows with it.
+    """An unreadable row of several lines, usually an unclosed quote that swallows the next rows.
 
     Attributes
     ----------
     line, fault
-        Where it begins, and what is wrong.
+        Where it begins, and the problem.
     last
         The last line that is left out with it.
     """
@@ -91,7 +92,7 @@ class _Lost:
     last: int
 
     def skip(self, feed: _Feed) -> None:
-        """Skip the first line of what was read, and put the others back."""
+        """Skip the first line, and put the others back."""
         if feed.budget > 0:
             feed.again(feed.taken[1:])
             self.last = feed.taken[0].number
@@ -99,7 +100,7 @@ class _Lost:
             self.last = feed.taken[-1].number
 
     def record(self) -> Record:
-        """Return the record of the fault, which also says which other lines are left out."""
+        """Return the record of the fault, which also lists the other lines left out."""
         more = ""
         if self.last > self.line:
             many = self.last > self.line + 1
@@ -109,14 +110,15 @@ class _Lost:
 
 
 class _Feed:
-    """Lines for ``csv.reader``; those of the row that is being read are kept, so that they can be read again.
+    """Lines for ``csv.reader``; those of the current row are kept, so that they can be read again.
 
     Attributes
     ----------
     taken, size
         The lines of the row, and their characters.
     budget
-        Characters that may still be read again to find the next row: a hostile file must not cost more and more.
+        Characters that may still be read again to find the next row, so that a hostile file cannot cause
+        unlimited work.
     """
 
     def __init__(self, stream: TextIO, most: int) -> None:
@@ -146,17 +148,17 @@ class _Feed:
         self.taken, self.size = [], 0
 
     def again(self, lines: list[Line]) -> None:
-        """Put lines back, without the rest of one that was too long to be held."""
+        """Put lines back, without the rest of an overlong one."""
         self.budget -= sum(len(line.text) for line in lines)
         self._again.extendleft(line for line in reversed(lines) if line.whole)
 
 
 class _TooLongError(Exception):
-    """A row is longer than what is read of one."""
+    """A row exceeds the limit."""
 
 
 def _next_row(rows: Iterator[list[str]], feed: _Feed) -> tuple[list[str], str | None] | None:
-    """Read one row, or what is wrong with it; None at the end of the file."""
+    """Read one row, or its problem; None at the end of the file."""
     feed.begin()
     before = csv.field_size_limit(_FIELD_CHARS)
     try:
@@ -206,7 +208,7 @@ def parquet_records(path: Path, *, most: int = RECORD_CHARS) -> Iterator[Record]
 
 
 def _batches(file: Any, most: int) -> Iterator[Any]:
-    """Read batches with fewer rows where rows are large, as far as the file says."""
+    """Read batches, with fewer rows if rows are large according to the file."""
     for place in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(place)
         usual = max(group.total_byte_size // max(group.num_rows, 1), 1)
@@ -215,7 +217,7 @@ def _batches(file: Any, most: int) -> Iterator[Any]:
 
 
 def _rows(batch: Any, most: int) -> Iterator[dict[str, Any]]:
-    """Convert the rows of a batch to Python values, or say what is wrong with one."""
+    """Convert the rows of a batch to Python values, reporting problems by row."""
     import pyarrow as pa  # noqa: PLC0415
 
     for index, column in enumerate(batch.schema):
@@ -224,9 +226,9 @@ def _rows(batch: Any, most: int) -> Iterator[dict[str, Any]]:
             coarser = batch.column(index).cast(pa.timestamp("us", column.type.tz), safe=False)
             batch = batch.set_column(index, column.name, coarser)
     coded = [place for place, column in enumerate(batch.schema) if pa.types.is_dictionary(column.type)]
-    # A value that is stored once may stand in every row.
+    # A value that is stored once may occur in every row.
     if batch.nbytes + sum(batch.column(place).dictionary.nbytes for place in coded) * batch.num_rows <= most:
-        with Boundary(lambda _: None):  # below each row is tried by itself
+        with Boundary(lambda _: None):  # each row is tried individually below
             found = [_plain_row(row) for row in batch.to_pylist(maps_as_pydicts="lossy")]
             yield from ({"value": row} for row in found)
             return

@@ -1,4 +1,4 @@
-"""Texts that are one template with other values filled in."""
+"""Texts that are one template with different values filled in."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Template", "filled_in", "templates_of"]
 _TOKEN: Final = re.compile(
     r"[\w.+-]+@\w[\w-]*(?:\.\w+)+|[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|\d+(?:[-:./T]\d+)+Z?|\w+|\s+|[^\w\s]"
 )
-# What is the same must be most of a text, and the values few, or it is another text.
+# Most of a text must be the same, and the values few, or it is a different text.
 _SHARE: Final = 0.6
 _MOST_VALUES: Final = 8
-# Longer texts are compared by their beginnings and ends alone.
+# Longer texts are compared only by their beginnings and ends.
 _MOST_TOKENS: Final = 4_000
-# Dates, times, e-mail addresses, long numbers and ids: nobody changes the wording of a prompt by these.
+# Dates, times, e-mail addresses, long numbers and ids: changes of these are not edits of a prompt.
 _FILLED_IN: Final = re.compile(
     r"""\s*(?: \d{4}-\d\d?-\d\d?(?:T[\d:.]+Z?)? (?:\s+\d\d?:\d\d(?::\d\d)?)? | \d\d?:\d\d(?::\d\d)? | \d\d?[./]\d\d?[./]\d{2,4}
       | \S+@\S+\.\w+ | \d{6,} | [0-9a-f]{8}-[0-9a-f-]{27} | [0-9a-f]{16,} )\s*""",
@@ -42,7 +42,7 @@ class Template:
     parts
         Tokens of the text; ``None`` for a value that differs.
     texts
-        The texts that it was made of.
+        The texts from which it was made.
     words
         Words that all of them have.
     """
@@ -53,7 +53,7 @@ class Template:
 
     @property
     def text(self) -> str:
-        """The template, its values as ``{{value}}``, of several ``{{value_1}}`` and so on."""
+        """The template, with ``{{value}}`` for its value, or ``{{value_1}}`` and so on for several."""
         count = self.parts.count(None)
         numbers = iter(range(1, count + 1))
         return "".join(
@@ -84,11 +84,11 @@ class Template:
         return bool(values) and all(map(_FILLED_IN.fullmatch, values))
 
     def shares(self, words: frozenset[str]) -> bool:
-        """Return whether so many words are the same that a closer look is worth its time."""
+        """Return whether enough words are shared to justify a detailed comparison."""
         return 2 * len(words & self.words) >= _SHARE * min(len(words), len(self.words))
 
     def fixed(self) -> list[str]:
-        """Return what stands before, between and after the values."""
+        """Return the texts before, between and after the values."""
         pieces: list[str] = [""]
         for part in self.parts:
             if part is None:
@@ -98,7 +98,7 @@ class Template:
         return pieces
 
     def values(self, text: str) -> list[str]:
-        """Return the values that a text of this template has."""
+        """Return the values of a text of this template."""
         first, *others = self.fixed()
         found, at = [], len(first)
         for number, piece in enumerate(others, start=1):
@@ -109,7 +109,7 @@ class Template:
 
 
 def templates_of(texts: Iterable[str]) -> list[Template]:
-    """Return the templates of some texts, each text in one of them; a text that is like no other has one of its own."""
+    """Return the templates of some texts, each text in one of them; a text unlike any other gets its own."""
     found: list[Template] = []
     for text in texts:
         known = next((one for one in found if None in one.parts and one.matches(text)), None)
@@ -131,7 +131,7 @@ def templates_of(texts: Iterable[str]) -> list[Template]:
 
 
 def filled_in(template: str, text: str) -> bool:
-    """Return whether a text is a template, its placeholders such as ``{{name}}`` filled in."""
+    """Return whether a text is a template with its placeholders, such as ``{{name}}``, filled in."""
     pieces = _PLACEHOLDER.split(template)
     parts: list[str | None] = [pieces[0]]
     for piece in pieces[1:]:
@@ -140,7 +140,7 @@ def filled_in(template: str, text: str) -> bool:
 
 
 def _joined(one: Parts, other: Parts) -> Parts | None:
-    """Return what two texts have in common, ``None`` when that is too little for a template."""
+    """Return the template of two texts, ``None`` if they have too little in common."""
     start = 0
     while start < min(len(one), len(other)) and one[start] == other[start]:
         start += 1
@@ -165,7 +165,7 @@ def _common(one: Parts, other: Parts) -> Parts:
 
 
 def _without_splinters(parts: Sequence[str | None]) -> Parts:
-    """Join values that only blanks or marks separate, such as first and last name."""
+    """Join values separated only by blanks or punctuation, such as first and last name."""
     kept: list[str | None] = []
     pending: list[str] = []
     for part in parts:

@@ -1,4 +1,4 @@
-"""Times as other tools write them: ISO 8601 text, seconds or smaller units since 1970, date objects."""
+"""Times in the formats of other tools: ISO 8601 text, seconds or smaller units since 1970, date objects."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _ZONE: Final = re.compile(r"(Z|[+-]\d\d:?\d\d(:?\d\d)?)$", re.IGNORECASE)
 
 
 def read_time(value: Any) -> datetime | None:
-    """Return a time in UTC, or ``None`` when the value is not a time.
+    """Return a time in UTC, or ``None`` if the value is not a time.
 
-    A time without a zone is taken as UTC. Numbers are seconds, milliseconds, microseconds or nanoseconds since
-    1970, told apart by their size; numbers that would lie before March 1973 are not times. Dates such as
-    ``05/01/2024`` are not read: day and month cannot be told apart.
+    A time without a zone is taken as UTC. Numbers are seconds, milliseconds, microseconds or nanoseconds
+    since 1970, distinguished by their size; numbers that would be before March 1973 are not times. Dates such
+    as ``05/01/2024`` are not read, because day and month are ambiguous.
     """
     try:
         if isinstance(value, str):
@@ -37,7 +37,7 @@ def read_time(value: Any) -> datetime | None:
 
 
 def has_zone(value: Any) -> bool:
-    """Return whether a value that is a time says its zone itself. Seconds since 1970 do."""
+    """Return whether a time value includes its zone. Seconds since 1970 do."""
     if isinstance(value, datetime):
         return value.tzinfo is not None
     if isinstance(value, str):

@@ -1,1 +1,1 @@
-"""Spans of OpenTelemetry that are calls of a language model, as the service receives and an import reads them."""
+"""OpenTelemetry spans of language model calls, received by the service or imported from files."""

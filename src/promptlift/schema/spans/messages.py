@@ -1,4 +1,4 @@
-"""Messages of model calls in any of the forms that instrumentations write, folded into the three roles."""
+"""Messages of model calls in all forms written by instrumentations, folded into the three roles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SpanTurn(NamedTuple):
-    """What was said, by whom."""
+    """A text and its speaker."""
 
     role: Role
     text: str
@@ -30,12 +30,12 @@ _ROLES: Final[Mapping[str, Role]] = {
 }
 _RESULT_ROLES: Final = ("tool", "function", "tool_result", "observation")
 _NUMBER_DIGITS: Final = 9
-# Parts of a message that hold nothing that was said.
+# Parts of a message without spoken text.
 _SILENT_PARTS: Final = ("reasoning", "thinking", "redacted_thinking")
 
 
 def fold(messages: Any) -> list[SpanTurn]:
-    """Fold messages into turns; what nobody said, such as reasoning, is left out.
+    """Fold messages into turns; parts that nobody said, such as reasoning, are left out.
 
     A tool call becomes an assistant turn ``[tool call] name({json})``, its result a system turn ``[tool result] …``, as
     in imported conversations.
@@ -43,8 +43,9 @@ def fold(messages: Any) -> list[SpanTurn]:
     Parameters
     ----------
     messages
-        A list of messages, one message, or JSON of either: with ``parts`` (semantic conventions since 1.37), with
-        ``content`` and ``tool_calls`` (before, and the APIs of models), or plain text, which a user said.
+        A list of messages, one message, or JSON of either: with ``parts`` (semantic conventions since 1.37),
+        with ``content`` and ``tool_calls`` (before, and the APIs of models), or plain text, which counts as a
+        user's.
     """
     messages = decoded(messages)
     if isinstance(messages, str):
@@ -57,7 +58,7 @@ def fold(messages: Any) -> list[SpanTurn]:
 
 
 def split_system(turns: Iterable[SpanTurn]) -> tuple[str | None, list[SpanTurn]]:
-    """Take the instructions at the beginning apart from the conversation."""
+    """Separate the instructions at the beginning from the conversation."""
     rest = list(turns)
     system = []
     while rest and rest[0].role == "system" and not rest[0].text.startswith(RESULT):
@@ -78,7 +79,7 @@ def unflatten(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]
     Raises
     ------
     Unreadable
-        When a name has more parts than messages are deep, or a part is a number that counts nothing.
+        A name has more parts than messages have levels, or a number that is not a valid index.
     """
     tree: dict[str, Any] = {}
     start = f"{prefix}."
@@ -88,7 +89,7 @@ def unflatten(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]
         node = tree
         steps = name[len(start) :].split(".", JSON_DEPTH)
         if len(steps) > JSON_DEPTH or any(len(step) > _NUMBER_DIGITS and step.isdecimal() for step in steps):
-            raise Unreadable(f"the attribute {name[:60]}… is no field of a message")
+            raise Unreadable(f"the attribute {name[:60]}… is not a field of a message")
         *path, last = steps
         for step in path:
             below = node.setdefault(step, {})
@@ -110,7 +111,7 @@ def _nested(node: Any) -> Any:
 
 
 def decoded(value: Any) -> Any:
-    """Decode text that is JSON of a list or an object."""
+    """Decode text that is a JSON list or object."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
@@ -127,7 +128,7 @@ def _turns(message: Any) -> Iterator[SpanTurn]:
         return
     if not isinstance(message, dict):
         return
-    # OpenInference keeps each message, and each part of one, under a name of its own.
+    # OpenInference puts each message, and each part of one, under its own name.
     message = message if "role" in message else _inner(message, "message")
     name = str(message.get("role") or "user").lower()
     is_result = name in _RESULT_ROLES
@@ -151,7 +152,7 @@ def _turns(message: Any) -> Iterator[SpanTurn]:
 
 
 def _inner(outer: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the object under a name, or the outer one where there is none."""
+    """Return the object under a name, or the outer one if there is none."""
     inner = outer.get(name)
     return inner if isinstance(inner, dict) else outer
 
@@ -184,7 +185,8 @@ def _call(call: Any) -> SpanTurn:
     function = call.get("function")
     function = function if isinstance(function, dict) else call
     names = ("arguments", "args", "input", "server_tool_call")
-    # Written alike whether the instrumentation has decoded the arguments or not: an answer is found again in later calls.
+    # Written the same whether or not the instrumentation has decoded the arguments, so that an answer is
+    # recognized in later calls.
     arguments = decoded(next((function[name] for name in names if function.get(name) is not None), {}))
     shown = arguments if isinstance(arguments, str) else _json(arguments)
     return SpanTurn("assistant", f"{CALL}{function.get('name') or 'unnamed'}({shown})")
@@ -193,7 +195,7 @@ def _call(call: Any) -> SpanTurn:
 def _json(value: Any) -> str:
     try:
         return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
-    except TypeError:  # a whole number beyond 64 bits, or half of a surrogate pair
+    except TypeError:  # an integer beyond 64 bits, or half of a surrogate pair
         return json.dumps(value, default=str)
 
 
@@ -208,6 +210,6 @@ def _text(part: Any) -> str:
         return ""
     for name in ("content", "text", "refusal"):
         if isinstance(part.get(name), str):
-            # The bytes of a picture are no text.
+            # The bytes of a picture are not text.
             return "" if kind == "blob" else str(part[name])
     return "" if kind == "text" else f"[{part.get('modality') or kind}]"

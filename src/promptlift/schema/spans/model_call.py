@@ -1,10 +1,11 @@
-"""Recognise the spans that are calls of a language model, and read what was said in them.
+"""Recognize the spans of language model calls, and read their messages.
 
-The semantic conventions for generative AI are in development, and every form that they had is in use:
+The semantic conventions for generative AI are in development, and all their versions are in use:
 
 - since 1.37 the attributes ``gen_ai.system_instructions``, ``gen_ai.input.messages`` and ``gen_ai.output.messages``, on
   the span or on the event ``gen_ai.client.inference.operation.details``;
-- 1.28 to 1.36 an event a message, ``gen_ai.user.message`` and the like, and ``gen_ai.choice`` for the answer;
+- 1.28 to 1.36 one event per message, ``gen_ai.user.message`` and the like, and ``gen_ai.choice`` for the
+  answer;
 - before that the events ``gen_ai.content.prompt`` and ``gen_ai.content.completion`` with JSON;
 - OpenLLMetry's attributes ``gen_ai.prompt.0.content``, and OpenInference's ``llm.input_messages.0.message.content``.
 """
@@ -76,19 +77,19 @@ class ModelCall:
     Attributes
     ----------
     conversation
-        The application's own id of the conversation, if it says one.
+        The application's own id of the conversation, if any.
     prompt
-        Id or name of the prompt, where the application says it for us.
+        Id or name of the prompt, if the application sets our attribute.
     agents
-        What else may be the id or name of a prompt, best first.
+        Other possible ids or names of the prompt, best first.
     application
         Name of the application.
     system
         The instructions of the model, apart from the conversation.
     input, output
-        What was said before, and the answer.
+        The preceding messages, and the answer.
     scores
-        What the span says of how it went: attributes ``score.NAME``, and the results of evaluations.
+        Outcomes in the span: attributes ``score.NAME``, and the results of evaluations.
     """
 
     trace_id: str
@@ -107,18 +108,18 @@ class ModelCall:
     input_tokens: int | None
     output_tokens: int | None
     failed: bool
-    # Calls that were kept before it was read say nothing of it.
+    # Calls stored before it was read lack it.
     cost: float | None = None
     scores: Mapping[str, Any] = field(default_factory=dict)
 
     def dump(self) -> bytes:
-        """Write the call as JSON."""
+        """Return the call as JSON."""
         turns = {name: [list(turn) for turn in getattr(self, name)] for name in _TURNS}
         return orjson.dumps({**asdict(self), **turns})
 
     @classmethod
     def load(cls, raw: bytes) -> Self:
-        """Read a call that `dump` wrote."""
+        """Read a call from the JSON of `dump`."""
         values = orjson.loads(raw)
         for name in _TURNS:
             values[name] = tuple(SpanTurn(*turn) for turn in values[name])
@@ -126,7 +127,7 @@ class ModelCall:
 
 
 def is_model_call(span: Span) -> bool:
-    """Return whether a span is a call of a language model that answers in text."""
+    """Return whether a span is a call to a language model that answers in text."""
     attributes = span.attributes
     operation = attributes.get("gen_ai.operation.name")
     if operation is not None:
@@ -139,14 +140,14 @@ def is_model_call(span: Span) -> bool:
 
 
 def read_call(span: Span, now: int) -> ModelCall | None:
-    """Read a call; ``None`` when the span does not hold what was said.
+    """Read a call; ``None`` if the span does not contain the messages.
 
     Parameters
     ----------
     span
         A call of a model.
     now
-        The time of a span whose own cannot be one, in milliseconds since 1970.
+        The time for a span with an invalid time, in milliseconds since 1970.
     """
     instructions, asked, answered = _content(span)
     system, asked = split_system(asked)
@@ -186,7 +187,7 @@ def _scores(span: Span) -> dict[str, Any]:
 
 
 def _content(span: Span) -> tuple[str, list[SpanTurn], list[SpanTurn]]:
-    """Return instructions, history and answer, from the first form that says something."""
+    """Return instructions, history and answer, from the first form with content."""
     attributes = span.attributes
     details = [event.attributes for event in span.events if event.name == _DETAILS_EVENT]
     for found in (attributes, *details):
@@ -205,7 +206,7 @@ def _content(span: Span) -> tuple[str, list[SpanTurn], list[SpanTurn]]:
 
 
 def _answer(messages: Any) -> list[SpanTurn]:
-    """Return the first of several answers to choose from: each message is one."""
+    """Return the first of several alternative answers, each of which is a message."""
     messages = decoded(messages)
     return fold(messages[:1] if isinstance(messages, list) else messages)
 
@@ -218,7 +219,7 @@ def _of_message_events(span: Span) -> tuple[list[SpanTurn], list[SpanTurn]]:
         if event.name == _CHOICE_EVENT:
             message = decoded(body.get("message", body))
             message = message if isinstance(message, dict) else {"content": message}
-            # OpenLLMetry has the calls of tools beside the message.
+            # OpenLLMetry puts tool calls outside the message.
             calls = {"tool_calls": body["tool_calls"]} if body.get("tool_calls") else {}
             answers.append(fold({**calls, **message, "role": "assistant"}))
         elif event.name in _MESSAGE_EVENTS:
@@ -227,7 +228,7 @@ def _of_message_events(span: Span) -> tuple[list[SpanTurn], list[SpanTurn]]:
 
 
 def _body(event: SpanEvent) -> Mapping[str, Any]:
-    """Return what an event says: in its attributes, or as JSON in one of them."""
+    """Return the content of an event: its attributes, or the JSON in one of them."""
     body = decoded(event.attributes.get(EVENT_BODY))
     return body if isinstance(body, dict) else event.attributes
 
@@ -254,11 +255,11 @@ def _of_numbered_attributes(span: Span) -> tuple[list[SpanTurn], list[SpanTurn]]
 
 
 def _text(known: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    """Return the first of some attributes that is there."""
+    """Return the first existing attribute of some."""
     for name in names:
         text = _clean(str(known.get(name) or "")).strip()
         if text:
-            # An identifier that is too long to be kept is told apart from others all the same.
+            # An identifier that is too long to be stored still remains distinct from others.
             return text if len(text) <= SOURCE_ID_CHARS else hashlib.sha256(text.encode()).hexdigest()
     return None
 
@@ -269,7 +270,7 @@ def _instructions(*texts: str | None) -> str | None:
 
 
 def _clean(text: str) -> str:
-    """Remove what no database keeps in a text."""
+    """Remove characters that databases cannot store."""
     return text.replace("\x00", "")
 
 
@@ -290,5 +291,5 @@ def _amount(known: Mapping[str, Any], names: Iterable[str]) -> float | None:
 
 
 def _instant(moment: int, now: int) -> int:
-    """Return a time as it is, or the present where it cannot be one."""
+    """Return a time, or the current one if it is invalid."""
     return moment if 0 < moment < _END_OF_TIME else now

@@ -1,4 +1,4 @@
-"""A span as it was received, whichever encoding brought it, and the reading of OTLP's JSON."""
+"""A received span, independent of its encoding, and the reading of OTLP's JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ERROR: Final = 2
 
 
-# The attribute that holds what an event says, where its attributes do not.
+# The attribute with the content of an event, if it is not in separate attributes.
 EVENT_BODY: Final = "gen_ai.event.content"
 
 
@@ -40,7 +40,7 @@ class Span:
     started_at, ended_at
         Milliseconds since 1970, UTC.
     attributes, resource
-        What is known about the operation, and about the application; values are plain Python values.
+        Attributes of the operation, and of the application, as plain Python values.
     failed
         Whether the operation ended with an error.
     """
@@ -56,24 +56,24 @@ class Span:
 
     @property
     def known(self) -> Mapping[str, Any]:
-        """What is known about the operation, or else about the application; the resource, which many spans share, is not copied."""
+        """Attributes of the operation, falling back to those of the application; the shared resource is not copied."""
         return ChainMap(cast("dict[str, Any]", self.attributes), cast("dict[str, Any]", self.resource))
 
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """An event of a span that was logged instead of being kept on the span.
+    """An event of a span that was logged instead of being attached to the span.
 
     Attributes
     ----------
     trace_id, span_id
         The span, in lowercase hexadecimal.
     at
-        Milliseconds since 1970, UTC; 0 where it is not known.
+        Milliseconds since 1970, UTC; 0 if unknown.
     event
         What happened.
     resource
-        What is known about the application.
+        Attributes of the application.
     """
 
     trace_id: str
@@ -94,7 +94,7 @@ def spans_of(document: Any, reject: Callable[[str], object]) -> Iterator[Span]:
     document
         The decoded JSON.
     reject
-        Takes why a span cannot be read, for each such span.
+        Called with the reason for each span that cannot be read.
     """
     for span, resource in _read_each(document, ("resourceSpans", "scopeSpans", "spans"), reject):
         with Boundary(reject):
@@ -121,7 +121,7 @@ def log_records_of(document: Any, reject: Callable[[str], object]) -> Iterator[L
     document
         The decoded JSON.
     reject
-        Takes why a record cannot be read, for each such record.
+        Called with the reason for each record that cannot be read.
     """
     for record, resource in _read_each(document, ("resourceLogs", "scopeLogs", "logRecords"), reject):
         with Boundary(reject):
@@ -142,7 +142,7 @@ def log_records_of(document: Any, reject: Callable[[str], object]) -> Iterator[L
 def _read_each(
     document: Any, names: tuple[str, str, str], reject: Callable[[str], object]
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield what the lists of a document hold, each with the attributes of its resource."""
+    """Yield the items of the lists of a document, each with the attributes of its resource."""
     groups, scopes, items = names
     for group in document.get(groups) or ():
         with Boundary(reject):
@@ -160,7 +160,7 @@ def _read_each(
 
 
 def _hexadecimal(text: Any, size: int) -> str:
-    """Return an identifier, which JSON holds in hexadecimal of either case."""
+    """Return an identifier, which JSON has in hexadecimal of either case."""
     if len(binascii.unhexlify(text)) != size:
         raise ValueError(f"{text!r} is not an identifier of {size} bytes")
     return str(text).lower()
@@ -175,7 +175,7 @@ def _json_value(value: Any) -> Any:
     return next((read(content) for read, content in known), None)
 
 
-# JSON of protobuf writes numbers of 64 bits, and those that JSON does not know, as texts.
+# Protobuf's JSON encodes 64-bit numbers, and numbers that JSON does not support, as strings.
 _JSON_VALUES: Final[dict[str, Callable[[Any], Any]]] = {
     "stringValue": str,
     "boolValue": bool,
