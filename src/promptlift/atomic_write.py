@@ -20,8 +20,8 @@ _BINARY = getattr(os, "O_BINARY", 0)  # only on Windows
 def atomic_write(path: Path, data: bytes) -> None:
     """Write `data` to a temporary file in the same folder, then rename it to `path`.
 
-    A file that was there before stays as it was until then, also when writing fails, and keeps its permissions. Links
-    are followed. The data are on the disk before the name is: a power failure leaves the old file or the new one.
+    An existing file stays unchanged until then, even if writing fails, and keeps its permissions. Links are
+    followed. The data are on disk before the rename: a power failure leaves the old file or the new one.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def atomic_write(path: Path, data: bytes) -> None:
     Raises
     ------
     OSError
-        When the file cannot be written: no space, no permission, no such folder. Nothing is left behind.
+        The file cannot be written: no space, no permission, no such folder. Nothing is left behind.
     """
     target = Path(os.path.realpath(path))
     mode = None
@@ -47,9 +47,9 @@ def atomic_write(path: Path, data: bytes) -> None:
 
 
 def create_private(path: Path, data: bytes) -> None:
-    """Create a file that only its owner may read; one that is there already stays as it is.
+    """Create a file readable only by its owner; an existing file stays unchanged.
 
-    Of several processes that do it at once, one creates it, and all find it whole afterwards.
+    If several processes do it at once, one creates it, and all find it complete afterwards.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def create_private(path: Path, data: bytes) -> None:
     Raises
     ------
     OSError
-        When the file cannot be written. Nothing is left behind.
+        The file cannot be written. Nothing is left behind.
     """
     with _written(path, data, mode=0o600) as part, contextlib.suppress(FileExistsError):
         os.link(part, path)
@@ -69,7 +69,7 @@ def create_private(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def _written(target: Path, data: bytes, *, mode: int) -> Iterator[Path]:
-    """Write a temporary file beside `target`, on the disk when the block begins, and remove it after the block."""
+    """Write a temporary file next to `target`, on disk when the block begins, and remove it after the block."""
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, mode)

@@ -1,31 +1,22 @@
-"""Every error that promptlift raises.
+"""All errors that promptlift raises.
 
 ::
 
-    PromptliftError
-    ├── ConfigError                 no key, bad address: raised before any request
-    │   └── MissingExtra            an optional dependency is not installed; names the extra
-    ├── TranscriptError             (also ValueError) content cannot be read; says where
-    │   └── EventError              the body of a delivery is not an event
-    │       ├── InvalidSignature    it was not signed with this secret
-    │       └── ReplayedEvent       .event_id; it is too old, or was received before
-    ├── FrameError                  (also ValueError) names the missing and the present columns
-    ├── IncompleteError             fewer rows than the service has; carries what was fetched
-    ├── ServiceStartError           the embedded service did not start; says why
-    ├── SnapshotError               a snapshot cannot be used: another account, another writer, too new
-    │   ├── SnapshotBusy            another process or thread writes it now
-    │   └── SnapshotDamaged         .problems; files are missing, cut or changed
-    └── ApiError                    .status .code .details .request
-        ├── ConnectionFailed        no answer from the service
-        ├── UnexpectedResponse      an answer that is not the API's
-        ├── ValidationError         .details by dotted path
-        ├── NotFound
-        ├── InvalidState
-        ├── InvalidApiKey
-        ├── LimitExceeded           .limit .used .reset_at; a plan quota, never retried
-        ├── ContentTooLarge         413
-        ├── RateLimited             .retry_after; requests a minute, retried
-        └── ServerError             5xx, retried
+    PromptliftError ├── ConfigError                 no key, bad address: raised before any request │   └──
+    MissingExtra            an optional dependency is not installed; names the extra ├── TranscriptError (also
+    ValueError) content cannot be read; the message locates it │   └── EventError              the body of a
+    delivery is not an event │       ├── InvalidSignature    it was not signed with this secret │ └──
+    ReplayedEvent       .event_id; it is too old, or was received before ├── FrameError (also ValueError)
+    names the missing and the present columns ├── IncompleteError             fewer rows than the service has;
+    contains the fetched rows ├── ServiceStartError           the embedded service did not start ├──
+    SnapshotError               a snapshot cannot be used: another account, another writer, too new │   ├──
+    SnapshotBusy            another process or thread is writing it │   └── SnapshotDamaged         .problems;
+    files are missing, truncated or changed └── ApiError .status .code .details .request
+        ├── ConnectionFailed        no answer from the service ├── UnexpectedResponse      an answer that is
+        not the API's ├── ValidationError         .details by dotted path ├── NotFound ├── InvalidState ├──
+        InvalidApiKey ├── LimitExceeded           .limit .used .reset_at; a plan quota, never retried ├──
+        ContentTooLarge         413 ├── RateLimited             .retry_after; requests per minute, retried └──
+        ServerError             5xx, retried
 """
 
 from __future__ import annotations
@@ -78,9 +69,9 @@ class MissingExtra(ConfigError):
     Parameters
     ----------
     what
-        What the user wanted to do, as a noun phrase.
+        The user's intention, as a noun phrase.
     extra
-        Name of the extra that brings the dependency.
+        Name of the extra with the dependency.
     """
 
     def __init__(self, what: str, extra: str) -> None:
@@ -89,11 +80,11 @@ class MissingExtra(ConfigError):
 
 
 class TranscriptError(PromptliftError, ValueError):
-    """A transcript cannot be read. The message says where and why."""
+    """A transcript cannot be read. The message explains where and why."""
 
 
 class EventError(TranscriptError):
-    """The body of a webhook's delivery cannot be used as an event. The message says why."""
+    """The body of a webhook's delivery cannot be used as an event. The message explains why."""
 
 
 class InvalidSignature(EventError):
@@ -101,7 +92,7 @@ class InvalidSignature(EventError):
 
 
 class ReplayedEvent(EventError):
-    """The signature is right, but the event was received before, or is too old.
+    """The signature is valid, but the event was received before, or is too old.
 
     Attributes
     ----------
@@ -120,7 +111,7 @@ class FrameError(PromptliftError, ValueError):
     Parameters
     ----------
     missing
-        Columns that are needed and not there.
+        Columns that are needed but missing.
     present
         Columns that the table has.
     hint
@@ -135,12 +126,12 @@ class FrameError(PromptliftError, ValueError):
 
 
 class IncompleteError(PromptliftError):
-    """A read ended before all rows were there.
+    """A read ended before all rows had arrived.
 
     Attributes
     ----------
     fetched
-        What was read until then; its type is the type of the full answer.
+        The rows read until then, in the type of the full answer.
     """
 
     def __init__(self, message: str, *, fetched: Any) -> None:
@@ -149,24 +140,24 @@ class IncompleteError(PromptliftError):
 
 
 class ServiceStartError(PromptliftError):
-    """The embedded service did not start. The message says why and what to do."""
+    """The embedded service did not start. The message explains why and what to do."""
 
 
 class SnapshotError(PromptliftError):
-    """A snapshot cannot be read or written. The message says why and what to do."""
+    """A snapshot cannot be read or written. The message explains why and what to do."""
 
 
 class SnapshotBusy(SnapshotError):
-    """Another process, or another thread of this one, writes the snapshot now. The message says which."""
+    """Another process, or another thread of this one, is writing the snapshot. The message names it."""
 
 
 class SnapshotDamaged(SnapshotError):
-    """Files of a snapshot are missing, cut or changed.
+    """Files of a snapshot are missing, truncated or changed.
 
     Attributes
     ----------
     problems
-        Path of each such file, relative to the snapshot, to what is wrong with it.
+        Problems by path of each such file, relative to the snapshot.
     """
 
     def __init__(self, message: str, *, problems: Mapping[str, str]) -> None:
@@ -175,16 +166,16 @@ class SnapshotDamaged(SnapshotError):
 
 
 class ApiError(PromptliftError):
-    """The service refused a request, or could not be reached.
+    """The service refused a request, or was unreachable.
 
     Attributes
     ----------
     status
-        HTTP status, ``None`` when no answer came.
+        HTTP status, ``None`` without an answer.
     code
-        Error code of the body, such as ``VALIDATION_ERROR``; ``None`` when there was none.
+        Error code of the body, such as ``VALIDATION_ERROR``; ``None`` if there was none.
     details
-        Field name or dotted path to message, or limit data. Empty when the service sent none.
+        Field name or dotted path to message, or limit data. Empty if the service sent none.
     request
         Method and path of the request, without query values and without the key.
     """
@@ -218,15 +209,15 @@ class ApiError(PromptliftError):
 
 
 class ConnectionFailed(ApiError):
-    """No answer came: the address is wrong, the service is down, or the network is."""
+    """No answer: the address is wrong, or the service or the network is down."""
 
 
 class UnexpectedResponse(ApiError):
-    """The answer is not one of the API's: not JSON, or without what the API promises."""
+    """The answer is not one of the API's: it is not JSON, or lacks promised fields."""
 
 
 class ValidationError(ApiError):
-    """The service refused a value; ``details`` says which, by dotted path."""
+    """The service refused a value; ``details`` identifies it by dotted path."""
 
 
 class NotFound(ApiError):
@@ -247,7 +238,7 @@ class LimitExceeded(ApiError):
     Attributes
     ----------
     limit, used
-        The quota and what was used of it; ``None`` where the service did not say.
+        The quota and its usage; ``None`` if the service did not report them.
     reset_at
         ISO 8601 time of the next period, or ``None``.
     """
@@ -259,7 +250,7 @@ class LimitExceeded(ApiError):
 
     @property
     def used(self) -> int | None:
-        """What was used of the quota."""
+        """Usage of the quota."""
         return self.details.get("used")
 
     @property
@@ -269,16 +260,16 @@ class LimitExceeded(ApiError):
 
 
 class ContentTooLarge(ApiError):
-    """A conversation is over a content limit (512 KB, 500 messages, 100 KB a message)."""
+    """A conversation is over a content limit (512 KB, 500 messages, 100 KB per message)."""
 
 
 class RateLimited(ApiError):
-    """Too many requests a minute.
+    """Too many requests per minute.
 
     Attributes
     ----------
     retry_after
-        Seconds to wait as the service said, or ``None``.
+        Seconds to wait according to the service, or ``None``.
     """
 
     def __init__(self, message: str, *, retry_after: float | None = None, **fields: Any) -> None:
@@ -319,14 +310,14 @@ def from_response(
     request: str | None = None,
     retry_after: float | None = None,
 ) -> ApiError:
-    """Make the error that an answer of the service stands for.
+    """Make the error for an answer of the service.
 
     Parameters
     ----------
     status
         HTTP status of the answer.
     body
-        Decoded JSON body, or ``None`` when it was not JSON.
+        Decoded JSON body, or ``None`` if it was not JSON.
     request
         Method and path, for the message.
     retry_after

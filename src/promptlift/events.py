@@ -85,34 +85,34 @@ def parse(
 ) -> Event:
     """Verify a delivery and read its event.
 
-    The signature is compared in constant time, before anything of the body is looked at.
+    The signature is compared in constant time, before any of the body is read.
 
     Parameters
     ----------
     body
         Raw request body, exactly as received: decoding and encoding it again breaks the signature.
     signature
-        Value of the header ``X-Service-Signature``; ``None`` where there was none.
+        Value of the header ``X-Service-Signature``; ``None`` if absent.
     secret
         Secret that the create request of the webhook returned.
     tolerance
-        How far the event's time may be from now, in seconds: protects against an old delivery that somebody recorded and
-        sends again. Allow for retries: the fifth attempt comes 2 h 36 min after the event, and the events of a paused webhook
-        when it is resumed. By default any age is accepted.
+        How far the event's time may be from now, in seconds: protects against replay of a recorded delivery.
+        Allow for retries: the fifth attempt comes 2 h 36 min after the event, and the events of a paused
+        webhook when it is resumed. By default any age is accepted.
     seen
-        Ids of earlier events: an event whose id is among them is refused, any other is remembered. When you fail to handle
-        an event, call ``seen.forget(event.id)``, so that the next attempt is accepted.
+        Ids of earlier events: events with one of these ids are refused, others are added. If you fail to
+        handle an event, call ``seen.forget(event.id)``, so that the next attempt is accepted.
     now
         The current time.
 
     Raises
     ------
     ConfigError
-        The secret is empty or not text, as where the variable with it is not set. Answer 500.
+        The secret is empty or not text, for example because its variable is not set. Answer 500.
     InvalidSignature
         The signature does not belong to the body and secret. Answer 401 or 400.
     ReplayedEvent
-        The event was received before, or is older than ``tolerance``. Answer 200, or it is sent again.
+        The event was received before, or is older than ``tolerance``. Answer 200, otherwise it is sent again.
     EventError
         The body is signed, but is not an event of the API.
 
@@ -140,7 +140,8 @@ def parse(
         allowed = tolerance if isinstance(tolerance, timedelta) else timedelta(seconds=tolerance)
         if abs((now or datetime.now(UTC)) - event.timestamp) > allowed:
             raise ReplayedEvent(
-                f"The event {event.id} is of {event.timestamp.isoformat()}, more than the tolerance away from now",
+                f"The event {event.id} is dated {event.timestamp.isoformat()}, more than the tolerance away "
+                "from now",
                 event_id=event.id,
             )
     if seen is not None and not seen.add(event.id):
@@ -150,7 +151,7 @@ def parse(
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A signed delivery, to check an implementation of the signature against.
+    """A signed delivery for testing an implementation of the signature.
 
     Attributes
     ----------
@@ -159,7 +160,7 @@ class Vector:
     secret
         Secret of the webhook; its UTF-8 bytes are the key.
     text
-        Body; its UTF-8 bytes are what is signed.
+        Body; its UTF-8 bytes are signed.
     signature
         Value of the header ``X-Service-Signature``.
     """
@@ -195,4 +196,4 @@ VECTORS: Final = (
         "1acea00da48b1b4bdf83e1338713c22da222c4f6c94d5ac1ac37e4d586185a4f",
     ),
 )
-"""Test vectors; the documentation has them for other languages."""
+"""Test vectors; the documentation lists them for other languages."""

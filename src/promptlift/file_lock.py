@@ -14,13 +14,13 @@ __all__ = ["file_lock", "is_held", "try_acquire"]
 def file_lock(path: Path) -> FileLock:
     """Return an exclusive lock on a file, not yet acquired.
 
-    It excludes other locks of the same process too. Any thread may release it, a forked child does not inherit it, and
-    ``kill -9`` releases it.
+    It also excludes other locks of the same process. Any thread may release it, a forked child does not
+    inherit it, and ``kill -9`` releases it.
 
     Parameters
     ----------
     path
-        File to lock; it is made when missing, readable by its owner only. Its folder must exist.
+        File to lock; created if missing, readable only by its owner. Its folder must exist.
     """
     return FileLock(path, mode=0o600, thread_local=False, poll_interval=0.02)
 
@@ -31,7 +31,7 @@ def try_acquire(lock: FileLock, *, timeout: float = 0.0) -> bool:
     Raises
     ------
     OSError
-        When the file cannot be made or locked.
+        The file cannot be created or locked.
     """
     folder = Path(lock.lock_file).parent
     if not folder.is_dir():  # filelock would create it again after it was removed

@@ -1,4 +1,4 @@
-"""What every retry of an HTTP request shares: how long to pause, and what ``Retry-After`` asks for."""
+"""Shared by all retries of HTTP requests: the length of pauses, and reading ``Retry-After``."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def backoff(attempt: int, *, first: float, longest: float, jitter: float = 0.5) 
     attempt
         Attempts made so far, at least 1.
     first, longest
-        Seconds after the first failure, doubled after each further one, and their bound.
+        Seconds after the first failure, doubled after each further one, and their maximum.
     jitter
-        A number from 0 to 1 that spreads the pauses of many callers over half to all of their length.
+        A number from 0 to 1 that spreads the pauses of many callers between half and full length.
 
     Examples
     --------
@@ -30,14 +30,14 @@ def backoff(attempt: int, *, first: float, longest: float, jitter: float = 0.5) 
 
 
 def read_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
-    """Return the seconds that a ``Retry-After`` header asks for, ``None`` when it says nothing usable.
+    """Return the seconds requested by a ``Retry-After`` header, ``None`` if it is unusable.
 
     Parameters
     ----------
     value
-        The header: seconds or an HTTP date. A date that is over is no pause.
+        The header: seconds or an HTTP date. A past date means no pause.
     now
-        The time to measure a date from; the current time when it is left out.
+        The reference time for a date; by default the current time.
 
     Examples
     --------

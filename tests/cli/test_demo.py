@@ -54,7 +54,7 @@ def test_the_demo_shows_both_prompts_and_leaves_only_its_files(tmp_path):
     for _, count, rate, low, high in rows:
         assert int(count) > 100
         assert int(low) < int(rate) < int(high)
-    assert "Completed as the logs' own outcomes say." in done.stdout
+    assert "Completed according to the logs' own outcomes." in done.stdout
     page = (out / "report.html").read_text(encoding="utf-8")
     for name in ("Support assistant v1", "Support assistant v2"):
         assert name in page

@@ -81,7 +81,7 @@ def test_deliveries_are_verified_and_printed(listen):
         assert listening.post(VECTOR.body + b" ", headers) == 401
         assert listening.post(VECTOR.body) == 401
         assert listening.post(b"{}", {HEADER: sign(b"{}", VECTOR.secret)}) == 400
-        event = "2026-01-31T09:30:00Z  conversation.created  evt_1  signature right"
+        event = "2026-01-31T09:30:00Z  conversation.created  evt_1  signature valid"
         assert listening.lines[1:] == [
             event,
             f"{event}, received before",
@@ -95,7 +95,7 @@ def test_a_body_moves_no_cursor_of_the_terminal(listen):
     body = json.dumps(json.loads(VECTOR.text) | {"id": "evt\x1b[2J\r\nforged"}).encode()
     with listen(PROMPTLIFT_WEBHOOK_SECRET=VECTOR.secret) as listening:
         assert listening.post(body, {HEADER: sign(body, VECTOR.secret)}) == 200
-        assert listening.lines[-1].endswith("evt�[2J��forged  signature right")
+        assert listening.lines[-1].endswith("evt�[2J��forged  signature valid")
 
 
 def test_old_events_are_refused_and_not_sent_again(listen, tmp_path):
@@ -205,7 +205,7 @@ def test_a_failing_webhook_is_listed_and_resumed(start_service, tmp_path):
         done = command("resume", webhook)
         assert (done.returncode, done.stdout) == (
             0,
-            f"The webhook {webhook} is active: what waited is delivered now.\n",
+            f"The webhook {webhook} is active: waiting events are delivered now.\n",
         )
         assert receiver.wait_for(1)[0].event["data"]["conversationId"] == conversation
     missing = command("resume", "whk_none")

@@ -30,7 +30,7 @@ def test_an_id_stays_one_path_segment(identifier, segment):
 
 @pytest.mark.parametrize("identifier", ["", None, 7])
 def test_a_missing_id_never_becomes_another_endpoint(identifier):
-    with pytest.raises(ValidationError, match="An id is needed"):
+    with pytest.raises(ValidationError, match="An id is required"):
         ENDPOINTS["prompts.get"].path_for(SCHEMES["prompt"], identifier)
 
 

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 QUICK = RetryPolicy(first_pause=0.005, longest_pause=0.02, timeout=0.1, first_timeout=0.1)
 WHOLE = None
 NO_PAGE = "not a page of a list"
-NO_ID = "not an object with a text as id"
+NO_ID = "not an object with a string as id"
 
 # Name: the lie, and what the exception says; WHOLE where the table is complete in spite of it.
 PAGES = {
@@ -48,10 +48,10 @@ PAGES = {
         "counts 294 rows and gives 59 from offset 291",
     ),
     "a total and a page that are short once": (lies.cut_total, WHOLE),
-    "a total that falls when it is looked at again": (lies.hidden, "do not show as many"),
+    "a total that falls when it is looked at again": (lies.hidden, "contain fewer"),
     "a total that swings": (total(lambda _, asked: 350 if asked.number % 2 else 100), WHOLE),
     # what else is said of the page
-    "another offset in the answer": (pagination(offset=7), "those from 0 were asked for"),
+    "another offset in the answer": (pagination(offset=7), "those from 0 were requested"),
     "a limit that is not kept to": (cap(50), WHOLE),
     "a limit as text": (pagination(limit="100"), WHOLE),
     "a limit and an offset that are ignored": (
@@ -70,28 +70,28 @@ PAGES = {
     "the first page again": (lies.repeated, WHOLE),
     "the first page for ever, of a huge list": (
         both(rows(lambda _, asked: asked.honest(0, 100)), total(10**15)),
-        "the same 100 of 1000000000000000 rows again and again",
+        "the same 100 of 1000000000000000 rows",
     ),
     "a row twice in a page": (rows(lambda data, _: [*data[:-1], data[0]]), "the same row twice"),
     "a row left out": (
         rows(lambda data, asked: [row for row in data if row["id"] != asked.truth[200]["id"]]),
-        "do not show as many|no rows at offset",
+        "contain fewer|no rows at offset",
     ),
-    "a row left out and the page filled up": (lies.pulled_in, "do not show as many"),
+    "a row left out and the page filled up": (lies.pulled_in, "contain fewer"),
     "an empty page in the middle": (rows(lambda _, __: [], first=3), "no rows at offset"),
     "an empty page, once": (rows(lambda _, __: [], first=2, last=2), WHOLE),
     "an order of its own in every page": (
         rows(lambda data, _: sorted(data, key=lambda row: row["id"][::-1])),
         WHOLE,
     ),
-    "another order with every request": (lies.shuffled, "do not show as many|changes faster"),
+    "another order with every request": (lies.shuffled, "contain fewer|changes faster"),
     "rows without end": (lies.endless, "began with 200 rows and does not end"),
     "rows that are never the same": (lies.random_rows, "changes faster|does not end"),
     "numbers as ids": (rows(lambda data, _: [row | {"id": 7} for row in data]), NO_ID),
     "no rows at all": (without("data"), NO_PAGE),
     "a page of another prompt": (
         rows(lambda data, _: [row | {"promptId": "p2"} for row in data]),
-        "does not keep to the filter promptId=p1",
+        "ignores the filter promptId=p1",
     ),
     # HTTP
     "an error with a success status": (
@@ -217,4 +217,4 @@ def test_insights_of_another_conversation_in_the_list_are_refused(service, lift)
 
 def test_a_filter_for_insights_that_is_ignored_is_refused(service, lift):
     service.lie = rows(lambda data, _: [row | {"hasInsights": False} for row in data])
-    check(lambda: lift.insights("p1"), "does not keep to the filter hasInsights=true", [])
+    check(lambda: lift.insights("p1"), "ignores the filter hasInsights=true", [])

@@ -108,9 +108,9 @@ LONG = {"messages": [{"role": "user", "content": "é" * 51_201}]}
 @pytest.mark.parametrize(
     ("record", "says"),
     [
-        (5, "a int is no conversation"),
-        ("User: a", "a str is no conversation"),
-        (None, "a NoneType is no conversation"),
+        (5, "a int is not a conversation"),
+        ("User: a", "a str is not a conversation"),
+        (None, "a NoneType is not a conversation"),
         ({}, "no content and no messages"),
         ({"content": float("nan")}, "no content and no messages"),
         ({"content": "  \n"}, "content is empty"),
@@ -120,7 +120,7 @@ LONG = {"messages": [{"role": "user", "content": "é" * 51_201}]}
         ({"messages": "hi"}, "messages: must be a list"),
         ({"messages": [{"role": "bot", "content": "x"}]}, r"messages[0].role: must be one of"),
         ({"messages": [{"role": "user"}]}, "messages[0].content: Required field"),
-        ({"messages": [{"role": "user", "content": {1, 2}}]}, "cannot be written as JSON"),
+        ({"messages": [{"role": "user", "content": {1, 2}}]}, "cannot be encoded as JSON"),
         ({"content": "User: a", "status": "done"}, "status is 'done'; it must be one of completed"),
         ({"content": "User: a", "llm_model": 4}, "llm_model is int"),
         ({"content": "User: a", "company_name": "c" * 201}, "companyName has 201 characters"),

@@ -56,7 +56,7 @@ def test_a_call_of_a_tool_is_its_name_and_its_arguments():
     ("how", "detail"),
     [
         ("replayed", "replayed from a logged conversation · 7 tokens"),
-        ("likeness", "played in the likeness of logged calls · 7 tokens"),
+        ("likeness", "imitated from logged calls · 7 tokens"),
         ("unknown", "the agent has no such tool · 7 tokens"),
         (None, "7 tokens"),
         ("<b>evil</b>", "7 tokens"),

@@ -12,7 +12,7 @@ from support.report_page import Page
 WON = {"winnerSelected": True, "winningVariantId": "v", "confidence": 0.97}
 PROGRESS = {"stage": "confirm", "conversationsDone": 1200, "conversationsMax": 4000}
 SAID = [
-    ({"status": "queued"}, "It waits for its turn."),
+    ({"status": "queued"}, "It is queued."),
     ({"status": "running"}, "It is running."),
     (
         {"status": "running", "results": {"progress": PROGRESS, "confidence": 0.62}},

@@ -60,7 +60,7 @@ def test_one_row_a_message_is_put_together_in_order_of_turns():
     [(["text"], ("content",)), (["role", "content"], ("conversation_id",)), ([], ("content",))],
 )
 def test_missing_columns_are_named(columns, missing):
-    with pytest.raises(FrameError, match="one row a message") as failed:
+    with pytest.raises(FrameError, match="one row per message") as failed:
         records_from(pd.DataFrame(columns=columns))
     assert failed.value.missing == missing
 

@@ -172,5 +172,5 @@ def test_what_another_writer_did_is_not_written_over(address, service):
 
 
 def test_an_address_that_nobody_knows_is_refused(service):
-    with pytest.raises(SnapshotError, match="no address that fsspec knows"):
+    with pytest.raises(SnapshotError, match="not an address that fsspec supports"):
         workspace(service).pull("nothing://bucket/january")

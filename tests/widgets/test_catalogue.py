@@ -93,7 +93,7 @@ def test_calls_of_tools_are_shown_as_calls_also_blind():
         turns, _ = Catalogue(table, blind=blind).turns(0)
         assert [(turn.role, turn.content, turn.detail) for turn in turns] == [
             ("tool call", "find\n  id: 7", "9 tokens"),
-            ("tool result", "Lyon", "played in the likeness of logged calls"),
+            ("tool result", "Lyon", "imitated from logged calls"),
         ]
 
 

@@ -263,13 +263,13 @@ def test_calls_of_tools_are_shown_with_what_they_gave_and_how(lift, world):
             ("tool call", "find_parcel\n  id: 7", ""),
             ("tool result", '{"status": "<b>Lyon</b>"}', "replayed from a logged conversation"),
             ("tool call", "call_me()", ""),
-            ("tool result", "Error: no", "played in the likeness of logged calls"),
+            ("tool result", "Error: no", "imitated from logged calls"),
         ]
     page = there.widget._repr_html_()
     for words in (
         "tool call",
         "replayed from a logged conversation",
-        "played in the likeness of logged calls",
+        "imitated from logged calls",
     ):
         assert words in page
     assert "<b>Lyon" not in page

@@ -138,8 +138,8 @@ def test_labels_of_nothing_say_what_to_do(lift, prompt, tmp_path):
     file.write_text(json.dumps({"trace_id": "gone", "name": "done", "value": 1}), encoding="utf-8")
     with pytest.raises(TranscriptError, match="Import the traces that they rate first"):
         lift.labels.read(file, prompt)
-    with pytest.raises(TranscriptError, match=r"holds done.*Give one of these names"):
+    with pytest.raises(TranscriptError, match=r"contains done.*Pass one of these names"):
         lift.labels.read(file, prompt, name="mood")
     file.write_text('{"a": 1}', encoding="utf-8")
-    with pytest.raises(TranscriptError, match="holds no labels"):
+    with pytest.raises(TranscriptError, match="contains no labels"):
         lift.labels.read(file, prompt)

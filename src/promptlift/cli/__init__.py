@@ -1,4 +1,4 @@
-"""The command ``promptlift``. A command's own module is loaded when it runs, so that help is quick."""
+"""The command ``promptlift``. Each command's module is loaded only when it runs, so that help is fast."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def main() -> None:
     from promptlift.errors import PromptliftError  # noqa: PLC0415
 
     exit_on_sigterm()
-    # What a command writes holds conversations: only its owner may read it.
+    # Files that a command writes contain conversations: only their owner may read them.
     os.umask(0o077)
     warnings.showwarning = _show_warning
     try:
@@ -38,7 +38,7 @@ def main() -> None:
     except PromptliftError as error:
         _fail(str(error))
     except BrokenPipeError:
-        # The reader of our output went away; nothing more can be said to it.
+        # The reader of our output went away; nothing more can be written to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
@@ -53,7 +53,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Write our own warnings as one line for the user, and others as Python does."""
+    """Write our own warnings as one line for the user, and others like Python."""
     stream = file or sys.stderr
     if category.__module__.startswith("promptlift."):
         stream.write(f"promptlift: {message}\n")

@@ -1,4 +1,4 @@
-"""``promptlift accounts`` and ``promptlift keys``: the accounts of a service, each with keys and limits of its own."""
+"""``promptlift accounts`` and ``promptlift keys``: the accounts of a service, each with its own keys and limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Plan", "accounts_app", "keys_app"]
 
 keys_app = typer.Typer(help="Manage the API keys of a service.", no_args_is_help=True, rich_markup_mode=None)
 accounts_app = typer.Typer(
-    help="Manage the accounts of a service, each with keys and limits of its own.",
+    help="Manage the accounts of a service, each with its own keys and limits.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -47,10 +47,19 @@ RequestsLimit = Annotated[str | None, _limit_option("--requests", "requests a mi
 TokensLimit = Annotated[str | None, _limit_option("--tokens", "LLM tokens a month")]
 
 
-def _limits(**given: str | None) -> dict[str, int | None]:
-    """Read limits: numbers, and ``plan`` for that of the plan."""
+_LIMITS = (
+    "prompts",
+    "optimizations_per_month",
+    "conversations_per_month",
+    "requests_per_minute",
+    "tokens_per_month",
+)
+
+
+def _limits(*given: str | None) -> dict[str, int | None]:
+    """Read limits in the order of ``_LIMITS``: numbers, and ``plan`` for that of the plan."""
     read: dict[str, int | None] = {}
-    for name, value in given.items():
+    for name, value in zip(_LIMITS, given, strict=True):
         if value is None:
             continue
         if value != "plan" and not (value.isascii() and value.isdecimal()):
@@ -64,14 +73,14 @@ def _limits(**given: str | None) -> dict[str, int | None]:
 @keys_app.command("create")
 def create_key(
     *,
-    name: Annotated[str, typer.Option(help="What the key is for.")] = "command line",
+    name: Annotated[str, typer.Option(help="Purpose of the key.")] = "command line",
     account: Account = None,
     data: Data = None,
     database: Database = None,
 ) -> None:
     """Create an API key and print it. Only its hash is stored, so it cannot be shown again.
 
-    Without --account it is for the first account.
+    Without --account, it belongs to the first account.
     """
     from promptlift.service.administration import accounts  # noqa: PLC0415
 
@@ -82,7 +91,7 @@ def create_key(
 
 @keys_app.command("list")
 def list_keys(account: Account = None, data: Data = None, database: Database = None) -> None:
-    """List the API keys, of one account or of all, with their prefixes and ids."""
+    """List the API keys of one or all accounts, with their prefixes and ids."""
     from promptlift.service.administration import accounts  # noqa: PLC0415
 
     known = accounts.list_keys(settings_of(data, database), account=account)
@@ -134,13 +143,7 @@ def create_account(
     """Create an account and print its id. `keys create --account` creates a key for it."""
     from promptlift.service.administration import accounts  # noqa: PLC0415
 
-    limits = _limits(
-        prompts=prompts,
-        optimizations_per_month=optimizations,
-        conversations_per_month=conversations,
-        requests_per_minute=requests,
-        tokens_per_month=tokens,
-    )
+    limits = _limits(prompts, optimizations, conversations, requests, tokens)
     own = {limit: value for limit, value in limits.items() if value is not None}
     made = accounts.create_account(
         settings_of(data, database), name=name, email=email, plan=plan.value, limits=own
@@ -176,16 +179,10 @@ def change_account(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Change the name, e-mail address, plan or limits of an account, at once, also while the service runs."""
+    """Change the name, e-mail address, plan or limits of an account, immediately, even while the service runs."""
     from promptlift.service.administration import accounts  # noqa: PLC0415
 
-    limits = _limits(
-        prompts=prompts,
-        optimizations_per_month=optimizations,
-        conversations_per_month=conversations,
-        requests_per_minute=requests,
-        tokens_per_month=tokens,
-    )
+    limits = _limits(prompts, optimizations, conversations, requests, tokens)
     changed = accounts.change_account(
         settings_of(data, database),
         account,

@@ -38,7 +38,7 @@ def check(
             metavar="RATE",
             min=0.0,
             max=1.0,
-            help="Fail when the completion rate is surely below it, such as 0.8.",
+            help="Fail if the completion rate is clearly below this, such as 0.8.",
         ),
     ] = None,
     against: Annotated[
@@ -46,7 +46,7 @@ def check(
         typer.Option(
             "--against",
             metavar="VERSION",
-            help="Fail when the prompt is clearly worse than this version of it, such as 1, or than another prompt.",
+            help="Fail if the prompt is clearly worse than this version of it, such as 1, or than another prompt.",
         ),
     ] = None,
     fewest: Annotated[
@@ -64,10 +64,11 @@ def check(
     base_url: BaseUrl = None,
     data: Data = None,
 ) -> None:
-    """Check how a prompt does, for CI and cron: one line, and an exit code.
+    """Check the performance of a prompt, for CI and cron: one line and an exit code.
 
-    The exit code is 0 when it passes, 3 when it fails, 4 when there are too few conversations, 5 when a word list judged, which
-    cannot tell, 1 and 2 when the command itself fails. It fails only when the whole 95 % interval is below --fail-below, or the difference is clear.
+    The exit code is 0 if it passes, 3 if it fails, 4 if there are too few conversations, 5 if only a word
+    list judged, which is no evidence, 1 and 2 if the command itself fails. It fails only if the whole 95 %
+    interval is below --fail-below, or the difference is clear.
     """
     if fail_below is None and against is None:
         raise typer.BadParameter("Give --fail-below, --against or both.")
@@ -78,7 +79,7 @@ def check(
     window = window_of(period_of(period), datetime.now(UTC))
     findings = []
     with open_service(base_url, data) as lift, warnings.catch_warnings():
-        warnings.simplefilter("ignore", NothingMatchesWarning)  # the line says it
+        warnings.simplefilter("ignore", NothingMatchesWarning)  # the line shows it
         found = lift.prompt_id(prompt)
         if against is not None:
             newer = _live(lift, found) if _VERSION.fullmatch(against) else prompt
@@ -99,14 +100,14 @@ def check(
 
 
 class Finding(NamedTuple):
-    """What one condition of the check found.
+    """The result of one condition of the check.
 
     Attributes
     ----------
     code
-        0 where it holds or nothing surely contradicts it, else ``FAILS``, ``TOO_FEW`` or ``CANNOT_TELL``.
+        0 if it holds or nothing clearly contradicts it, otherwise ``FAILS``, ``TOO_FEW`` or ``CANNOT_TELL``.
     said
-        Why, in a sentence.
+        The reason, in a sentence.
     """
 
     code: int

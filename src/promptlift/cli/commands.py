@@ -1,4 +1,4 @@
-"""All commands. Each loads what it needs when it runs, so that help is quick."""
+"""All commands. Each loads its dependencies when it runs, so that help is fast."""
 
 from __future__ import annotations
 

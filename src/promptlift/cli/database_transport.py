@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from promptlift.service.store.accounts import Caller
     from promptlift.service.store.database import Database
 
-# The embedded service of this computer has any port; a pull from it continues what was exported.
+# The embedded service on this computer may use any port; a pull from it continues an export.
 _ADDRESS: Final = "http://localhost/api/v1"
 
 
 class DatabaseTransport(Transport):
-    """A transport that asks the service's own actions, in this process and without HTTP.
+    """A transport that calls the service's own actions, in this process and without HTTP.
 
     Parameters
     ----------
     database
         The service's database.
     caller
-        Whose rows.
+        The account whose rows are read.
     """
 
     def __init__(self, database: Database, caller: Caller) -> None:
@@ -62,7 +62,7 @@ class DatabaseTransport(Transport):
         Raises
         ------
         NotFound
-            When there is no such thing.
+            The resource does not exist.
         """
         del connection
         if task is not None:
@@ -104,13 +104,13 @@ class DatabaseTransport(Transport):
         return found
 
     def _asked(self, identifier: str = "", query: QueryModel | None = None) -> AnyCall:
-        """Return a call of actions that use nothing of the service but the database."""
+        """Return a call for actions that use only the service's database."""
         jobs = SimpleNamespace(waits_because=None)
         context = cast("AppContext", SimpleNamespace(database=self._database, jobs=jobs))
         return ServiceCall(context, self._caller, SCHEMES["prompt"], identifier, None, query)
 
     def _offered(self, call: Call, kind: str, rest: list[str]) -> Any:
-        """Answer a call of what the service offers beyond the specification: labels, and judges of one's own."""
+        """Answer a call of an endpoint beyond the specification: labels, and custom judges."""
         query = dict(call.query)
         match kind, rest:
             case "labels", []:

@@ -25,7 +25,7 @@ prompts_app = typer.Typer(help="Set the text of a prompt.", no_args_is_help=True
 
 @prompts_app.callback()
 def _group() -> None:
-    """Keep ``set`` a command of its own: it is the only one so far."""
+    """Keep ``set`` a subcommand although it is the only one."""
 
 
 Files = Annotated[list[Path] | None, typer.Argument(metavar="FILE…", help="Exports of conversations.")]
@@ -34,13 +34,14 @@ PromptName = Annotated[
     typer.Option(
         "--prompt",
         metavar="NAME",
-        help="Prompt that the conversations were held with, by name or id; created if there is none. Where the files "
-        "name several prompts, each becomes NAME / its own name.",
+        help="Prompt of the conversations, by name or id; created if there is none. If the files name several prompts, each becomes NAME / its own name.",
     ),
 ]
 Model = Annotated[
     str | None,
-    typer.Option(metavar="M", help="Model of a new prompt. [default: the one that most conversations name]"),
+    typer.Option(
+        metavar="M", help="Model of a new prompt. [default: the most frequent one in the conversations]"
+    ),
 ]
 TextFile = Annotated[
     Path | None,
@@ -59,8 +60,7 @@ Columns = Annotated[
     typer.Option(
         "--column",
         metavar="WHAT=NAME",
-        help="Column of a table that holds the role, text, conversation, time, model or status, such as "
-        "role=author_type. May be given several times.",
+        help="Column of a table with the role, text, conversation, time, model or status, such as role=author_type. May be given several times.",
     ),
 ]
 Roles = Annotated[
@@ -68,7 +68,7 @@ Roles = Annotated[
     typer.Option(
         "--role",
         metavar="WORD=ROLE",
-        help="What a role of the files means: user, assistant, system or tool, such as Visitor=user. May be given "
+        help="Meaning of a role in the files: user, assistant, system or tool, such as Visitor=user. May be given "
         "several times.",
     ),
 ]
@@ -89,14 +89,15 @@ OutcomeOption = Annotated[
         "--outcome",
         callback=_rule,
         metavar="RULE",
-        help='What the logs say of how a conversation ended, such as "score.reward >= 1" or resolved: it becomes the verdict.',
+        help='Outcome of a conversation in the logs, such as "score.reward >= 1" or resolved, which becomes the verdict.',
     ),
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", help="List the fields that are left out, and what else the files say.")
+    bool,
+    typer.Option("--verbose", help="List the fields that are left out, and other notes about the files."),
 ]
 Wait = Annotated[
-    bool, typer.Option(" /--no-wait", help="End as soon as everything is logged, without the table.")
+    bool, typer.Option(" /--no-wait", help="Exit as soon as everything is logged, without the table.")
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Read the files and report what would be imported; log nothing.")
@@ -121,8 +122,8 @@ def import_files(
 ) -> None:
     """Import conversations from other tools' exports. Importing the same file again adds nothing.
 
-    A new prompt gets the system prompt of the exports as its text. Waits for the insights, then prints how the prompt does.
-    The exit code is 1 when something could not be imported; the rest is imported.
+    A new prompt gets the system prompt of the exports as its text. Waits for the insights, then prints the
+    prompt's performance. The exit code is 1 if something could not be imported; the rest is imported.
     """
     from promptlift import transcripts  # noqa: PLC0415  tables take their time to load
     from promptlift.workspace.importing import files as importing  # noqa: PLC0415
@@ -197,13 +198,13 @@ def _print_how_they_do(lift: Workspace, prompts: dict[str, str], outcome: str | 
 
 
 def _ways(prompt: str, found: pd.DataFrame) -> list[str]:
-    """Return what a word list cannot show, and the ways to find out: by the logs' own outcomes first."""
+    """Return what a word list cannot show, and better ways: first, the logs' own outcomes."""
     from promptlift.schema.basis import WAYS  # noqa: PLC0415
 
     rules = [str(rule) for rule in found["rule"] if rule]
     if len(rules) == 1:
         row = found[found["rule"] == rules[0]].iloc[0]
-        counts = f"{row['n']:,} conversations say how they ended in {row['column']}, {row['n_true']:,} of them well."
+        counts = f"{row['n']:,} conversations record how they ended in {row['column']}, {row['n_true']:,} of them well."
         return [
             f'{counts} To judge by that: lift.update_prompt("{prompt}", outcome="{rules[0]}"), or import with --outcome "{rules[0]}".'
         ]
@@ -221,7 +222,7 @@ def set_text(
     base_url: BaseUrl = None,
     data: Data = None,
 ) -> None:
-    """Set the text of a prompt from a file, byte for byte, as a new version that is live at once."""
+    """Set the text of a prompt from a file, byte for byte, as a new version that is live immediately."""
     text = _read_text(file)
     with open_service(base_url, data) as lift:
         prompt = lift.client.prompts.get(lift.prompt_id(name))
@@ -243,7 +244,7 @@ def _read_text(file: Path) -> str:
             f"{file} is not UTF-8 text ({error.reason}). Save it as UTF-8, without formatting."
         ) from error
     if not text.strip():
-        raise ConfigError(f"{file} is empty. It must hold the text of the prompt.")
+        raise ConfigError(f"{file} is empty. It must contain the text of the prompt.")
     return text
 
 

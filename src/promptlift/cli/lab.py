@@ -17,7 +17,7 @@ from promptlift.cli.options import Data  # noqa: TC001  typer reads the annotati
 from promptlift.errors import ConfigError, MissingExtra
 
 FIRST: Final = "00-your-data.ipynb"
-"""The notebook that JupyterLab opens: it begins with what is there."""
+"""The notebook that JupyterLab opens first."""
 
 
 def lab(
@@ -49,7 +49,7 @@ def lab(
     command = [sys.executable, "-m", "jupyterlab", str(folder), *([] if browser else ["--no-browser"])]
     command.append(f"--LabApp.default_url=/lab/tree/{FIRST}")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        # In a container the only user is root. JupyterLab listens on loopback and asks for its token.
+        # In a container the only user is root. JupyterLab listens on loopback and requires its token.
         command.append("--allow-root")
     process = subprocess.Popen(command, env=environment)  # noqa: S603  our own interpreter and arguments
     try:
@@ -76,7 +76,7 @@ def copy_notebooks(folder: Path) -> list[Path]:
     Parameters
     ----------
     folder
-        Where to; it is created when missing.
+        Destination; created if missing.
 
     Returns
     -------
@@ -87,7 +87,8 @@ def copy_notebooks(folder: Path) -> list[Path]:
     copied = []
     for file in sorted(path for path in source.rglob("*") if path.is_file()):
         part = file.relative_to(source)
-        # In a source tree the sources of the documentation site and what tests need lie there too.
+        # In a source tree this folder also contains the sources of the documentation site and files for
+        # tests.
         if part.parts[0] in ("docs", "conftest.py") or any(name.startswith(".") for name in part.parts):
             continue
         to = folder / part
@@ -99,7 +100,7 @@ def copy_notebooks(folder: Path) -> list[Path]:
 
 
 def notebooks_folder() -> Path:
-    """Return the folder of the notebooks: beside the package when installed, else in the source tree."""
+    """Return the folder of the notebooks: inside the package if installed, otherwise in the source tree."""
     package = Path(promptlift.__file__).parent
     for folder in (package / "notebooks", package.parents[1] / "notebooks"):
         if (folder / FIRST).exists():

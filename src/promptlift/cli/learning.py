@@ -20,7 +20,7 @@ def learn(
         typer.Option(
             "--labels",
             metavar="FILE",
-            help="Labels (.csv or .parquet) with conversation_id and task_completed. [default: those that the service keeps]",
+            help="Labels (.csv or .parquet) with conversation_id and task_completed. [default: those stored in the service]",
         ),
     ] = None,
     group: Annotated[
@@ -28,16 +28,16 @@ def learn(
         typer.Option(
             "--group",
             metavar="COLUMN",
-            help="Column with the task or user of each conversation, such as metadata.taskId, where the same is there more than once.",
+            help="Column with the task or user of each conversation, such as metadata.taskId, if some occur more than once.",
         ),
     ] = None,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Take the judge away instead; the verdicts are those of before.")
+        bool, typer.Option("--forget", help="Remove the judge instead, and restore the previous verdicts.")
     ] = False,
     base_url: BaseUrl = None,
     data: Data = None,
 ) -> None:
-    """Learn from labels whether conversations completed their task, and judge all by it where that can be told. No model is asked."""
+    """Learn from labels whether conversations completed their task, and judge all accordingly if possible. No language model is used."""
     from promptlift.widgets.browser.labels import read_labels  # noqa: PLC0415  tables take their time to load
 
     table = None if labels is None else read_labels(labels)

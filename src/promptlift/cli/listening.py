@@ -36,11 +36,11 @@ class Listening:
     secret
         Secret of the webhook.
     host, port
-        Where; port 0 takes any free one.
+        Where to listen; port 0 for any free one.
     tolerance
-        Seconds that an event may be old; any age without it.
+        Maximum age of an event in seconds; by default any age.
     certificate, key
-        Files for HTTPS; without a certificate it is plain HTTP, for a tunnel or proxy that speaks HTTPS.
+        Files for HTTPS; without a certificate, plain HTTP behind a tunnel or proxy that provides HTTPS.
     forward
         Address to send every verified delivery to.
     """
@@ -69,7 +69,7 @@ class Listening:
 
 
 def secret_of(file: Path | None) -> str:
-    """Return the secret in a file, else that of ``PROMPTLIFT_WEBHOOK_SECRET``; empty without either."""
+    """Return the secret in a file, or else ``PROMPTLIFT_WEBHOOK_SECRET``; empty without either."""
     if file is not None:
         try:
             return file.read_text(encoding="utf-8").strip()
@@ -84,7 +84,7 @@ def run_listener(listening: Listening) -> None:
     Raises
     ------
     ConfigError
-        The certificate cannot be used.
+        The certificate is unusable.
     """
     server = EventServer(listening)
     scheme = "https" if listening.certificate else "http"
@@ -97,7 +97,7 @@ def run_listener(listening: Listening) -> None:
 
 
 class EventServer(http.server.ThreadingHTTPServer):
-    """The HTTP server that receives deliveries; every connection has a thread.
+    """The HTTP server that receives deliveries, with a thread per connection.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class EventServer(http.server.ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def receive(self, body: bytes, signature: str | None) -> tuple[int, str]:
-        """Return the status that answers a delivery, and the line that tells of it."""
+        """Return the status with which to answer a delivery, and its line of output."""
         listening = self.listening
         try:
             event = events.parse(body, signature, listening.secret, tolerance=listening.tolerance)
@@ -139,7 +139,7 @@ class EventServer(http.server.ThreadingHTTPServer):
         except EventError:
             return 400, "refused: the body is not an event of the API"
         again = "" if self.seen.add(event.id) else ", received before"
-        line = f"{_line(event)}  signature right{again}"
+        line = f"{_line(event)}  signature valid{again}"
         if listening.forward is None:
             return 200, line
         status, said = _forward(listening.forward, body, signature)
@@ -178,11 +178,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Print nothing: every delivery has its line."""
+        """Print nothing: every delivery has its own line."""
 
 
 def _forward(address: str, body: bytes, signature: str | None) -> tuple[int, str]:
-    """Send a delivery on, byte for byte, and return the status for the sender: that of the answer, 502 without one."""
+    """Forward a delivery, byte for byte, and return the status for the sender: that of the answer, or 502."""
     parts = urlsplit(address)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=_FORWARD_SECONDS)
@@ -205,7 +205,7 @@ def _line(event: Event) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text that moves no cursor: a body may say anything."""
+    """Return text without control characters: a body may contain anything."""
     return "".join(character if character.isprintable() else "�" for character in text)
 
 

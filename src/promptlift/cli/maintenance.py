@@ -1,4 +1,4 @@
-"""``promptlift vacuum`` and ``promptlift migrate``: look after the database of a service."""
+"""``promptlift vacuum`` and ``promptlift migrate``: maintain the database of a service."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def vacuum(
         str | None,
         typer.Option(
             metavar="AGE",
-            help="Delete the transcripts of conversations that started longer ago, such as 400d. What was found in them stays.",
+            help="Delete the transcripts of conversations that started longer ago, such as 400d. Their insights stay.",
         ),
     ] = None,
     keep_insights: Annotated[
@@ -38,7 +38,7 @@ def vacuum(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Delete old transcripts and conversations, and give the space of what was deleted back. The service may run meanwhile."""
+    """Delete old transcripts and conversations, and free their space. The service may run meanwhile."""
     from promptlift.service.administration import maintenance  # noqa: PLC0415
 
     days = {"keep_days": _days(keep, "--keep"), "keep_insights_days": _days(keep_insights, "--keep-insights")}
@@ -63,15 +63,14 @@ def migrate(
 
     urls = [settings_of(None, url).resolved_database_url for url in (source, target)]
     file = urls[0].removeprefix("sqlite:///")
-    if file != urls[0] and not Path(file).exists():  # SQLite would make an empty one
+    if file != urls[0] and not Path(file).exists():  # SQLite would create an empty one
         raise ConfigError(f"There is no file {file}: --from is the address of the database to copy")
     moved: list[TableContent] = []
     maintenance.move(*urls, note=moved.append)
     rows = [(one.table, f"{one.rows:,}", one.digest[:16]) for one in moved]
     write_table([("table", "rows", "hash"), *rows])
     sys.stdout.write(
-        "Every table is the same in both. Start the service with --database, and set PROMPTLIFT_SECRET_KEY to what "
-        "webhooks.key beside the old file holds, so that webhooks keep their secrets.\n"
+        "Every table is identical in both. Start the service with --database, and set PROMPTLIFT_SECRET_KEY to the content of webhooks.key next to the old file, so that webhooks keep their secrets.\n"
     )
 
 

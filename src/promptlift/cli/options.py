@@ -1,4 +1,4 @@
-"""Options that several commands have, and the service that they name."""
+"""Options shared by several commands, and the service that they select."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ __all__ = ["Account", "BaseUrl", "Data", "Database", "open_service", "settings_o
 Data = Annotated[
     Path | None,
     typer.Option(
-        "--data", metavar="DIR", help="Data folder. [default: PROMPTLIFT_DATA, else the user's data folder]"
+        "--data",
+        metavar="DIR",
+        help="Data folder. [default: PROMPTLIFT_DATA, or else the user's data folder]",
     ),
 ]
 Database = Annotated[
@@ -27,7 +29,7 @@ Database = Annotated[
     typer.Option(
         "--database",
         metavar="URL",
-        help="Database. [default: PROMPTLIFT_DATABASE_URL, else SQLite in the data folder]",
+        help="Database. [default: PROMPTLIFT_DATABASE_URL, or else SQLite in the data folder]",
     ),
 ]
 BaseUrl = Annotated[
@@ -35,7 +37,7 @@ BaseUrl = Annotated[
     typer.Option(
         "--base-url",
         metavar="URL",
-        help="Service to use. [default: PROMPTLIFT_BASE_URL, else the embedded service]",
+        help="Service to use. [default: PROMPTLIFT_BASE_URL, or else the embedded service]",
     ),
 ]
 Account = Annotated[
@@ -59,7 +61,7 @@ def open_service(base_url: str | None, data: Path | None) -> Workspace:
     import promptlift  # noqa: PLC0415  help and usage errors need no tables
 
     if base_url is not None and data is not None:
-        raise ConfigError("--base-url and --data name two different services: give only one of them.")
+        raise ConfigError("--base-url and --data select two different services: pass only one of them.")
     if data is None and (base_url or os.environ.get("PROMPTLIFT_BASE_URL")):
         return promptlift.connect(base_url)
     return promptlift.local(data)

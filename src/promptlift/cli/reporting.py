@@ -74,7 +74,7 @@ def report(
 
 
 def period_of(text: str | None) -> PeriodLike:
-    """Read the period of the command line.
+    """Read a period from the command line.
 
     >>> period_of("30"), period_of("2026-01-01..2026-01-31"), period_of("2026-01-01..")
     (30, ('2026-01-01', '2026-01-31'), ('2026-01-01', None))
@@ -82,7 +82,7 @@ def period_of(text: str | None) -> PeriodLike:
     Raises
     ------
     ConfigError
-        When it is neither a number of days nor ``FIRST..LAST``.
+        It is neither a number of days nor ``FIRST..LAST``.
     """
     from promptlift.report.period import window_of  # noqa: PLC0415
 

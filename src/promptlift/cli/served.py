@@ -1,4 +1,4 @@
-"""What only one service process may serve at a time, and what is dangerous about how it is served."""
+"""The lock that allows only one service process, and warnings about unsafe ways of serving."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Served", "plain_http", "warn"]
 
-# Checking whether a service lives takes its lock for a moment, so one refusal proves nothing.
+# Checking whether a service is running takes its lock for a moment, so one refusal proves nothing.
 _LOCK_SECONDS = 2.0
 
 
 class Served:
-    """What only one service process may serve at a time: a SQLite file. Nothing, where the database is a server.
+    """A SQLite file, which only one service process may serve at a time. No lock if the database is a server.
 
-    The file may be named by its data folder or by its address.
+    The file may be given by its data folder or by its address.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Served:
             self._lock = file_lock(self._file.with_name(f"{self._file.name}.lock"))
 
     def lock(self) -> None:
-        """Lock out other services; raises when one runs already."""
+        """Lock out other services; raise if one is already running."""
         if self._lock is None:
             return
         try:
@@ -61,7 +61,8 @@ class Served:
         who = f" (pid {record.pid}, at {record.base_url})" if record else ""
         what = self._folder.path if self._folder else self._file
         raise ServiceStartError(
-            f"A service{who} already serves {what}. Use that one, stop it, or name another folder with --data."
+            f"A service{who} already serves {what}. Use that one, stop it, or choose another folder with "
+            "--data."
         )
 
     def record(self, record: ServiceRecord) -> None:
@@ -89,8 +90,8 @@ def plain_http(base_url: str) -> str | None:
     if ipaddress.ip_address(host).is_loopback:
         return None
     return (
-        f"Listening on {host} opens the service to the network over plain HTTP: anybody on the way can read the keys "
-        "and the conversations. Put a TLS proxy in front of it, or listen on 127.0.0.1."
+        f"Listening on {host} exposes the service to the network over plain HTTP: anybody in between can "
+        "read the keys and the conversations. Put a TLS proxy in front of it, or listen on 127.0.0.1."
     )
 
 

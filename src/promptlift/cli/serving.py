@@ -33,14 +33,14 @@ def serve(
     plan: Annotated[
         Plan | None,
         typer.Option(
-            help="Plan of the first account, which sets its limits. [default: the plan that it has; enterprise for a new one]"
+            help="Plan of the first account, which sets its limits. [default: its current plan; enterprise for a new one]"
         ),
     ] = None,
     worker: Annotated[
         bool,
         typer.Option(
             "--worker/--no-worker",
-            help="Do the background work too. Without it, `promptlift worker` has to: on PostgreSQL only.",
+            help="Do the background work too. With --no-worker, `promptlift worker` must do it, on PostgreSQL only.",
         ),
     ] = True,
     rehearsal_seconds: Annotated[
@@ -48,7 +48,7 @@ def serve(
         typer.Option(
             min=0,
             max=3600,
-            help="Seconds that a rehearsal takes when it needs every pass, so that it can be watched. [default: as fast as it can be]",
+            help="Duration of a rehearsal that needs every pass, in seconds, so that it can be watched. [default: as fast as possible]",
         ),
     ] = None,
     while_used: Annotated[bool, typer.Option("--while-used", hidden=True)] = False,
@@ -97,9 +97,9 @@ def serve(
 
 
 def worker(*, database: Database = None) -> None:
-    """Do background work (insights, optimizations, regression tests) until Ctrl-C, beside `serve` on PostgreSQL.
+    """Do background work (insights, optimizations, regression tests) until Ctrl-C, in addition to `serve` on PostgreSQL.
 
-    Any number of workers may run, on any machines, with the variables that `serve` has.
+    Any number of workers may run, on any machines, with the same variables as `serve`.
     """
     from promptlift.service.work import work  # noqa: PLC0415  help needs no service
 
@@ -111,7 +111,7 @@ def worker(*, database: Database = None) -> None:
 
 
 def _load_server() -> Callable[..., None]:
-    """Load the server, which no other command needs, without garbage collection while modules are created."""
+    """Load the server, which no other command needs, with garbage collection paused."""
     gc.disable()
     from promptlift.service.server import serve  # noqa: PLC0415
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export", "pull", "verify"]
 
-# What passes: with --watch the next pull tries again.
+# Temporary failures: with --watch the next pull tries again.
 _PASSING: Final = (ConnectionFailed, IncompleteError, RateLimited, ServerError)
 
 Folder = Annotated[
@@ -38,7 +38,7 @@ Prompt = Annotated[
 ]
 Everything = Annotated[
     bool,
-    typer.Option("--everything", help="Read all conversations again, not only what is new or different."),
+    typer.Option("--everything", help="Read all conversations again, not only new or changed ones."),
 ]
 
 
@@ -50,12 +50,12 @@ def pull(
         bool | None,
         typer.Option(
             "--content/--no-content",
-            help="Fetch transcripts one by one where the service does not list them, or leave them out. [default: those that it lists]",
+            help="Fetch transcripts one by one if the service does not list them, or leave them out. [default: those that it lists]",
         ),
     ] = None,
     everything: Everything = False,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Go on until Ctrl-C, and pull again every --every seconds.")
+        bool, typer.Option("--watch", help="Continue until Ctrl-C, and pull again every --every seconds.")
     ] = False,
     every: Annotated[
         float, typer.Option("--every", metavar="SECONDS", min=1, help="Seconds between two pulls.")
@@ -65,7 +65,7 @@ def pull(
 ) -> None:
     """Copy an account's tables into a folder of Parquet files, or bring such a folder up to date.
 
-    A pull that was stopped resumes where it stopped.
+    An interrupted pull resumes where it stopped.
     """
     with open_service(base_url, data) as lift:
 
@@ -92,9 +92,10 @@ def _one_line(snapshot: Snapshot) -> str:
 
 
 def verify(folder: Folder) -> None:
-    """Compare every file of a snapshot with its manifest, and name each one that is missing, cut, changed or not in it.
+    """Compare every file of a snapshot with its manifest, and list each file that is missing, truncated, changed or not in it.
 
-    This finds accidents. The signature of the embedded service's snapshots also finds forgery; it is checked with PROMPTLIFT_API_KEY.
+    This detects accidents. The signature of the embedded service's snapshots also detects forgery; it is
+    checked with PROMPTLIFT_API_KEY.
     """
     from promptlift import snapshot as snapshots  # noqa: PLC0415  Parquet takes its time to load
 
@@ -125,7 +126,7 @@ def export(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Write a snapshot straight from the service's database, whether the service runs or not."""
+    """Write a snapshot directly from the service's database, whether the service runs or not."""
     from promptlift.cli.database_transport import DatabaseTransport  # noqa: PLC0415
     from promptlift.client import Client  # noqa: PLC0415
     from promptlift.service.administration import accounts  # noqa: PLC0415

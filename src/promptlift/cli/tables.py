@@ -1,4 +1,4 @@
-"""Tables on the command line, and the one of how prompts do, as the demo and an import print it."""
+"""Tables on the command line, including the one of prompts' performance that the demo and an import print."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _HEAD = ("prompt", "conversations", "task completion", "mean sentiment")
 _NOTES = {
     "words": f"A word list judged: whether one prompt is better than another {UNTOLD}.",
-    "outcome": "Completed as the logs' own outcomes say.",
+    "outcome": "Completed according to the logs' own outcomes.",
 }
 
 
 def write_table(rows: Sequence[Sequence[str]]) -> None:
-    """Print rows of cells under each other; the first row has the names of the columns."""
+    """Print rows of cells in aligned columns; the first row has the names of the columns."""
     sys.stdout.write("".join(f"{line}\n" for line in _aligned(rows)))
 
 
@@ -39,7 +39,7 @@ def summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
     Parameters
     ----------
     overview
-        What ``analysis.prompt_overview(by="prompt_id")`` gives.
+        Result of ``analysis.prompt_overview(by="prompt_id")``.
     prompts
         Ids by the names to show, in the order to show them.
     """

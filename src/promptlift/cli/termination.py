@@ -1,4 +1,4 @@
-"""Exit on SIGTERM, also when a library swallows the exception."""
+"""Exit on SIGTERM, even if a library swallows the exception."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def exit_on_sigterm() -> None:
 
 
 def exit_if_terminated() -> None:
-    """Exit if SIGTERM came and the exception was lost, as while some compiled modules are loaded."""
+    """Exit if SIGTERM arrived and the exception was lost, as happens while some compiled modules are loaded."""
     if _terminated:
         sys.exit(EXIT_CODE)
 

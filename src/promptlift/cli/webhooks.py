@@ -36,10 +36,10 @@ def resume_webhook(
     base_url: BaseUrl = None,
     data: Data = None,
 ) -> None:
-    """Make a failing webhook active again, and deliver what waited meanwhile."""
+    """Make a failing webhook active again, and deliver its waiting events."""
     with open_service(base_url, data) as lift:
         resumed = lift.client.webhooks.resume(webhook)
-    sys.stdout.write(f"The webhook {resumed.id} is {resumed.status}: what waited is delivered now.\n")
+    sys.stdout.write(f"The webhook {resumed.id} is {resumed.status}: waiting events are delivered now.\n")
 
 
 def listen(
@@ -51,7 +51,7 @@ def listen(
     forward: Annotated[
         str | None,
         typer.Option(
-            "--forward", metavar="URL", help="Send every verified delivery on to this address, byte for byte."
+            "--forward", metavar="URL", help="Forward every verified delivery to this address, byte for byte."
         ),
     ] = None,
     secret_file: Annotated[
@@ -73,14 +73,14 @@ def listen(
     ] = None,
     certificate: Annotated[
         Path | None,
-        typer.Option("--certificate", metavar="FILE", help="Certificate (PEM) to speak HTTPS with."),
+        typer.Option("--certificate", metavar="FILE", help="Certificate (PEM) for HTTPS."),
     ] = None,
     key: Annotated[
         Path | None,
         typer.Option("--key", metavar="FILE", help="Its private key. [default: in the same file]"),
     ] = None,
 ) -> None:
-    """Receive webhook deliveries until Ctrl-C: verify each one, print a line for it, and forward it if asked to.
+    """Receive webhook deliveries until Ctrl-C: verify each one, print a line for it, and optionally forward it.
 
     Webhooks are sent to HTTPS addresses: give a certificate, or put a tunnel or proxy in front.
     """

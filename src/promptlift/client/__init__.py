@@ -1,6 +1,6 @@
 """The HTTP client: configuration, a typed method for every endpoint, complete reads of lists, and logging in bulk.
 
-This room alone (with the service's own outgoing requests) imports httpx.
+Only this package (and the service's own outgoing requests) imports httpx.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class ClientConfig:
     connect_timeout, read_timeout
         Seconds.
     floor_rate
-        Bytes a second that an answer must bring once the read timeout is used up.
+        Minimum bytes per second of an answer once the read timeout is used up.
     """
 
     base_url: str
@@ -58,14 +58,14 @@ def configure(
     scheme: str = "prompt",
     environ: Mapping[str, str] | None = None,
 ) -> ClientConfig:
-    """Make a configuration from arguments, or else from the environment.
+    """Create a configuration from arguments, or else from the environment.
 
     An ``http://`` address that is not on this computer is used, with the warning :class:`UnencryptedConnection`.
 
     Raises
     ------
     ConfigError
-        Says what is missing or wrong, and what to do next. It never shows the key.
+        The message explains what is missing or wrong, and what to do next. It never shows the key.
     """
     environ = os.environ if environ is None else environ
     address = base_url if base_url is not None else environ.get(BASE_URL_VARIABLE)
@@ -84,8 +84,8 @@ def configure(
     parts = urlsplit(base_url)
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         warnings.warn(
-            f"The API key goes to {parts.netloc} unencrypted, and so does everything that is read: anybody on the way can "
-            "take both. Use https://, or a tunnel to this computer such as 'ssh -L'.",
+            f"The API key goes to {parts.netloc} unencrypted, and so do all data: anybody in between can "
+            "read both. Use https://, or a tunnel to this computer such as 'ssh -L'.",
             UnencryptedConnection,
             stacklevel=3,
         )
@@ -109,7 +109,7 @@ def normalise_base_url(address: str) -> str:
     Raises
     ------
     ConfigError
-        When it is not an http or https address, or holds a user name, a query or a fragment.
+        It is not an http or https address, or contains a user name, a query or a fragment.
     """
     address = address.strip()
     try:
@@ -121,7 +121,7 @@ def normalise_base_url(address: str) -> str:
         ) from None
     if "@" in parts.netloc:
         raise ConfigError(
-            "The service address must not hold a user name or password. Pass the key as api_key=."
+            "The service address must not contain a user name or password. Pass the key as api_key=."
         )
     if parts.scheme not in ("http", "https"):
         raise ConfigError(
@@ -152,7 +152,8 @@ def _checked_key(key: Secret, given: str) -> Secret:
         )
     if any(not "!" <= char <= "~" for char in key.reveal()):
         raise ConfigError(
-            f"The API key in {given} has characters that no key has (spaces, line breaks or non-ASCII ones). "
+            f"The API key in {given} has characters that no key contains (spaces, line breaks or non-ASCII "
+            "ones). "
             "Copy it again."
         )
     return key

@@ -1,8 +1,8 @@
 """One kept-alive connection to the service: the only module of the client that imports httpx and httpcore.
 
-httpx sends through httpcore, and so does this module, without the layers between: the redirects, cookies, connection pool
-and request objects of httpx are not wanted here, and a request without them takes a third of the processor time. A
-connection serves one thread at a time.
+httpx sends through httpcore, and so does this module, without the layers in between: the redirects, cookies,
+connection pool and request objects of httpx are not needed here, and a request without them takes a third of
+the processor time. A connection serves one thread at a time.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ ANSWER_BYTES_MAX: Final = 128 * 1024 * 1024
 # Servers close an idle connection after five seconds or more; it is closed before that.
 _KEEP_ALIVE_SECONDS: Final = 4.0
 
-# Every other method tells the length of its body, even of none.
+# Every other method declares the length of its body, even if it is empty.
 _WITHOUT_BODY: Final = frozenset({"GET", "DELETE"})
 
 Failure = Literal["no answer", "cut off", "too large", "too slow"]
 
 
 class ExchangeFailed(Exception):
-    """An exchange without a complete answer; ``reason`` can be shown to the user."""
+    """An exchange without a complete answer; ``reason`` may be shown to the user."""
 
     def __init__(self, reason: str, kind: Failure = "no answer") -> None:
         super().__init__(reason)
@@ -60,14 +60,14 @@ class RawAnswer:
 
 
 class _Headers(list[tuple[bytes, bytes]]):
-    """Headers whose repr shows no value: one of them is the key."""
+    """Headers whose repr shows no values: one of them is the key."""
 
     def __repr__(self) -> str:
         return f"_Headers({[name for name, _ in self]})"
 
 
 class ConnectionFactory:
-    """Address, headers, TLS context, proxy and timeouts, which all connections of a client share."""
+    """Address, headers, TLS context, proxy and timeouts, shared by all connections of a client."""
 
     def __init__(self, config: ClientConfig) -> None:
         try:
@@ -103,11 +103,11 @@ class ConnectionFactory:
         }
 
     def create(self) -> Connection:
-        """Make a connection; it connects with its first request."""
+        """Create a connection, which connects with its first request."""
         return Connection(self)
 
     def http_connection(self, backend: httpcore.NetworkBackend) -> httpcore.ConnectionInterface:
-        """Make a connection of httpcore, through the proxy if there is one; it connects with its first request."""
+        """Create an httpcore connection, through the proxy if there is one; it connects with its first request."""
         pool = httpcore.ConnectionPool(
             ssl_context=self.context,
             proxy=_proxy(self.proxy),
@@ -117,7 +117,7 @@ class ConnectionFactory:
         return pool.create_connection(self.url.origin)
 
 
-# Whatever keeps httpcore from an answer, and httpx from unpacking it.
+# Errors that keep httpcore from an answer, and httpx from decompressing it.
 _HTTP_ERRORS: Final = (
     httpcore.ConnectionNotAvailable,
     httpcore.NetworkError,
@@ -138,7 +138,7 @@ def _proxy_for(scheme: str, host: str) -> str | None:
 
 
 def _proxy(address: str | None) -> httpcore.Proxy | None:
-    """Read the address of a proxy, with the name and password in it."""
+    """Read the address of a proxy, including user name and password."""
     if address is None:
         return None
     proxy = httpx.Proxy(address)
@@ -153,7 +153,7 @@ def _proxy(address: str | None) -> httpcore.Proxy | None:
 
 
 class Connection:
-    """A connection and the requests that go over it, one after the other."""
+    """A connection and its requests, one after another."""
 
     def __init__(self, shared: ConnectionFactory) -> None:
         self._shared = shared
@@ -168,18 +168,18 @@ class Connection:
         self._received = 0
 
     def exchange(self, method: str, target: str, body: bytes | None, known: str | None = None) -> RawAnswer:
-        """Send one request and read its whole answer.
+        """Send one request and read its complete answer.
 
         Parameters
         ----------
         known
-            Tag of an answer that need not be sent again when it is still the answer; the status is 304 then.
+            Tag of a known answer, which is not sent again if it is still current; then the status is 304.
 
         Raises
         ------
         ExchangeFailed
-            When no complete answer came. httpcore's own exceptions, and the frames in which they know the headers, are
-            left behind; so they are for an interrupt.
+            There was no complete answer. httpcore's own exceptions, whose frames contain the headers, are
+            dropped, also for an interrupt.
         """
         failure: ExchangeFailed | None = None
         interrupt: BaseException | None = None
@@ -208,15 +208,15 @@ class Connection:
         http = self._http
         if http is None or http.is_closed() or http.has_expired():
             self.close()
-            # Kept before it connects, so that an interrupt leaves nothing open.
+            # Stored before it connects, so that an interrupt leaves nothing open.
             self._http = http = self._shared.http_connection(self._backend)
         self._began, self._received = time.monotonic(), 0
         response = http.handle_request(self._request(method, target, body, known))
         try:
             if not self._received:
                 # Data left over after the last answer does not answer this request.
-                raise ExchangeFailed("an answer was there before the request", "cut off")
-            # Of a header that comes twice the last one counts; none of those that are read is a list.
+                raise ExchangeFailed("an answer arrived before the request", "cut off")
+            # For a repeated header the last one counts; none of those used is a list.
             headers = {
                 name.lower().decode("latin-1"): value.decode("latin-1") for name, value in response.headers
             }
@@ -231,7 +231,7 @@ class Connection:
             scheme=base.scheme, host=base.host, port=base.port, target=base.target + target.encode("ascii")
         )
         if body is None and known is None and method in _WITHOUT_BODY:
-            # The one object again and again: making one checks every header.
+            # The same object is reused, because creating one validates every header.
             self._bodiless.method, self._bodiless.url = method.encode("ascii"), url
             return self._bodiless
         headers = _Headers(shared.headers if body is None else shared.headers_with_body)
@@ -242,7 +242,7 @@ class Connection:
         return httpcore.Request(method, url, headers=headers, content=body, extensions=shared.extensions)
 
     def abort(self) -> None:
-        """Abort the request that another thread is making, even while it connects."""
+        """Abort another thread's request, even while it connects."""
         self._ended = True
         self._shut()
 
@@ -254,7 +254,7 @@ class Connection:
     def _shut(self) -> None:
         if self._socket is not None:
             with contextlib.suppress(OSError, ValueError):
-                # Not the TLS socket's own shutdown: it would pull the session away from the reading thread.
+                # Not the TLS socket's own shutdown, which would remove the session under the reading thread.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def close(self) -> None:
@@ -265,7 +265,7 @@ class Connection:
                 http.close()
 
     def connected(self, stream: httpcore.NetworkStream) -> httpcore.NetworkStream:
-        """Take note of an open socket; answers on it have a bounded time."""
+        """Record an open socket; answers on it have a time limit."""
         self._socket = stream.get_extra_info("socket")
         if self._ended:
             self._shut()
@@ -274,15 +274,15 @@ class Connection:
     def read(self, stream: httpcore.NetworkStream, max_bytes: int, timeout: float | None) -> bytes:
         """Read some bytes of an answer.
 
-        A timeout on each read never ends an answer that arrives drop by drop. An answer has the read timeout, and on
-        top the time that its bytes take at the floor rate. It counts from the request on, headers too.
+        A timeout on each read would never end an answer that trickles in. The limit of an answer is the read
+        timeout plus the time of its bytes at the floor rate. It counts from the request, including headers.
         """
         shared = self._shared
         allowed = shared.read_timeout + self._received / shared.floor_rate
         left = allowed - (time.monotonic() - self._began)
         if left <= 0:
             raise ExchangeFailed(
-                f"{self._received} bytes came in {allowed:.3g} seconds, then it was given up", "too slow"
+                f"{self._received} bytes arrived in {allowed:.3g} seconds, then it was given up", "too slow"
             )
         data = stream.read(max_bytes, left if timeout is None else min(timeout, left))
         self._received += len(data)
@@ -290,7 +290,7 @@ class Connection:
 
 
 class _Backend(httpcore.SyncBackend):
-    """Opens the sockets of a connection, which takes note of them."""
+    """Opens the sockets of a connection, which records them."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -300,7 +300,7 @@ class _Backend(httpcore.SyncBackend):
 
 
 class _TimedStream(httpcore.NetworkStream):
-    """A socket of a connection, encrypted or not, whose reads the connection bounds."""
+    """A socket of a connection, encrypted or not, whose reads the connection limits."""
 
     def __init__(self, connection: Connection, stream: httpcore.NetworkStream) -> None:
         self._connection = connection
@@ -341,7 +341,7 @@ def _read(response: httpcore.Response, headers: Mapping[str, str]) -> bytes:
 
 
 class _Body(httpx.SyncByteStream):
-    """The body of an answer as httpx takes one."""
+    """The body of an answer in the form that httpx accepts."""
 
     def __init__(self, parts: Iterable[bytes]) -> None:
         self._parts = parts
@@ -351,7 +351,7 @@ class _Body(httpx.SyncByteStream):
 
 
 def _unpack(response: httpcore.Response, body: Iterable[bytes]) -> Iterator[bytes]:
-    """Return the parts of a compressed body as httpx decompresses them."""
+    """Return the parts of a compressed body, decompressed by httpx."""
     return httpx.Response(response.status, headers=response.headers, stream=_Body(body)).iter_bytes()
 
 

@@ -1,4 +1,4 @@
-"""Answers that are kept with the tag that the service gave them, so that it need not send again what has not changed."""
+"""A cache of answers with the service's tags, so that it need not resend what has not changed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 __all__ = ["KnownAnswers"]
 
-# The pages of some ten thousand conversations without their transcripts.
+# Enough for the pages of some ten thousand conversations without transcripts.
 _BYTES: Final = 16 << 20
 
 
 class KnownAnswers:
-    """Answers by what was asked, those asked for last, as far as there is room.
+    """The most recently requested answers, within a limited size.
 
     Parameters
     ----------
     room
-        Bytes that are kept at most.
+        Maximum size in bytes.
     """
 
     def __init__(self, room: int = _BYTES) -> None:
@@ -31,14 +31,14 @@ class KnownAnswers:
         self._lock = threading.Lock()
 
     def of(self, target: str) -> tuple[str, bytes] | None:
-        """Return the tag and the body of the last answer; ``None`` when none is kept."""
+        """Return the tag and the body of the last answer, if stored."""
         with self._lock:
             if target in self._kept:
                 self._kept.move_to_end(target)
             return self._kept.get(target)
 
     def keep(self, target: str, headers: Mapping[str, str], body: bytes) -> None:
-        """Keep an answer, where the service gave it a tag and allows it."""
+        """Store an answer, if it has a tag and the service allows it."""
         tag = headers.get("etag")
         wanted = tag is not None and "no-store" not in headers.get("cache-control", "").lower()
         with self._lock:

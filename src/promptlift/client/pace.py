@@ -1,53 +1,55 @@
 """The request rate that a service accepts: pure decisions, with the time passed in.
 
-Requests go freely until a minute's budget that the account or a header told is used up, or until one is refused. How soon
-after a refusal a request is accepted again shows how the service counts:
+Requests are not delayed until a minute's budget, known from the account or a header, is used up, or until one
+is refused. How soon after a refusal a request is accepted again shows how the service counts:
 
-- Within seconds: a bucket that fills all the time. Requests go at even distances, at a rate that grows until the next refusal,
-  slowly at first and then faster, like the congestion control CUBIC (RFC 9438).
-- Later: a minute that was used up. What was accepted in it is the rate. Unless the rate was told, further requests then try
-  one at a time whether there is more.
+- Within seconds: a bucket that refills continuously. Requests are evenly spaced, at a rate that grows until
+  the next refusal, slowly at first and then faster, like the congestion control CUBIC (RFC 9438).
+- Later: a used-up minute. The number accepted in it is the rate. Unless the rate was given, further requests
+  then probe one at a time for more.
 """
 
 from __future__ import annotations
 
 from collections import deque
 
-# A minute, and a little more: the network does not carry every request equally fast. The pause between two looks at what is in
-# flight. How much longer than those of a told rate even distances are, and how late a client may be that they make up for.
+# A minute, and a little more, because network delays vary. The pause between two checks of what is in flight.
+# By how much even spacing exceeds that of a given rate, and the lateness for which it compensates.
 _MINUTE, _POLL, _SLACK, _CATCH_UP = 60.5, 0.01, 1.01, 0.1
-# Pauses between attempts to be accepted again, where the service does not say when; a longer announcement is taken for nonsense.
+# Pauses between attempts to be accepted again, if the service does not announce when; longer announcements
+# are considered invalid.
 _FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_HOLD = 0.1, 5.0, 120.0
 
 
 class Pace:
-    """The request rate that is kept.
+    """The current request rate.
 
-    Not safe for threads by itself: its owner holds a lock. All times are seconds of one monotonic clock.
+    Not thread-safe by itself: its owner holds a lock. All times are seconds of one monotonic clock.
 
     Parameters
     ----------
     per_minute
-        Requests a minute that the account or a header told; ``None`` while it is unknown, or when nothing is limited.
+        Requests per minute according to the account or a header; ``None`` if unknown or unlimited.
 
     Attributes
     ----------
     per_minute
-        Requests a minute, told or learned.
+        Requests per minute, given or learned.
     told
-        Whether the account or a header told it.
+        Whether the account or a header gave it.
     asked
         Whether the account's plan was requested, with or without an answer.
     """
 
     told = asked = False
-    # Whether a refusal has shown a bucket (True) or minutes (False).
+    # Whether a refusal indicated a bucket (True) or minutes (False).
     _evenly: bool | None = None
-    # Even distances: the rate after the last refusal, the highest rate, and the seconds in which the rate doubles.
+    # Even spacing: the rate after the last refusal, the highest rate, and the seconds in which the rate
+    # doubles.
     _base, _most, _doubles = 0.0, float("inf"), 1.0
-    # When the last refusal was, how many have been accepted since then, and when the next may go.
+    # Time of the last refusal, requests accepted since then, and the time of the next request.
     _since, _accepted, _next = 0.0, 0, 0.0
-    # How long refused requests have waited, whether one tries to be accepted again, and the pause between two attempts.
+    # How long refused requests have waited, whether one is probing, and the pause between two attempts.
     _waited: float | None = None
     _trying, _pause, _hold_until, _in_flight = False, _FIRST_PAUSE, float("-inf"), 0
 
@@ -57,13 +59,13 @@ class Pace:
         self.tell(per_minute)
 
     def tell(self, per_minute: int | None) -> None:
-        """Record the rate that the account or a header told."""
+        """Record the rate given by the account or a header."""
         if per_minute and per_minute / _SLACK != self._most:
             self.told, self.per_minute, self._most = True, per_minute, per_minute / _SLACK
             self._base = self._most
 
     def ask(self, now: float) -> float:
-        """Ask to send one request: 0 means go (and counts it), else ask again after that many seconds."""
+        """Request permission to send: 0 means go (and counts the request), otherwise ask again after that many seconds."""
         if (wait := max(self._hold_until - now, self._wait(now))) > 0:
             return max(wait, 0.001)  # never 0, whatever the rounding: 0 would mean an uncounted request
         self._trying = self._waited is not None
@@ -78,7 +80,7 @@ class Pace:
         return 0.0
 
     def _wait(self, now: float) -> float:
-        """Return the seconds for which a request has to wait; 0 or less when it may go."""
+        """Return the seconds for which a request must wait; 0 or less if it may go."""
         if self._waited is not None:
             return _POLL * bool(self._in_flight)  # one request tries
         if self._evenly:
@@ -102,15 +104,15 @@ class Pace:
             self._sent = deque([now])
 
     def left(self, remaining: float, resets_in: float, now: float) -> None:
-        """Record what a header says is left of this minute, and in how many seconds the next one begins."""
-        # Others may use the same key: when what is left is in flight already, the next minute is waited for, and a second
-        # more, because headers tell whole seconds.
+        """Record the remaining requests of this minute, and the seconds until the next, according to a header."""
+        # Others may use the same key: when the remaining requests are already in flight, wait for the next
+        # minute and one second more, because headers give whole seconds.
         if remaining <= self._in_flight:
             self._hold_until = max(self._hold_until, now + min(max(resets_in, 0.0), _LONGEST_HOLD) + 1.0)
             self._sent.clear()
 
     def failed(self) -> None:
-        """Record a request that got no answer, or one that does not depend on the rate."""
+        """Record a request without an answer, or with one that does not depend on the rate."""
         self._in_flight = max(0, self._in_flight - 1)
 
     def refused(self, now: float, retry_after: float | None = None) -> None:
@@ -126,7 +128,7 @@ class Pace:
         self._hold_until = max(self._hold_until, now + wait)
 
     def _slow_down(self, now: float) -> float:
-        """Lower the rate, or learn it; return the seconds until a request may try to be accepted again."""
+        """Lower the rate, or learn it; return the seconds until a request may probe again."""
         if self._evenly and self.per_minute:
             accepted = min(60 * self._accepted / max(now - self._since, 0.001), self.per_minute)
             keep = 0.94 if self.told else 0.86 if accepted > 0.6 * self.per_minute else 0.5

@@ -1,4 +1,4 @@
-"""Whether a failed request is sent again, and when: a decision from values alone."""
+"""Whether and when a failed request is sent again: a decision from values alone."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from promptlift.errors import (
 )
 from promptlift.retry import backoff
 
-# With these statuses the service says that it will never support the request.
+# These statuses mean that the service will never support the request.
 _FINAL_STATUSES = frozenset({501, 505})
 
 CUT_OFF = "CUT_OFF"
-"""Code of the client's own for an answer that ended before it was complete."""
+"""The client's own code for an answer that ended before it was complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Attempt:
     Attributes
     ----------
     number
-        Attempts made for this request, this one included.
+        Attempts made for this request, including this one.
     elapsed
         Seconds since the first one began.
     repeatable
-        Whether sending it again changes nothing.
+        Whether sending it again has no further effect.
     reached
         Whether the service has ever answered this client. A wrong address should be reported at once; a
         service that restarts deserves a longer wait.

@@ -1,4 +1,4 @@
-"""A text that never shows: not in a repr, a format, a pickle or a traceback that prints local variables."""
+"""A text that is never shown: not in a repr, a format, a pickle or a traceback with local variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Secret:
     Parameters
     ----------
     text
-        The key itself. Only :meth:`reveal` gives it back.
+        The key itself. Only :meth:`reveal` returns it.
     """
 
     __slots__ = ("__text",)
@@ -21,7 +21,7 @@ class Secret:
         self.__text = text
 
     def reveal(self) -> str:
-        """Return the text. Call it where it is needed, and keep the result in no variable."""
+        """Return the text. Call this where it is needed, without storing the result in a variable."""
         return self.__text
 
     def __repr__(self) -> str:

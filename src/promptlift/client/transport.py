@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 # With fewer requests no plan is exceeded within a minute, so the plan need not be requested.
 ASK_PLAN_FROM: Final = 50
-# Without a body: what was sent before is still the answer.
+# Without a body: the previous answer is still current.
 _NOT_MODIFIED = 304
 _KEY_REFUSED = (401, 403)
 _RATE_HEADERS = ("limit", "remaining", "reset")
-# A reset that is a larger number is in seconds since 1970.
+# A larger reset value is in seconds since 1970.
 _EPOCH_FROM = 1_000_000_000
 
 
 class Clock:
-    """The time as the transport needs it; tests hand in their own."""
+    """The transport's clock; tests pass their own."""
 
     def now(self) -> float:
         """Return monotonic seconds."""
@@ -66,12 +66,12 @@ class Stopped(Exception):
 
 @dataclass(slots=True)
 class Task:
-    """A unit of work that may take many requests: it counts them and can be stopped.
+    """A unit of work of possibly many requests: it counts them and can be stopped.
 
     Attributes
     ----------
     policy
-        Retries of its requests, where they are other than the transport's.
+        Retries of its requests, if different from the transport's.
     """
 
     stop: threading.Event = field(default_factory=threading.Event)
@@ -94,11 +94,11 @@ class Call:
     path
         Below the base address, identifiers percent-encoded.
     query
-        Query parameters as texts.
+        Query parameters as strings.
     body
         JSON, encoded.
     repeatable
-        Whether sending it again changes nothing.
+        Whether sending it again has no further effect.
     """
 
     method: str
@@ -123,7 +123,7 @@ class Call:
         Parameters
         ----------
         query
-            Python names of query parameters, and their values; those that are ``None`` are left out.
+            Python names of query parameters, and their values; ``None`` values are left out.
         body
             JSON, encoded.
         keyed
@@ -132,7 +132,7 @@ class Call:
         Raises
         ------
         ValidationError
-            When the endpoint needs an identifier and it is missing.
+            The endpoint needs an identifier and it is missing.
         """
         path = endpoint.path_for(scheme, identifier)
         params = endpoint.query.to_wire(query, scheme) if endpoint.query and query else {}
@@ -144,7 +144,7 @@ class Call:
 
     @property
     def lists(self) -> bool:
-        """Whether it asks for a page of a list."""
+        """Whether it requests a page of a list."""
         return self.method == "GET" and "limit" in self.query
 
     @property
@@ -155,7 +155,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A success: its body is decoded where it is used, which need not be the thread that asked for it."""
+    """A successful answer: its body is decoded where it is used, possibly in another thread."""
 
     status: int
     body: bytes
@@ -168,7 +168,7 @@ class Answer:
         Raises
         ------
         UnexpectedResponse
-            When it is not JSON.
+            The body is not JSON.
         """
         data = _loads(self.body)
         if data is not None:
@@ -220,7 +220,7 @@ class Transport:
         Raises
         ------
         ApiError
-            The kind says what went wrong.
+            The class shows what went wrong.
         """
         if connection is not None:
             return self._send(call, task or Task(), connection)
@@ -283,7 +283,7 @@ class Transport:
         return outcome
 
     def _pace_answer(self, outcome: Answer | ApiError, headers: Mapping[str, str]) -> None:
-        """Record what an answer shows about the request rate."""
+        """Record an answer's information about the request rate."""
         now = self.clock.now()
         with self._pace_lock:
             if isinstance(outcome, RateLimited):
@@ -304,8 +304,8 @@ class Transport:
             return UnexpectedResponse(f"The service sent too much: {failure.reason}", request=call.label)
         if failure.kind == "too slow":
             return ConnectionFailed(
-                f"The answer of {self.config.base_url} came too slowly: {failure.reason}. Try again, or look at the "
-                "network and at what is between here and the service",
+                f"The answer of {self.config.base_url} came too slowly: {failure.reason}. Try again, or "
+                "check the network between here and the service",
                 request=call.label,
             )
         if failure.kind == "cut off":
@@ -383,7 +383,7 @@ def _outcome(raw: RawAnswer, call: Call) -> Answer | ApiError:
 
 
 def _loads(body: bytes) -> tuple[Any] | None:
-    """Decode JSON; ``None`` when it is none, a tuple of one otherwise."""
+    """Decode JSON; ``None`` if invalid, otherwise a tuple with the value."""
     try:
         return (orjson.loads(body),)
     except orjson.JSONDecodeError:

@@ -1,4 +1,4 @@
-"""A pool of threads that does the same work for many items and can be stopped at once."""
+"""A pool of threads that does the same work for many items and can be stopped immediately."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class WorkerPool(Generic[Item, Result]):
     task
         Counts the requests; stopping it stops the pool.
     threads
-        Maximum number of threads; one starts when there is an item for it.
+        Maximum number of threads; each starts when there is an item for it.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class WorkerPool(Generic[Item, Result]):
     ) -> Iterator[tuple[Item, Result | None, Exception | None]]:
         """Yield items with their result or error until at most ``leave`` items are left.
 
-        With ``until``, a time of the monotonic clock, no longer than that.
+        With ``until``, a time of the monotonic clock, it stops then at the latest.
         """
         while self._waiting > leave:
             left = _LOOK_SECONDS if until is None else min(_LOOK_SECONDS, until - time.monotonic())

@@ -1,1 +1,1 @@
-"""What notebooks show of what the API answers: sentences, and HTML that runs no script."""
+"""Displays of API answers in notebooks: sentences, and HTML without scripts."""

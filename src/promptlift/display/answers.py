@@ -1,4 +1,4 @@
-"""What a notebook shows of an answer of the API: a conversation, and an optimization."""
+"""Displays of API answers in a notebook: a conversation, and an optimization."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _VERDICTS: Final[Mapping[Any, tuple[str, Tone]]] = {
 
 
 def bundle(answer: Conversation | Optimization) -> dict[str, str]:
-    """Return an answer as text, and as HTML without scripts; whatever it says is inert."""
+    """Return an answer as text, and as HTML without scripts; its content is inert."""
     if isinstance(answer, Conversation):
         return {"text/plain": _conversation_text(answer), "text/html": _conversation_html(answer)}
     said = one_line(verdict_sentence(answer), 800)

@@ -1,7 +1,7 @@
-"""Static HTML of messages, tables, differences and small bars, for output that runs no script.
+"""Static HTML of messages, tables, differences and small bars, for output without scripts.
 
-A widget's static fallback is built from these elements. They keep their meaning where inline styles are removed (GitHub),
-where JavaScript is off, and where a page typesets mathematics (exported notebooks).
+A widget's static fallback is built from these elements. They keep their meaning when inline styles are
+removed (GitHub), when JavaScript is off, and when a page typesets mathematics (exported notebooks).
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class DiffLine(NamedTuple):
 
 
 def text(value: Any, limit: int | None = None) -> Markup:
-    """Escape any text from outside, so that HTML shows it as it is.
+    """Escape any text from outside, so that HTML shows it verbatim.
 
-    Line breaks become ``<br>``. Dollar signs and backslashes get elements of their own, because notebooks typeset
-    what is between them, and typeset mathematics may carry links that run a script.
+    Line breaks become ``<br>``. Dollar signs and backslashes get elements of their own, because notebooks
+    typeset the text between them, and typeset mathematics may contain links that run a script.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def element(tag: str, *children: Any, **attributes: str | bool | None) -> Markup
     Raises
     ------
     ValueError
-        When the tag or an attribute is not allowed on a static page.
+        The tag or an attribute is not allowed on a static page.
     """
     if not _TAG.fullmatch(tag) or tag in {
         "script",
@@ -174,8 +174,8 @@ def table(
     caption
         Text above the table.
     widths
-        Percent of the page for each column, so that the columns of several tables stand below each other; by default as
-        wide as the cells need.
+        Percent of the page for each column, so that the columns of several tables line up; by default as wide
+        as the cells need.
     """
     styles = [_NUMBER if place in numbers else _CELL for place in range(len(headers))]
     head = [
@@ -198,7 +198,7 @@ def table(
 
 
 def facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:
-    """Return one line of names and values, without the pairs whose value is missing or empty."""
+    """Return one line of names and values, without pairs whose value is missing or empty."""
     shown = [
         element("span", element("small", name), _SPACE, element("b", value), style="margin-right:1.2em")
         for name, value in pairs
@@ -227,7 +227,7 @@ def transcript(turns: Iterable[Turn], *, limit: int = 1200) -> Markup:
 
 def _turn(turn: Turn, limit: int) -> Markup:
     kept, more = shorten(visible(turn.content), limit)
-    # The ellipsis of the first cut is no character of the message.
+    # The ellipsis of the first cut is not a character of the message.
     cut = turn.cut + more - bool(turn.cut and more)
     small = " · ".join(
         part for part in (visible(turn.detail), f"{cut:,} characters omitted" if cut else "") if part
@@ -275,24 +275,24 @@ def _blank(piece: str) -> Markup:
 
 
 _HEIGHT: Final = 28
-# A number that is 0 is there all the same.
+# A zero still counts as a value.
 _LEAST: Final = 3.0
 
 
 class Bar(NamedTuple):
-    """One pass or week: where its bar begins and how high it is, in percent of the picture; no height where nothing is known."""
+    """One pass or week: the start and height of its bar, in percent of the picture; no height if unknown."""
 
     bottom: float
     height: float
 
 
 def bars(values: Sequence[float | None], *, low: float | None = None, high: float | None = None) -> list[Bar]:
-    """Draw one bar a value from 0, up or down.
+    """Draw one bar per value, up or down from 0.
 
     Parameters
     ----------
     values
-        By pass or week; None where there is none.
+        By pass or week; None if there is none.
     low, high
         Ends of the axis; by default those of the values and 0.
     """
@@ -312,12 +312,12 @@ def bars(values: Sequence[float | None], *, low: float | None = None, high: floa
 
 
 def last_values(words: Sequence[str], most: int = 12) -> str:
-    """Return what the bars say, in words: the last values, with an ellipsis where there are more."""
+    """Describe the bars in words: the last values, with an ellipsis if there are more."""
     return ("… " if len(words) > most else "") + ", ".join(words[-most:])
 
 
 def bars_html(drawn: Sequence[Bar], *, label: str) -> Markup:
-    """Return the bars as HTML; ``label`` says the same in words, for those who cannot see them."""
+    """Return the bars as HTML; ``label`` describes them in words, for those who cannot see them."""
     if not drawn:
         return Markup("")
     boxes = [

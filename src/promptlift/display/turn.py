@@ -1,4 +1,4 @@
-"""A message of a conversation as it is shown."""
+"""A message of a conversation, prepared for display."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _call_in_words(call: CallParts) -> str:
-    """Return a call for people: the name, and below it each argument on a line of its own."""
+    """Return a readable call: the name, and below it each argument on its own line."""
     try:
         found: Any = json.loads(call.arguments or "{}")
         if found == {}:
@@ -29,30 +29,30 @@ def _call_in_words(call: CallParts) -> str:
     return f"{call.name}({call.arguments})"
 
 
-# How the result of a tool came about in a simulated conversation, by its ``toolResult``.
+# Origin of a tool result in a simulated conversation, by its ``toolResult``.
 _HOW: Final = {
     "replayed": "replayed from a logged conversation",
-    "likeness": "played in the likeness of logged calls",
+    "likeness": "imitated from logged calls",
     "unknown": "the agent has no such tool",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message as shown, harmless and cut to a length; or a gap (role ``gap``) that says what is omitted.
+    """One message as shown, harmless and cut to a length; or a gap (role ``gap``) that describes the omission.
 
     Attributes
     ----------
     role
-        Who wrote it; ``tool call`` and ``tool result`` for what the format has no role for.
+        Who wrote it; ``tool call`` and ``tool result`` for messages without a role in the format.
     content
         Its text.
     cut
         Number of characters omitted from its end.
     detail
-        What is known about it, in small print.
+        Additional information, in small print.
     at
-        When it was written, where that is shown as a time.
+        When it was written, if shown as a time.
     """
 
     role: str
@@ -75,7 +75,7 @@ class Turn:
 
     @classmethod
     def said(cls, role: str, content: str, limit: int, *, how: Any = None, detail: str = "") -> Turn:
-        """Return a message of a transcript as ``shown``, with a call of a tool or its result as what it is.
+        """Return a message of a transcript as ``shown``, recognizing tool calls and results.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The verdict of an optimization in a sentence, from what the service sends; nothing is guessed where it is silent."""
+"""The verdict of an optimization in a sentence, from the service's data only, without guesses."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ STAGES: Final = {
     "confirm": "confirming",
     "verify": "measuring the lift of the winner",
 }
-"""What an optimization does in each of its stages, in words."""
+"""Descriptions of the stages of an optimization."""
 
 
 def verdict_sentence(optimization: Optimization) -> str:
-    """Return in words what became of an optimization, or how far it is.
+    """Describe the outcome or the progress of an optimization.
 
-    A lift is called more only where its interval does not hold 0.
+    A lift is called an improvement only if its interval excludes 0.
     """
     said = _said(optimization)
     rehearsal = "Rehearsal, which says nothing about a real prompt: "
@@ -31,7 +31,7 @@ def verdict_sentence(optimization: Optimization) -> str:
 
 
 def next_call(optimization: Optimization) -> str:
-    """Return the call that comes next, as a person types it."""
+    """Return the next call to make, as a person types it."""
     if optimization.status in ("queued", "running"):
         return f"promptlift.widgets.OptimizationMonitor(lift, {optimization.id!r})"
     if optimization.status == "completed":
@@ -46,7 +46,7 @@ def _said(optimization: Optimization) -> str:
         expected = None if optimization.rehearsal else results.headline.lift_expected
         return found if expected is None else f"{found} Expect {signed_figures(expected)[0]}% in production."
     said = {
-        "queued": "It waits for its turn.",
+        "queued": "It is queued.",
         "running": _running(results),
         "failed": f"It failed: {_why_failed(optimization)}.",
         "stopped": f"It was stopped{_why_stopped(optimization)}. No winner was found until then.",

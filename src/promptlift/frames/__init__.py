@@ -1,4 +1,4 @@
-"""Tables: the columns and dtypes of each, built from decoded JSON of the API."""
+"""Tables: the columns and dtypes of each, built from the API's decoded JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of benchmarks: their list, the arms of one, its simulated conversations, and scenario sets."""
+"""Tables of benchmarks, their arms, their simulated conversations, and scenario sets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def benchmark_arms_table(benchmark: Row) -> tuple[pd.DataFrame, dict[str, int], 
     Returns
     -------
     tuple
-        The table, counts of unusable values by column, and what the benchmark says of itself.
+        The table, counts of unusable values by column, and facts about the benchmark.
     """
     results = benchmark.get("results") or {}
     reference = results.get("reference")
@@ -90,14 +90,14 @@ def scenarios_table(rows: Sequence[Row]) -> Table:
 
 
 def with_prices(arms: pd.DataFrame, prices: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Compute the costs of arms anew, and which acceptable one is the cheapest.
+    """Recompute the costs of arms, and find the cheapest acceptable one.
 
     Parameters
     ----------
     arms
         Table of arms; it is not changed.
     prices
-        By model, ``input`` and ``output``: of a million tokens.
+        By model, the prices ``input`` and ``output`` of a million tokens.
     """
     found = arms.copy()
     found.attrs = arms.attrs

@@ -1,4 +1,4 @@
-"""From columns to tables: the dtype of each column, its values out of decoded JSON, and the DataFrame of them."""
+"""From columns to tables: the dtype of each column, its values from decoded JSON, and the DataFrame."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 try:
     import pyarrow as pa
-except ModuleNotFoundError:  # only snapshots need it; with it, tables of texts are made faster
+except ModuleNotFoundError:  # only snapshots require it; with it, tables of texts are built faster
     pa = None
 
 Row = dict[str, Any]
@@ -44,14 +44,14 @@ _DTYPES: Final[dict[str, Any]] = {
 
 
 def dtype_of(column: TableColumn) -> Any:
-    """Return the pandas dtype of a column, which is the same when the table is empty."""
+    """Return the pandas dtype of a column, also used for empty tables."""
     if column.kind == "category":
         return pd.CategoricalDtype(list(column.categories))
     return _DTYPES[column.kind]
 
 
 def values_of(columns: Sequence[TableColumn], rows: Sequence[Row]) -> dict[str, list[Any]]:
-    """Take the values of columns out of decoded JSON.
+    """Extract the values of columns from decoded JSON.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def values_of(columns: Sequence[TableColumn], rows: Sequence[Row]) -> dict[str, 
     Returns
     -------
     dict
-        Column name to a list with one value a row, ``None`` where there is none.
+        Column name to a list with one value per row, ``None`` if missing.
     """
     objects: dict[tuple[str, ...], Sequence[Row]] = {(): rows}
     values: dict[str, list[Any]] = {}
@@ -83,9 +83,9 @@ _NOTHING: Final[Row] = {}
 
 
 def _taken(names: Sequence[str], objects: Sequence[Row]) -> list[list[Any]]:
-    """Take values of each object, a list for each name.
+    """Extract the values of each object, one list per name.
 
-    All of one object together, and of few objects at a time: they are in the processor's cache then.
+    All values of an object together, a few objects at a time, so that they stay in the processor's cache.
     """
     taken: list[list[Any]] = [[] for _ in names]
     take = itemgetter(*names, names[0])  # always a tuple
@@ -102,7 +102,7 @@ def _taken(names: Sequence[str], objects: Sequence[Row]) -> list[list[Any]]:
 
 
 def _objects_at(path: tuple[str, ...], known: dict[tuple[str, ...], Sequence[Row]]) -> Sequence[Row]:
-    """Take the nested object of each row; objects that several columns share are taken once."""
+    """Extract the nested object of each row; objects shared by several columns are extracted once."""
     if path not in known:
         (found,) = _taken([path[-1]], _objects_at(path[:-1], known))
         known[path] = [one if isinstance(one, dict) else _NOTHING for one in found]
@@ -116,7 +116,7 @@ def _links(links: list[Any], rows: Sequence[Row]) -> list[Any]:
 def read_table(
     columns: Sequence[TableColumn], rows: Sequence[Row], **computed: list[Any]
 ) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make a table of decoded JSON.
+    """Make a table from decoded JSON.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def read_table(
     rows
         One object a row.
     **computed
-        Values of columns that are not taken from the rows, a list each.
+        Values of columns that do not come from the rows, one list each.
 
     Returns
     -------
@@ -144,25 +144,25 @@ class InvalidCounts:
     counts: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, int]:
-        """Return the count of each column that has any."""
+        """Return the nonzero counts by column."""
         return {name: count for name, count in self.counts.items() if count}
 
 
 def build(
     columns: Sequence[TableColumn], values: Mapping[str, list[Any]], invalid: InvalidCounts
 ) -> pd.DataFrame:
-    """Make a table of one list for each column; a value of the wrong type becomes missing and is counted."""
+    """Make a table from one list per column; a value of the wrong type becomes missing and is counted."""
     data = {column.name: series(column, values[column.name], invalid) for column in columns}
     return pd.DataFrame(data, copy=False)
 
 
 class Parts:
-    """A table that is made a part at a time, so that decoded rows need not be held until all are there.
+    """A table built part by part, so that decoded rows need not be held until all have arrived.
 
     Parameters
     ----------
     make
-        Makes the table of some rows, with counts of unusable values by column.
+        Function that makes the table of some rows, with counts of unusable values by column.
     """
 
     def __init__(self, make: Callable[[list[Any]], tuple[pd.DataFrame, dict[str, int]]]) -> None:
@@ -187,7 +187,7 @@ class Parts:
 def series(column: TableColumn, values: list[Any], invalid: InvalidCounts) -> pd.Series[Any]:
     """Make one column."""
     if values.count(None) == len(values):
-        # A service keeps many fields that nobody filled in: without this they would take as long as the others.
+        # Many fields are always empty: without this they would take as long as the others.
         return _nothing(dtype_of(column), len(values))
     if column.kind == "category":
         return _category(column, values, invalid)
@@ -218,9 +218,9 @@ def _category(column: TableColumn, values: list[Any], invalid: InvalidCounts) ->
     return pd.Series(pd.Categorical.from_codes(found, dtype=dtype_of(column)), copy=False)
 
 
-# The largest whole number up to which every JSON reader takes all exactly.
+# The largest integer up to which every JSON reader is exact.
 _EXACT: Final = 2**53
-# The types that JSON gives, and nothing is a subclass of them.
+# The types from JSON, of which there are no subclasses.
 _TEXT: Final[frozenset[type]] = frozenset({str, type(None)})
 _BOOLEAN: Final[frozenset[type]] = frozenset({bool, type(None)})
 _NUMBER: Final[frozenset[type]] = frozenset({int, float, type(None)})
@@ -229,7 +229,7 @@ _OBJECT: Final[frozenset[type]] = frozenset({dict, type(None)})
 
 
 def _typed(values: list[Any], allowed: frozenset[type]) -> tuple[list[Any], int]:
-    """Make values of other types ``None`` and count them; columns are nearly always right as a whole."""
+    """Replace values of other types by ``None`` and count them; columns are nearly always valid as a whole."""
     if set(map(type, values)) <= allowed:
         return values, 0
     kept = [value if type(value) in allowed else None for value in values]
@@ -261,7 +261,7 @@ def _integers(values: list[Any]) -> tuple[Any, int]:
     if float not in set(map(type, kept)):
         missing = np.fromiter((value is None for value in kept), np.bool_, len(kept))
         try:
-            # Nearly always all are small whole numbers, which needs no look at each.
+            # Nearly always all are small integers, which need no individual check.
             whole = np.fromiter((value or 0 for value in kept), np.int64, len(kept))
         except OverflowError:
             pass
@@ -288,7 +288,7 @@ def _times(values: list[Any]) -> tuple[Any, int]:
         else:
             return pd.DatetimeIndex(exact.to_numpy(zero_copy_only=False), tz="UTC"), bad
     given = sum(1 for value in kept if value is not None)
-    # To pandas "now" and "today" are times as well.
+    # pandas also reads "now" and "today" as times.
     kept = [value if value is not None and value.strip()[:1].isdigit() else None for value in kept]
     times = pd.to_datetime(pd.Series(kept, dtype="object"), format="ISO8601", errors="coerce", utc=True)
     return times.astype(TIME_DTYPE), bad + given - int(times.notna().sum())
@@ -297,7 +297,7 @@ def _times(values: list[Any]) -> tuple[Any, int]:
 def _lists_of_texts(values: list[Any]) -> tuple[Any, int]:
     kept, bad = _typed(values, _LIST)
     if set(map(type, chain.from_iterable(one for one in kept if one))) <= {str}:
-        # New lists of shared texts: the decoded ones would hold on to the memory of the rows they came with.
+        # New lists of shared texts: the decoded ones would keep the memory of their rows alive.
         share = {text: text for text in chain.from_iterable(one for one in kept if one)}.__getitem__
         return _objects([None if one is None else [*map(share, one)] for one in kept]), bad
     clean = [None if one is None else [text for text in one if isinstance(text, str)] for one in kept]

@@ -1,4 +1,4 @@
-"""The table of the edits that searches wrote."""
+"""The table of the edits written by searches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def edits_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], Row
     Parameters
     ----------
     items
-        One an optimization: ``id``, ``optimization`` and ``variants`` as the service gave them. Variants without a search have no edits.
+        One per optimization: ``id``, ``optimization`` and ``variants`` as received from the service. Variants
+        without a search have no edits.
 
     Returns
     -------
@@ -46,7 +47,8 @@ def edits_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], Row
 def _edits_of(variants: Sequence[Row]) -> Iterator[tuple[Row, list[Row]]]:
     """Yield each edit with the variants that list it, the oldest first.
 
-    What became of an edit is as the winner says, else the finalist, else the newest variant that lists it.
+    The outcome of an edit is taken from the winner, or else the finalist, or else the newest variant that
+    lists it.
     """
     found: dict[Any, list[tuple[Row, Row]]] = {}
     for variant in sorted(variants, key=_age):
@@ -62,7 +64,7 @@ def _weight(variant: Row) -> int:
 
 
 def _where(edit: Row, having: Sequence[Row]) -> Row:
-    """Return which variants have an edit; a variant lists what was left out of it too."""
+    """Return which variants have an edit; a variant also lists edits left out of it."""
     identifier = edit.get("id")
     made = [
         one

@@ -1,4 +1,4 @@
-"""Which lift of a variant comes first: that on the mix of the logged conversations where the service says so, else the tested one."""
+"""Choose the lift of a variant to show first: that on the logged mix if known, otherwise the tested one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TESTED_LIFT", "headline_of", "headlines_of"]
 
 Row = dict[str, Any]
 
-# Columns of a lift and its rates, and those of the same on the mix of the logged conversations.
+# Columns of a lift and its rates, and the corresponding ones on the mix of the logged conversations.
 _ON_LOGGED_MIX: Final = {
     **{name: f"{name}_logged" for name in ("task_completion", "original_task_completion")},
     **{
@@ -34,7 +34,7 @@ TESTED_LIFT: Final = {name: f"{name}_tested" for name in ("lift", "lift_low", "l
 
 
 def headlines_of(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of variants whose columns of the lift and its rates hold what comes first.
+    """Return a table of variants whose lift and rates are those to show first.
 
     Parameters
     ----------
@@ -44,7 +44,8 @@ def headlines_of(table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        With ``lift_tested`` and its ends, the lift on the tested mix, in rows that show another one; else missing.
+        With ``lift_tested`` and its ends, the lift on the tested mix, in rows that show the other lift;
+        otherwise missing.
     """
     shown = table.copy()
     first = _is_first(table)
@@ -65,7 +66,7 @@ def _is_first(table: pd.DataFrame) -> pd.Series[bool]:
 
 
 def headline_of(row: Mapping[Any, Any]) -> Row:
-    """Return one row of a table of variants as `headlines_of` does; what is missing stays what it is."""
+    """Return one row of a table of variants like `headlines_of`; missing values stay missing."""
     first = row.get("logged_is_headline")
     if first is None or pd.isna(first) or not first or pd.isna(row["lift_logged"]):
         return {**row, **dict.fromkeys(TESTED_LIFT.values())}

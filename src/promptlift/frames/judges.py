@@ -1,4 +1,4 @@
-"""Tables of judges of one's own, their runs and their verdicts."""
+"""Tables of custom judges, their runs and their verdicts."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def judge_runs_table(rows: Sequence[Row]) -> Table:
 
 
 def verdicts_table(rows: Sequence[Row]) -> Table:
-    """Make the table of verdicts, one row a conversation."""
+    """Make the table of verdicts, one row per conversation."""
     return read_table(VERDICTS, rows, prompt=[link_of(row) for row in rows])

@@ -1,4 +1,4 @@
-"""The columns of every table, in order: those of the API's models, and those that are computed here."""
+"""The columns of every table, in order: those of the API's models, and computed ones."""
 
 from __future__ import annotations
 
@@ -36,13 +36,12 @@ Columns = tuple[TableColumn, ...]
 _PROMPT: Final = TableColumn(
     "prompt",
     "text",
-    meaning="The prompt's name; with the beginning of its id where two share the name, and with the version where the rows "
-    "know several.",
+    meaning="The prompt's name; with the beginning of its id if two share the name, and with the version if the rows contain several.",
 )
 _PROMPT_IF_KNOWN: Final = TableColumn(
     "prompt",
     "text",
-    meaning="The prompt's name where the workspace knows it already, as after ``lift.prompts()``; else its id.",
+    meaning="The prompt's name if the workspace already knows it, as after ``lift.prompts()``; otherwise its id.",
 )
 _CONVERSATION: Final = table_columns(
     Conversation,
@@ -53,13 +52,13 @@ _CONVERSATION: Final = table_columns(
             "duration_s",
             "float",
             unit="s",
-            meaning="From the first to the last message; missing where messages have no two times.",
+            meaning="From the first to the last message; missing without two times of messages.",
         ),
         TableColumn(
             "tokens",
             "integer",
             unit="tokens",
-            meaning="Tokens that the model read and wrote; missing where one of the two is not known.",
+            meaning="Tokens that the model read and wrote; missing if either is unknown.",
         ),
     ),
     first=(
@@ -83,20 +82,20 @@ _MENTIONED_IN: Final[Columns] = tuple(
 ISSUES: Final[Columns] = (
     *_MENTIONED_IN,
     TableColumn(
-        "kind", "text", meaning="The kind of issue, where the service says one; ours says it in the title."
+        "kind", "text", meaning="The kind of issue, if the service has one; ours puts it in the title."
     ),
-    TableColumn("title", "text", meaning="What went wrong."),
+    TableColumn("title", "text", meaning="Description of the problem."),
     TableColumn("severity", "category", meaning="``low``, ``medium`` or ``high``.", categories=SEVERITIES),
-    TableColumn("quote", "text", meaning="What was said that shows it."),
+    TableColumn("quote", "text", meaning="A quotation that shows it."),
 )
-TOPICS: Final[Columns] = (*_MENTIONED_IN, TableColumn("topic", "text", meaning="What it was about."))
+TOPICS: Final[Columns] = (*_MENTIONED_IN, TableColumn("topic", "text", meaning="The topic."))
 MESSAGES: Final = table_columns(
     Message,
     "messages",
     computed=(
         TableColumn("conversation_id", "text", meaning="The conversation's id."),
         _PROMPT_IF_KNOWN,
-        TableColumn("turn", "integer", meaning="Place of the message in its conversation, from 0."),
+        TableColumn("turn", "integer", meaning="Index of the message in its conversation, from 0."),
     ),
     first=("conversation_id", "prompt", "turn", "role", "content", "sent_at", "model", "tokens"),
 )
@@ -108,9 +107,7 @@ PROMPTS: Final = table_columns(
     ),
 )  # fmt: skip
 USAGE: Final[Columns] = (
-    TableColumn(
-        "resource", "text", meaning="What is counted: prompts, optimizations, conversations or tokens."
-    ),
+    TableColumn("resource", "text", meaning="The resource: prompts, optimizations, conversations or tokens."),
     *table_columns(OptimizationsUsed, "usage"),
     *table_columns(BillingPeriod, "usage"),
 )
@@ -133,13 +130,13 @@ VARIANTS: Final = table_columns(
         TableColumn(
             "lift_basis",
             "category",
-            meaning="What the lift is by the two rates: relative to the original, points, or unknown.",
+            meaning="Kind of lift according to the two rates: relative to the original, points, or unknown.",
             categories=LIFT_BASES,
         ),
         TableColumn(
             "uncertainty_source",
             "category",
-            meaning="``service`` where the service sent an interval, ``none`` where it did not.",
+            meaning="``service`` if the service sent an interval, otherwise ``none``.",
             categories=("service", "none"),
         ),
     ),
@@ -164,7 +161,7 @@ ACTIONS: Final = table_columns(
         TableColumn(
             "outcome",
             "category",
-            meaning="``unknown`` where no answer came, so that it is not known whether it was done.",
+            meaning="``unknown`` without an answer, when it is not known whether it was done.",
             categories=("done", "unknown"),
         ),
     ),
@@ -195,7 +192,7 @@ EVENTS: Final = table_columns(
         TableColumn(
             "warnings",
             "text",
-            meaning="What to know before trusting its numbers: a ``reductionPercent`` that is only the ratio of two counts.",
+            meaning="Caveat about its numbers: a ``reductionPercent`` that is only the ratio of two counts.",
         ),
     ),
     first=("event_id", "type", "happened_at", "prompt_id", "conversation_id", "optimization_id", "data"),
@@ -216,7 +213,7 @@ EDITS: Final = table_columns(
         TableColumn("generation", "integer", meaning="Generation of that variant, from 1."),
         TableColumn("variant_ids", "texts", meaning="Every variant that was made with it, the oldest first."),
         TableColumn("in_winner", "boolean", meaning="Whether the text of the winner has it."),
-        TableColumn("n_evidence", "integer", meaning="Places in conversations that it was written from."),
+        TableColumn("n_evidence", "integer", meaning="Number of places in conversations from which it was written."),
         TableColumn("conversation_ids", "texts", meaning="The conversations of these places."),
         TableColumn("quotes", "texts", meaning="The words of these places, in the same order."),
     ),
@@ -237,7 +234,7 @@ LABELS: Final = table_columns(
 BENCHMARKS: Final = table_columns(
     Benchmark,
     "benchmarks",
-    computed=(TableColumn("arm_count", "integer", meaning="Arms that are compared."),),
+    computed=(TableColumn("arm_count", "integer", meaning="Number of arms compared."),),
     first=(
         "benchmark_id",
         "name",
@@ -258,13 +255,13 @@ BENCHMARK_ARMS: Final = table_columns(
         TableColumn(
             "acceptable",
             "boolean",
-            meaning="Whether it is the reference, or a loss of the margin or more is excluded for it.",
+            meaning="Whether it is the reference, or a loss of the margin or more is excluded.",
         ),
         TableColumn("is_cheapest", "boolean", meaning="Whether it is the cheapest of the acceptable arms."),
         TableColumn(
             "cost_basis",
             "category",
-            meaning="What decides which is the cheapest: ``price``, or ``tokens`` where an acceptable arm has no price.",
+            meaning="Criterion for the cheapest: ``price``, or ``tokens`` if an acceptable arm has no price.",
             categories=COST_BASES,
         ),
     ),
@@ -294,7 +291,7 @@ STEP_FAILURES: Final = table_columns(
 )
 FLEET: Final = table_columns(FleetAgent, "fleet")
 
-# Name of a table to its columns with everything that can be asked for.
+# Name of a table to all columns that can be requested.
 TABLES: Final[dict[str, Columns]] = {
     "prompts": PROMPTS,
     "conversations": (*CONVERSATIONS, *CONTENT, *INSIGHT_VALUES),
@@ -366,8 +363,8 @@ def describe_columns() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a column, in the order of the tables: ``table``, ``column``, ``dtype``, ``unit`` (empty for texts,
-        times, flags and counts) and ``meaning``.
+        One row per column, in the order of the tables: ``table``, ``column``, ``dtype``, ``unit`` (empty for
+        texts, times, flags and counts) and ``meaning``.
 
     Examples
     --------

@@ -20,14 +20,14 @@ _IN_POINTS: Final = "The lift is in percentage points, not in percent of the ori
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The kind of a lift; ``None`` where there is no lift. The warning is empty when all is well."""
+    """The kind of a lift; ``None`` without a lift. The warning is empty if there is no problem."""
 
     name: str | None
     warning: str
 
 
 class GivenLift(NamedTuple):
-    """A lift in percent or points with the two rates that were printed beside it, as given."""
+    """A lift in percent or points with the two rates given with it, unchanged."""
 
     lift: float | None
     rate: float | None
@@ -37,15 +37,15 @@ class GivenLift(NamedTuple):
 def bases_of(given: Sequence[GivenLift], *, scale: float) -> list[Basis]:
     """Return the basis of the lifts of one optimization, all by the same rule.
 
-    A small lift often fits both readings within the rounding of what was printed. Such a lift is what those of the same
-    optimization are that fit only one.
+    Within rounding, a small lift often fits both readings. Such a lift gets the reading of those in the same
+    optimization that fit only one.
 
     Parameters
     ----------
     given
         The lifts of one optimization.
     scale
-        What a rate of 1 is given as: 100 for percent, 1 for fractions.
+        The value that represents a rate of 1: 100 for percent, 1 for fractions.
     """
     fits = [_fits(one, scale) for one in given]
     decided = {basis for fit in fits if len(fit) == 1 for basis in fit}
@@ -55,7 +55,7 @@ def bases_of(given: Sequence[GivenLift], *, scale: float) -> list[Basis]:
 
 
 def _fits(given: GivenLift, scale: float) -> set[str]:
-    """Return the readings by which the two rates give the lift, within their rounding."""
+    """Return the readings under which the two rates give the lift, within rounding."""
     lift, rate, original = given
     if lift is None or rate is None or original is None or not _is_base(original):
         return set()
@@ -66,7 +66,7 @@ def _fits(given: GivenLift, scale: float) -> set[str]:
 
 
 def _is_base(original: float) -> bool:
-    """Return whether something can be relative to a rate: it does not stand for 0."""
+    """Return whether a rate can be a base: it is not 0 within rounding."""
     return original > 0 and Printed.of(original).low > 0
 
 

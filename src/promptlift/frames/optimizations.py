@@ -29,14 +29,14 @@ Table = tuple["pd.DataFrame", dict[str, int]]
 
 
 def value_at(row: Any, path: str) -> Any:
-    """Take the value at a dotted path out of decoded JSON; ``None`` where there is none."""
+    """Return the value at a dotted path in decoded JSON; ``None`` if there is none."""
     for name in path.split("."):
         row = row.get(name) if isinstance(row, dict) else None
     return row
 
 
 def is_rehearsal(row: Row) -> bool | None:
-    """Return whether an optimization ran on the rehearsal model; ``None`` where nothing says."""
+    """Return whether an optimization ran on the rehearsal model; ``None`` if unknown."""
     found = [value_at(row, "rehearsal"), value_at(row, "results.rehearsal")]
     known = [one for one in found if isinstance(one, bool)]
     return any(known) if known else None
@@ -92,15 +92,15 @@ def actions_table(rows: Sequence[Row]) -> Table:
 
 
 def review_table(rows: Sequence[Row]) -> Table:
-    """Make the table of people's reviews, one row a variant."""
+    """Make the table of people's reviews, one row per variant."""
     return read_table(REVIEW, rows)
 
 
 def labels_table(rows: Sequence[Row]) -> Table:
-    """Make the table of labels, one row an answer."""
+    """Make the table of labels, one row per answer."""
     return read_table(LABELS, rows)
 
 
 def targets_table(rows: Sequence[Row]) -> Table:
-    """Make the table of targets, one row each; a row has the id of its optimization too."""
+    """Make the table of targets, one row each; rows include the id of their optimization."""
     return read_table(TARGETS, rows, optimization_id=[row["optimizationId"] for row in rows])

@@ -1,4 +1,4 @@
-"""Records to log, from tables with one row a conversation or one row a message."""
+"""Records to log, from tables with one row per conversation or one row per message."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _TIME_COLUMNS: Final = ("sent_at", "timestamp")
 
 
 def records_from(frame: pd.DataFrame) -> list[Record]:
-    """Make one record a conversation from a table.
+    """Make one record per conversation from a table.
 
-    With a column ``role`` every row is a message, and rows of one ``conversation_id`` are one conversation, ordered
-    by ``turn`` where it is there. Otherwise every row is a conversation with ``content``. The columns status,
-    llm_model, company_name, idempotency_key, title, input_tokens, output_tokens, cost, latency_ms, tool_calls,
-    tool_errors and ``metadata.…`` are used where they are there; ``source_id``, else ``conversation_id``, is kept as the
-    source's id.
+    With a column ``role`` every row is a message, and rows of one ``conversation_id`` are one conversation,
+    ordered by ``turn`` if present. Otherwise every row is a conversation with ``content``. The columns
+    status, llm_model, company_name, idempotency_key, title, input_tokens, output_tokens, cost, latency_ms,
+    tool_calls, tool_errors and ``metadata.…`` are used if present; ``source_id``, or else
+    ``conversation_id``, is stored as the source's id.
 
     Raises
     ------
     FrameError
-        Names the columns that are missing.
+        Columns are missing; the message names them.
     """
     if "role" in frame.columns:
         _need(frame, ("conversation_id", "role", "content"))
@@ -53,7 +53,7 @@ def _need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
         raise FrameError(
             missing,
             [str(name) for name in frame.columns],
-            hint="Pass one row a conversation with content, or one row a message with conversation_id, role and content.",
+            hint="Pass one row per conversation with content, or one row per message with conversation_id, role and content.",
         )
 
 

@@ -1,7 +1,7 @@
-"""The tables of insights, prompts and usage: rows as decoded JSON in, DataFrames out.
+"""The tables of insights, prompts and usage: decoded JSON in, DataFrames out.
 
-No model object is made for a row, so that ten thousand rows are quick. Unknown fields are not in the tables; the
-client's models keep them.
+No model objects are created for rows, so that ten thousand rows are fast. Unknown fields are not in the
+tables; the client's models keep them.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ Row = dict[str, Any]
 
 
 def insights_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of insights, one row a conversation that has them."""
+    """Make the table of insights, one row per conversation with insights."""
     judged = [row for row in rows if isinstance(row.get("insights"), dict)]
     return read_table(INSIGHTS, judged, prompt=[link_of(row) for row in judged])
 
 
 def prompts_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of prompts, one row each; ``content`` is missing where only a placeholder stands for it."""
+    """Make the table of prompts, one row each; ``content`` is missing if it is only a placeholder."""
     texts = [None if row.get("contentKnown") is False else row.get("content") for row in rows]
     return read_table(PROMPTS, rows, content=texts)
 
 
 def usage_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of usage, one row a resource; ``limit`` is missing where nothing is limited."""
+    """Make the table of usage, one row per resource; ``limit`` is missing if unlimited."""
     usage = rows[0]
     names = [name for name in usage if name != "period" and isinstance(usage[name], dict)]
     period = usage.get("period") or {}
@@ -51,12 +51,12 @@ def usage_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
 
 
 def top_issues_table(rows: Sequence[Row], *, prompt_id: str) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of the grouped issues of a prompt, one row a group."""
+    """Make the table of the grouped issues of a prompt, one row per group."""
     return read_table(TOP_ISSUES, rows, prompt_id=[prompt_id] * len(rows))
 
 
 def step_failures_table(rows: Sequence[Row], *, prompt_id: str) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of the steps of an agent, one row a step."""
+    """Make the table of the steps of an agent, one row per step."""
     return read_table(STEP_FAILURES, rows, prompt_id=[prompt_id] * len(rows))
 
 
@@ -66,14 +66,14 @@ def fleet_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
 
 
 def with_prompt_names(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
-    """Put names in the place of ids in the column ``prompt``; an id stands for a prompt without one."""
+    """Replace ids by names in the column ``prompt``; prompts without a name keep their id."""
     if names and "prompt" in frame:
         frame["prompt"] = prompt_names(frame["prompt"], names)
     return frame
 
 
 def prompt_names(ids: pd.Series[Any], names: Mapping[str, str]) -> pd.Series[Any]:
-    """Return the name of each prompt; an id stands for a prompt without one."""
+    """Return the name of each prompt, or its id if it has none."""
     codes, different = pd.factorize(ids)
     labels = pd.array([names.get(one, one) for one in different], dtype="str")
     named: pd.Series[Any] = pd.Series(labels.take(codes, allow_fill=True), index=ids.index)
@@ -89,7 +89,7 @@ def analyser_of(frame: pd.DataFrame) -> str | None:
 
 
 def basis_of(frame: pd.DataFrame) -> Basis | None:
-    """Return what the verdicts of a table rest on, the weakest of several; None where nothing says."""
+    """Return the basis of a table's verdicts, the weakest of several; None if unknown."""
     if "basis" in frame and (found := weakest(frame["basis"].dropna().unique())):
         return found
     return basis_of_analyser(analyser_of(frame))
@@ -98,7 +98,7 @@ def basis_of(frame: pd.DataFrame) -> Basis | None:
 def insights_errors(frame: pd.DataFrame) -> dict[str, int]:
     """Count why conversations of a table have no insights, the most frequent reason first.
 
-    Counted are conversations without insights for which the service says why.
+    Only conversations for which the service gives a reason are counted.
     """
     if "insights_error" not in frame:
         return {}

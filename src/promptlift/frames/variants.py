@@ -1,4 +1,4 @@
-"""The table of variants: units recognised, lifts recomputed, and the source of each number."""
+"""The table of variants: with recognized units, recomputed lifts, and the source of each number."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ UNITS: Final = {column.name: column.unit for column in VARIANTS if column.unit}
 # A rate above this is not a fraction, whatever the rounding.
 _FRACTION_MOST: Final = 1.5
 NO_SAMPLE_SIZE: Final = (
-    "The service gives no sample size, so no interval can be known: how much of the lift is chance is open."
+    "The service gives no sample size, so there is no interval: how much of the lift is chance is unknown."
 )
 LOGGED_RATES: Final = {
     "task_completion_logged": "loggedMix.taskCompletion",
     "original_task_completion_logged": "loggedMix.originalTaskCompletion",
 }
-# Columns that are worked out for each row below; the others are taken from it as they are.
+# Columns that are computed for each row below; the others are taken from it unchanged.
 _WORKED_OUT: Final = (
     "optimization_id",
     "prompt",
@@ -53,12 +53,12 @@ def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], 
     Parameters
     ----------
     items
-        One an optimization: ``optimization`` and ``variants`` as the service gave them.
+        One per optimization: ``optimization`` and ``variants`` as received from the service.
 
     Returns
     -------
     tuple
-        The table; counts of unusable values by column; what the table says about itself: units, and by optimization its
+        The table; counts of unusable values by column; facts about the table: units, and by optimization its
         status, threshold, trace of confidence and whether it was a rehearsal.
     """
     rates = [
@@ -84,7 +84,7 @@ def variants_table(items: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int], 
 
 
 def facts_of(optimization: Row) -> Row:
-    """Return what a table of variants says about their optimization."""
+    """Return the facts of a table of variants about their optimization."""
     results = optimization.get("results")
     results = results if isinstance(results, dict) else {}
     trace = results.get("trace")
@@ -110,16 +110,16 @@ def facts_of(optimization: Row) -> Row:
 
 
 def any_rehearsal(facts: dict[str, Row]) -> bool | None:
-    """Return whether any of some optimizations was a rehearsal; ``None`` where nothing is known."""
+    """Return whether any of some optimizations was a rehearsal; ``None`` if unknown."""
     known = [one["rehearsal"] for one in facts.values() if one["rehearsal"] is not None]
     return any(known) if known else None
 
 
 def _recognise(rates: list[Any], rows: list[Row]) -> tuple[bool | None, str]:
-    """Decide whether rates are percent, and say how that is known."""
+    """Decide whether rates are percent, and return how that is known."""
     known = [abs(rate) for rate in map(_number, rates) if rate is not None]
     if any("originalTaskCompletion" in row or "pairs" in row for row in rows):
-        return True, "fields that only our service sends"
+        return True, "fields sent only by our service"
     if not known or not any(known):
         return None, "no value above 0"
     if max(known) > _FRACTION_MOST:
@@ -161,7 +161,7 @@ def _add(values: dict[str, list[Any]], item: Row, scale: float) -> None:
 
 
 def _given(row: Row, original: Row) -> GivenLift:
-    """Return the lift of a row, which the original has none of, with its rates."""
+    """Return the lift of a row with its rates; the original has no lift."""
     lift = None if row.get("isOriginal") is True else _number(row.get("lift"))
     return GivenLift(lift, *_rates(row, original))
 
@@ -184,13 +184,13 @@ def _is_winner(row: Row, facts: Row) -> bool:
 
 
 def _confidence(row: Row, facts: Row, *, winner: bool) -> float | None:
-    """Return the variant's own confidence, or the optimization's for its winner where a service gives only that."""
+    """Return the variant's own confidence, or the optimization's for its winner if the service gives only that."""
     own = _number(row.get("confidence"))
     return facts["confidence"] if own is None and winner else own
 
 
 def _has_interval(row: Row) -> bool:
-    """Return whether the service sent an interval: an end, or the level of one that is not bounded."""
+    """Return whether the service sent an interval: an end, or the level of an unbounded interval."""
     ends = [_number(row.get("liftLow")), _number(row.get("liftHigh"))]
     if any(end is not None for end in ends):
         return True

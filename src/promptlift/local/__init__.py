@@ -1,9 +1,9 @@
 """The embedded service, started from Python: ``promptlift.local()``.
 
-The service is a process of its own on loopback, with its database in a folder of the user. All
-notebooks and commands that name the same folder share one service process: the first starts it, the
-others join it, and it ends when the last of them has closed its workspace or has ended, in whatever
-way. Work that is unfinished then, such as insights still to be derived, continues at the next start.
+The service is a separate process on loopback, with its database in a folder of the user. All notebooks and
+commands that use the same folder share one service process: the first starts it, the others join it, and it
+ends when the last of them has closed its workspace or has ended, however it ended. Unfinished work, such as
+pending insights, continues at the next start.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ __all__ = ["DataFolder", "InsightsMissing", "ServiceUse", "local", "log_samples"
 
 
 def local(data: str | Path | None = None, *, plan: str | None = None, progress: bool = True) -> Workspace:
-    """Start the embedded service, or join it if it runs already, and return a workspace on it.
+    """Start the embedded service, or join it if it is already running, and return a workspace on it.
 
     Parameters
     ----------
     data
-        Folder of the database, the key and the log; ``PROMPTLIFT_DATA``, else the user's data folder.
+        Folder of the database, the key and the log; ``PROMPTLIFT_DATA``, or else the user's data folder.
     plan
-        Plan whose limits hold: ``free``, ``pro`` or ``enterprise``; the default is the plan that the account has, and
-        ``enterprise``, which limits nothing, for a new one.
+        Plan that sets the limits: ``free``, ``pro`` or ``enterprise``; by default the account's plan, and for
+        a new account ``enterprise``, which has no limits.
     progress
         Whether reads show a progress bar.
 
@@ -47,7 +47,7 @@ def local(data: str | Path | None = None, *, plan: str | None = None, progress: 
     Raises
     ------
     ServiceStartError
-        The service did not start; the message has the end of its log and says what to do next.
+        The service did not start; the message contains the end of its log and what to do next.
     """
     if plan is not None and plan not in PLANS:
         raise ConfigError(f"There is no plan {plan!r}: choose one of {', '.join(PLANS)}.")
@@ -58,7 +58,7 @@ def local(data: str | Path | None = None, *, plan: str | None = None, progress: 
 
 
 class _CallableModule(types.ModuleType):
-    """``promptlift.local`` is this module once anything has imported it, and stays callable."""
+    """Keeps ``promptlift.local`` callable once this module has been imported under that name."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Workspace:
         return local(*arguments, **options)

@@ -17,10 +17,10 @@ _SHUTDOWN_SECONDS = 30.0
 
 
 def end_when_unused(folder: DataFolder) -> None:
-    """End this process, as SIGTERM does, soon after the last user of `folder` is gone.
+    """End this process, as if by SIGTERM, soon after the last user of `folder` is gone.
 
-    Users hold locks on files, which the operating system releases when they end, so a user that was
-    killed counts as gone. The check runs in a thread of its own.
+    Users hold locks on files, which the operating system releases when they end, so a killed user counts as
+    gone. The check runs in its own thread.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def _watch(folder: DataFolder) -> None:
         if _unused(folder):
             os.kill(os.getpid(), signal.SIGTERM)
             pause.wait(_SHUTDOWN_SECONDS)
-            # What is unfinished is in the database and continues at the next start.
+            # Unfinished work is in the database and continues at the next start.
             os._exit(1)
 
 
@@ -54,5 +54,5 @@ def _unused(folder: DataFolder) -> bool:
         finally:
             lock.release()
     except OSError:
-        # The folder itself was removed: it cannot be used any more.
+        # The folder itself was removed, so it can no longer be used.
         return not folder.path.exists()

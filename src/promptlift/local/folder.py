@@ -36,11 +36,11 @@ class ServiceRecord:
     base_url
         Address up to and including ``/api/v1``.
     started
-        ISO 8601 time at which it was ready.
+        ISO 8601 time when it was ready.
     plan
         Plan of the accounts it creates.
     embedded
-        Whether it ends with its last user; a service started by hand does not.
+        Whether it ends with its last user; a manually started service does not.
     """
 
     pid: int
@@ -55,18 +55,15 @@ class DataFolder:
 
     ::
 
-        promptlift.db   the database (the service's)
-        local.key       the key of the embedded service, mode 0600
-        service.json    pid and address of the running service
-        service.log     what the service printed
-        process.lock    held by the service process as long as it lives
-        start.lock      held while a process starts, joins or ends the service
-        users/          one lock file for each process that uses the service
+        promptlift.db   the database (the service's) local.key       the key of the embedded service, mode
+        0600 service.json    pid and address of the running service service.log     output of the service
+        process.lock    held by the service process while it runs start.lock      held while a process starts,
+        joins or ends the service users/          one lock file for each process that uses the service
 
     Parameters
     ----------
     path
-        The folder; it is created when missing, readable by its owner only. ``None`` is ``PROMPTLIFT_DATA``,
+        The folder; created if missing, readable only by its owner. ``None`` means ``PROMPTLIFT_DATA``, or
         else the user's data folder.
     """
 
@@ -78,12 +75,12 @@ class DataFolder:
 
     @property
     def users(self) -> Path:
-        """Folder with one lock file for each user."""
+        """Folder with one lock file per user."""
         return self.path / "users"
 
     @property
     def log(self) -> Path:
-        """File that the output of the service goes to."""
+        """File for the output of the service."""
         return self.path / "service.log"
 
     def start_lock(self) -> FileLock:
@@ -91,7 +88,7 @@ class DataFolder:
         return file_lock(self.path / "start.lock")
 
     def service_lock(self) -> FileLock:
-        """Return the lock that the service process holds as long as it lives."""
+        """Return the lock that the service process holds while it runs."""
         return file_lock(self.path / "process.lock")
 
     def service_lives(self) -> bool:
@@ -110,14 +107,14 @@ class DataFolder:
             return path.read_text(encoding="ascii").strip()
 
     def read_record(self) -> ServiceRecord | None:
-        """Read what the running service wrote about itself; ``None`` when there is nothing to read."""
+        """Read the record of the running service; ``None`` if there is none."""
         try:
             return ServiceRecord(**json.loads((self.path / "service.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
     def write_record(self, record: ServiceRecord) -> None:
-        """Record that the service is ready; a reader sees the whole record or none.
+        """Record that the service is ready; readers see the complete record or none.
 
         Parameters
         ----------
@@ -131,13 +128,13 @@ class DataFolder:
         (self.path / "service.json").unlink(missing_ok=True)
 
     def new_user_lock(self) -> FileLock:
-        """Acquire the lock that marks this process as a user. Call it with the start lock held."""
+        """Acquire the lock that marks this process as a user. Call this with the start lock held."""
         user_lock = file_lock(self.users / f"{os.getpid()}-{secrets.token_hex(4)}")
         try_acquire(user_lock)
         return user_lock
 
     def in_use(self) -> bool:
-        """Return whether a living process uses the service. Call it with the start lock held."""
+        """Return whether a live process uses the service. Call this with the start lock held."""
         used = False
         for path in sorted(self.users.glob("*")):
             if is_held(path):
@@ -159,9 +156,9 @@ class DataFolder:
         Parameters
         ----------
         since
-            Byte to begin at.
+            Byte at which to begin.
         lines
-            Lines at most.
+            Maximum number of lines.
         """
         try:
             with self.log.open("rb") as file:
@@ -175,7 +172,7 @@ class DataFolder:
 
 @contextlib.contextmanager
 def usable(path: Path) -> Iterator[None]:
-    """Raise whatever the operating system refuses in the block as the error that ends a start, with what to do.
+    """Convert operating system errors in the block to the error of a failed start, with a remedy.
 
     Parameters
     ----------
@@ -186,6 +183,6 @@ def usable(path: Path) -> Iterator[None]:
         yield
     except (OSError, UnicodeDecodeError) as error:
         raise ServiceStartError(
-            f"The service cannot start with {path}: {error}. Free some space, correct the permissions, or name another "
-            "folder with data=, --data or PROMPTLIFT_DATA."
+            f"The service cannot start with {path}: {error}. Free some space, correct the permissions, or "
+            "choose another folder with data=, --data or PROMPTLIFT_DATA."
         ) from error

@@ -13,7 +13,7 @@ def check_platform() -> None:
     Raises
     ------
     ServiceStartError
-        On Windows; the message says what to do instead.
+        On Windows; the message explains what to do instead.
     """
     if sys.platform == "win32":
         raise ServiceStartError(

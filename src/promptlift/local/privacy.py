@@ -14,11 +14,11 @@ _READ_FOLDER = _READ_FILE | stat.S_IXGRP | stat.S_IXOTH
 
 
 class OpenFolderWarning(UserWarning):
-    """Other users of the machine may read a folder in which conversations are kept."""
+    """Other users of the machine may read a folder with conversations."""
 
 
 def readable_by_others(path: Path) -> str | None:
-    """Return a warning when others may read a folder or file; ``None`` when only its owner may, or it does not exist.
+    """Return a warning if others may read a folder or file; ``None`` if only its owner may, or it does not exist.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def readable_by_others(path: Path) -> str | None:
         return None
     kind, closed = ("folder", "700") if is_folder else ("file", "600")
     return (
-        f"Other users of this machine may read the {kind} {path} (mode {stat.S_IMODE(mode):o}), and conversations "
-        f"are kept there. Make it private: chmod {closed} {path}"
+        f"Other users of this machine may read the {kind} {path} (mode {stat.S_IMODE(mode):o}), and "
+        f"conversations are stored there. Make it private: chmod {closed} {path}"
     )
 
 

@@ -25,14 +25,14 @@ _AGAIN: Final = "To try again: lift.client.conversations.regenerate_insights(con
 
 
 def log_samples(lift: Workspace, *, ending: date | None = None) -> dict[str, str]:
-    """Log the bundled sample conversations; those that are there already are not logged again.
+    """Log the bundled sample conversations; existing ones are not logged again.
 
     Parameters
     ----------
     lift
         Workspace to log to.
     ending
-        The conversations end on the day before this one. Today (UTC) when it is left out.
+        The conversations end on the day before this one. By default today (UTC).
 
     Returns
     -------
@@ -64,7 +64,7 @@ def _make_prompt(lift: Workspace, body: dict[str, object]) -> str:
 
 
 class InsightsMissing(UserWarning):
-    """Some of the conversations could not be judged. The message says how many, and why."""
+    """Some of the conversations could not be judged. The message explains how many, and why."""
 
 
 def wait_for_insights(
@@ -77,7 +77,7 @@ def wait_for_insights(
     Parameters
     ----------
     lift
-        Workspace to look in.
+        Workspace to use.
     prompt_ids
         The prompts, by name or id.
     patience
@@ -88,12 +88,12 @@ def wait_for_insights(
     Returns
     -------
     int
-        Conversations that have insights.
+        Number of conversations with insights.
 
     Raises
     ------
     NotFound
-        There is no such prompt; the message has near names.
+        There is no such prompt; the message has similar names.
     IncompleteError
         No new insight for `patience` seconds, or none of the conversations could be judged; ``fetched`` is the number of
         conversations with insights.
@@ -126,13 +126,13 @@ def wait_for_insights(
                     f"{patience:.0f} s. {found.reason or _LOOK_AT_THE_LOG}",
                     fetched=found.ready,
                 )
-            # The wait takes at most a fifth of what the service can do.
+            # Polling takes at most a fifth of the service's capacity.
             time.sleep(max(_EVERY_SECONDS, _SHARE * took))
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """Conversations with insights, without them so far, and without them for good."""
+    """Conversations with insights, still without, and permanently without."""
 
     ready: int = 0
     waiting: int = 0
@@ -145,7 +145,7 @@ class _Counts:
 
     @property
     def reason(self) -> str:
-        """Why conversations have no insights, the most frequent reason first; empty where the service does not say."""
+        """Why conversations have no insights, the most frequent reason first; empty if the service gives none."""
         return "; ".join(f"{reason} ({count:,})" for reason, count in self.reasons[:_REASONS])
 
     def __add__(self, other: _Counts) -> _Counts:
@@ -163,7 +163,7 @@ def _count(lift: Workspace, prompt_ids: list[str]) -> _Counts:
 
 
 def _count_of(lift: Workspace, prompt_id: str) -> _Counts:
-    """Return the counts of one prompt; two requests where the service has no view of them."""
+    """Return the counts of one prompt, with two requests if the service has no view of them."""
     try:
         counts = lift.client.prompts.status(prompt_id).insights
     except NotFound:  # the agent scheme has no such view
@@ -176,7 +176,7 @@ def _count_of(lift: Workspace, prompt_id: str) -> _Counts:
         for kind in (True, None)
     )
     if ready is None or total is None:
-        raise IncompleteError("The service does not say how many conversations it has.", fetched=0)
+        raise IncompleteError("The service does not report how many conversations it has.", fetched=0)
     return _Counts(ready.total, max(0, total.total - ready.total))
 
 

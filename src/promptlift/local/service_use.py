@@ -33,7 +33,7 @@ STOP_SECONDS = 20.0
 _ANSWER_SECONDS = 5.0
 _PAUSE = 0.03
 _threads = threading.RLock()
-# A service may outlive the workspace that started it; its process is reaped when it has ended.
+# A service may outlive the workspace that started it; its process is reaped after it ends.
 _children: list[subprocess.Popen[bytes]] = []
 
 
@@ -45,7 +45,7 @@ class ServiceUse:
     folder
         The data folder.
     plan
-        Plan of the account, ``None`` for the one of a running service, else ``enterprise``.
+        Plan of the account; ``None`` for that of a running service, or else ``enterprise``.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class ServiceUse:
     pid
         Process id of the service.
     plan
-        Plan whose limits hold.
+        Plan that sets the limits.
     """
 
     def __init__(self, folder: DataFolder, *, plan: str | None = None) -> None:
@@ -105,7 +105,9 @@ class ServiceUse:
                     self._terminate(record.pid, wait=wait)
         except OSError:
             self._release_user_lock()
-            if not self.folder.path.exists():  # it was removed, and there is nothing left to end in order
+            if (
+                not self.folder.path.exists()
+            ):  # it was removed, and there is nothing left to shut down in order
                 self._end_child()
         _reap_ended()
 
@@ -130,28 +132,29 @@ class ServiceUse:
         raise ServiceStartError(self._why(logged, f"was not ready within {START_SECONDS:.0f} seconds"))
 
     def _accepts(self, record: ServiceRecord) -> bool:
-        """Return whether the running service answers; raises when it cannot be used."""
+        """Return whether the running service answers; raise if it cannot be used."""
         status = _status(record, self.folder.key())
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise ServiceStartError(
                 f"A service started by hand (pid {record.pid}) serves {self.folder.path} and does not know "
                 f'the key of this folder. Use promptlift.connect("{record.base_url}", api_key=…), '
-                "stop that service, or name another data folder."
+                "stop that service, or choose another data folder."
             )
         if status != HTTPStatus.OK:
             return False
         if self._plan is not None and self._plan != record.plan:
             raise ServiceStartError(
                 f"A service with plan {record.plan} already serves {self.folder.path}. "
-                "End its other users first, leave plan out, or name another data folder."
+                "End its other users first, leave plan out, or choose another data folder."
             )
         return True
 
     def _spawn(self) -> tuple[subprocess.Popen[bytes], int]:
         environment = {**os.environ, "PROMPTLIFT_API_KEY": self.folder.key()}
-        # The embedded service is the data folder's, whatever database other services of this machine use.
+        # The embedded service uses the data folder's database, whatever database other services on this
+        # machine use.
         environment.pop("PROMPTLIFT_DATABASE_URL", None)
-        # -P: a file of the notebook's folder must not stand in for a module of the service.
+        # -P: a file in the notebook's folder must not shadow a module of the service.
         command = [sys.executable, "-P", "-m", "promptlift", "serve", "--while-used", "--port", "0"]
         command += ["--data", str(self.folder.path)]
         if self._plan is not None:
@@ -212,7 +215,7 @@ def _start_lock_held(folder: DataFolder) -> Iterator[None]:
         if not try_acquire(lock, timeout=START_SECONDS + STOP_SECONDS):
             raise ServiceStartError(
                 f"Another process has been starting the service of {folder.path} for over a minute. "
-                "End that process, or name another data folder."
+                "End that process, or choose another data folder."
             )
         try:
             yield
@@ -225,7 +228,7 @@ def _reap_ended() -> None:
 
 
 def _status(record: ServiceRecord, key: str) -> int | None:
-    """Ask the service for its account: the HTTP status, ``None`` when nothing answers."""
+    """Request the account from the service; return the HTTP status, ``None`` without an answer."""
     address = urlsplit(record.base_url)
     try:
         connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_ANSWER_SECONDS)

@@ -1,4 +1,4 @@
-"""The workspaces of this process on embedded services; the last one that is closed releases its service."""
+"""The workspaces of this process on embedded services; closing the last one releases its service."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _open: dict[Path, weakref.WeakSet[LocalWorkspace]] = {}
 
 
 class LocalWorkspace(Workspace):
-    """A workspace on the embedded service. The last one that is closed ends the service.
+    """A workspace on the embedded service. Closing the last one ends the service.
 
     Parameters
     ----------
     folder
         Data folder of the service.
     plan
-        Plan whose limits hold, ``None`` for that of a running service.
+        Plan that sets the limits; ``None`` for that of a running service.
     progress
         Whether reads show a progress bar.
     """
@@ -44,7 +44,7 @@ class LocalWorkspace(Workspace):
         self._folder_path = folder.path
 
     def _place(self) -> str:
-        """Return where the data are, in words, and whether in a temporary folder, which will not last."""
+        """Describe where the data are, and return whether the folder is temporary."""
         folder, temporary = self._folder_path, Path(tempfile.gettempdir()).resolve()
         if folder.is_relative_to(temporary):
             return f"on this computer, in the temporary folder {folder.relative_to(temporary)}"
@@ -63,13 +63,13 @@ class LocalWorkspace(Workspace):
 
 
 def _use(folder: DataFolder, plan: str | None) -> ServiceUse:
-    """Return the use of the folder by this process: one, however many workspaces there are."""
+    """Return this process's single use of the folder, shared by all its workspaces."""
     known = _uses.get(folder.path)
     if known is not None and known.process_id == os.getpid() and known.lives():
         if plan not in (None, known.plan):
             raise ServiceStartError(
                 f"The service of {folder.path} runs with plan {known.plan}. Close its workspaces first, "
-                "leave plan out, or name another data folder."
+                "leave plan out, or choose another data folder."
             )
         return known
     if known is not None:

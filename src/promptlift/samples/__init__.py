@@ -1,8 +1,9 @@
 """The bundled sample conversations: an invented shop's help desk, two versions of its prompt, 60 days.
 
-Everything in them is made up, the outcome too: ``resolved`` in the metadata says whether the request was solved, as a good log
-would, and the prompts make it the verdict. It is what the built-in analyser would say, so the samples say nothing about how right
-that is. The data file stores days before the last one, so that the sample is always recent.
+Everything in them is made up, including the outcome: ``resolved`` in the metadata records whether the request
+was solved, as in a good log, and the prompts use it as the verdict. It equals the built-in analyser's
+verdict, so the samples are no evidence of the analyser's accuracy. The data file stores days before the last
+one, so that the sample is always recent.
 
 >>> from promptlift import samples
 >>> [prompt["name"] for prompt in samples.prompts()]
@@ -42,7 +43,7 @@ def conversations(prompt_key: str, *, ending: date | None = None) -> list[dict[s
     prompt_key
         One of :func:`prompt_keys`.
     ending
-        The conversations end on the day before this one. Today (UTC) when it is left out.
+        The conversations end on the day before this one. By default today (UTC).
 
     Returns
     -------
@@ -53,7 +54,7 @@ def conversations(prompt_key: str, *, ending: date | None = None) -> list[dict[s
     Raises
     ------
     ValueError
-        When no sample prompt has this key.
+        No sample prompt has this key.
     """
     known = prompt_keys()
     if prompt_key not in known:

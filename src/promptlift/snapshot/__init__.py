@@ -1,6 +1,7 @@
-"""A snapshot: a folder of Parquet files that is the cache, the offline copy and, against accidents, the proof of completeness in one.
+"""A snapshot: a folder of Parquet files that is cache, offline copy and proof of completeness in one.
 
-``lift.pull`` writes it, :func:`promptlift.open_snapshot` gives its tables, and any engine reads its files.
+``lift.pull`` writes it, :func:`promptlift.open_snapshot` returns its tables, and any engine can read its
+files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Columns of tables in Parquet: their types there, and the DataFrame that comes back."""
+"""Columns of tables in Parquet: their types, and conversion to and from DataFrames."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _TYPES: Final[dict[str, Any]] = {
     "records": pa.string(),
     "record": pa.string(),
 }
-# Cells that are decoded in one call.
+# Cells decoded in one call.
 _DECODED_ROWS: Final = 65_536
 _STR: Final[Any] = pd.StringDtype("pyarrow", na_value=np.nan)
 _TIME: Final = pd.DatetimeTZDtype("us", "UTC")
-# Of metadata, as tables type them: nothing else fits a key whose values are of several types.
+# Types of metadata, as in tables: text for a key whose values have several types.
 _BOOLEAN: Final[Any] = pd.BooleanDtype()
 _INTEGER: Final[Any] = pd.Int64Dtype()
 _METADATA_DTYPES: Final[dict[Any, Any]] = {
@@ -48,12 +48,12 @@ _METADATA_DTYPES: Final[dict[Any, Any]] = {
 
 
 def arrow_table(frame: pd.DataFrame, columns: Sequence[TableColumn]) -> pa.Table:
-    """Return the described columns of a table as Parquet has them.
+    """Return the described columns of a table as an Arrow table for Parquet.
 
     Parameters
     ----------
     frame
-        A table as the workspace makes it. Columns that it does not have are left out.
+        A table of the workspace. Missing columns are left out.
     columns
         Description of its columns.
     """
@@ -65,7 +65,7 @@ def arrow_table(frame: pd.DataFrame, columns: Sequence[TableColumn]) -> pa.Table
 
 
 def with_metadata(table: pa.Table, columns: Mapping[str, pd.Series[Any]]) -> pa.Table:
-    """Add columns of metadata to a table, typed as they are."""
+    """Add columns of metadata to a table, with their types."""
     for name, cells in columns.items():
         made = pa.array(cells, from_pandas=True)
         table = table.append_column(
@@ -85,7 +85,7 @@ def _to_arrow(cells: pd.Series[Any], kind: str) -> Any:
 
 
 def to_json(value: Any) -> bytes:
-    """Write decoded JSON, also with whole numbers of any size."""
+    """Encode JSON, including integers of any size."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError:
@@ -93,7 +93,7 @@ def to_json(value: Any) -> bytes:
 
 
 def joined(tables: Sequence[pa.Table]) -> pa.Table:
-    """Put tables one below the other; a column that some have as numbers and others as texts is text."""
+    """Concatenate tables; a column that is numeric in some and text in others becomes text."""
     if len(tables) == 1:
         return tables[0]
     if all(table.schema == tables[0].schema for table in tables):
@@ -127,7 +127,7 @@ def _as(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def without_empty_metadata(table: pa.Table) -> pa.Table:
-    """Leave out columns of metadata that no row has."""
+    """Drop columns of metadata that no row has."""
     empty = [
         name
         for name in table.column_names
@@ -142,9 +142,9 @@ def frame_of(table: pa.Table, columns: Sequence[TableColumn], *, metadata: bool 
     Parameters
     ----------
     columns
-        Columns that the frame has, in order; those that the files do not have are all missing.
+        Columns of the frame, in order; columns missing in the files are filled with missing values.
     metadata
-        Whether columns of metadata come behind them, those that any row has.
+        Whether to append the columns of metadata that any row has.
     """
     names = set(table.column_names)
     data: dict[str, Any] = {}
@@ -168,7 +168,7 @@ def _to_pandas(cells: pa.ChunkedArray, column: TableColumn) -> Any:
 
 
 def _from_json(cells: pa.ChunkedArray) -> Any:
-    # Arrow joins the cells, and one call decodes all: much quicker than one a row.
+    # Arrow joins the cells, and one call decodes all: much faster than one call per row.
     found: list[Any] = []
     for chunk in cells.chunks:
         for first in range(0, len(chunk), _DECODED_ROWS):
@@ -190,7 +190,7 @@ def _categories(cells: pa.ChunkedArray, categories: Sequence[str]) -> Any:
 
 
 def _lists(cells: pa.ChunkedArray) -> Any:
-    """Return lists of texts, made by cutting one list: much quicker than a list a row from Arrow."""
+    """Return lists of texts by slicing one list: much faster than one list per row from Arrow."""
     parts = []
     for chunk in cells.chunks:
         offsets = chunk.offsets.to_numpy().tolist()

@@ -1,4 +1,4 @@
-"""Where a snapshot is: a folder of this computer, or an address on a file system that fsspec knows, such as ``s3://``."""
+"""The location of a snapshot: a local folder, or an address on a file system supported by fsspec, such as ``s3://``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def damaged(problems: dict[str, str]) -> SnapshotDamaged:
 
 @contextlib.contextmanager
 def _named(path: str) -> Iterator[None]:
-    """Name a file that is there and cannot be read: no permission, a link to itself, a broken disk."""
+    """Describe a file that exists but cannot be read: no permission, a link to itself, a broken disk."""
     try:
         yield
     except FileNotFoundError:
@@ -51,35 +51,35 @@ class Location(Protocol):
         Raises
         ------
         FileNotFoundError
-            When it is not there.
+            The file does not exist.
         SnapshotDamaged
-            When it is no file of the folder, or cannot be read.
+            It is not a file in the folder, or cannot be read.
         """
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a whole file: readers see all of it or what was there before."""
+        """Write a complete file: readers see all of it or its previous content."""
 
     def remove_unfinished(self, path: str) -> None:
-        """Remove what writers that were killed left of a file."""
+        """Remove leftovers of a file from killed writers."""
 
     def exists(self, path: str) -> bool:
-        """Return whether a file, or a folder with files, is there."""
+        """Return whether a file, or a folder with files, exists."""
 
     def paths(self, folder: str) -> list[str]:
         """Return all files below a folder, in order."""
 
     def remove(self, paths: Sequence[str]) -> None:
-        """Remove files; those that are not there do not matter."""
+        """Remove files; missing ones are ignored."""
 
     def remove_folder(self, folder: str) -> None:
         """Remove a folder with all its files."""
 
     def stamp(self, path: str) -> tuple[int, object]:
-        """Return the size of a file, and what tells whether it is still the same, without reading it."""
+        """Return the size of a file, and a mark that changes with its content, without reading it."""
 
 
 class LocalFolder:
-    """A folder of this computer.
+    """A local folder.
 
     Parameters
     ----------
@@ -92,12 +92,13 @@ class LocalFolder:
         self._root = Path(os.path.realpath(folder))
 
     def file(self, path: str) -> Path:
-        """Return where a file is, or will be.
+        """Return the path of a file, existing or not.
 
         Raises
         ------
         SnapshotDamaged
-            When a link leads out of the folder, or what is there is no regular file: opening a pipe or a device may never end.
+            A link leads out of the folder, or the path is not a regular file: opening a pipe or a device may
+            block forever.
         """
         found = self._inside(path)
         if found.exists() and not found.is_file():
@@ -116,19 +117,19 @@ class LocalFolder:
             return self.file(path).read_bytes()
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file under another name and rename it."""
+        """Write a file under a temporary name and rename it."""
         target = self.file(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(target, data)
 
     def remove_unfinished(self, path: str) -> None:
-        """Remove the files under other names."""
+        """Remove the temporary files."""
         target = self.place / path
         for one in target.parent.glob(f".{target.name}.*.part"):
             one.unlink(missing_ok=True)
 
     def exists(self, path: str) -> bool:
-        """Return whether a file or folder is there."""
+        """Return whether a file or folder exists."""
         return (self.place / path).exists()
 
     def paths(self, folder: str) -> list[str]:
@@ -141,7 +142,7 @@ class LocalFolder:
         )
 
     def remove(self, paths: Sequence[str]) -> None:
-        """Remove files, and the folders that are empty then."""
+        """Remove files, and folders left empty."""
         for path in paths:
             folder, name = posixpath.split(path)
             target = self._inside(folder) / name
@@ -163,19 +164,19 @@ class LocalFolder:
 
 
 class RemoteFolder:
-    """An address on a file system that fsspec knows. Its files are objects, each put whole.
+    """An address on a file system supported by fsspec. Its files are objects, each written in one piece.
 
     Parameters
     ----------
     address
         Such as ``s3://bucket/january``.
     options
-        Of the file system, as fsspec takes them.
+        Options of the file system for fsspec.
 
     Raises
     ------
     MissingExtra
-        When the library for the address is not installed.
+        The library for the address is not installed.
     """
 
     def __init__(self, address: str, options: Mapping[str, Any]) -> None:
@@ -186,7 +187,7 @@ class RemoteFolder:
         except ImportError as error:
             raise MissingExtra(f"Reading {address.partition('://')[0]}:// addresses", "s3") from error
         except ValueError as error:
-            raise SnapshotError(f"{address} is no address that fsspec knows: {error}.") from error
+            raise SnapshotError(f"{address} is not an address that fsspec supports: {error}.") from error
         self.place = address.rstrip("/")
         self.options = dict(options)
         self._root = str(root).rstrip("/")
@@ -204,7 +205,7 @@ class RemoteFolder:
         self.system.pipe_file(self._at(path), data)
 
     def create(self, path: str, data: bytes) -> bool:
-        """Put an object where there is none, and return whether there was none, as far as the store can tell."""
+        """Create an object, and return whether there was none before, as far as the store can tell."""
         try:
             self.system.pipe_file(self._at(path), data, mode="create")
         except FileExistsError:
@@ -212,10 +213,10 @@ class RemoteFolder:
         return True
 
     def remove_unfinished(self, path: str) -> None:
-        """Remove nothing: an object is put whole or not at all."""
+        """Remove nothing: objects are written in full or not at all."""
 
     def exists(self, path: str) -> bool:
-        """Return whether an object, or one below, is there."""
+        """Return whether an object, or one below, exists."""
         self.system.invalidate_cache()
         return bool(self.system.exists(self._at(path)))
 
@@ -237,7 +238,7 @@ class RemoteFolder:
         self.remove(self.paths(folder))
 
     def stamp(self, path: str) -> tuple[int, object]:
-        """Return what the store says of an object: its size, time and tag."""
+        """Return the store's size, time and tag of an object."""
         self.system.invalidate_cache()
         found = self.system.info(self._at(path))
         return found["size"], repr(sorted(found.items()))
@@ -246,12 +247,12 @@ class RemoteFolder:
 def location_of(
     folder: str | os.PathLike[str] | Location, options: Mapping[str, Any] | None = None
 ) -> Location:
-    """Return the location that a folder's name or an address means.
+    """Return the location for a folder's name or an address.
 
     Parameters
     ----------
     options
-        Of the file system of an address.
+        Options of the file system of an address.
     """
     if not isinstance(folder, str | os.PathLike):
         return folder

@@ -1,4 +1,4 @@
-"""The manifest of a snapshot: every file with its rows and its hash, and what the whole is a copy of."""
+"""The manifest of a snapshot: every file with its rows and its hash, and the source of the copy."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ __all__ = [
 
 MANIFEST_NAME: Final = "manifest.json"
 FORMAT: Final = "promptlift snapshot"
-# Raised when the files of a snapshot would be read wrongly by another version.
+# Incremented when another version would misread the files of a snapshot.
 SCHEMA_VERSION: Final = 1
-# What Hive writes in the name of a folder where a row has no value.
+# Hive's folder name for a missing value.
 NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
-# The paths that writers give to files. None of them leads out of the folder, and none is a pattern to an engine.
+# The paths that writers give to files. None leads out of the folder, and no engine reads one as a pattern.
 _PATH: Final = re.compile(
     r"[a-z]+/(prompt_id=[\w.%~-]+/month=[\w-]+/)?part-\d{5,9}-[0-9a-f]{8}\.parquet", re.ASCII
 )
@@ -59,7 +59,7 @@ class _Strict(BaseModel):
 
 
 class _Service(_Strict):
-    """The service that the rows came from."""
+    """The source of the rows."""
 
     base_url: Annotated[str, Field(pattern="^https?://[!-~]{1,2000}$"), AfterValidator(urlsplit)]
     scheme: SchemeName
@@ -67,7 +67,7 @@ class _Service(_Strict):
 
 
 class _State(_Strict):
-    """What the next pull needs to know."""
+    """State for the next pull."""
 
     limit: PositiveInt
     checked_to: Count
@@ -88,7 +88,7 @@ class FilePart:
     path
         Relative to the snapshot, with ``/``.
     rows, size, sha256
-        Its rows, bytes and hash.
+        Its rows, size in bytes and hash.
     """
 
     path: str
@@ -108,7 +108,7 @@ class FilePart:
 
     @property
     def prompt_id(self) -> str | None:
-        """The prompt of all its rows; ``None`` where the table has no partitions."""
+        """The prompt of all its rows; ``None`` if the table has no partitions."""
         return self._key("prompt_id")
 
     @property
@@ -124,40 +124,40 @@ class FilePart:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a snapshot holds.
+    """The content of a snapshot.
 
     Attributes
     ----------
     service
-        Address, naming scheme and account that the rows came from; an unknown account is ``None``.
+        Address, naming scheme and account of the source; ``None`` for an unknown account.
     filters
-        Conversations that were asked for: a prompt, or nothing for all.
+        Requested conversations: a prompt, or empty for all.
     content
-        Whether transcripts are there.
+        Whether transcripts are included.
     insights_listed
-        Whether the service sent insights with its list.
+        Whether the service included insights in its list.
     totals
-        Rows as the last pull counted them while it read: all that the service has, or it would have raised.
+        Rows as counted by the last pull: all rows of the service, or it would have raised.
     began_at, finished_at
         Times of the last pull.
     pulls, requests
-        Pulls until now, and the requests of the last one.
+        Number of pulls so far, and of requests in the last one.
     deleted
-        Conversations that were here and are no longer at the service; the table ``deleted`` names them.
+        Conversations that were here and no longer exist in the service; the table ``deleted`` lists them.
     deleted_meanwhile
         Conversations that were deleted while the last pull read them.
     warnings
-        Table to the counts of unusable values by column.
+        Counts of unusable values, by table and column.
     state
-        What the next pull needs to know of this one.
+        State of this pull for the next one.
     files
         Every file.
     retired
-        Files of the state before, kept until the next change for those who still read them.
+        Files of the previous state, kept until the next change for concurrent readers.
     written_by
         The program that wrote the files.
     signature
-        See :func:`signature_of`; empty where there is none.
+        See :func:`signature_of`; empty if unsigned.
     """
 
     service: Annotated[dict[str, Any], AfterValidator(lambda found: _Service(**found) and found)]
@@ -192,7 +192,7 @@ class Manifest:
         return dict(counted)
 
     def with_files(self, files: Iterable[FilePart]) -> Manifest:
-        """Return the manifest with other files, those that it no longer has retired."""
+        """Return the manifest with other files, retiring those that it no longer has."""
         kept = tuple(sorted(files, key=lambda one: one.path))
         names = {one.path for one in kept}
         return replace(
@@ -204,18 +204,18 @@ _READER: Final = TypeAdapter(Manifest)
 
 
 def signing_key(api_key: str | None) -> bytes | None:
-    """Derive the key of signatures from an API key, which cannot be found out from it; ``None`` without one."""
+    """Derive the signing key from an API key, which it does not reveal; ``None`` without an API key."""
     return hmac.digest(api_key.encode(), b"promptlift snapshot", "sha256") if api_key else None
 
 
 def signature_of(manifest: Manifest, key: bytes) -> str:
-    """Return what only who has the key can write: its own name, which tells one key from another, and the HMAC-SHA256 of the rest."""
+    """Return the signature of a manifest: the key's fingerprint, and the HMAC-SHA256 of the rest."""
     name = hmac.digest(key, b"name", "sha256").hex()[:16]
     return f"{name}:{hmac.digest(key, _body(manifest), 'sha256').hex()}"
 
 
 def save_manifest(location: Location, manifest: Manifest, key: bytes | None = None) -> Manifest:
-    """Write the manifest, signed where there is a key, which makes its state visible at once."""
+    """Write the manifest, signed if there is a key, which makes its state visible atomically."""
     manifest = replace(manifest, signature=signature_of(manifest, key) if key else "")
     location.remove_unfinished(MANIFEST_NAME)
     location.write(MANIFEST_NAME, _written(manifest))
@@ -223,14 +223,14 @@ def save_manifest(location: Location, manifest: Manifest, key: bytes | None = No
 
 
 def load_manifest(location: Location) -> Manifest:
-    """Read the manifest of a snapshot, which is as this program would write it or refused.
+    """Read the manifest of a snapshot, refusing anything that this program would not write.
 
     Raises
     ------
     SnapshotError
-        When there is none, or its layout is another.
+        There is none, or its layout is different.
     SnapshotDamaged
-        When it was cut or changed, or contradicts itself.
+        It was truncated or changed, or contradicts itself.
     """
     folder = location.place
     try:
@@ -266,11 +266,11 @@ def load_manifest(location: Location) -> Manifest:
 
 
 def _contradictions(manifest: Manifest) -> dict[str, str]:
-    """Return what cannot be in a manifest whose files are those of one snapshot: path to problem."""
+    """Return contradictions in a manifest, from path to problem."""
     problems = {}
     for path, times in Counter(one.path for one in manifest.files).items():
         if not _PATH.fullmatch(path):
-            problems[ascii(path)[1:-1]] = "not the path of a file of a snapshot, so it was not opened"
+            problems[ascii(path)[1:-1]] = "not a path of a snapshot file, so it was not opened"
         elif times > 1:
             problems[path] = f"listed {times} times"
     rows = manifest.rows()
@@ -283,14 +283,14 @@ def _contradictions(manifest: Manifest) -> dict[str, str]:
 
 
 def _written(manifest: Manifest) -> bytes:
-    """Return all of the manifest: what it says, and the hash of that."""
+    """Return the complete manifest: its content and the hash of the content."""
     body = _body(manifest)
     signed = f',\n "signature": {_json(manifest.signature)}' if manifest.signature else ""
     return body + f',\n "manifest_sha256": "{hashlib.sha256(body).hexdigest()}"{signed}\n}}\n'.encode()
 
 
 def _body(manifest: Manifest) -> bytes:
-    """Write the manifest for people: what it is first, then a line a file."""
+    """Write the manifest in readable form: the description first, then one line per file."""
     said = {name: getattr(manifest, name) for name in Manifest.__dataclass_fields__}
     del said["files"], said["signature"]
     head = {"format": FORMAT, "schema_version": SCHEMA_VERSION, **said, "rows": manifest.rows()}

@@ -1,4 +1,4 @@
-"""Part files: written whole under a name that has their hash, and never read without that hash being right."""
+"""Part files: written in full under a name with their hash, and never read without verifying it."""
 
 from __future__ import annotations
 
@@ -37,22 +37,24 @@ __all__ = [
     "write_part",
 ]
 
-# Tables that are made of the rows of conversations; all with a folder for each prompt and month; and those without.
+# Tables derived from the rows of conversations; all tables with a folder per prompt and month; and those
+# without.
 OF_CONVERSATIONS: Final = ("conversations", "messages", "issues", "topics", "details")
 PARTITIONED: Final = (*OF_CONVERSATIONS, "verdicts")
 TABLES: Final = (*PARTITIONED, "prompts", "optimizations", "variants", "labels", "judges", "deleted")
-# Part files, and what is left of one when its writer is killed.
+# Part files, and leftovers of killed writers.
 _OURS: Final = re.compile(r"\.?part-\d+-[0-9a-f]{8}\.parquet(\.[0-9a-f]+\.part)?")
-# Tables of long texts, which are worth packing tightly. In the others unpacking would take longer than all else.
+# Tables of long texts, which are worth strong compression. In the others, decompression would take most of
+# the time.
 _TEXTS: Final = frozenset(
     {"messages", "details", "prompts", "optimizations", "variants", "labels", "judges", "verdicts"}
 )
 _ROW_GROUP_ROWS: Final = 131_072
 _THREADS: Final = 4
-# Fewer bytes on the disk are read before threads have begun.
+# Fewer bytes are read before threads could start.
 _WORTH_THREADS: Final = 4 << 20
 
-# Files that were whole, with what says that they are the same still.
+# Verified files, with the marks that detect changes.
 _compared: dict[tuple[str, FilePart], object] = {}
 
 
@@ -67,7 +69,7 @@ def partition_folder(table: str, prompt_id: str | None, month: str | None) -> st
 
 
 def write_part(root: Location, folder: str, number: int, table: pa.Table) -> FilePart:
-    """Write a part file whole and return its entry of the manifest."""
+    """Write a complete part file and return its entry for the manifest."""
     sink = pa.BufferOutputStream()
     pq.write_table(
         table,
@@ -86,44 +88,44 @@ def write_part(root: Location, folder: str, number: int, table: pa.Table) -> Fil
 
 @dataclass(frozen=True)
 class Wanted:
-    """Columns to read; those that a file does not have are left out of its table.
+    """Columns to read; those missing in a file are left out of its table.
 
     Attributes
     ----------
     names
         Their names.
     metadata
-        Whether all columns of metadata are among them.
+        Whether all columns of metadata are included.
     """
 
     names: frozenset[str]
     metadata: bool = False
 
     def of(self, present: Sequence[str]) -> list[str]:
-        """Return those of a file."""
+        """Return the selected columns of a file."""
         return [
             name for name in present if name in self.names or (self.metadata and is_metadata_column(name))
         ]
 
 
 def read_parts(root: Location, parts: Sequence[FilePart], wanted: Wanted | None = None) -> list[pa.Table]:
-    """Read part files, each of them whole.
+    """Read part files, verifying each of them.
 
     Parameters
     ----------
     wanted
-        Columns to read; all without it.
+        Columns to read; by default all.
 
     Raises
     ------
     SnapshotDamaged
-        When a file is missing, cut or changed.
+        A file is missing, truncated or changed.
     """
 
     def read(part: FilePart) -> pa.Table:
         if isinstance(root, LocalFolder):
             _require(root, part)
-            # Only what is asked for comes from the disk.
+            # Only requested columns are read from disk.
             file = pq.ParquetFile(pa.memory_map(f"{root.place}/{part.path}"))
         else:
             file = pq.ParquetFile(pa.py_buffer(_whole(root, part)))
@@ -134,18 +136,18 @@ def read_parts(root: Location, parts: Sequence[FilePart], wanted: Wanted | None 
 
 
 def require_whole(root: Location, parts: Sequence[FilePart]) -> None:
-    """Compare files with the manifest before another library reads them, but those that were compared and are the same still.
+    """Compare files with the manifest before another library reads them, except files compared before and unchanged since.
 
     Raises
     ------
     SnapshotDamaged
-        When a file is missing, cut or changed.
+        A file is missing, truncated or changed.
     """
     _each(root, parts, lambda part: _require(root, part))
 
 
 def problem_of(root: Location, part: FilePart) -> str | None:
-    """Return what is wrong with a file, read anew; ``None`` when it is as it was written."""
+    """Read a file again and return its problem; ``None`` if it is unchanged."""
     try:
         _each(root, [part], lambda one: _whole(root, one))
     except SnapshotDamaged as error:
@@ -173,7 +175,7 @@ def _require(root: Location, part: FilePart) -> None:
 
 
 def _whole(root: Location, part: FilePart) -> bytes:
-    """Return a file that has the size, the hash and the rows that the manifest says: the one meaning of "whole"."""
+    """Return a file after verifying size, hash and rows against the manifest."""
     stamp = root.stamp(part.path)
     if stamp[0] < part.size:
         raise damaged({part.path: f"cut: {stamp[0]:,} of {part.size:,} bytes"})
@@ -183,7 +185,7 @@ def _whole(root: Location, part: FilePart) -> bytes:
     try:
         rows = pq.read_metadata(pa.BufferReader(data)).num_rows
     except pa.ArrowInvalid:
-        raise damaged({part.path: "no Parquet file"}) from None
+        raise damaged({part.path: "not a Parquet file"}) from None
     if rows != part.rows:
         raise damaged({part.path: f"has {rows:,} rows, and the manifest says {part.rows:,}"})
     _compared[str(root.place), part] = stamp
@@ -191,7 +193,7 @@ def _whole(root: Location, part: FilePart) -> bytes:
 
 
 def remove_others(root: Location, manifest: Manifest) -> None:
-    """Remove the files that neither this state nor the one before has: of older states, and of a pull that was killed."""
+    """Remove the files of neither this state nor the previous one: those of older states, and of a killed pull."""
     kept = {one.path for one in manifest.files} | set(manifest.retired)
     others = (path for table in TABLES for path in root.paths(table) if path not in kept)
     root.remove([path for path in others if _OURS.fullmatch(path.rpartition("/")[2])])

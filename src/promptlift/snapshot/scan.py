@@ -1,4 +1,4 @@
-"""Hand a table of a snapshot over to DuckDB, Polars or Spark: exactly the files that the manifest lists, read lazily."""
+"""Scan a table of a snapshot in DuckDB, Polars or Spark: exactly the files in the manifest, read lazily."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["Engine", "scan"]
 
 Engine = Literal["duckdb", "polars", "spark"]
 
-# Folders of Hive partitions, and what stands for a missing value in their names.
+# Folders of Hive partitions, and their name for a missing value.
 _PARTITIONS: Final = ("prompt_id", "month")
 _NO_VALUE: Final = "__HIVE_DEFAULT_PARTITION__"
 _TEXT, _TRUTH, _TIME = pa.string(), pa.bool_(), pa.timestamp("us", "UTC")
 _MENTION: Final = {"conversation_id": _TEXT, "prompt_id": _TEXT, "started_at": _TIME, "month": _TEXT}
-# What a table without any file has, so that an analysis of nothing finds its columns.
+# Columns of a table without files, so that an analysis of an empty table finds them.
 _LEAST: Final[dict[str, dict[str, pa.DataType]]] = {
     "conversations": {
         "conversation_id": _TEXT,
@@ -70,7 +70,7 @@ _LEAST: Final[dict[str, dict[str, pa.DataType]]] = {
         "month": _TEXT,
     },
 }
-# What the files have for pulls alone: the order of the list, and the digest by which a change is noticed.
+# Columns used only by pulls: the order of the list, and the digest for detecting changes.
 _OWN: Final = ("position", "list_hash")
 _NO_CONNECTOR: Final = (
     "Spark has no connector for {name}://, so it cannot read {root}. Start its session with the connector's package "
@@ -91,12 +91,13 @@ def scan(
     storage_options: dict[str, Any] | None = None,
     prompts: Mapping[str, str] | None = None,
 ) -> Any:
-    """Return a table of a snapshot in an engine; nothing is read until something is asked.
+    """Return a table of a snapshot in an engine, which reads it lazily.
 
     Parameters
     ----------
     root
-        Folder of the snapshot, or its address on a file system that fsspec knows, such as ``s3://bucket/january``.
+        Folder of the snapshot, or its address on a file system supported by fsspec, such as
+        ``s3://bucket/january``.
     files
         Paths of the files of all tables, relative to the root, as the manifest lists them.
     table
@@ -109,22 +110,24 @@ def scan(
     storage_options
         Options of the file system, such as ``{"key": …, "secret": …, "endpoint_url": …}`` for S3. Spark has its own.
     prompts
-        Names of prompts by id, for a column ``prompt`` beside ``prompt_id``; it is null for an id that has no name here.
+        Names of prompts by id, for a column ``prompt`` in addition to ``prompt_id``; null for an id without a
+        name here.
 
     Returns
     -------
     object
-        A DuckDB relation, a Polars LazyFrame or a Spark DataFrame, with the columns ``prompt_id`` and ``month`` of the
-        partitions. Columns that only some files have are missing elsewhere; where files disagree, a column is text.
+        A DuckDB relation, a Polars LazyFrame or a Spark DataFrame, with the columns ``prompt_id`` and
+        ``month`` of the partitions. Columns that only some files have are missing in other rows; if types
+        differ between files, a column is text.
 
     Raises
     ------
     ConfigError
-        When Spark's session has no connector for the address.
+        Spark's session has no connector for the address.
     MissingExtra
-        When the engine, or the library for the address, is not installed.
+        The engine, or the library for the address, is not installed.
     ValueError
-        When there is no such engine.
+        There is no such engine.
     """
     read = _ENGINES.get(engine)
     if read is None:
@@ -142,7 +145,7 @@ def _is_address(root: str) -> bool:
 
 
 def _file_system(root: str, options: dict[str, Any]) -> tuple[Any, str]:
-    """Return the file system of an address and the path there."""
+    """Return the file system of an address and the path in it."""
     try:
         from fsspec.core import url_to_fs  # noqa: PLC0415  (an extra)
 
@@ -166,9 +169,9 @@ def _in_duckdb(root: str, files: Sequence[str], table: str, connection: Any, opt
     if not files:
         return connection.from_arrow(_empty(table))
     place = _registered(connection, *_file_system(root, options)) if _is_address(root) else f"{root}/"
-    # A star in the name of a folder is no pattern: only the files that are listed are read.
+    # A star in the name of a folder is not a pattern: only the listed files are read.
     paths = ", ".join(_quoted(re.sub(r"[*?[]", r"[\g<0>]", f"{place}{path}")) for path in files)
-    # The folders of partitions are texts: a month is no date, and an id of digits no number.
+    # The partition values are texts: a month is not a date, and an id of digits not a number.
     hive = (
         "hive_partitioning = true, hive_types_autocast = false"
         if _partitioned(files)
@@ -178,16 +181,17 @@ def _in_duckdb(root: str, files: Sequence[str], table: str, connection: Any, opt
 
 
 def _registered(connection: Any, system: Any, path: str) -> str:
-    """Make a folder of a file system known to a DuckDB connection, and return what the paths in it begin with there.
+    """Register a folder of a file system with a DuckDB connection, and return the prefix of its paths there.
 
-    A connection knows one file system by a name, so each has its own: two stores, or one with two keys, are read side by side.
+    A connection identifies a file system by name, so each has its own name, which allows two stores, or one
+    with two keys.
     """
     from fsspec.implementations.dirfs import DirFileSystem  # noqa: PLC0415  (an extra)
 
     folder = DirFileSystem(path=path, fs=system)
     name = f"folder-{hash(folder):x}"
     if not connection.filesystem_is_registered(name):
-        # The name is an attribute of the class, by which addresses are taken apart.
+        # The name is an attribute of the class, used to parse addresses.
         kind = type("NamedFolder", (DirFileSystem,), {"protocol": name})
         connection.register_filesystem(kind(path=path, fs=system))
     return f"{name}://"
@@ -246,7 +250,7 @@ def _in_spark(root: str, files: Sequence[str], table: str, connection: Any, opti
             for _, group in _groups_for_spark(root, files)
         ]
     except Exception as error:
-        # What the JVM raises is a class of the gateway, whichever it is.
+        # Errors of the JVM have a class of the gateway in use.
         if _is_address(root) and "ClassNotFoundException" in str(error):
             raise ConfigError(_NO_CONNECTOR.format(root=root, name=place.partition("://")[0])) from error
         raise
@@ -256,12 +260,12 @@ def _in_spark(root: str, files: Sequence[str], table: str, connection: Any, opti
 
 
 def _groups_for_spark(root: str, files: Sequence[str]) -> list[tuple[Any, list[str]]]:
-    """Group local files by their columns; those of an address only the cluster can see are one group."""
+    """Group local files by their columns; files at an address visible only to the cluster are one group."""
     return [(None, list(files))] if _is_address(root) else _by_schema(root, files, None)
 
 
 def _together(parts: Sequence[Any]) -> Any:
-    """Put Spark frames one below the other; a column that they have in different types is text."""
+    """Concatenate Spark frames; a column with different types becomes text."""
     from pyspark.sql import functions  # noqa: PLC0415  (an extra)
 
     kinds: dict[str, set[str]] = defaultdict(set)
@@ -281,7 +285,7 @@ def _together(parts: Sequence[Any]) -> Any:
 
 
 def _by_schema(root: str, files: Sequence[str], system: Any) -> list[tuple[pa.Schema, list[str]]]:
-    """Group files by their columns: metadata may have other keys, or values of other types, in each."""
+    """Group files by their columns: metadata may have different keys, or types of values, in each."""
     groups: dict[pa.Schema, list[str]] = defaultdict(list)
     for path in files:
         groups[pq.read_schema(posixpath.join(root, path), filesystem=system).remove_metadata()].append(path)
@@ -289,7 +293,7 @@ def _by_schema(root: str, files: Sequence[str], system: Any) -> list[tuple[pa.Sc
 
 
 def _by_partition(files: Sequence[str]) -> dict[tuple[tuple[str, str | None], ...], list[str]]:
-    """Group files by the values that the names of their folders say."""
+    """Group files by the partition values in the names of their folders."""
     groups: dict[tuple[tuple[str, str | None], ...], list[str]] = defaultdict(list)
     for path in files:
         pairs = [part.partition("=") for part in path.split("/")[:-1]]
@@ -301,7 +305,7 @@ def _by_partition(files: Sequence[str]) -> dict[tuple[tuple[str, str | None], ..
 
 
 def _finish_duckdb(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
-    """Leave out what is only for pulls, and name the prompts."""
+    """Drop columns used only by pulls, and add the names of prompts."""
     import duckdb  # noqa: PLC0415  (an extra)
 
     connection = duckdb.default_connection() if connection is None else connection
@@ -309,7 +313,8 @@ def _finish_duckdb(found: Any, prompts: dict[str, str] | None, connection: Any) 
     kept = f"* EXCLUDE ({', '.join(own)})" if own else "*"
     if prompts is None or "prompt" in found.columns:
         return found.select(kept) if own else found
-    # A map instead of a join: the rows stay in the order of the files, and no second table has to live as long.
+    # A map instead of a join: the rows stay in the order of the files, and no second table must be kept
+    # alive.
     ids, names = (", ".join(map(_quoted, texts)) for texts in (prompts, prompts.values()))
     named = "MAP {}::MAP(VARCHAR, VARCHAR)" if not prompts else f"MAP([{ids}], [{names}])"
     return found.select(f"{kept}, element_at({named}, prompt_id)[1] AS prompt")
@@ -320,7 +325,7 @@ def _identifier(name: str) -> str:
 
 
 def _finish_polars(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
-    """Leave out what is only for pulls, and name the prompts."""
+    """Drop columns used only by pulls, and add the names of prompts."""
     del connection
     import polars as pl  # noqa: PLC0415  (an extra)
 
@@ -333,7 +338,7 @@ def _finish_polars(found: Any, prompts: dict[str, str] | None, connection: Any) 
 
 
 def _finish_spark(found: Any, prompts: dict[str, str] | None, connection: Any) -> Any:
-    """Leave out what is only for pulls, and name the prompts."""
+    """Drop columns used only by pulls, and add the names of prompts."""
     del connection
     from pyspark.sql import functions  # noqa: PLC0415  (an extra)
 

@@ -1,4 +1,4 @@
-"""A snapshot that is read: its manifest, its tables, and the check that finds what accidents did to them."""
+"""Reading a snapshot: its manifest, its tables, and the check for accidental damage."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Snapshot", "verify"]
 
 _Found = TypeVar("_Found")
-# How often a read begins anew because a writer has replaced the state meanwhile.
+# How often a read restarts because a writer has replaced the state meanwhile.
 _TRIES: Final = 5
 _KEY_VARIABLE: Final = "PROMPTLIFT_API_KEY"
 _WRONG: Final = "the signature is wrong: whoever wrote this did not have the key"
@@ -47,27 +47,27 @@ class Snapshot:
     Parameters
     ----------
     folder
-        Where it is: a folder, or an address that fsspec knows, such as ``s3://bucket/january``.
+        Location: a folder, or an address that fsspec supports, such as ``s3://bucket/january``.
     storage_options
-        Of the file system of an address, such as ``{"key": …, "secret": …, "endpoint_url": …}``.
+        Options of the file system of an address, such as ``{"key": …, "secret": …, "endpoint_url": …}``.
     api_key
-        Key of the account, by which the signature is checked; by default ``PROMPTLIFT_API_KEY``.
+        Key of the account for checking the signature; by default ``PROMPTLIFT_API_KEY``.
 
     Attributes
     ----------
     folder
-        Where it is.
+        Location as given.
     location
-        The same, to read from.
+        The location to read from.
     manifest
-        What it holds: files, totals, filters, times.
+        Its content: files, totals, filters, times.
 
     Raises
     ------
     SnapshotError
-        When there is none, or its layout is another.
+        There is none, or its layout is different.
     SnapshotDamaged
-        When the manifest was cut or changed, or contradicts itself.
+        The manifest was truncated or changed, or contradicts itself.
     """
 
     def __init__(
@@ -103,12 +103,12 @@ class Snapshot:
         return self.location.options if isinstance(self.location, RemoteFolder) else None
 
     def reload(self) -> None:
-        """Take the state that the last pull left."""
+        """Load the state of the last pull."""
         self.manifest = load_manifest(self.location)
 
     @property
     def signature(self) -> str:
-        """In words, whether who wrote the manifest had the key of the account."""
+        """Description of whether the writer of the manifest had the key of the account."""
         signature = self.manifest.signature
         if not signature:
             return "not signed"
@@ -122,31 +122,31 @@ class Snapshot:
 
     @property
     def key_to_sign(self) -> bytes | None:
-        """The key with which the next state is signed: the one with which this state was.
+        """The key for signing the next state: the one that signed this state.
 
         Raises
         ------
         SnapshotDamaged
-            When the signature is wrong: what is there must not become part of a state with a right one.
+            The signature is wrong: the existing data must not become part of a validly signed state.
         """
         if self.signature == _WRONG:
             raise damaged({MANIFEST_NAME: _WRONG})
         return self._key if self.signature == "signed with this key" else None
 
     def files(self, table: str, *, prompt_ids: Sequence[str] | None = None) -> list[Path | str]:
-        """Return the files of a table, for any engine that reads Parquet; only these belong to it, and each of them is whole.
+        """Return the files of a table, for any engine that reads Parquet; only these belong to it, and each of them is verified.
 
         Parameters
         ----------
         table
             Name of the table.
         prompt_ids
-            Only those of these prompts, where the table is split by prompt.
+            Only files of these prompts, if the table is split by prompt.
 
         Raises
         ------
         SnapshotDamaged
-            When a file is missing, cut or changed.
+            A file is missing, truncated or changed.
         """
         place = self.folder
         parts = self._from_parts(table, prompt_ids, self._whole)
@@ -161,25 +161,25 @@ class Snapshot:
         metadata: bool = False,
         keep: Callable[[pa.Table], pa.Table] | None = None,
     ) -> pa.Table | None:
-        """Read a table, every file with its hash checked; ``None`` where it has no rows.
+        """Read a table, checking the hash of every file; ``None`` if it has no rows.
 
         Parameters
         ----------
         table
             Name of the table.
         columns
-            Columns to read; all when they are left out.
+            Columns to read; by default all.
         prompt_ids
-            Only rows of these prompts, where the table is split by prompt.
+            Only rows of these prompts, if the table is split by prompt.
         metadata
-            Whether the columns of metadata are read too.
+            Whether to read the columns of metadata too.
         keep
-            Returns the rows of a file that are wanted.
+            Function that returns the wanted rows of a file.
 
         Raises
         ------
         SnapshotDamaged
-            When a file is missing, cut or changed.
+            A file is missing, truncated or changed.
         """
         wanted = None if columns is None else Wanted(frozenset(columns), metadata=metadata)
         found = self._from_parts(table, prompt_ids, lambda parts: read_parts(self.location, parts, wanted))
@@ -190,7 +190,7 @@ class Snapshot:
     def _from_parts(
         self, table: str, prompt_ids: Sequence[str] | None, use: Callable[[list[FilePart]], _Found]
     ) -> _Found:
-        """Use the files of a table; those of a newer state where these are gone, because two pulls were made meanwhile."""
+        """Use the files of a table, or those of a newer state if these are gone because of two pulls meanwhile."""
         for _ in range(_TRIES):
             before = self.manifest
             try:
@@ -206,9 +206,10 @@ class Snapshot:
         return parts
 
     def scan(self, table: str = "conversations", *, engine: Engine = "duckdb", connection: Any = None) -> Any:
-        """Return a table in an engine that goes beyond pandas; rows are read when something is asked.
+        """Return a table in an engine that scales beyond pandas and reads rows lazily.
 
-        The engine reads the files that the manifest lists. Each is compared with its hash now, or was before and is the same still.
+        The engine reads the files in the manifest. Each is compared with its hash now, unless it was before
+        and is unchanged.
 
         Parameters
         ----------
@@ -222,15 +223,15 @@ class Snapshot:
         Returns
         -------
         object
-            A DuckDB relation, a Polars LazyFrame or a Spark DataFrame, which the functions of ``promptlift.analysis`` take. Beside
-            ``prompt_id`` stands ``prompt``, the name.
+            A DuckDB relation, a Polars LazyFrame or a Spark DataFrame, which the functions of
+            ``promptlift.analysis`` accept. ``prompt`` is the name for ``prompt_id``.
 
         Raises
         ------
         MissingExtra
-            When the engine is not installed.
+            The engine is not installed.
         SnapshotDamaged
-            When a file is missing, cut or changed.
+            A file is missing, truncated or changed.
         """
         from promptlift.snapshot.scan import scan  # noqa: PLC0415  engines are extras
 
@@ -246,7 +247,7 @@ class Snapshot:
         )
 
     def _prompt_names(self) -> dict[str, str]:
-        """Return the names of the prompts by id; those that share a name have their id in it."""
+        """Return the names of the prompts by id; shared names include the id."""
         rows = self.read("prompts", ["prompt_id", "name"])
         ids, names = ([], []) if rows is None else (rows["prompt_id"].to_pylist(), rows["name"].to_pylist())
         shared = Counter(names)
@@ -257,7 +258,7 @@ class Snapshot:
         }
 
     def find(self, table: str, conversation_id: str) -> dict[str, Any] | None:
-        """Return the row of a conversation, column to value; ``None`` when it is not there."""
+        """Return the row of a conversation, column to value; ``None`` if there is none."""
         for part in self.manifest.of_table(table):
             (rows,) = read_parts(self.location, [part], Wanted(frozenset({"conversation_id"})))
             place = pc.index(rows["conversation_id"], conversation_id).as_py()
@@ -278,18 +279,19 @@ class Snapshot:
     def verify(self) -> dict[str, str]:
         """Read every file and compare it with the manifest: path, size, hash and rows.
 
-        This finds accidents. Who can write to the folder can write a manifest that fits what they made of it; only the signature,
-        which is checked where the key is at hand, tells that (see :attr:`signature`).
+        This detects accidents. Somebody who can write to the folder can also write a matching manifest; only
+        the signature, which is checked if the key is available, detects that (see :attr:`signature`).
 
         Returns
         -------
         dict
-            Path of each file that is missing, cut, changed or not in the manifest, to what is wrong with it; empty when all is as it
-            was written.
+            Problems by path of each file that is missing, truncated, changed or not in the manifest; empty if
+            all files are unchanged.
         """
         try:
             listed = {one.path for one in self.manifest.files} | set(self.manifest.retired)
-            # What a writer has written is not in the manifest before it ends; if it was killed, the next one removes it.
+            # Files of an active writer are not in the manifest until it ends; if it was killed, the next one
+            # removes them.
             there = [] if self.location.exists(OWNER) else map(self.location.paths, TABLES)
             found = {
                 ascii(path)[1:-1]: "not in the manifest"
@@ -317,19 +319,19 @@ def verify(
     storage_options: Mapping[str, Any] | None = None,
     api_key: str | None = None,
 ) -> dict[str, str]:
-    """Read every file of a snapshot and compare it with the manifest, which has a hash of its own.
+    """Read every file of a snapshot and compare it with the manifest, which has its own hash.
 
     Parameters
     ----------
     folder
         The snapshot: a folder or an address.
     storage_options, api_key
-        As for :class:`Snapshot`.
+        As in :class:`Snapshot`.
 
     Returns
     -------
     dict
-        As of :meth:`Snapshot.verify`; where the manifest itself is damaged, what is wrong with it.
+        As in :meth:`Snapshot.verify`; if the manifest itself is damaged, its problem.
     """
     try:
         return Snapshot(folder, storage_options=storage_options, api_key=api_key).verify()

@@ -1,4 +1,4 @@
-"""Rows that a pull has read and not yet put into tables, so that it can be interrupted at any point and resumed."""
+"""Rows that a pull has read but not yet put into tables, so that it can be interrupted and resumed at any point."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ __all__ = ["FOLDER", "StagedRow", "Staging"]
 
 FOLDER: Final = ".pull"
 _STATE: Final = "state.json"
-# Files of rows in the order of the list, and of rows whose turn has not come.
+# Files of rows in the order of the list, and of rows fetched in advance.
 _IN_TURN: Final = "rows"
 _AHEAD: Final = "ahead"
-# What is lost at most when the process is killed.
+# The most that is lost if the process is killed.
 _ROWS: Final = 2_000
 _BYTES: Final = 16 << 20
 _SECONDS: Final = 2.0
 
 
 class StagedRow(NamedTuple):
-    """A row as the service gave it.
+    """A row as received from the service.
 
     Attributes
     ----------
     row
         Decoded JSON.
     list_hash
-        Hash of the row as the list had it.
+        Hash of the row in the list.
     late
-        0, or the number of the attempt that found it at the top of the list after it had passed there.
+        0, or the number of the attempt that found it at the top of the list after having passed there.
     """
 
     row: dict[str, Any]
@@ -51,19 +51,19 @@ class StagedRow(NamedTuple):
 
 
 class Staging:
-    """Rows in the order in which they were read, in files that are written whole.
+    """Rows in the order in which they were read, in files that are written in one piece.
 
     Parameters
     ----------
     root
-        Where the snapshot is.
+        Location of the snapshot.
     key
-        What the pull is of; rows that another pull left there are thrown away.
+        Identifies the pull; rows left by a different pull are discarded.
 
     Attributes
     ----------
     state
-        What was noted with :meth:`note`.
+        Facts stored with :meth:`note`.
     """
 
     def __init__(self, root: Location, key: Row) -> None:
@@ -80,7 +80,7 @@ class Staging:
         if found is None or found.get("key") != key:
             self.note()
         self._files = len(self._paths())
-        # Rows with details that were fetched ahead of their turn, and those that an earlier attempt left, by id.
+        # Rows whose details were fetched in advance, and those left by an earlier attempt, by id.
         self._ahead: dict[str, StagedRow] = {}
         self._ahead_written: set[str] = set()
         self._ahead_files = len(self._paths(_AHEAD))
@@ -102,12 +102,12 @@ class Staging:
         return pq.read_table(pa.BufferReader(self._root.read(path)), columns=columns)
 
     def note(self, **facts: Any) -> None:
-        """Keep facts about the pull."""
+        """Store facts about the pull."""
         self.state |= facts
         self._root.write(f"{FOLDER}/{_STATE}", json.dumps(self.state).encode())
 
     def add(self, staged: StagedRow) -> None:
-        """Keep a row."""
+        """Store a row."""
         self._ahead.pop(staged.row["id"], None)
         data = to_json(staged.row)
         self._held.append((staged.row["id"], staged.list_hash, staged.late, data))
@@ -117,12 +117,12 @@ class Staging:
         self._flush_in_time()
 
     def save(self, row: Row, list_hash: int) -> None:
-        """Keep a row with its details ahead of its turn: when the pull ends before, they need not be fetched again."""
+        """Store a row with its details in advance, so that they need not be fetched again if the pull ends before its turn."""
         self._ahead[row["id"]] = StagedRow(row, list_hash, 0)
         self._flush_in_time()
 
     def saved(self, one: str, list_hash: int) -> Row | None:
-        """Return the row with its details that an earlier attempt left; ``None`` when the list says something else of it."""
+        """Return a row with its details from an earlier attempt; ``None`` if it has changed in the list."""
         if self._index is None:
             self._index = self._read_index()
         found, path = self._index.get(one, (None, None))
@@ -146,7 +146,7 @@ class Staging:
             self.flush()
 
     def flush(self) -> None:
-        """Write the rows that are held."""
+        """Write the buffered rows."""
         self._written_at = time.monotonic()
         ahead = [one for key, one in self._ahead.items() if key not in self._ahead_written]
         if ahead:
@@ -175,7 +175,7 @@ class Staging:
         self._root.write(f"{FOLDER}/{name}", sink.getvalue().to_pybytes())
 
     def any(self) -> bool:
-        """Return whether there is a row."""
+        """Return whether there are any rows."""
         return bool(self._held or self._files)
 
     def ids(self) -> list[str]:
@@ -190,13 +190,13 @@ class Staging:
         return [*(one for attempt in sorted(late, reverse=True) for one in late[attempt]), *early]
 
     def last_places(self) -> dict[str, int]:
-        """Return of each row where it was read last, counted in the order in which rows were read."""
+        """Return the position of the last reading of each row, in reading order."""
         self.flush()
         ids = [one for path in self._paths() for one in self._table(path, columns=["id"])["id"].to_pylist()]
         return {one: place for place, one in enumerate(ids)}
 
     def rows(self) -> Iterator[list[StagedRow]]:
-        """Yield all rows in the order in which they were read, those of a file at a time."""
+        """Yield all rows in reading order, file by file."""
         self.flush()
         for path in self._paths():
             table = self._table(path)
@@ -207,6 +207,6 @@ class Staging:
             ]
 
     def clear(self) -> None:
-        """Throw everything away: it is in the tables, or not wanted any more."""
+        """Discard everything: it is in the tables, or no longer wanted."""
         self._root.remove_folder(FOLDER)
         self._held.clear()

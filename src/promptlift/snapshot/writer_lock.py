@@ -1,4 +1,4 @@
-"""One writer at a time: the lock of a snapshot, and who holds it."""
+"""One writer at a time: the lock of a snapshot, and its holder."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 __all__ = ["OWNER", "only_writer"]
 
 _LOCK: Final = ".lock"
-# There while a writer is at work, and after one was killed.
+# Exists while a writer is at work, and after one was killed.
 OWNER: Final = ".writer.json"
-# A claim on an address that was not renewed for so long is that of a process that has ended.
+# A claim on an address that was not renewed for this long belongs to a process that has ended.
 _CLAIM: Final = timedelta(minutes=5)
 _RENEW_SECONDS: Final = 60.0
 
 
 @contextlib.contextmanager
 def only_writer(location: Location) -> Iterator[None]:
-    """Hold the lock of a snapshot; whoever reads it needs none.
+    """Hold the write lock of a snapshot; readers need none.
 
-    In a folder it is a lock of the operating system, which ends with its process. At an address it is an object with the
-    claim of the writer, renewed every minute and void after five: a store has no locks.
+    In a folder it is an operating system lock, which ends with its process. At an address, where there are no
+    locks, it is an object with the writer's claim, renewed every minute and void after five.
 
     Raises
     ------
     SnapshotBusy
-        When another process, or another thread of this one, writes it now.
+        Another process, or another thread of this one, is writing it.
     """
     held = _claimed(location) if isinstance(location, RemoteFolder) else _locked(location)
     with held:
@@ -71,7 +71,7 @@ def _claimed(location: RemoteFolder) -> Iterator[None]:
         if found is not None and _is_fresh(found):
             raise _busy(location)
         location.write(OWNER, _claim(token, since))
-    # Two that take over a void claim at the same moment, or a store that cannot tell: the last one has it.
+    # If two take over a void claim simultaneously, or the store cannot tell, the last one gets it.
     if (_owner(location) or {}).get("token") != token:
         raise _busy(location)
     done = threading.Event()
@@ -80,7 +80,7 @@ def _claimed(location: RemoteFolder) -> Iterator[None]:
         while not done.wait(_RENEW_SECONDS):
             with contextlib.suppress(
                 Exception
-            ):  # a claim that could not be renewed once is good for some minutes
+            ):  # a claim that could not be renewed once is still valid for some minutes
                 location.write(OWNER, _claim(token, since))
 
     renewing = threading.Thread(target=renew, name="promptlift-claim", daemon=True)
@@ -124,6 +124,6 @@ def _busy(location: Location) -> SnapshotBusy:
     if {"process", "host", "since"} <= found.keys():
         by = f"by process {found['process']} on {found['host']} since {found['since']}"
     return SnapshotBusy(
-        f"{location.place} is being written {by}. Wait until that is done, or pull into another folder; reading it is "
-        "possible all the while."
+        f"{location.place} is being written {by}. Wait until that is done, or pull into another folder; "
+        "reading it is possible meanwhile."
     )

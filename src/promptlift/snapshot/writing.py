@@ -1,4 +1,4 @@
-"""Write the next state of a snapshot: new part files beside the old ones, then the manifest that has them."""
+"""Write the next state of a snapshot: new part files next to the old ones, then a manifest that lists them."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["NextState"]
 
-# Rows that are held before some are written, and the most bytes of a part file, both as Arrow has them in memory.
+# Size of buffered rows before some are written, and maximum size of a part file, both as Arrow memory.
 _HELD_BYTES: Final = 256 << 20
 _PART_BYTES: Final = 128 << 20
-# A partition with files of this size is not written anew for a few more rows: these get a file of their own.
+# A partition with files of this size is not rewritten for a few more rows, which get their own file.
 _LARGE_BYTES: Final = 32 << 20
 
 
@@ -39,9 +39,9 @@ class NextState:
     Parameters
     ----------
     root
-        Where the snapshot is.
+        Location of the snapshot.
     files
-        Files of the present state.
+        Files of the current state.
     """
 
     def __init__(self, root: Location, files: Iterable[FilePart] = ()) -> None:
@@ -58,14 +58,14 @@ class NextState:
         conversation_ids: Iterable[str],
         partitions: Iterable[tuple[str | None, str | None]],
     ) -> None:
-        """Take conversations out of the tables that are made of their rows.
+        """Remove conversations from the tables derived from their rows.
 
         Parameters
         ----------
         conversation_ids
-            The conversations: those that were deleted, and those whose new rows follow.
+            Deleted conversations, and those whose new rows follow.
         partitions
-            Prompt and month of the partitions where they are.
+            Prompt and month of their partitions.
         """
         gone = pa.array(list(conversation_ids), pa.string())
         places = list(dict.fromkeys(partitions))
@@ -86,7 +86,7 @@ class NextState:
         rows
             With ``conversation_id`` and ``prompt_id``.
         months
-            Conversation to the month in which it began.
+            Start month by conversation.
         """
         if not len(rows):
             return
@@ -108,7 +108,7 @@ class NextState:
             self._hold(folder, rows.slice(begin, end - begin))
 
     def clear(self, table: str) -> None:
-        """Take all files of a table out."""
+        """Remove all files of a table."""
         for folder in [one for one in self._files if one.partition("/")[0] == table]:
             del self._files[folder]
 
@@ -133,7 +133,7 @@ class NextState:
         del self._sizes[folder]
         parts = self._files.setdefault(folder, [])
         if sum(one.size for one in parts) < _LARGE_BYTES:
-            # Small files are put together, so that a refresh every hour does not leave a file an hour.
+            # Small files are merged, so that an hourly refresh does not leave a file per hour.
             held = [*read_parts(self._root, parts), *held]
             parts.clear()
         rows = joined(held).combine_chunks()
@@ -147,14 +147,14 @@ class NextState:
         return number
 
     def commit(self, manifest: Manifest, key: bytes | None = None) -> Manifest:
-        """Write what is held, then the manifest with the new files; the state is visible then.
+        """Write the buffered rows, then the manifest with the new files, which makes the state visible.
 
         Parameters
         ----------
         manifest
-            Says everything but the files, and has those of the present state.
+            Provides everything but the files, and has those of the current state.
         key
-            Signs it.
+            Signs the manifest.
         """
         for folder in sorted(self._held):
             self._write(folder)

@@ -34,14 +34,14 @@ class SettingsGroup(Group):
         return self._send(endpoints.SETTINGS_UPDATE, **fields).settings
 
     def sync_context(self, url: str, *, overwrite: bool = False) -> SyncContextAnswer:
-        """Fill industry, objectives and KPIs from a company's website, and return what was found.
+        """Fill industry, objectives and KPIs from a company's website, and return the result.
 
         Parameters
         ----------
         url
             Address of the website.
         overwrite
-            Whether settings that have a value already are replaced.
+            Whether existing values are replaced.
         """
         return self._send(endpoints.SETTINGS_SYNC_CONTEXT, url=url, overwrite=overwrite)
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Benchmarks(Group):
     """Benchmarks: fixed scenarios over prompts, versions, variants and models.
 
-    The specification has ``list``, ``create``, ``get`` and ``bulk``, without their fields: these are the embedded
-    service's.
+    The specification has ``list``, ``create``, ``get`` and ``bulk``, but not their fields, which are the
+    embedded service's.
     """
 
     def list(
@@ -31,8 +31,9 @@ class Benchmarks(Group):
     def create(self, *, arms: Sequence[dict[str, Any]], **fields: Any) -> Benchmark:
         """Start a benchmark. The request is never repeated after a failure.
 
-        An arm is a dict with prompt_id, and name, version_id, variant_id and llm_model where wanted; the first is the baseline. ``fields`` may be
-        name, scenario_set (a dict), objective, max_turns, prices and seed. ``Workspace.benchmark`` also waits for the end.
+        An arm is a dict with prompt_id and optionally name, version_id, variant_id and llm_model; the first
+        is the baseline. ``fields`` may be name, scenario_set (a dict), objective, max_turns, prices and seed.
+        ``Workspace.benchmark`` also waits for the end.
         """
         return self._send(endpoints.BENCHMARKS_CREATE, arms=[*arms], **fields)
 
@@ -44,13 +45,13 @@ class Benchmarks(Group):
         margin: float | None = None,
         level: float | None = None,
     ) -> Benchmark:
-        """Return one benchmark with its results so far, compared with an arm (its number) or with the ``"best"`` one."""
+        """Return one benchmark with its results so far, compared with an arm (its number) or with the ``"best"``."""
         return self._send(
             endpoints.BENCHMARKS_GET, benchmark_id, reference=reference, margin=margin, level=level
         )
 
     def bulk(self, *, job_ids: Sequence[str], action: str = "delete") -> BulkAnswer:
-        """Delete benchmarks with their conversations; those that run are stopped. Their scenario sets stay."""
+        """Delete benchmarks with their conversations; running ones are stopped. Their scenario sets stay."""
         return self._send(endpoints.BENCHMARKS_BULK, action=action, job_ids=[*job_ids])
 
     def conversations(
@@ -63,7 +64,7 @@ class Benchmarks(Group):
         limit: int | None = None,
         offset: int | None = None,
     ) -> Page[BenchmarkConversation]:
-        """Return one page of the simulated conversations. The embedded service offers it; others may not."""
+        """Return one page of the simulated conversations. The embedded service supports this; others may not."""
         return self._send(
             endpoints.BENCHMARKS_CONVERSATIONS,
             benchmark_id,
@@ -75,21 +76,21 @@ class Benchmarks(Group):
         )
 
     def stop(self, benchmark_id: str, *, reason: str | None = None) -> Benchmark:
-        """Stop a benchmark; what was measured stays. The embedded service offers it."""
+        """Stop a benchmark; its measurements stay. Only the embedded service supports this."""
         return self._send(endpoints.BENCHMARKS_STOP, benchmark_id, **given(reason=reason))
 
     def resume(self, benchmark_id: str) -> Benchmark:
-        """Go on with a benchmark that was stopped or failed. The embedded service offers it."""
+        """Resume a stopped or failed benchmark. Only the embedded service supports this."""
         return self._send(endpoints.BENCHMARKS_RESUME, benchmark_id)
 
 
 class ScenarioSets(Group):
-    """Scenario sets, which benchmarks share. The embedded service offers them; others may not."""
+    """Scenario sets, which benchmarks share. The embedded service supports them; others may not."""
 
     def list(self, *, limit: int | None = None, offset: int | None = None) -> Page[ScenarioSet]:
         """Return one page of the versions of all sets, newest first."""
         return self._send(endpoints.SCENARIO_SETS_LIST, limit=limit, offset=offset)
 
     def get(self, scenario_set_id: str, *, version: int | None = None) -> ScenarioSet:
-        """Return a set with its scenarios, the newest version when none is given."""
+        """Return a set with its scenarios, by default the newest version."""
         return self._send(endpoints.SCENARIO_SETS_GET, scenario_set_id, version=version)

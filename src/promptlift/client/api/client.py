@@ -29,7 +29,7 @@ class Client:
     prompts
         The main resource under the name of the configured scheme.
     agents
-        The same under ``/agents``, with the endpoints that only agents have.
+        The same under ``/agents``, with the endpoints specific to agents.
     conversations, labels, optimizations, benchmarks, scenario_sets, judges, judge_runs, reviews, actions, personas, webhooks, events, settings, account, usage
         The other resources.
     transport

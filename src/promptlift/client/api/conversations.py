@@ -29,27 +29,29 @@ class Conversations(Group):
     def create(self, *, prompt_id: str, content: str, **fields: Any) -> Conversation:
         """Log one conversation.
 
-        ``fields`` may be status, llm_model, company_name, source_id and idempotency_key, and, which the embedded service
-        keeps and others may ignore, metadata (a flat dict), title, input_tokens, output_tokens, cost, latency_ms,
-        tool_calls and tool_errors. Only with an idempotency key is the request repeated after a failure. ``Workspace.log`` logs many, with keys, in parallel.
+        ``fields`` may be status, llm_model, company_name, source_id and idempotency_key, and, stored by the
+        embedded service but possibly ignored by others, metadata (a flat dict), title, input_tokens,
+        output_tokens, cost, latency_ms, tool_calls and tool_errors. The request is repeated after a failure
+        only with an idempotency key. ``Workspace.log`` logs many, with keys, in parallel.
         """
         return self._send(endpoints.CONVERSATIONS_CREATE, prompt_id=prompt_id, content=content, **fields)
 
     def log_many(self, conversations: Iterable[Mapping[str, Any]], *, prompt_id: str) -> LoggedAnswer:
-        """Log conversations, a few hundred with one request where the service offers it and one by one elsewhere.
+        """Log conversations, a few hundred per request if the service supports it, otherwise one by one.
 
-        Each has ``content`` and whatever else `create` takes. One without an idempotency key gets one, so that a request can
-        be repeated after a failure. ``Workspace.log`` makes keys that recognise what was logged before.
+        Each has ``content`` and any other field of `create`. Those without an idempotency key get one, so
+        that a request can be repeated after a failure. The keys of ``Workspace.log`` also recognize
+        conversations logged before.
 
         Returns
         -------
         LoggedAnswer
-            One row for each conversation, in their order: its id and whether it is new, or why it was refused.
+            One row per conversation, in order: its id and whether it is new, or why it was refused.
 
         Raises
         ------
         ValidationError
-            A conversation cannot be right; nothing was sent.
+            A conversation is invalid; nothing was sent.
         """
         made = [self._checked(one, prompt_id) for one in conversations]
         rows: list[LoggedConversation] = []
@@ -86,7 +88,8 @@ class Conversations(Group):
                 raise
             info = ErrorInfo(code=error.code or "", message=str(error), details=dict(error.details))
             return LoggedConversation(index=0, created=False, error=info)
-        # unspecified: whether a conversation was there already. One by one, it is not said in the body.
+        # unspecified: whether a conversation already existed. If logged one by one, the body does not show
+        # it.
         return LoggedConversation(
             index=0, id=made.id, status=made.status, created=True, created_at=made.created_at
         )
@@ -105,9 +108,9 @@ class Conversations(Group):
     ) -> Page[Conversation]:
         """Return one page of conversations, newest first.
 
-        ``include_insights``, ``include_content`` and ``updated_since`` are an offer of the embedded service; others ignore
-        them. With ``updated_since`` only what was logged or has changed since that time is listed, and the answer has
-        ``as_of``: the time to ask with next.
+        ``include_insights``, ``include_content`` and ``updated_since`` are extensions of the embedded
+        service; others ignore them. With ``updated_since`` only conversations logged or changed since that
+        time are listed, and the answer has ``as_of``: the time for the next request.
         """
         return self._send(
             endpoints.CONVERSATIONS_LIST,
@@ -129,10 +132,10 @@ class Conversations(Group):
         limit: int | None = None,
         offset: int | None = None,
     ) -> Page[DeletedConversation]:
-        """Return one page of the conversations that are no longer there, the last deleted first.
+        """Return one page of deleted conversations, the most recently deleted first.
 
-        The embedded service offers it, where an operator deletes old conversations. With ``deleted_since`` the answer has
-        ``as_of``, as that of `list` has.
+        The embedded service supports this, for operators that delete old conversations. With
+        ``deleted_since`` the answer has ``as_of``, like that of `list`.
         """
         return self._send(
             endpoints.CONVERSATIONS_DELETED,
@@ -147,11 +150,11 @@ class Conversations(Group):
         return self._send(endpoints.CONVERSATIONS_GET, conversation_id, include_insights=include_insights)
 
     def update(self, conversation_id: str, **fields: Any) -> Conversation:
-        """Replace the content, the status or other fields of a conversation. The embedded service offers it.
+        """Replace the content, the status or other fields of a conversation. Only the embedded service supports this.
 
-        ``fields`` may be content, status, source_id, metadata (replaced as a whole), title, input_tokens, output_tokens,
-        cost, latency_ms, tool_calls, tool_errors and if_content_hash: the SHA-256 of the content that is to be replaced;
-        the update is refused when it is another by now. A new content is judged anew.
+        ``fields`` may be content, status, source_id, metadata (replaced as a whole), title, input_tokens,
+        output_tokens, cost, latency_ms, tool_calls, tool_errors and if_content_hash: the SHA-256 of the
+        content to replace; the update is refused if the content has changed. New content is judged again.
         """
         return self._send(endpoints.CONVERSATIONS_UPDATE, conversation_id, **fields)
 
@@ -162,9 +165,9 @@ class Conversations(Group):
         ids: Sequence[str] | None = None,
         source_ids: Sequence[str] | None = None,
     ) -> LookupAnswer:
-        """Find which of these conversations a prompt has, up to 500 of each kind. The embedded service offers it.
+        """Find which of these conversations a prompt has, up to 500 ids of each kind. Only the embedded service supports this.
 
-        At most nine come for one source id, the newest.
+        At most nine per source id, the newest.
         """
         wanted = {"ids": ids, "source_ids": source_ids}
         fields = {name: list(some) for name, some in wanted.items() if some is not None}
@@ -180,5 +183,5 @@ class Conversations(Group):
 
 
 def _size(one: ConversationCreate) -> int:
-    """Estimate the bytes that a conversation takes in a body: as JSON its content may be longer."""
+    """Estimate the bytes of a conversation in a body: as JSON its content may be longer."""
     return 2 * len(one.content.encode())

@@ -1,4 +1,4 @@
-"""Call the endpoints of one resource: check and encode the body, read the answer as its type."""
+"""Call the endpoints of one resource: validate and encode the body, read the answer as its type."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def read_answer(endpoint: Endpoint[Answer], data: Any, label: str) -> Answer:
     Raises
     ------
     UnexpectedResponse
-        When it lacks what the API promises.
+        The answer lacks what the API promises.
     """
     problems: dict[str, str] | None = None
     try:
@@ -70,7 +70,7 @@ class Group:
         Raises
         ------
         ValidationError
-            When the body cannot be right; no request was made.
+            The body is invalid; no request was made.
         """
         query, body, keyed = fields, None, False
         if endpoint.body is not None:
@@ -84,7 +84,7 @@ class Group:
         call = Call.to(endpoint, self._scheme, identifier, query=query, body=body, keyed=keyed)
         data = self._transport.send(call).data
         if endpoint.answer is RegenerateAnswer or endpoint.answer is Done:
-            # unspecified: the body of these answers. A success status says it all.
+            # unspecified: the body of these answers. A success status is enough.
             data = {"success": True, **data} if isinstance(data, dict) else {"success": True}
         return read_answer(endpoint, data, call.label)
 
@@ -93,7 +93,7 @@ class Group:
     ) -> dict[str, Any]:
         """Validate the fields of a body before it is sent, and return them with the API's names."""
         problems = dict.fromkeys(sorted(set(fields) - set(model.model_fields)), "Unknown field")
-        # The service fills these in: here something has to stand for them.
+        # The service fills these in: here they need placeholders.
         left_out = [name for name, _ in endpoint.from_settings if to_snake(name) not in fields]
         if not problems:
             try:
@@ -108,7 +108,7 @@ class Group:
                 if endpoint.either:
                     body[self._scheme.link] = body.pop("promptId")
                 return body
-        raise ValidationError("The request was not sent: some fields cannot be right", details=problems)
+        raise ValidationError("The request was not sent: some fields are invalid", details=problems)
 
 
 def _is_keyed(body: dict[str, Any]) -> bool:
@@ -125,4 +125,4 @@ def _encode(body: Any, label: str) -> bytes:
         return orjson.dumps(body)
     except (TypeError, ValueError) as error:
         reason = str(error)
-    raise ValidationError(f"The body cannot be written as JSON: {reason}", request=label)
+    raise ValidationError(f"The body cannot be encoded as JSON: {reason}", request=label)

@@ -1,4 +1,4 @@
-"""Judges of one's own and their runs. The embedded service offers them; others may not."""
+"""Custom judges and their runs. The embedded service supports them; others may not."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Judges(Group):
         examples: Sequence[Mapping[str, Any]] | None = None,
         llm_model: str | None = None,
     ) -> Judge:
-        """Create a judge, or a new version of the judge of this name; the same text again gives the version there is.
+        """Create a judge, or a new version of the judge with this name; the same text again returns the existing version.
 
-        An example is a dict with text, answer and perhaps reason.
+        An example is a dict with text, answer and optionally reason.
         """
         fields = given(rubric=rubric, examples=None if examples is None else [*examples], llm_model=llm_model)
         return self._send(endpoints.JUDGES_CREATE, name=name, question=question, **fields)
 
     def get(self, judge_id: str, *, version: int | None = None) -> Judge:
-        """Return a version of a judge, the newest when none is given."""
+        """Return a version of a judge, by default the newest."""
         return self._send(endpoints.JUDGES_GET, judge_id, version=version)
 
     def delete(self, judge_id: str) -> Done:
@@ -60,7 +60,7 @@ class Judges(Group):
         limit: int | None = None,
         offset: int | None = None,
     ) -> Page[JudgeVerdict]:
-        """Return one page of verdicts: of a version, or of each conversation the newest there is."""
+        """Return one page of verdicts: of a version, or the newest of each conversation."""
         return self._send(
             endpoints.JUDGES_VERDICTS,
             judge_id,
@@ -72,11 +72,11 @@ class Judges(Group):
         )
 
     def plan(self, judge_id: str, **fields: Any) -> JudgePlan:
-        """Return what a backfill takes; the model is not asked. ``fields`` are those of :meth:`backfill`."""
+        """Return the cost of a backfill, without calling the model. ``fields`` are those of :meth:`backfill`."""
         return self._send(endpoints.JUDGES_PLAN, judge_id, **given(**fields))
 
     def backfill(self, judge_id: str, **fields: Any) -> JudgeRun:
-        """Put a judge to logged conversations. The request is never repeated after a failure.
+        """Judge logged conversations. The request is never repeated after a failure.
 
         ``fields`` may be version, prompt_id, since, until, max_conversations, max_tokens, max_cost and price (a dict with
         input and output).
@@ -115,5 +115,5 @@ class JudgeRuns(Group):
         return self._send(endpoints.JUDGE_RUNS_STOP, run_id, **given(reason=reason))
 
     def resume(self, run_id: str) -> JudgeRun:
-        """Go on with a run that was stopped or failed."""
+        """Resume a stopped or failed run."""
         return self._send(endpoints.JUDGE_RUNS_RESUME, run_id)

@@ -1,4 +1,4 @@
-"""Endpoints of labels, which the embedded service offers."""
+"""Endpoints of labels, which the embedded service supports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Labels(Group):
-    """What people say of conversations. The embedded service offers it; others may not."""
+    """People's labels of conversations. The embedded service supports them; others may not."""
 
     def list(
         self,
@@ -44,9 +44,10 @@ class Labels(Group):
         )
 
     def create(self, labels: Sequence[Mapping[str, Any]]) -> LabelsAnswer:
-        """Keep labels, at most 500, all or none; the same ones twice are kept once.
+        """Store up to 500 labels, all or none; repeated labels are stored once.
 
-        Each has ``conversation_id``, ``question``, ``value`` (``None`` removes the label) and ``labeller``, and may have
-        ``labelled_at``, ``chance`` and ``draw_id``. What a person said before of the same question is replaced.
+        Each has ``conversation_id``, ``question``, ``value`` (``None`` removes the label) and ``labeller``,
+        and may have ``labelled_at``, ``chance`` and ``draw_id``. A person's earlier label for the same
+        question is replaced.
         """
         return self._send(endpoints.LABELS_CREATE, labels=[dict(one) for one in labels])

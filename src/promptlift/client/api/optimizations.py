@@ -21,8 +21,9 @@ class Optimizations(Group):
     def create(self, *, prompt_id: str, **fields: Any) -> Optimization:
         """Start an optimization. The request is never repeated after a failure.
 
-        ``fields`` may be mode, variant_count, intent (a dict with target_improvements and hypothesis), persona_ids
-        and, offers of the embedded service, seed, rehearsal_seconds, search and candidates (dicts with content and name). ``Workspace.optimize`` also waits for the end.
+        ``fields`` may be mode, variant_count, intent (a dict with target_improvements and hypothesis),
+        persona_ids and, as extensions of the embedded service, seed, rehearsal_seconds, search and candidates
+        (dicts with content and name). ``Workspace.optimize`` also waits for the end.
         """
         return self._send(endpoints.OPTIMIZATIONS_CREATE, prompt_id=prompt_id, **fields)
 
@@ -36,8 +37,8 @@ class Optimizations(Group):
     ) -> Page[Optimization]:
         """Return one page of optimizations, newest first.
 
-        ``offset`` is an offer of the embedded service, and so is ``pagination`` in the answer. Others have neither:
-        ``Workspace.optimizations`` reads as much as can be had.
+        ``offset``, and ``pagination`` in the answer, are extensions of the embedded service. Others have
+        neither: ``Workspace.optimizations`` reads as much as possible.
         """
         return self._send(
             endpoints.OPTIMIZATIONS_LIST, prompt_id=prompt_id, status=status, limit=limit, offset=offset
@@ -62,7 +63,7 @@ class Optimizations(Group):
         limit: int | None = None,
         offset: int | None = None,
     ) -> Page[Simulation]:
-        """Return one page of the simulated conversations. The embedded service offers it; others may not."""
+        """Return one page of the simulated conversations. The embedded service supports this; others may not."""
         return self._send(
             endpoints.OPTIMIZATIONS_SIMULATIONS,
             optimization_id,
@@ -86,9 +87,9 @@ class Optimizations(Group):
     ) -> ApplyAnswer:
         """Make a variant the current version of the prompt: the winner, or the given one.
 
-        The others are an offer of the embedded service: it takes a text that somebody put together in place of a variant's,
-        refuses when another version is current by now, applies a variant of a rehearsal only with ``accept_rehearsal``, and
-        keeps the note with the action.
+        The other arguments are extensions of the embedded service: it accepts a manually composed text
+        instead of a variant's, refuses if the current version has changed, applies a variant of a rehearsal
+        only with ``accept_rehearsal``, and stores the note with the action.
         """
         fields = given(
             variant_id=variant_id,
@@ -100,5 +101,5 @@ class Optimizations(Group):
         return self._send(endpoints.OPTIMIZATIONS_APPLY, optimization_id, **fields)
 
     def stop(self, optimization_id: str, *, reason: str | None = None, note: str | None = None) -> StopAnswer:
-        """Stop an optimization; what was measured stays."""
+        """Stop an optimization; its measurements stay."""
         return self._send(endpoints.OPTIMIZATIONS_STOP, optimization_id, **given(reason=reason, note=note))

@@ -1,4 +1,4 @@
-"""Endpoints of personas, which the embedded service offers."""
+"""Endpoints of personas, which the embedded service supports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Personas(Group):
-    """Personas that talk in simulated conversations. The embedded service offers them; others may not."""
+    """Personas that talk in simulated conversations. The embedded service supports them; others may not."""
 
     def list(self, *, limit: int | None = None, offset: int | None = None) -> Page[Persona]:
         """Return one page of personas: the account's own, then those of the library."""

@@ -41,7 +41,7 @@ class Prompts(Group):
     ) -> Page[Prompt]:
         """Return one page of prompts, newest first.
 
-        ``include_completion`` is an offer of the embedded service; others ignore it.
+        ``include_completion`` is an extension of the embedded service; others ignore it.
         """
         return self._send(
             endpoints.PROMPTS_LIST,
@@ -55,8 +55,9 @@ class Prompts(Group):
     def create(self, *, name: str, content: str, llm_model: str | None = None, **fields: Any) -> Prompt:
         """Create a prompt.
 
-        The model may be left out where the account's setting ``general.preferredLLM`` names one. ``fields`` may be description, tags, temperature, max_tokens and objective. The answer of the API has only some of the
-        fields; use :meth:`get` for the others.
+        The model may be omitted if the account's setting ``general.preferredLLM`` names one. ``fields`` may
+        be description, tags, temperature, max_tokens and objective. The answer of the API has only some of
+        the fields; use :meth:`get` for the others.
         """
         if llm_model is not None:
             fields["llm_model"] = llm_model
@@ -85,15 +86,16 @@ class Prompts(Group):
     def versions(
         self, prompt_id: str, *, limit: int | None = None, offset: int | None = None
     ) -> Page[PromptVersion]:
-        """Return one page of the versions of a prompt, newest first. The embedded service offers it."""
+        """Return one page of the versions of a prompt, newest first. Only the embedded service supports this."""
         return self._send(endpoints.PROMPTS_VERSIONS, prompt_id, limit=limit, offset=offset)
 
     def restore(
         self, prompt_id: str, *, version_id: str, if_version_id: str | None = None, note: str | None = None
     ) -> RestoreAnswer:
-        """Make a former version of a prompt current again. The embedded service offers it.
+        """Make an earlier version of a prompt current again. Only the embedded service supports this.
 
-        With ``if_version_id`` it refuses when another version is current by now. ``note`` is kept with the action.
+        With ``if_version_id`` it refuses if the current version has changed. ``note`` is stored with the
+        action.
         """
         fields = given(version_id=version_id, if_version_id=if_version_id, note=note)
         return self._send(endpoints.PROMPTS_RESTORE, prompt_id, **fields)
@@ -101,26 +103,27 @@ class Prompts(Group):
     def learn(
         self, prompt_id: str, *, labels: Sequence[Mapping[str, Any]], seed: int | None = None
     ) -> LearnedJudge:
-        """Learn from labels whether conversations completed their task, and judge all of them where that can be told.
+        """Learn from labels whether conversations completed their task, and judge all of them accordingly if possible.
 
-        Labels are dicts with conversation_id, completed and perhaps group. The embedded service offers it.
+        Labels are dicts with conversation_id, completed and optionally group. Only the embedded service
+        supports this.
         """
         return self._send(endpoints.PROMPTS_LEARN, prompt_id, labels=[*labels], **given(seed=seed))
 
     def learned_judge(self, prompt_id: str) -> LearnedJudge:
-        """Return the judge that learned from labels, beside today's conversations. The embedded service offers it."""
+        """Return the judge that learned from labels, compared with today's conversations. Embedded service only."""
         return self._send(endpoints.PROMPTS_LEARNED_JUDGE, prompt_id)
 
     def forget(self, prompt_id: str) -> Done:
-        """Take the judge away that learned from labels. The embedded service offers it."""
+        """Remove the judge that learned from labels. Only the embedded service supports this."""
         return self._send(endpoints.PROMPTS_FORGET, prompt_id)
 
 
 class Agents(Prompts):
-    """Agents, always under ``/agents``, with the endpoints that only they have."""
+    """Agents, always under ``/agents``, with the endpoints specific to them."""
 
     def insights(self, prompt_id: str, *, days: str | int | None = None) -> AgentInsightsView:
-        """Return aggregated insights of an agent, with its place among all agents, business impact and issues."""
+        """Return aggregated insights of an agent, with its rank among all agents, business impact and issues."""
         return self._send(endpoints.AGENTS_INSIGHTS, prompt_id, days=days)
 
     def regenerate_insights(self, agent_id: str) -> RegenerateAnswer:

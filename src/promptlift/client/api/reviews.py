@@ -1,4 +1,4 @@
-"""Endpoints of reviews and actions, which the embedded service offers."""
+"""Endpoints of reviews and actions, which the embedded service supports."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class Reviews(Group):
-    """Reviews of variants. The embedded service offers them; others may not."""
+    """Reviews of variants. The embedded service supports them; others may not."""
 
     def get(self, optimization_id: str) -> Page[VariantReview]:
         """Return the reviews of the variants of an optimization."""
         return self._send(endpoints.REVIEWS_GET, optimization_id)
 
     def update(self, optimization_id: str, *, variant_id: str, **fields: Any) -> VariantReview:
-        """Update ``verdict`` (``keep``, ``reject`` or ``None``) or ``note`` of a variant; what is not given stays."""
+        """Update ``verdict`` (``keep``, ``reject`` or ``None``) or ``note`` of a variant; omitted fields stay unchanged."""
         return self._send(endpoints.REVIEWS_UPDATE, optimization_id, variant_id=variant_id, **fields)
 
 
 class Actions(Group):
-    """The log of actions. The embedded service offers it; others may not."""
+    """The log of actions. The embedded service supports it; others may not."""
 
     def list(
         self,

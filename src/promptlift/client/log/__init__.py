@@ -1,3 +1,3 @@
-"""Many conversations into the service: each once, with an account of what became of it."""
+"""Bulk logging of conversations: each once, with its outcome."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check the records that a user wants to log, and give each an idempotency key."""
+"""Validate the records to log, and give each an idempotency key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from promptlift.schema.transcript import looks_structured, parse_content
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# Field of a record to its other names. Records may come from JSON, from Python or from a reading of a file.
+# Fields of a record and their aliases. Records may come from JSON, from Python or from a parsed file.
 _NAMES: Final = {
     "content": ("content",),
     "messages": ("messages",),
@@ -40,7 +40,7 @@ _NAMES: Final = {
     "tool_errors": ("tool_errors", "toolErrors"),
 }
 
-# Facts that need not be whole numbers.
+# Facts that need not be integers.
 _AMOUNTS: Final = frozenset({"cost", "latency_ms"})
 
 
@@ -51,9 +51,9 @@ class FailedRecord:
     Attributes
     ----------
     index
-        Its place in what was handed over, from 0.
+        Its index in the input, from 0.
     source
-        File and line, when it was read from a file; else ``record`` and the index.
+        File and line, if it was read from a file, otherwise ``record`` and the index.
     """
 
     index: int
@@ -66,7 +66,7 @@ class FailedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A record that is ready to be sent.
+    """A record ready to be sent.
 
     Attributes
     ----------
@@ -81,11 +81,11 @@ class Outgoing:
 
 
 class RecordRefused(Exception):
-    """A record that cannot be logged. The message says why and what to do."""
+    """A record that cannot be logged. The message explains why and what to do."""
 
 
 def prepare(records: Iterable[Any], prompt_id: str, link: str) -> Iterator[Outgoing | FailedRecord]:
-    """Check every record and make its body.
+    """Validate every record and build its body.
 
     A record is a mapping with ``content`` or ``messages``, or an object with ``content`` and a ``fingerprint``
     (a conversation of :func:`promptlift.transcripts.read`). A record without an idempotency key gets one that is the
@@ -95,7 +95,7 @@ def prepare(records: Iterable[Any], prompt_id: str, link: str) -> Iterator[Outgo
     Parameters
     ----------
     link
-        Field that names the prompt on the wire.
+        Field with the prompt's id in the API.
     """
     seen: Counter[tuple[str, str]] = Counter()
     for index, record in enumerate(records):
@@ -118,7 +118,7 @@ def _outgoing(
 ) -> Outgoing:
     if not isinstance(record, Mapping) and not hasattr(record, "content"):
         raise RecordRefused(
-            f"a {type(record).__name__} is no conversation; give a dict with content or messages"
+            f"a {type(record).__name__} is not a conversation; pass a dict with content or messages"
         )
     content = _content(record)
     _check_size(content)
@@ -126,7 +126,7 @@ def _outgoing(
     if status is not None and status not in CONVERSATION_STATUSES:
         raise RecordRefused(f"status is {status!r}; it must be one of {', '.join(CONVERSATION_STATUSES)}")
     source_id = _source_id(record)
-    # The key is made of the content as it was handed over, so that no version of this package changes it.
+    # The key is derived from the original content, so that it is the same in every version of this package.
     key = _key(record, content, prompt_id, seen)
     if source_id is not None:
         content = _with_source_id(content, source_id)
@@ -148,17 +148,18 @@ def _outgoing(
             )
     try:
         given = {name: value for name, value in fields.items() if value is not None}
-        # A copy of just its length: orjson keeps room for every character as an escape, ten times as much as is needed.
+        # A copy of its exact length: orjson allocates space for every character as an escape, ten times as
+        # much as needed.
         body = bytes(memoryview(orjson.dumps({**given, **facts})))
     except TypeError as error:
-        raise RecordRefused(f"cannot be written as JSON: {error}") from None
+        raise RecordRefused(f"cannot be encoded as JSON: {error}") from None
     return Outgoing(index, source, key, body)
 
 
 def _facts(record: Any) -> dict[str, Any]:
-    """Return what the record says beside its content, under the API's names.
+    """Return the facts of a record other than its content, under the API's names.
 
-    Metadata are flattened, as they are for columns, so that whatever a record carries can be kept.
+    Metadata are flattened, as for columns, so that anything in a record can be stored.
     """
     facts: dict[str, Any] = {}
     for name in FACTS:
@@ -211,21 +212,21 @@ def _source_id(record: Any) -> str | None:
             f"source_id has {len(source_id)} characters; at most {limits.SOURCE_ID_CHARS} are allowed"
         )
     if "\x00" in source_id:
-        raise RecordRefused("source_id holds a NUL character; remove it")
+        raise RecordRefused("source_id contains a NUL character; remove it")
     return source_id
 
 
 def _with_source_id(content: str, source_id: str) -> str:
-    """Put the source's id into the metadata of structured content, so that it is kept by any service.
+    """Put the source's id into the metadata of structured content, so that any service stores it.
 
-    Metadata that have one already, and content that would be over the limit with it, stay as they are.
+    Metadata that already have one, and content that would exceed the limit, stay unchanged.
     """
     if not looks_structured(content):
         return content
     try:
         document = json.loads(content.lstrip("\ufeff \t\r\n"))
     except (ValueError, RecursionError):
-        return content  # the service says what is wrong with it
+        return content  # the service reports the problem
     metadata = document.get("metadata")
     if metadata is None:
         metadata = {}
@@ -259,30 +260,30 @@ def _content(record: Any) -> str:
 
 
 def _from_messages(document: dict[str, Any]) -> str:
-    """Write structured content; the checks of the content format say what is wrong with it."""
+    """Build structured content; problems are reported by the checks of the content format."""
     if document.get("metadata") is None:
         document.pop("metadata", None)
     try:
         text = orjson.dumps(document, option=orjson.OPT_NON_STR_KEYS).decode()
         parse_content(text)
     except TypeError as error:
-        raise RecordRefused(f"messages cannot be written as JSON: {error}") from None
+        raise RecordRefused(f"messages cannot be encoded as JSON: {error}") from None
     except TranscriptError as error:
         raise RecordRefused(str(error)) from None
     return text
 
 
 def _check_size(content: str) -> None:
-    """Refuse content over a limit of the service. It is neither cut nor sent."""
+    """Refuse content over a limit of the service. It is neither truncated nor sent."""
     try:
         size = len(content) if content.isascii() else len(content.encode())
     except UnicodeEncodeError:
         raise RecordRefused(
-            "content holds half of a surrogate pair, which is no text; clean it first"
+            "content contains half of a surrogate pair, which is not text; clean it first"
         ) from None
     if size > limits.CONTENT_BYTES:
         raise RecordRefused(f"content has {size} bytes; at most {limits.CONTENT_BYTES} are allowed")
-    # Most content cannot be over the other two limits, and is not parsed for them.
+    # Most content cannot exceed the other two limits, and is not parsed for them.
     if (size <= limits.MESSAGE_BYTES and content.count('"role"') <= limits.MESSAGES) or not looks_structured(
         content
     ):

@@ -13,23 +13,23 @@ _SHOWN: Final = 10
 
 @dataclass(slots=True)
 class LogResult:
-    """Counts of the records of one call to log, and the records that were not logged.
+    """Counts of the records in one call to log, and the records that were not logged.
 
     Attributes
     ----------
     logged
-        Conversations that the service took now.
+        Newly logged conversations.
     updated
-        Conversations that were logged before and have changed since, such as those that have grown; the service has their
-        new state now.
+        Conversations that were logged before and have changed since, for example grown; the service now has
+        their new state.
     already_there
-        Conversations that were logged before; nothing was added for them.
+        Conversations that were logged before, unchanged.
     failed
         Records that were not logged, each with its position and the reason.
     not_sent
         Records that were not tried because the run ended early.
     stopped
-        Why the run ended early, ``None`` when it did not.
+        Why the run ended early, ``None`` if it did not.
     """
 
     logged: int = 0
@@ -41,7 +41,7 @@ class LogResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every record is in the service now, in the state that was handed over or a later one."""
+        """Whether every record is now in the service, in the given state or a later one."""
         return not self.failed and not self.not_sent and self.stopped is None
 
     def __str__(self) -> str:

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     from promptlift.client.connection import Connection
 
-# Concurrent records share one sync of the disk in a service that takes them one by one.
+# Concurrent records share one disk sync in a service that accepts them one by one.
 LOG_THREADS: Final = 16
-# How many records are prepared and in flight at a time; the bodies of the others are not made yet.
+# Maximum records prepared and in flight; the bodies of the others are not built yet.
 _WINDOW: Final = limits.BULK_ROWS
-# Groups that are in flight at a time: while one is written, the next are on their way.
+# Maximum groups in flight: while one is written, the next are in transit.
 _GROUPS: Final = 3
 # A single record may make the service fail; this many failures in a row mean that the service is broken.
 _FAILING_MOST: Final = 2 * LOG_THREADS
@@ -46,13 +46,14 @@ _Outcomes = list[dict[str, Any] | Exception]
 class LoggingRun:
     """Log records for one prompt.
 
-    They go in groups where the service takes those: it recognises what was logged before, and replaces the former state of a
-    conversation. Elsewhere they go one by one, and their idempotency keys keep them from being logged twice.
+    They are sent in groups if the service supports it: it recognizes conversations logged before, and
+    replaces their earlier state. Otherwise they are sent one by one, and their idempotency keys prevent
+    duplicates.
 
     Parameters
     ----------
     progress
-        Called with the number of records that are done.
+        Called with the number of finished records.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class LoggingRun:
         Raises
         ------
         InvalidApiKey, NotFound
-            The key or the prompt is wrong: nothing else would go in either.
+            The key or the prompt is wrong, so the other records would fail too.
         """
         pool: WorkerPool[_Group, _Outcomes]
         with WorkerPool(self._transport, self._log, task=self._task, threads=LOG_THREADS) as pool:
@@ -118,12 +119,12 @@ class LoggingRun:
             data = self._transport.send(self._bulk_call([]), self._task).data
         except InvalidApiKey:
             raise
-        except ApiError:  # also where it could not answer: one by one is always right
+        except ApiError:  # also if it could not answer: one by one always works
             return False
         return isinstance(data, dict) and data.get("data") == []
 
     def _log(self, group: _Group, connection: Connection) -> _Outcomes:
-        """Log the records of one request; called in a thread of the pool."""
+        """Log the records of one request; runs in a thread of the pool."""
         if not self._takes_groups:
             return [self._post(one, connection) for one in group]
         call = self._bulk_call([one.body for one in group])
@@ -132,12 +133,14 @@ class LoggingRun:
         except ApiError as error:
             if leaves_open(error) or isinstance(error, InvalidApiKey):
                 raise
-            # Something between here and the service may take no large bodies.
+            # Something between here and the service may reject large bodies.
             self._takes_groups = False
             return [self._post(one, connection) for one in group]
         rows = data.get("data") if isinstance(data, dict) else None
         if not isinstance(rows, list) or len(rows) != len(group):
-            raise UnexpectedResponse("The answer has not a row for each conversation", request=call.label)
+            raise UnexpectedResponse(
+                "The answer does not have a row for each conversation", request=call.label
+            )
         return [
             row
             if isinstance(row, dict) and isinstance(row.get("id"), str)
@@ -157,7 +160,7 @@ class LoggingRun:
             return error
         if not isinstance(answer.data, dict) or not isinstance(answer.data.get("id"), str):
             return UnexpectedResponse("The answer is not a conversation with an id", request=call.label)
-        # unspecified: the status for a conversation that was there. Ours answers 200, a new one is 201.
+        # unspecified: the status for an existing conversation. Ours answers 200, and 201 for a new one.
         return {"id": answer.data["id"], "created": answer.status != 200}
 
     def _collect(self, pool: WorkerPool[_Group, _Outcomes], *, leave: int) -> None:

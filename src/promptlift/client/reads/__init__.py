@@ -1,3 +1,3 @@
-"""Whole tables: pages in order, at the pace of the plan, with details fetched side by side."""
+"""Complete tables: pages in order, at the pace of the plan, with details fetched concurrently."""
 
 from __future__ import annotations

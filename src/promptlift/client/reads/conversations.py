@@ -27,21 +27,22 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], None]
 
-# Rows are handed over in batches: small ones where they carry long texts, else large ones, which cost less per row.
+# Rows are passed on in batches: small ones if they contain long texts, otherwise large ones, which cost less
+# per row.
 PART_ROWS: Final = 5_000
 PART_ROWS_WITH_TEXT: Final = 250
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The details that a conversation row must carry.
+    """The details that a conversation row must have.
 
     Attributes
     ----------
     insights, content
-        Whether they are fetched where the list does not bring them.
+        Whether to fetch them if the list does not include them.
     content_if_listed
-        Whether content is taken where the list brings it, and not fetched elsewhere.
+        Whether content is used if the list includes it, but not fetched otherwise.
     """
 
     insights: bool = False
@@ -51,7 +52,8 @@ class Wanted:
     def missing(self, row: Row) -> tuple[bool, bool]:
         """Return whether the content, and whether the insights must be fetched separately.
 
-        A row that carries the field, even as ``null``, needs no request, and neither do insights that the row denies.
+        A row with the field, even as ``null``, needs no request, nor do insights that the row marks as
+        absent.
         """
         content = self.content and "content" not in row
         insights = self.insights and "insights" not in row and row.get("hasInsights") is not False
@@ -68,24 +70,24 @@ class ConversationRead:
     Parameters
     ----------
     wanted
-        What every row must carry; details are fetched only where the list does not bring them.
+        Details of every row; fetched only if the list does not include them.
     prompt_id, status, has_insights
         Filters of the list.
     progress
-        Called with rows ready and rows in total, often.
+        Called often, with rows ready and rows in total.
     on_part
-        Takes rows that are whole, in the order of the list, some thousands at a time, so that the read need not hold
-        them all; the answer has the rest.
+        Receives complete rows, in the order of the list, some thousands at a time, so that the read need not
+        hold them all; the result has the rest.
     on_details
-        Takes each row whose details were fetched, as soon as they are there and in whatever order.
+        Receives each row whose details were fetched, immediately and in any order.
     part_rows
-        Rows that ``on_part`` gets at least; by default some thousands, fewer of rows with content.
+        Minimum rows per call of ``on_part``; by default some thousands, fewer with content.
     keep
-        Says of every row of the list whether it is wanted; the others are read over, without their details.
+        Decides for every row of the list whether it is wanted; others are skipped without fetching details.
     walk
-        A walk to continue, where the list was read before.
+        A walk to continue, if the list was read before.
     updated_since
-        Only what was logged or changed since that time, where the service knows it; others give everything.
+        Only conversations logged or changed since that time, if the service supports it; otherwise all.
     """
 
     def __init__(
@@ -115,7 +117,7 @@ class ConversationRead:
         self._keep = keep
         self._walk = walk
         self._updated_since = updated_since
-        # Rows that were handed over or read over, and those at the beginning of the others that are whole.
+        # Rows passed on or skipped, and the complete ones at the beginning of the rest.
         self._handed = 0
         self._whole_rows = 0
         self._filters = {"prompt_id": prompt_id, "status": status, "has_insights": has_insights}
@@ -125,7 +127,7 @@ class ConversationRead:
         self._dropped: set[str] = set()
 
     def call(self, *, with_details: bool = True) -> Call:
-        """Make the call of the list, without limit and offset, and with the details that rows must carry."""
+        """Make the call of the list, without limit and offset, including the details that rows must have."""
         details = {
             "include_insights": self._wanted.insights or None,
             "include_content": self._wanted.content or self._wanted.content_if_listed or None,
@@ -143,9 +145,9 @@ class ConversationRead:
         Raises
         ------
         ApiError
-            When nothing could be read.
+            Nothing could be read.
         IncompleteError
-            When only a part could; carries a :class:`RowsRead` of the rows that are whole.
+            Only a part could be read; contains a :class:`RowsRead` of the complete rows.
         """
         try:
             return self._run(self.call())
@@ -157,12 +159,12 @@ class ConversationRead:
         return self._run(self.call(with_details=False))
 
     def read_named(self, conversation_ids: Sequence[str]) -> RowsRead:
-        """Read these conversations, one by one and as whole as the service gives them; those that are gone are left out.
+        """Read these conversations, one by one, in full; those that are gone are left out.
 
         Raises
         ------
         ApiError
-            When one cannot be read.
+            A conversation cannot be read.
         """
         rows = [{"id": one} for one in conversation_ids]
         if len(rows) > ASK_PLAN_FROM:
@@ -216,7 +218,7 @@ class ConversationRead:
         self._total = total
         missing = [row for row in new if self._wanted.lacks(row)]
         self._pending.update(row["id"] for row in missing)
-        # A few go at once, too few for any plan, so that nobody waits for the answer about the plan.
+        # A few go immediately, too few to exceed any plan, so that nobody waits for the plan.
         first, others = missing[:DETAIL_THREADS], missing[DETAIL_THREADS:]
         for row in first:
             pool.submit(row)
@@ -229,7 +231,7 @@ class ConversationRead:
         self._hand_over()
 
     def _hand_over(self) -> None:
-        """Hand over the rows before the first one that still lacks something, once they are enough."""
+        """Pass on the rows before the first incomplete one, once there are enough."""
         rows = self._rows
         if self._on_part is None:
             return
@@ -262,7 +264,7 @@ class ConversationRead:
             self._hand_over()
 
     def _save_ready(self, pool: WorkerPool[Row, bool]) -> None:
-        """Pass on the details that came with, or after, the failure that ends the read."""
+        """Pass on the details that arrived with, or after, the failure that ends the read."""
         for row, there, error in pool.ready():
             if there and error is None and self._on_details is not None:
                 self._on_details(row)
@@ -271,7 +273,7 @@ class ConversationRead:
         self._progress(self._seen - len(self._pending), max(self._total, self._seen))
 
     def _fetch(self, row: Row, connection: Connection) -> bool:
-        """Fetch what a row lacks; ``False`` when the conversation is gone."""
+        """Fetch the missing details of a row; ``False`` if the conversation is gone."""
         content, insights = self._wanted.missing(row)
         try:
             if content:
@@ -279,7 +281,8 @@ class ConversationRead:
                 row |= {name: value for name, value in detail.items() if name not in row or name == "content"}
                 row.setdefault("content", None)
                 given = row.get("insights")
-                # The object inside a conversation lacks score, issues and time; only the view has them.
+                # The object inside a conversation lacks score, issues and time; only the insights endpoint
+                # has them.
                 insights = insights and isinstance(given, dict) and "sentimentScore" not in given
             if insights:
                 row["insights"] = self._insights(row, connection)
@@ -294,7 +297,8 @@ class ConversationRead:
             given = row.get("insights")
             if isinstance(given, dict):
                 return given
-            # unspecified: the answer for a conversation without insights. The conversation itself says whether it is there.
+            # unspecified: the answer for a conversation without insights. The conversation itself shows
+            # whether it exists.
             self._detail(endpoints.CONVERSATIONS_GET, "id", row["id"], connection)
             return None
 
@@ -303,7 +307,8 @@ class ConversationRead:
         data = self._transport.send(call, self._task, connection=connection).data
         if not isinstance(data, dict) or data.get(field) != identifier:
             raise UnexpectedResponse(
-                f"The answer of {endpoint.name} is not that of this conversation: its {field} is another, or none",
+                f"The answer of {endpoint.name} does not belong to this conversation: its {field} is "
+                "different or missing",
                 request=call.label,
             )
         return data
@@ -315,17 +320,17 @@ class ConversationRead:
 
 
 def _check_insights(rows: list[Row]) -> None:
-    """Refuse insights that belong to another conversation by their own id.
+    """Refuse insights whose own id belongs to another conversation.
 
     Raises
     ------
     UnexpectedResponse
-        When a row carries such.
+        A row has such insights.
     """
     for row in rows:
         given = row.get("insights")
         if isinstance(given, dict) and given.get("conversationId") not in (None, row["id"]):
             raise UnexpectedResponse(
-                "A row of the list carries the insights of another conversation",
+                "A row of the list has the insights of another conversation",
                 request=f"GET {endpoints.CONVERSATIONS_LIST.path}",
             )

@@ -1,4 +1,4 @@
-"""Events of an account, which the embedded service lists: the newest, and those that come from now on."""
+"""Events of an account, which the embedded service lists: the newest, and those from now on."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from promptlift.client.reads.paging import Row
 
 _PAGE_ROWS: Final = 100
-# Ids that are remembered: others' events may get a number before ours and be kept after.
+# Ids to remember: other processes' events may have a lower number and be committed later.
 _REMEMBERED: Final = 10_000
 
 
 def read_events(transport: Transport, *, kind: str | None, newest: int | None, task: Task) -> RowsRead:
-    """Read events, the newest first, each page from where the one before ended.
+    """Read events, newest first, each page from the end of the previous one.
 
-    A service without cursors is read by offset. Events are added at the top and trimmed at the end, so that such pages
-    repeat some and leave none out.
+    A service without cursors is read by offset. Events are added at the top and trimmed at the end, so such
+    pages may repeat some but omit none.
 
     Parameters
     ----------
     newest
-        How many to read; all without it.
+        How many to read; by default all.
 
     Raises
     ------
     NotFound
-        When the service does not offer them.
+        The service does not support events.
     """
     found: dict[str, Row] = {}
     total = 0
@@ -49,7 +49,7 @@ def read_events(transport: Transport, *, kind: str | None, newest: int | None, t
 
 
 class NewEvents:
-    """Ask again and again for the events that came since the last time.
+    """Poll for the events since the last time.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ class NewEvents:
         self._seen: dict[str, None] | None = None
 
     def take(self, task: Task) -> list[Row]:
-        """Return the events that are new since the last call, the oldest first; the first call returns none.
+        """Return the events since the last call, oldest first; the first call returns none.
 
         Raises
         ------
         NotFound
-            When the service does not offer events.
+            The service does not support events.
         """
         new: dict[str, Row] = {}
         pages = _pages(self._transport, None, task)
@@ -87,7 +87,7 @@ class NewEvents:
 
 
 def _pages(transport: Transport, kind: str | None, task: Task) -> Iterator[ListPage]:
-    """Read one page after the other; there is always a first one."""
+    """Read page after page; there is always a first one."""
     place: dict[str, Any] = {"offset": 0}
     read = 0
     while True:

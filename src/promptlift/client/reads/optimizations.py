@@ -1,4 +1,4 @@
-"""Complete reads of optimizations and their variants, from services that page their lists and from those that do not."""
+"""Complete reads of optimizations and their variants, from services with or without paged lists."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The rows of some filters; ``None`` is not filtered."""
+    """The rows matching some filters; ``None`` does not filter."""
 
     prompt_id: str | None = None
     status: str | None = None
@@ -52,7 +52,7 @@ class OptimizationRead:
     prompt_id, status
         Filters.
     results
-        Whether a completed row without results is asked for on its own.
+        Whether a completed row without results is requested individually.
     """
 
     def __init__(
@@ -71,23 +71,25 @@ class OptimizationRead:
         self._task = task or Task()
         self._progress = progress or no_progress
         self._found: dict[str, Row] = {}
-        # The most rows that the service is known to give at once: the default limit, or what an answer had.
+        # The most rows that the service is known to return at once: the default limit, or the most in an
+        # answer.
         self._most = OPTIMIZATIONS_LIMIT_DEFAULT
         self._unproven: list[Part] = []
 
     def run(self) -> RowsRead:
-        """Read everything that can be had.
+        """Read everything possible.
 
-        The specification's list takes a limit and has neither pages nor a total: a part of it (the rows of some filters) is
-        known to be whole when it has fewer rows than another answer. Else it is split, by status, then by prompt. A table that cannot be proven
-        complete says so under ``completeness`` in the facts.
+        The specification's list takes a limit and has neither pages nor a total: a part of it (the rows
+        matching some filters) is known to be complete if it has fewer rows than another answer. Otherwise it
+        is split, by status, then by prompt. If completeness cannot be proven, ``completeness`` in the facts
+        explains it.
 
         Raises
         ------
         ApiError
-            When nothing could be read.
+            If nothing could be read.
         IncompleteError
-            When reading ended early; carries a :class:`RowsRead`.
+            Reading ended early; contains a :class:`RowsRead`.
         """
         data = self._ask(self._whole, offset=0)
         pagination = data.get("pagination") if isinstance(data, dict) else None
@@ -112,7 +114,7 @@ class OptimizationRead:
         try:
             ids = self._keep(data)
             if self._whole != Part() and len(ids) >= self._most:
-                # All optimizations may be more in one answer than these, and then these were all.
+                # One answer for all optimizations may have more rows, and then these were complete.
                 self._keep(self._ask(Part()))
             self._look_at(self._whole, ids)
         except ApiError as error:
@@ -123,7 +125,7 @@ class OptimizationRead:
         return self._read(complete=not self._unproven)
 
     def _look_at(self, part: Part, ids: set[str]) -> None:
-        """Split a part as long as the answer is not known to be whole."""
+        """Split a part as long as the answer is not known to be complete."""
         if len(ids) < self._most:
             return
         if part.status is None:
@@ -132,7 +134,7 @@ class OptimizationRead:
         elif part.prompt_id is None:
             for prompt_id in self._prompt_ids():
                 self._look_into(Part(prompt_id, part.status))
-            # Those of deleted prompts are in no part.
+            # Optimizations of deleted prompts are in no part.
             if {key for key, row in self._found.items() if self._fits(row, part)} - ids:
                 self._unproven.append(part)
         else:
@@ -156,7 +158,7 @@ class OptimizationRead:
 
     @staticmethod
     def _fits(row: Row, part: Part) -> bool:
-        """Return whether a row passes the filters, which a service may ignore."""
+        """Return whether a row matches the filters, which a service may ignore."""
         return part.prompt_id in (None, link_of(row)) and part.status in (None, row.get("status"))
 
     def _read(self, *, complete: bool) -> RowsRead:
@@ -165,8 +167,8 @@ class OptimizationRead:
         if self._unproven:
             counted = "; ".join(str(part) for part in dict.fromkeys(self._unproven))
             facts["completeness"] = (
-                f"The service says neither how many optimizations there are nor how many it gives at most, so there may be "
-                f"more than these {len(rows)} ({counted})."
+                "The service reports neither the total nor its limit of optimizations, so there may be more "
+                f"than these {len(rows)} ({counted})."
             )
         return RowsRead(rows, len(rows), self._task.requests, complete, facts=facts)
 
@@ -208,20 +210,20 @@ def read_variants(
     Parameters
     ----------
     optimizations
-        Ids, of which the optimization is read too; or optimizations; or rows of the list. A row that is gone meanwhile is
-        left out; what was named and is not there is an error.
+        Ids, for which the optimization is read too; or optimizations; or rows of the list. A row deleted
+        meanwhile is left out; a missing id is an error.
 
     Returns
     -------
     RowsRead
-        One row an optimization: ``optimization`` and ``variants``, both as the service gave them.
+        One row per optimization: ``optimization`` and ``variants``, both as received from the service.
 
     Raises
     ------
     ApiError
-        When nothing could be read, or an optimization that was named is not there.
+        Nothing could be read, or a given optimization does not exist.
     IncompleteError
-        When only a part could; carries a :class:`RowsRead`.
+        Only a part could be read; contains a :class:`RowsRead`.
     """
     items = [_item(one) for one in optimizations]
     if len(items) > ASK_PLAN_FROM:
@@ -267,12 +269,12 @@ def read_offered(
     task: Task,
     progress: Progress = no_progress,
 ) -> RowsRead:
-    """Read a list that the embedded service offers beyond the specification.
+    """Read a list of the embedded service that is beyond the specification.
 
     Raises
     ------
     NotFound
-        When the resource is not there, or the service does not offer the list; the message says so.
+        The resource does not exist, or the service does not support the list; the message tells which.
     """
     call = Call.to(endpoint, transport.config.scheme, identifier, query=filters)
     rows: list[Row] = []
@@ -295,7 +297,7 @@ def read_offered(
 
 
 def _is_there(transport: Transport, endpoint: Endpoint[Any], identifier: str) -> bool:
-    """Return whether the service has the prompt or the optimization that a list is of."""
+    """Return whether the service has the prompt or the optimization of a list."""
     for one in (endpoints.PROMPTS_GET, endpoints.OPTIMIZATIONS_GET):
         if endpoint.path.startswith(one.path):
             with contextlib.suppress(NotFound):
@@ -305,12 +307,12 @@ def _is_there(transport: Transport, endpoint: Endpoint[Any], identifier: str) ->
 
 
 def not_offered(error: NotFound, name: str, *, named: bool = False) -> NotFound:
-    """Explain a 404 of an endpoint that the specification does not have.
+    """Explain a 404 of an endpoint beyond the specification.
 
     Parameters
     ----------
     named
-        Whether the request names something, which may not be there.
+        Whether the request contains an id, which may not exist.
     """
     if named and error.code == "NOT_FOUND":
         return error
@@ -327,7 +329,7 @@ def _side_by_side(
     task: Task,
     moved: Callable[[int], None],
 ) -> tuple[set[str], ApiError | None]:
-    """Do the same for many rows in threads; give the ids of those that are gone, and what ended it early."""
+    """Process many rows in threads; return the ids of those that are gone, and the error that ended it early."""
     gone: set[str] = set()
     if not items:
         return gone, None
@@ -355,7 +357,7 @@ def _object(
     *,
     named: bool = False,
 ) -> Row | None:
-    """Get an object; ``None`` when it is gone, unless the caller named it."""
+    """Get an object; ``None`` if it is gone, unless the caller gave its id."""
     call = Call.to(endpoint, transport.config.scheme, identifier)
     try:
         data = transport.send(call, task, connection=connection).data
@@ -367,7 +369,7 @@ def _object(
         raise UnexpectedResponse(f"The answer of {endpoint.name} is not an object", request=call.label)
     if data.get("id", identifier) != identifier:
         raise UnexpectedResponse(
-            f"The answer of {endpoint.name} is that of another optimization", request=call.label
+            f"The answer of {endpoint.name} belongs to another optimization", request=call.label
         )
     return data
 
@@ -378,6 +380,6 @@ def _rows(data: Any, label: str) -> list[Row]:
         isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"] for row in rows
     ):
         raise UnexpectedResponse(
-            "The answer is not a list under data, of objects with a text as id", request=label
+            "The answer is not a list under data, of objects with a string as id", request=label
         )
     return rows

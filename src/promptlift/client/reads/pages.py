@@ -1,4 +1,4 @@
-"""One page of a list: requested, also ahead of time, and checked before it is used."""
+"""One page of a list: requested, possibly in advance, and checked before use."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _WRONG_GUESSES_MAX: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """Rows of one answer, and what it says about the list.
+    """Rows of one answer, with its information about the list.
 
-    ``as_of`` is the time to ask from for what changes next, ``next_cursor`` what to ask with for the following page.
+    ``as_of`` is the time from which to request further changes, ``next_cursor`` the cursor of the following
+    page.
     """
 
     rows: list[Row]
@@ -35,17 +36,17 @@ class ListPage:
 
 
 def list_page(data: Any, call: Call) -> ListPage:
-    """Take a page out of a decoded list answer.
+    """Extract a page from a decoded list answer.
 
     Parameters
     ----------
     call
-        What was asked for; an answer that shows it answers something else is refused.
+        The request; an answer that visibly belongs to another request is refused.
 
     Raises
     ------
     UnexpectedResponse
-        When it is not a page of this list.
+        The answer is not a page of this list.
     """
     label, params = call.label, call.query
     rows = data.get("data") if isinstance(data, dict) else None
@@ -56,12 +57,13 @@ def list_page(data: Any, call: Call) -> ListPage:
             "The answer is not a page of a list with data and pagination.total", request=label
         )
     if not all(isinstance(row, dict) and isinstance(row.get("id"), str) and row["id"] for row in rows):
-        raise UnexpectedResponse("A row of the list is not an object with a text as id", request=label)
+        raise UnexpectedResponse("A row of the list is not an object with a string as id", request=label)
     assert isinstance(pagination, dict)  # noqa: S101
     place, limit = pagination.get("offset"), pagination.get("limit")
     if _is_count(place) and str(place) != params.get("offset", "0"):
         raise UnexpectedResponse(
-            f"The answer has the rows from offset {place}; those from {params.get('offset', '0')} were asked for",
+            f"The answer has the rows from offset {place}; those from {params.get('offset', '0')} were "
+            "requested",
             request=label,
         )
     _check_filters(rows, params, label)
@@ -83,12 +85,12 @@ def _is_count(value: Any) -> TypeGuard[int]:
 
 
 def _check_filters(rows: list[Row], params: Mapping[str, str], label: str) -> None:
-    """Refuse rows that say of themselves that they are not what was asked for.
+    """Refuse rows whose own fields contradict the request.
 
     Raises
     ------
     UnexpectedResponse
-        When the service does not keep to a filter.
+        The service ignores a filter.
     """
     status = params.get("status")
     link = next((params[name] for name in LINKS if name in params), None)
@@ -103,16 +105,16 @@ def _check_filters(rows: list[Row], params: Mapping[str, str], label: str) -> No
         else:
             continue
         raise UnexpectedResponse(
-            f"The service does not keep to the filter {name}={params[name]}: it gives others too",
+            f"The service ignores the filter {name}={params[name]}: it returns other rows too",
             request=label,
         )
 
 
 class PagesAhead:
-    """Pages of a list; a thread requests the next one while the last one is used.
+    """Pages of a list; a thread requests the next one while the last one is processed.
 
-    What is asked for ahead is a guess. It is right unless the list changes by more than the pages overlap, so a
-    second wrong guess ends the guessing: no request is made that is not needed.
+    Prefetching is a guess. It is right unless the list changes by more than the pages overlap, so a second
+    wrong guess ends it, to avoid unneeded requests.
     """
 
     def __init__(self, transport: Transport, call: Call, task: Task) -> None:
@@ -144,7 +146,7 @@ class PagesAhead:
         Raises
         ------
         ApiError
-            When it cannot be had.
+            The page cannot be read.
         """
         guessed = self._in_flight
         if guessed is not None:
@@ -158,7 +160,7 @@ class PagesAhead:
         return self._transport.send(self._call.page(limit, offset), self._task)
 
     def ask_ahead(self, limit: int, offset: int | None) -> None:
-        """Ask for a page that will be needed, ``None`` for no guess."""
+        """Prefetch a page that will be needed, ``None`` for no guess."""
         if offset is not None and self._wrong < _WRONG_GUESSES_MAX:
             self._in_flight = (limit, offset)
             self._pool.submit(self._in_flight)

@@ -1,14 +1,15 @@
 """Read a list completely while the service keeps writing: decisions only, no I/O.
 
-The service gives pages by offset. Between two pages rows are inserted and deleted, so the same offset means
-another row. Pages therefore overlap by a few rows. A page *meets* when it has a row that is read already: because
-the order is fixed, everything before that row is read too, or did not exist throughout. A page that does not meet is not
-believed; the walk steps back until one does.
+The service gives pages by offset. Between two pages rows are inserted and deleted, so the same offset may
+mean a different row. Pages therefore overlap by a few rows. A page *meets* if it has a row that was already
+read: because the order is fixed, everything before that row was read too, or did not exist throughout. A page
+that does not meet is not trusted; the walk steps back until one does.
 
-The total is a claim like any other. The list has ended where a page is shorter than the service could have made it,
-and the total of the same answer says so too. What was read is then compared with that total. A difference is believed only
-as far as the pages have shown rows to move: rows that moved up had others deleted before them, rows that moved down
-while the total grew had others inserted. What is not explained so is read again, and is never complete.
+The total is a claim like any other. The list ends where a page is shorter than the service could have made
+it, and the total of the same answer agrees. The rows read are then compared with that total. A difference is
+accepted only as far as pages have shown rows to move: if rows moved up, others before them were deleted; if
+rows moved down while the total grew, others were inserted. An unexplained difference is read again, and never
+counts as complete.
 """
 
 from __future__ import annotations
@@ -22,29 +23,29 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 PAGE_ROWS: Final = 100
-# Rows that neighbouring pages share: so many may be deleted between two pages before one has to be read again.
+# Rows shared by neighbouring pages: this many may be deleted between two pages before one must be read again.
 OVERLAP: Final = 3
-# A list that loses rows while it is read will lose more.
+# A larger overlap for a list that loses rows while it is read, because it will lose more.
 OVERLAP_AFTER_MISS: Final = 6
 # How often a list is read from the top before the read fails.
 _PASSES_MAX: Final = 3
-# A count and a page that the service did not take at the same moment differ once, not three times.
+# A count and a page taken at different moments differ once, not three times.
 _DOUBTS_MAX: Final = 2
 _IDLE_MAX: Final = 8
-# How many rows may be deleted in the unread part before that is checked.
+# How many rows may be deleted in the unread part before the walk checks.
 _FALL_UNSEEN: Final = 20
 # Nobody logs faster than this while a list is read.
 _GROWTH_MAX: Final = 10_000
-# unspecified: the most rows of a page. Where a service has a limit of its own and does not say so, it is a round number.
+# unspecified: the maximum rows of a page. A service's own undeclared limit is a round number.
 _ROUND: Final = 5
 
 
 class ListBroken(Exception):
-    """The pages do not fit together. The message says how."""
+    """The pages do not fit together. The message explains how."""
 
 
 def pages_for(total: int) -> int:
-    """Count the requests that a quiet list takes, at most N / 97 + 1: a last page that is full costs one more.
+    """Count the requests for a list without changes, at most N / 97 + 1: a full last page costs one more.
 
     Examples
     --------
@@ -56,24 +57,24 @@ def pages_for(total: int) -> int:
 
 @dataclass(slots=True)
 class Walk:
-    """Read one list: ask :attr:`offset`, hand the page to :meth:`take`, until :attr:`done`.
+    """Read one list: request :attr:`offset`, pass the page to :meth:`take`, until :attr:`done`.
 
     Attributes
     ----------
     limit
-        Rows to ask for.
+        Rows to request.
     rows
-        Ids of the rows that were given, with the place where each was seen last.
+        Ids of the rows returned so far, with the position where each was last seen.
     total
         As the service last gave it.
     complete
         Whether nothing is missing; meaningful when done.
     gone
-        Rows that were given and are no longer in the list, at least; meaningful when done.
+        Minimum number of returned rows no longer in the list; meaningful when done.
     late
-        Rows that were found at the top after the walk had passed there.
+        Rows found at the top after the walk had passed there.
     as_of
-        The time to ask from for what changes after this walk, as the service gave it with the first page.
+        The time from which to request changes after this walk, from the first page.
     """
 
     limit: int = PAGE_ROWS
@@ -110,14 +111,14 @@ class Walk:
 
     @classmethod
     def resumed(cls, ids: Sequence[str], *, total: int, limit: int = PAGE_ROWS) -> Walk:
-        """Go on with a walk that was left, however long ago: to a walk it is a long pause between two pages.
+        """Continue an interrupted walk, however long ago: to the walk it is a long pause between two pages.
 
         Parameters
         ----------
         ids
             Rows that were read, in the order of the list.
         total
-            As the service gave it last.
+            As last reported by the service.
         limit
             Rows of its pages.
         """
@@ -134,19 +135,19 @@ class Walk:
         return walk
 
     def take(self, page: list[Row], *, total: int, limit: int | None = None) -> list[Row]:
-        """Take the page at :attr:`offset` and give the rows that are new.
+        """Process the page at :attr:`offset` and return its new rows.
 
         Parameters
         ----------
         page
-            Rows with a text under ``id``.
+            Rows with a string under ``id``.
         total, limit
-            As the service gave them; it may allow fewer rows a page than asked for.
+            As reported by the service; it may allow fewer rows per page than requested.
 
         Raises
         ------
         ListBroken
-            When the pages cannot be one list.
+            The pages cannot belong to one list.
         """
         most = min(self.limit, limit) if limit and limit > 0 else self.limit
         if self.pages == 0:
@@ -176,9 +177,9 @@ class Walk:
         return new
 
     def guess(self) -> int | None:
-        """Return where the next page begins if the one at :attr:`offset` is as the last ones were.
+        """Return the start of the next page if the one at :attr:`offset` is like the previous ones.
 
-        ``None`` when it may be the last, or when the list is not being walked forward.
+        ``None`` if it may be the last, or if the walk is not moving forward.
         """
         if self.pages == 0 or self._catching_up or self._island is not None or self._largest < self.limit:
             return None
@@ -196,7 +197,7 @@ class Walk:
             raise ListBroken(f"the list began with {self._first_total} rows and does not end")
 
     def _doubtful(self, ids: list[str], total: int) -> bool:
-        """Return whether the page contradicts its own total, so that it must be asked for again."""
+        """Return whether the page contradicts its own total, so that it must be requested again."""
         end = self.offset + len(ids)
         if end <= total if ids else end >= total:
             self._doubts = 0
@@ -205,8 +206,8 @@ class Walk:
         if self._doubts <= _DOUBTS_MAX:
             return True
         if not ids:
-            raise ListBroken(f"the service gives no rows at offset {self.offset} of {total}")
-        raise ListBroken(f"the service counts {total} rows and gives {len(ids)} from offset {self.offset} on")
+            raise ListBroken(f"the service returns no rows at offset {self.offset} of {total}")
+        raise ListBroken(f"the service counts {total} rows and returns {len(ids)} from offset {self.offset}")
 
     def _meets(self, ids: list[str]) -> bool:
         if self.offset == 0 and not self._catching_up:
@@ -214,7 +215,7 @@ class Walk:
         return not self._covered.isdisjoint(ids)
 
     def _measure(self, ids: list[str], total: int) -> None:
-        """Take note how far the rows have moved since they were read: that many came or went before them."""
+        """Record how far the rows have moved since they were read: that many were inserted or deleted before them."""
         grown, self._believed = total - self._believed, total
         self._highest = max(self._highest, total)
         if self._catching_up or not self._covered:
@@ -236,13 +237,13 @@ class Walk:
             start, island, was_last = self._island
             self._island = None
             if not self._covered.isdisjoint(island):
-                # Where the island ends may have moved since; the next page must meet it to be believed.
+                # The end of the island may have moved since; the next page must meet it to be trusted.
                 self._covered.update(island)
                 end, proven = min(start + len(island), total), proven or was_last
         if self._catching_up:
             self._covered |= self._above
             self._found += len(self._covered) - seen
-            self._finish(self._ended_at)  # what was inserted since is not owed
+            self._finish(self._ended_at)  # rows inserted since are not required
             return
         if proven and self._is_settled(end, total):
             self._ended_at = total
@@ -251,8 +252,8 @@ class Walk:
         self._idle = 0 if len(self._covered) > seen else self._idle + 1
         inserted = max(0, total - self._first_total)  # as many known rows may have moved to later pages
         if self._idle > _IDLE_MAX + inserted // max(1, self.limit - self._overlap):
-            raise ListBroken(f"the service gives the same {seen} of {total} rows again and again")
-        # At least one row further, else a service with pages of one row would never end.
+            raise ListBroken(f"the service keeps returning the same {seen} of {total} rows")
+        # At least one row further, or a service with pages of one row would never end.
         self.offset = max(end - self._overlap, self.offset + 1) if end > self.offset else end
 
     def _proves_the_end(self, count: int, most: int) -> bool:
@@ -263,7 +264,7 @@ class Walk:
         return count < min(most, self._largest)
 
     def _is_settled(self, end: int, total: int) -> bool:
-        """Return whether a total that has fallen much further than rows were seen to go was given twice."""
+        """Return whether a total that fell much further than observed deletions was confirmed by a second answer."""
         fallen = self._highest - self._vanished - total
         if fallen <= max(_FALL_UNSEEN, self._highest // 100) or self._confirmed == (end, total):
             return True
@@ -278,7 +279,7 @@ class Walk:
             return
         self._strays += 1
         if self.offset == 0:
-            # Nothing of what was read is left in the list: this page is its beginning.
+            # None of the rows read are left in the list: this page is its beginning.
             self._start_again()
             self._go_on(ids, self.total, most)
             return
@@ -289,10 +290,10 @@ class Walk:
         self.offset = max(0, min(self.offset, self.total) - max(1, self.limit - 1))
 
     def _finish(self, total: int) -> None:
-        """Compare with the total; when rows are missing, look for them at the top, then everywhere."""
+        """Compare with the total; if rows are missing, look for them at the top, then everywhere."""
         missing = total - len(self._covered)
-        # What was inserted while reading may lie where it was read already. Once everything was read a second time,
-        # that is believed.
+        # Rows inserted during the read may be in the part already read. Once everything was read twice, the
+        # difference is accepted.
         unseen = self._appeared if self._caught_up and self._passes > 1 else 0
         if -(self._vanished + self._found) <= missing <= unseen:
             self.done = self.complete = True
@@ -308,7 +309,7 @@ class Walk:
             self._start_again()
 
     def _start_again(self) -> None:
-        """Forget what this pass has covered, and read everything from the top."""
+        """Discard the coverage of this pass, and read everything from the top."""
         self._covered.clear()
         self._above.clear()
         self._catching_up = self._caught_up = False

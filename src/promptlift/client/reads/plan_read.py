@@ -20,13 +20,13 @@ class ReadPlan:
     Attributes
     ----------
     rows
-        Conversations as the service counts them.
+        Number of conversations according to the service.
     requests
-        Requests that the read will make, at most.
+        Maximum number of requests of the read.
     requests_per_minute
-        Pace of the plan; ``None`` when nothing is limited or the plan is unknown.
+        Pace of the plan; ``None`` if unlimited or unknown.
     minutes
-        Time that the pace alone takes.
+        Time required by the pace alone.
     """
 
     rows: int

@@ -1,4 +1,4 @@
-"""Ask for several things at once and wait for a short time only: for what is shown by the way."""
+"""Send several requests at once and wait only briefly, for optional displays."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from promptlift.client.connection import Connection
     from promptlift.client.transport import Call, Transport
 
-# Enough for a connection that was lost while it was idle; a service that is down is said to be.
+# Enough for a connection lost while idle; a service that is down is reported.
 _RETRIES = RetryPolicy(timeout=0.5, first_timeout=0.5, rate_timeout=0.5)
 
 
 def ask_quickly(transport: Transport, calls: Sequence[Call], *, until: float) -> list[Any]:
-    """Send calls side by side and return their decoded answers in order, with the error in place of one that failed.
+    """Send calls concurrently and return their decoded answers in order, with the error in place of a failed one.
 
-    Whatever the network does, this returns about then: requests without an answer are aborted.
+    Whatever the network does, this returns about ``until``: requests without an answer are aborted.
 
     Parameters
     ----------
     until
-        A time of the monotonic clock. A call without an answer by then has a :class:`ConnectionFailed`.
+        A time of the monotonic clock. A call without an answer by then gets a :class:`ConnectionFailed`.
     """
     answers: list[Any] = [
         ConnectionFailed(
-            f"No answer from {transport.config.base_url} in time. Try again, or look whether the service runs",
+            f"No answer from {transport.config.base_url} in time. Try again, or check whether the service runs",
             request=call.label,
         )
         for call in calls

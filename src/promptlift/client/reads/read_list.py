@@ -1,4 +1,4 @@
-"""A whole list, page by page: complete, or an error that carries what was read."""
+"""A complete list, page by page, or an error that contains the rows read."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def no_progress(_done: int, _total: int) -> None:
 
 @dataclass(slots=True)
 class RowsRead:
-    """Rows as decoded JSON, and how they were read.
+    """Rows as decoded JSON, with information about the read.
 
     Attributes
     ----------
     total
-        As the service gave it last.
+        As last reported by the service.
     requests
         Requests made for this read.
     complete
-        Whether every row that existed throughout is there.
+        Whether every row that existed throughout is included.
     dropped
-        Rows that were deleted while they were read.
+        Rows that were deleted during the read.
     facts
         Further facts about the read.
     """
@@ -49,10 +49,10 @@ class RowsRead:
 
 
 def stopped_early(what: str, problem: str, fetched: RowsRead) -> IncompleteError:
-    """Return the error of a read that ended early; it carries what was read until then."""
+    """Return the error of a read that ended early, with the rows read until then."""
     return IncompleteError(
         f"Read {what}, then stopped: {problem}. "
-        "What was read is in the error's .fetched; try again for the rest.",
+        "The rows read are in the error's .fetched; try again for the rest.",
         fetched=fetched,
     )
 
@@ -71,20 +71,20 @@ def read_list(
     Parameters
     ----------
     call
-        Asks for the list, without limit and offset.
+        The request for the list, without limit and offset.
     on_page
-        Takes the new rows of every page and the total; without it they are in the answer.
+        Receives the new rows of every page and the total; without it they are in the result.
     first
-        Decoded answer for the first page, where it was asked for already.
+        Decoded answer for the first page, if already requested.
     walk
-        A walk to continue, where the list was read before.
+        A walk to continue, if the list was read before.
 
     Raises
     ------
     ApiError
-        When not even the first page can be read.
+        Not even the first page can be read.
     IncompleteError
-        When later ones cannot; carries a :class:`RowsRead`.
+        A later page cannot be read; contains a :class:`RowsRead`.
     """
     walk = walk or Walk()
     begun = walk.pages
@@ -115,7 +115,7 @@ def read_list(
     if walk.gone:
         read.facts["deleted_since_read"] = walk.gone
     if problem is None and not read.complete:
-        problem = f"the service counts {walk.total} rows, and its pages do not show as many"
+        problem = f"the service counts {walk.total} rows, but its pages contain fewer"
     if problem is not None:
         raise stopped_early(f"{len(walk.rows)} of {walk.total} rows", problem, read) from cause
     return read

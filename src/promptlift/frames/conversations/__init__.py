@@ -1,1 +1,1 @@
-"""Tables of conversations, of their messages, and of what they mention."""
+"""Tables of conversations, their messages, issues and topics."""

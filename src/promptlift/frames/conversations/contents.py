@@ -25,7 +25,7 @@ def messages_of(content: str) -> list[Row]:
     Raises
     ------
     TranscriptError
-        When the content cannot be read.
+        The content cannot be read.
     """
     if looks_structured(content):
         try:
@@ -107,7 +107,7 @@ def _first_time(content: Any) -> str | None:
 
 
 def source_ids(rows: Sequence[Row], known: list[Any]) -> list[Any]:
-    """Fill missing ids of the source with those in the metadata of the content."""
+    """Fill missing source ids with those in the metadata of the content."""
     return [
         source if source is not None else _source_id(row.get("content"))
         for row, source in zip(rows, known, strict=True)

@@ -1,4 +1,4 @@
-"""Columns of metadata: one for each key, typed where all values are of one type."""
+"""Columns of metadata: one per key, typed if all values have one type."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 class MetadataColumns:
-    """The metadata of the rows of a table, collected a part at a time: the type of a key is known when all are there."""
+    """The metadata of a table's rows, collected part by part, because types are known only at the end."""
 
     def __init__(self) -> None:
         self._rows = 0
-        # Key to the places of the rows that have it, and their values.
+        # Key to the indices of the rows that have it, and their values.
         self._keys: dict[str, tuple[list[int], list[Any]]] = {}
 
     def add(self, metadata: Sequence[Any]) -> None:
-        """Add the metadata of further rows; those that are no object, and values that are none, are left out."""
+        """Add the metadata of further rows; non-objects and missing values are left out."""
         keys = self._keys
         for place, one in enumerate(metadata, start=self._rows):
             if isinstance(one, dict):
@@ -62,7 +62,7 @@ def _series(places: list[int], values: list[Any], size: int) -> pd.Series[Any]:
 
 
 def _text(value: Any) -> str:
-    """Write a value of a column that has several types, as JSON would."""
+    """Return a value of a column with several types, as JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

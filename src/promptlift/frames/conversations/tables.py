@@ -1,4 +1,4 @@
-"""The table of conversations, that of their messages, and the long tables of what they mention."""
+"""The tables of conversations and their messages, and the long tables of issues and topics."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 _COMPUTED: Final = ("prompt", "duration_s", "tokens")
-# Taken with the columns, though they are none.
+# Extracted together with the columns, although they are not columns.
 _ENDED_AT: Final = TableColumn("ended_at", "time", path=("endedAt",))
 _METADATA: Final = TableColumn("metadata", "record", path=("metadata",))
 _JUDGED: Final = TableColumn("insights", "record", path=("insights",))
-# Metadata that say which version of the prompt was used, best first.
+# Metadata with the version of the prompt, best first.
 _VERSIONS: Final = ("metadata.promptVersion", "metadata.prompt_version")
 
 
@@ -47,7 +47,7 @@ def conversations_table(
     insights, content
         Whether the table has their columns.
     prompts
-        Names of prompts by id; an id stands for a prompt without one.
+        Names of prompts by id; the id is used for a prompt without a name.
 
     Returns
     -------
@@ -60,11 +60,12 @@ def conversations_table(
 
 
 class ConversationParts:
-    """The table of conversations, made a part at a time.
+    """The table of conversations, built part by part.
 
-    ``started_at`` is the service's ``startedAt``, else the earliest message time where the content is there, else
-    ``created_at``. ``source_id`` is the service's ``sourceId``, else that of the metadata where the content is there. So
-    are turns, tokens, tools, times and metadata of a service that does not keep them.
+    ``started_at`` is the service's ``startedAt``, or else the earliest message time if the content is
+    included, or else ``created_at``. ``source_id`` is the service's ``sourceId``, or else that in the
+    content's metadata. Likewise for turns, tokens, tools, times and metadata of a service that does not store
+    them.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ class ConversationParts:
         self._parts.add(rows)
 
     def whole(self, prompts: Mapping[str, str]) -> tuple[pd.DataFrame, dict[str, int]]:
-        """Return the table, with the names of the prompts and a column for each key of the metadata, and the counts."""
+        """Return the table, with prompt names and a column per metadata key, and the counts."""
         frame, counts = self._parts.whole()
         found = self._metadata.columns()
         if found:
@@ -114,7 +115,7 @@ class ConversationParts:
         self._metadata.add(values["metadata"])
         computed = {
             "prompt": frame["prompt_id"],
-            # The service gives one time for both ends where messages have none.
+            # The service gives the same time for both ends if messages have none.
             "duration_s": seconds.where(seconds > 0),
             "tokens": frame["input_tokens"] + frame["output_tokens"],
         }
@@ -125,7 +126,7 @@ class ConversationParts:
 
 
 def with_content_facts(row: Row) -> Row:
-    """Return a conversation with what its content says, where the service says nothing of it."""
+    """Return a conversation, completed with facts from its content that the service does not report."""
     content = row.get("content")
     if "messageCount" in row or not isinstance(content, str):
         return row
@@ -149,7 +150,7 @@ def with_content_facts(row: Row) -> Row:
 
 
 def conversation_prompts(frame: pd.DataFrame, prompts: Mapping[str, str]) -> pd.Series[Any]:
-    """Return the name of each row's prompt; with the version where the rows know several of one prompt."""
+    """Return the name of each row's prompt, with the version if the rows contain several of one prompt."""
     ids = frame["prompt_id"]
     named = prompt_names(ids, prompts)
     column = next((name for name in _VERSIONS if name in frame), None)
@@ -165,7 +166,7 @@ def conversation_prompts(frame: pd.DataFrame, prompts: Mapping[str, str]) -> pd.
 def messages_table(rows: Iterable[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
     """Make the table of messages, one row each, from conversations with content.
 
-    Content that cannot be read gives no rows and is counted under ``unreadable_content``.
+    Unreadable content gives no rows and is counted under ``unreadable_content``.
     """
     invalid = InvalidCounts()
     values = message_values(rows, invalid)
@@ -173,7 +174,7 @@ def messages_table(rows: Iterable[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
 
 
 def issues_table(conversations: pd.DataFrame) -> pd.DataFrame:
-    """Make the long table of issues, one row a mention, from a table of conversations with insights."""
+    """Make the long table of issues, one row per mention, from a table of conversations with insights."""
     places, found = _mentions(conversations["issues"])
     records = [issue_record(one) for one in found]
     values = {name: [record[name] for record in records] for name in ("kind", "title", "severity", "quote")}
@@ -181,7 +182,7 @@ def issues_table(conversations: pd.DataFrame) -> pd.DataFrame:
 
 
 def topics_table(conversations: pd.DataFrame) -> pd.DataFrame:
-    """Make the long table of topics, one row a mention, from a table of conversations with insights."""
+    """Make the long table of topics, one row per mention, from a table of conversations with insights."""
     places, found = _mentions(conversations["topics"])
     return _long(conversations, places, TOPICS, {"topic": [str(one) for one in found]})
 
@@ -202,7 +203,7 @@ def _long(
     columns: Sequence[TableColumn],
     values: dict[str, list[Any]],
 ) -> pd.DataFrame:
-    """Repeat the rows that mention something, and add what they mention."""
+    """Repeat the rows with mentions, one for each, and add the mentions."""
     shared = [column.name for column in columns if column.name not in values]
     frame = conversations[shared].take(places).reset_index(drop=True)
     for column in columns:
