@@ -54,9 +54,11 @@ def test_filters_sorting_labels_and_a_note_are_there_after_a_restart(lab):
     box.get_by_label("Sort", exact=True).select_option("Most tokens first")
     first = box.locator(".plw-row .plw-title").first
     expect(first).to_have_text("Where is parcel 84?", timeout=20_000)
-    kept = notebook.evaluate("print(browser._view['rows'][0]['title'], browser._view['found'])")
+    kept = notebook.evaluate(
+        "print(browser._catalogue.row(int(browser._places[0])).title, len(browser._places))"
+    )
     expect(first).to_have_text(kept.rpartition(" ")[0])
-    tokens = notebook.evaluate("print(*df['tokens'].iloc[[row['place'] for row in browser._view['rows']]])")
+    tokens = notebook.evaluate("print(*df['tokens'].iloc[browser._places[:50]])")
     assert [int(one) for one in tokens.split()] == sorted(map(int, tokens.split()), reverse=True)
 
     box.get_by_role("button", name="bug", exact=True).click()
@@ -81,4 +83,6 @@ def test_filters_sorting_labels_and_a_note_are_there_after_a_restart(lab):
     assert columns == "[['bug', 'yes, no, 1 2 3: typed, not pressed']]"
     box.get_by_role("button", name="Clear").click()
     expect(found).to_have_text("120 conversations", timeout=20_000)
+    # What was cleared does not come back.
+    page.wait_for_function("() => !JSON.stringify({...sessionStorage}).includes('its WAY')")
     assert notebook.problems() == []

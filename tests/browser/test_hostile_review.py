@@ -67,7 +67,7 @@ review
     box = page.locator(".plw-review")
     box.locator(".plw-variant").nth(len(TEXTS)).wait_for(state="attached")
     box.locator(".plw-pair").first.click()
-    box.locator(".plw-opened").wait_for()
+    box.locator(".plw-opened-pair").wait_for()
     assert box.locator(".plw-variant").count() == len(TEXTS) + 1
     for place in (3, 11, 40, len(TEXTS) - 1):
         box.locator(".plw-variant .plw-verdict").nth(place).click()

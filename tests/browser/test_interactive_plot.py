@@ -44,8 +44,8 @@ def marks(notebook):
     """What each mark says, where it is drawn in the picture, and the ids of its conversations as the plot returns them."""
     return json.loads(
         notebook.evaluate(
-            "print(json.dumps([[*about, list(one.drill_down(*one.mark.key)['conversation_id'])]"
-            " for one, about in zip(plot._marks, plot._about['marks'])]))"
+            "print(json.dumps([[*place, one.mark.words, list(one.drill_down(*one.mark.key)['conversation_id'])]"
+            " for one, place in zip(plot._marks, plot._places)]))"
         )
     )
 

@@ -32,8 +32,8 @@ monitor
     box = page.locator(".plw-monitor")
     expect(box).to_contain_text("queued")
     # It asks without anybody's help.
-    notebook.evaluate("first = monitor._view['polls']")
-    wait_until(lambda: int(notebook.evaluate("print(monitor._view['polls'] - first)")), what="it has asked")
+    notebook.evaluate("first = monitor._polled_at")
+    wait_until(lambda: notebook.evaluate("print(monitor._polled_at > first)") == "True", what="it has asked")
     box.locator(".plw-stop").click()
     box.locator(".plw-dialog textarea").fill("seen enough")
     notebook.screenshot("monitor-stop")

@@ -73,7 +73,7 @@ def test_a_winner_is_reviewed_applied_and_taken_back(opened):
     box.get_by_label("Outcome").select_option("lost")
     says(box.locator(".plw-pairs"), "only the original completed")
     box.locator(".plw-pair").first.click()
-    says(box.locator(".plw-opened"), "not completed")
+    says(box.locator(".plw-opened-pair"), "not completed")
     assert box.locator(".plw-side").count() == 2
     assert box.locator(".plw-side .plw-turn").count() > 2
     box.locator(".plw-examples").scroll_into_view_if_needed()

@@ -8,10 +8,7 @@ import pytest
 from markupsafe import Markup
 
 from promptlift.display.static_html import (
-    DiffLine,
     badge,
-    details,
-    diff_block,
     element,
     facts,
     paragraph,
@@ -26,10 +23,9 @@ from support.hostile import ONE_OF_EACH, PAYLOADS, name_of
 from support.report_page import Page
 
 OWN_TAGS = {
-    "b", "br", "caption", "code", "del", "details", "div", "ins", "p", "small", "span", "strong", "summary",
-    "table", "tbody", "td", "th", "thead", "tr",
+    "b", "br", "caption", "div", "p", "small", "span", "strong", "table", "tbody", "td", "th", "thead", "tr",
 }  # fmt: skip
-OWN_ATTRIBUTES = {"style", "class", "open", "scope"}
+OWN_ATTRIBUTES = {"style", "class", "scope"}
 
 
 def read(html):
@@ -44,16 +40,7 @@ def everything(payload):
         badge(payload, "good"),
         table([payload, "Number"], [[payload, 1], [badge(payload), payload]], numbers=[1], caption=payload),
         facts([(payload, payload), ("Empty", "")]),
-        details(payload, payload, opened=True),
         transcript([Turn(payload, payload, detail=payload), Turn("user", payload)]),
-        diff_block(
-            [
-                DiffLine(" ", (("same", payload),)),
-                DiffLine("-", (("removed", payload), ("same", " kept"))),
-                DiffLine("+", (("added", payload),)),
-                DiffLine("…", ()),
-            ]
-        ),
         element("span", payload, title=payload),
     )
 
@@ -105,27 +92,6 @@ def test_what_could_run_or_load_is_refused():
     for attribute in ("onclick", "href", "src", "srcdoc", "id"):
         with pytest.raises(ValueError, match="has no attribute"):
             element("p", **{attribute: "x"})
-
-
-def test_the_meaning_is_in_words_and_signs_without_styles():
-    block = diff_block(
-        [
-            DiffLine(" ", (("same", "Be kind."),)),
-            DiffLine("-", (("same", "Say "), ("removed", "hello"), ("same", " first."))),
-            DiffLine("+", (("same", "Say "), ("added", "good day"), ("same", " first."))),
-            DiffLine("…", (("same", "12 lines"),)),
-        ]
-    )
-    bare = re.sub(r' style="[^"]*"', "", str(block))
-    assert "<code>−</code>&nbsp;Say <del>hello</del> first." in bare
-    assert "<code>+</code>&nbsp;Say <ins>good day</ins> first." in bare
-    assert "<code>…</code>" in bare
-
-
-def test_spaces_of_a_diff_stay():
-    block = str(diff_block([DiffLine("+", (("same", "    indented"), ("added", "  two")))]))
-    assert "&nbsp;&nbsp;&nbsp; indented" in block
-    assert "&nbsp; two" in block
 
 
 def test_markup_is_taken_as_it_is_and_text_is_not():

@@ -33,43 +33,48 @@ def front(n=60, **options):
     return BrowserFrontEnd(ConversationBrowser(table(n), **options))
 
 
-def facet(there, key):
-    """A filter by its column: its label, and the index of each value."""
-    label, choices = next(
-        (words, choices) for name, words, choices in there.about["choices"]["facets"] if name == key
-    )
-    return label, {value: (at, count) for at, (value, count) in enumerate(choices)}
+def facet(there, key, words):
+    """The value of a filter whose words begin like this."""
+    return next(value for one, value in there.options(f"facet {key}").items() if one.startswith(f"{words} ("))
 
 
-def orders(there):
-    return there.about["choices"]["orders"]
+def order(there, words):
+    return there.options("order")[words]
+
+
+def names(there):
+    return [
+        one["name"].removeprefix("facet ")
+        for one in there.root.all("select")
+        if one["name"].startswith("facet ")
+    ]
 
 
 def test_the_filters_of_a_table_are_those_of_its_columns():
     there = front()
-    names = [key for key, *_ in there.about["choices"]["facets"]]
-    assert names == ["prompt", "llm_model", "topics", "metadata.channel", "metadata.paid"]
-    assert facet(there, "prompt")[1]["Billing"][1] == 20
-    assert facet(there, "metadata.paid") == ("paid", {"false": (0, 30), "true": (1, 30)})
-    assert there.about["choices"]["dates"] == ["2026-03-01", "2026-03-01"]
+    assert names(there) == ["prompt", "llm_model", "topics", "metadata.channel", "metadata.paid"]
+    assert [*there.options("facet prompt")] == ["any", "Billing (20)", "Support v1 (20)", "Support v2 (20)"]
+    assert there.options("facet metadata.paid") == {"any": "", "false (30)": "0", "true (30)": "1"}
+    assert "paid" in there.root.texts("label")
+    assert there.root.all("input", type="date") == []  # they are all of one day
     bare = BrowserFrontEnd(ConversationBrowser(pd.DataFrame({"conversation_id": ["a", "b"]})))
-    assert bare.about["choices"]["facets"] == []
-    assert orders(bare) == ["In the order of the table"]
+    assert names(bare) == []
+    assert bare.root.all("select", name="order") == []
 
 
 def test_filters_of_prompt_model_topic_and_metadata_hold_together():
     there = front()
     chosen = {
-        key: facet(there, key)[1][value][0]
+        f"facet {key}": facet(there, key, value)
         for key, value in (("prompt", "Support v1"), ("llm_model", "gpt-4o"), ("topics", "refund"))
     }
-    there.query(facets=chosen)
+    there.search(**chosen)
     assert there.places == [place for place in range(60) if place % 12 == 0]
-    there.query(facets={"metadata.channel": facet(there, "metadata.channel")[1]["app"][0]})
+    there.search(**{"facet metadata.channel": facet(there, "metadata.channel", "app")})
     assert there.places[:3] == [1, 4, 7]
-    assert there.view["rows"][0]["prompt"] == "Support v2"
-    assert ["Prompt", "Support v2"] in there.opened["facts"]
-    assert ["channel", "app"] in there.opened["facts"]
+    assert "Support v2" in there.row(1)
+    assert there.facts["Prompt"] == "Support v2"
+    assert there.facts["channel"] == "app"
 
 
 def test_days_are_whole_and_in_utc():
@@ -80,46 +85,49 @@ def test_days_are_whole_and_in_utc():
         )
     )
     there = BrowserFrontEnd(ConversationBrowser(frame))
-    there.query(since="2026-03-02", until="2026-03-02")
+    there.search(since="2026-03-02", until="2026-03-02")
     assert there.places == [1, 2]
-    there.query(since="2026-03-02")
+    there.search(since="2026-03-02")
     assert there.places == [1, 2]
-    there.query(until="2026-03-01")
+    there.search(until="2026-03-01")
     assert there.places == [0]
 
 
 def test_a_sorted_list_is_walked_in_its_order():
     there = front(120)
-    most = orders(there).index("Most tokens first")
     expected = table(120)["tokens"].sort_values(ascending=False, kind="stable").index.tolist()
-    assert there.query(order=most) == expected[0]
+    assert there.search(order=order(there, "Most tokens first")) == expected[0]
     assert there.places == expected[:50]
-    assert there.query("by", expected[49], 1, order=most) == expected[50]
+    there.go("open", place=expected[49])
+    assert there.go("move", by=1) == expected[50]
     assert there.places == expected[50:100]
-    assert there.query("last", order=most) == expected[-1]
-    assert there.query("unlabelled", expected[3], order=most) == expected[4]
-    least = orders(there).index("Fewest tokens first")
-    assert there.query(order=least) == expected[-1]
-    assert there.query(order=0) == 0
+    assert there.go("last") == expected[-1]
+    there.go("open", place=expected[3])
+    assert there.go("unlabelled") == expected[4]
+    assert there.search(order=order(there, "Fewest tokens first")) == expected[-1]
+    there.go("clear")
+    assert there.place == expected[-1]  # clears the filters, not the order
+    assert there.search(order=0) == 0
 
 
 def test_what_is_not_known_comes_last_either_way():
     frame = table(6).assign(tokens=[None, 5, 1, None, 9, 3])
     there = BrowserFrontEnd(ConversationBrowser(frame))
     for words, first in (("Most tokens first", [4, 1, 5, 2]), ("Fewest tokens first", [2, 5, 1, 4])):
-        there.query(order=orders(there).index(words))
+        there.search(order=order(there, words))
         assert there.places == [*first, 0, 3]
 
 
 def test_found_words_are_marked_in_titles_and_messages():
     there = front()
-    there.query(text='PARCEL "its way"')
-    assert [part for part in there.view["rows"][0]["parts"] if part[1]] == [["parcel", True]]
-    found = [part for turn in there.opened["turns"] for part in turn.get("parts", ()) if part[1]]
-    assert found == [["parcel", True], ["its way", True]]
-    there.query(text="")
-    assert not there.view["rows"][0]["parts"]
-    assert not any("parts" in turn for turn in there.opened["turns"])
+    there.search(text='PARCEL "its way"')
+    assert there.row(0).texts("mark") == ["parcel"]
+    assert [one for turn in there.root.all(".plw-turn") for one in turn.texts("mark")] == [
+        "parcel",
+        "its way",
+    ]
+    there.search(text="")
+    assert there.root.all("mark") == []
 
 
 @pytest.mark.parametrize(
@@ -141,57 +149,48 @@ def test_marks_lose_no_character(text, words, hits):
 
 def test_blind_offers_nothing_that_the_judge_said():
     there = front(blind=True)
-    assert "topics" not in [key for key, *_ in there.about["choices"]["facets"]]
-    assert not [words for words in orders(there) if "sentiment" in words or "quality" in words]
-    there.query(facets={"topics": 0})
-    assert there.view["found"] == 60
-
-
-def test_a_filter_that_makes_no_sense_is_none():
-    there = front()
-    for query in (
-        {"facets": {"prompt": 99}}, {"facets": {"prompt": True}}, {"facets": {"nothing": 0}}, {"facets": ["prompt"]},
-        {"order": 99}, {"order": "1"}, {"since": "yesterday"}, {"until": 7}, {"since": "9999-01-01"},
-    ):  # fmt: skip
-        assert there.query(**query) == 0
-        assert there.view["found"] == 60
+    assert "topics" not in names(there)
+    assert not [words for words in there.options("order") if "sentiment" in words or "quality" in words]
+    there.search(**{"facet topics": 0})
+    assert there.found == "60 conversations"
 
 
 def test_own_labels_and_a_note_are_kept_in_the_file(tmp_path):
     path = tmp_path / "labels.csv"
     first = front(labels=path, label_sets=SETS)
     first.label(3, "reason", "bug")
-    first.label(3, "note", "=SUM(1) looks\nodd")
-    first.label(5, "note", "only a note")
+    first.note(3, "=SUM(1) looks\nodd")
+    first.note(5, "only a note")
     again = front(labels=path, label_sets=SETS)
     rows = again.widget.labels.set_index("conversation_id")
     assert rows.loc["c3", ["reason", "note"]].tolist() == ["bug", "=SUM(1) looks\nodd"]
     assert again.widget.labels.equals(first.widget.labels)
     # What a spreadsheet would run is text.
     assert "'=SUM" in path.read_text()
-    assert first.labels["shown"]["3"] == [None, None, {"reason": "bug"}, "=SUM(1) looks\nodd"]
+    assert first.row(3).one(".plw-own").texts("b") == ["reason: bug", "note"]
     # A note is no label.
-    assert again.labels["labelled"] == 1
-    again.query(labelled="no")
+    assert again.progress.startswith("1 labelled")
+    again.search(labelled="no")
     assert 5 in again.places
     assert 3 not in again.places
     # A set that is not asked for this time is not lost.
     other = front(labels=path)
-    other.label(7, "task_completed", True)
+    other.label(7, "task_completed", "true")
     assert (
         front(labels=path, label_sets=SETS).widget.labels.set_index("conversation_id").loc["c3", "reason"]
         == "bug"
     )
-    again.query("to", 3)
-    again.label(3, "both", None)
-    assert again.labels["shown"]["3"] == [None, None, {}, "=SUM(1) looks\nodd"]
+    again.search()
+    again.go("open", place=3)
+    again.press("remove")
+    assert again.row(3).one(".plw-own").texts("b") == ["note"]
+    assert again.root.one("textarea")["value"] == "=SUM(1) looks\nodd"
 
 
 def test_a_value_outside_its_set_is_no_label():
     there = front(label_sets=SETS)
-    for value in ("other", True, 1, ""):
-        there.label(1, "reason", value)
-    there.label(1, "channel", "web")
+    for name, value in (("reason", "other"), ("reason", ""), ("channel", "web"), ("note", "x")):
+        there.send("label", place="1", field=name, value=value)
     assert there.widget.labels.empty
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-import json
+import re
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -14,6 +14,7 @@ import pytest
 from promptlift import analysis, plots
 from promptlift.widgets import InteractivePlot
 from support.every_plot import table
+from support.front_end import TreeFrontEnd
 
 mpl.use("agg")
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -26,9 +27,11 @@ def figures_are_closed():
     plt.close("all")
 
 
-def click(plot, number, mark):
-    plot.set_state({"_query": {"number": number, "mark": mark}})
-    return plot._opened
+def click(plot, mark):
+    """Press a mark, and return what is shown below the picture."""
+    front = TreeFrontEnd(plot)
+    front.press("open", mark=mark)
+    return front.root.one(".plw-below")
 
 
 @pytest.mark.slow
@@ -36,21 +39,24 @@ def test_a_click_opens_a_browser_on_the_rows_of_the_mark():
     ax = plots.issues(DATA, by="prompt_id")
     plot = InteractivePlot(ax)
     for place, mark in enumerate(ax.conversations.marks):
-        opened = click(plot, place + 1, place)
+        opened = click(plot, place)
         rows = ax.conversations(*mark.key)
-        assert opened["number"] == place + 1
-        assert opened["words"] == f"{len(rows)} conversations · {mark.words}"
-        assert opened["browser"] == f"anywidget:{plot.browser.model_id}"
+        assert opened.one("b").text == f"{len(rows)} conversations · {mark.words}"
+        assert opened.all(widget=f"anywidget:{plot.browser.model_id}")
         assert plot.browser._catalogue.ids == rows["conversation_id"].tolist()
-    assert click(plot, 99, None) == {"number": 99}
+    there = TreeFrontEnd(plot)
+    assert [one["mark"] for one in there.root.all(".plw-mark", aria_expanded="true")] == [str(place)]
+    there.press("close", keys="Escape")
+    assert there.root.one(".plw-below").text == ""
 
 
 def test_any_other_message_is_ignored():
     plot = InteractivePlot(plots.issues(DATA))
-    for query in (None, [], {}, {"number": "1", "mark": 0}, {"number": 1, "mark": "0"}, {"number": 1, "mark": -1},
-                  {"number": 1, "mark": 10_000}, {"number": True, "mark": 0}, {"number": 1, "mark": True}):  # fmt: skip
-        plot._on_query({"new": query})
-        assert plot._opened == {}
+    there = TreeFrontEnd(plot)
+    for message in (None, [], {}, {"action": "open"}, {"action": 7, "mark": "0"}, {"action": "open", "mark": 0}, {"action": "open", "mark": "-1"},
+                    {"action": "open", "mark": "10000"}, {"action": "open", "mark": "²"}, {"action": "open", "mark": "9" * 99}):  # fmt: skip
+        there.receive(message)
+        assert there.root.one(".plw-below").text == there.notice == ""
         assert plot.browser is None
         assert plot.labels is None
 
@@ -78,9 +84,12 @@ def test_marks_lie_on_the_points_of_the_picture():
     plot = InteractivePlot(ax)
     picture = plt.imread(io.BytesIO(base64.b64decode(plot._png)), format="png")
     height, width = picture.shape[:2]
-    for (x, y, _), line in zip(
-        plot._about["marks"], [one for one in ax.lines if one.get_marker() == "o"], strict=True
+    for mark, line in zip(
+        TreeFrontEnd(plot).root.all(".plw-mark"),
+        [one for one in ax.lines if one.get_marker() == "o"],
+        strict=True,
     ):
+        x, y = map(float, re.findall(r"[\d.]+(?=%)", mark["style"]))
         pixel = picture[round(y * height / 100), round(x * width / 100), :3]
         assert tuple(pixel) == pytest.approx(mpl.colors.to_rgb(line.get_color()), abs=0.02)
 
@@ -89,12 +98,12 @@ def test_marks_lie_on_the_points_of_the_picture():
 def test_labels_stay_when_another_mark_is_opened(tmp_path):
     path = tmp_path / "labels.csv"
     for options in ({}, {"labels": path}, {"labels": str(path)}):
+        path.unlink(missing_ok=True)
         plot = InteractivePlot(plots.issues(DATA), label_sets={"reason": ["bug", "other"]}, **options)
-        click(plot, 1, 0)
+        click(plot, 0)
         name = plot.browser._catalogue.ids[0]
-        command = {"client": "a", "number": 1, "place": 0, "field": "task_completed", "value": False}
-        plot.browser.set_state({"_commands": [command]})
-        click(plot, 2, 1)
+        TreeFrontEnd(plot.browser).press("label", field="task_completed", value="false")
+        click(plot, 1)
         assert plot.labels["conversation_id"].tolist() == [name]
         assert "reason" in plot.labels
 
@@ -102,7 +111,8 @@ def test_labels_stay_when_another_mark_is_opened(tmp_path):
 @pytest.mark.slow
 def test_what_cannot_be_opened_says_why():
     plot = InteractivePlot(plots.sentiment_distribution(DATA.drop(columns="conversation_id")))
-    assert "conversation_id" in click(plot, 1, 0)["problem"]
+    click(plot, 0)
+    assert "conversation_id" in TreeFrontEnd(plot).notice
     with pytest.raises(ValueError, match="Draw it from the conversations"):
         InteractivePlot(plots.issues(analysis.issues(DATA)))
     with pytest.raises(ValueError, match=r"such as plots\.issues"):
@@ -117,19 +127,18 @@ def test_what_cannot_be_opened_says_why():
 def test_a_mark_without_conversations_opens_an_empty_browser():
     data = DATA.assign(sentiment="positive")
     plot = InteractivePlot(plots.sentiment_distribution(data))
-    assert click(plot, 1, 0)["words"].startswith("0 conversations · negative: 0%")
+    assert click(plot, 0).one("b").text.startswith("0 conversations · negative: 0%")
 
 
 def test_rows_of_another_engine_are_opened_too():
     native = pl.from_pandas(DATA.head(40))
     plot = InteractivePlot(plots.issues(native))
-    assert click(plot, 1, 0)["words"].startswith(f"{len(plot.browser._catalogue.ids)} conversations · ")
+    assert click(plot, 0).one("b").text.startswith(f"{len(plot.browser._catalogue.ids)} conversations · ")
 
 
 @pytest.mark.slow
 def test_the_front_end_gets_the_picture_and_the_words_but_no_conversations():
     plot = InteractivePlot(plots.issues(DATA))
-    state = plot.get_state()
-    sent = json.dumps({name: state[name] for name in state if name not in ("_esm", "_css", "layout")})
+    sent = TreeFrontEnd(plot).everything()
     assert "Long wait" in sent
     assert '"c1"' not in sent

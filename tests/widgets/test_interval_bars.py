@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, pieces_html
+from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, interval_bar
+from promptlift.widgets.tree import static_html
 
 
 def kinds(pieces):
@@ -49,7 +50,7 @@ def test_an_end_beyond_the_axis_gets_an_arrow_at_the_edge():
 def test_nothing_measured_draws_nothing():
     assert effect_pieces(None, 1.0, 2.0, axis=(0.0, 5.0), interval=True) == []
     assert confidence_pieces(None, 0.9) == []
-    assert pieces_html([], label="x") == ""
+    assert interval_bar([], "x") is None
 
 
 def test_confidence_is_a_bar_with_a_tick_at_what_a_winner_needs():
@@ -67,6 +68,6 @@ def test_the_axis_has_zero_and_every_number_inside():
 
 
 def test_the_drawing_says_its_words_and_runs_nothing():
-    html = str(pieces_html(confidence_pieces(0.5, 0.9), label='"><script>x</script>'))
+    html = str(static_html(interval_bar(confidence_pieces(0.5, 0.9), '"><script>x</script>')))
     assert "<script" not in html
     assert "title=" in html

@@ -6,36 +6,41 @@ import pytest
 
 import promptlift
 from promptlift.widgets import OptimizationMonitor
-from support.front_end import CommandFrontEnd
+from support.front_end import TreeFrontEnd
 from support.request_log import requests_of
 from support.switched_workspace import SwitchedWorkspace
 
 pytestmark = pytest.mark.slow
 
 
+def pause_of(there):
+    return float(there.root.one(action="poll")["poll"])
+
+
 def test_the_monitor_polls_at_its_pace_stops_at_the_end_and_can_stop(lift, world):
     running = world.optimization(status="queued", winner=None)
     now = [0.0]
-    there = CommandFrontEnd(OptimizationMonitor(lift, running, clock=lambda: now[0]))
+    there = TreeFrontEnd(OptimizationMonitor(lift, running, clock=lambda: now[0]))
     with requests_of(lift) as made:
-        there.click("poll")  # too early: another view asked a moment ago
+        there.press("poll")  # too early: another view asked a moment ago
         assert made == []
         now[0] = 5.0
-        there.click("poll")
+        there.press("poll")
         assert len(made) == 1
-        assert there.view["pause"] == pytest.approx(0.5)
+        assert pause_of(there) == pytest.approx(0.5)
         now[0] = 80.0
-        there.click("poll")
-        assert there.view["pause"] == pytest.approx(8.0)
+        there.press("poll")
+        assert pause_of(there) == pytest.approx(8.0)
         made.clear()
-        there.click("stop")
+        there.press("stop")
         there.confirm("enough")
         assert len(made) <= 3, made  # the first action also asks whether the service keeps actions
-        assert there.view["ended"]
-        assert "enough" in there.view["words"]
+        assert "enough" in there.root.one(".plw-end").text
+        # It asks no more, also when an older view does.
+        assert there.root.all(action="poll") == there.root.all(action="stop") == []
         made.clear()
         now[0] = 500.0
-        there.click("poll")
+        there.send("poll")
         assert made == []
     assert "was stopped" in there.html
 
@@ -44,19 +49,19 @@ def test_a_monitor_without_a_network_says_so_and_asks_less_often(lift, world):
     running = world.optimization(status="queued", winner=None)
     now = [0.0]
     switched = SwitchedWorkspace(lift)
-    there = CommandFrontEnd(OptimizationMonitor(switched, running, clock=lambda: now[0]))
+    there = TreeFrontEnd(OptimizationMonitor(switched, running, clock=lambda: now[0]))
     with promptlift.connect("http://127.0.0.1:9", "nobody_0123456789abcdef", progress=False) as nowhere:
         switched.to(nowhere)
         pauses = []
         for step in range(1, 5):
             now[0] += 100.0 * step
-            there.click("poll")
-            pauses.append(there.view["pause"])
+            there.press("poll")
+            pauses.append(pause_of(there))
         assert "cannot be reached" in there.notice
         assert pauses == sorted(pauses)
         assert pauses[-1] == 60.0
     switched.to(lift)
-    there.click("refresh")
+    there.press("refresh")
     assert there.notice == ""
 
 
@@ -65,15 +70,20 @@ def test_confidence_and_lift_are_shown_by_pass(lift, world):
     done = lift.optimize(world.prompt_id, mode="exploratory", variants=2, seed=7, wait=False).wait(
         timeout=120
     )
-    there = CommandFrontEnd(OptimizationMonitor(lift, done.id))
+    there = TreeFrontEnd(OptimizationMonitor(lift, done.id))
     trace, lifts = done.results.trace, done.results.lift_trace
     assert len(trace) == len(lifts) > 1
-    (confidence, said), (gain, said_of_lift) = there.view["sparklines"]
-    assert [height for _, height in confidence] == pytest.approx([100 * one for one in trace], abs=0.01)
-    assert said == "confidence by pass: " + ", ".join(f"{one:.2f}" for one in trace)
-    assert len(gain) == len(lifts)
+    said, said_of_lift = there.root.texts(".plw-measure")[-2:]
+    confidence, gain = there.root.all(".plw-spark")
+    assert [bar["style"].partition(";")[0] for bar in confidence.all(".plw-spark-bar")] == [
+        f"height:{28 * one:.1f}px" for one in trace
+    ]
+    assert (
+        said == confidence["aria-label"] == "confidence by pass: " + ", ".join(f"{one:.2f}" for one in trace)
+    )
+    assert len(gain.all(".plw-spark-bar")) == len(lifts)
     assert said_of_lift.startswith("lift by pass: ")
     assert said in there.html
     assert lifts[-1] == done.results.lift
-    queued = CommandFrontEnd(OptimizationMonitor(lift, world.optimization(status="queued", winner=None)))
-    assert queued.view["sparklines"] == []
+    queued = TreeFrontEnd(OptimizationMonitor(lift, world.optimization(status="queued", winner=None)))
+    assert queued.root.all(".plw-spark") == []

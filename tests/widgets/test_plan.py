@@ -62,8 +62,11 @@ def front(plan, **options):
 
 
 def answer(there, plan, truth, count):
+    known = {*there.widget.labels["conversation_id"]}
     for place, one in enumerate(plan["conversation_id"].head(count)):
-        there.label(place, "task_completed", bool(truth[one]))
+        if one in known:
+            continue
+        there.label(place, "task_completed", "true" if truth[one] else "false")
 
 
 def test_what_a_labeller_must_not_see_is_never_sent():
@@ -71,14 +74,14 @@ def test_what_a_labeller_must_not_see_is_never_sent():
     there = front(plan)
     answer(there, plan, truth, 3)
     for place in range(0, 120, 30):
-        there.query("to", place)
-        assert "Where is parcel" in json.dumps(there.opened["turns"])
+        there.go("open", place=place)
+        assert "Where is parcel" in there.root.one(".plw-conversation")
         for shown in (there.everything(), there.html, repr(there.widget)):
             assert not [secret for secret in SECRETS if secret in shown]
     # Nor can it be found by searching for it.
     for words in ("SECRET", "parcel 7", "new"):
-        there.query("first", 0, text=words)
-        assert there.view["found"] == 120
+        there.search(text=words)
+        assert there.found == "120 conversations"
 
 
 def test_other_verdicts_of_the_judge_change_nothing_that_is_sent():
@@ -89,7 +92,7 @@ def test_other_verdicts_of_the_judge_change_nothing_that_is_sent():
     other.attrs["promptlift"] = facts
     one, two = front(plan), front(other)
     for there in (one, two):
-        there.query("to", 5)
+        there.go("open", place=5)
     assert one.everything() == two.everything()
     assert one.html == two.html
 
@@ -98,16 +101,14 @@ def test_other_verdicts_of_the_judge_change_nothing_that_is_sent():
 def test_after_each_label_it_says_how_wide_the_interval_is():
     table, truth, plan = drawn(by=None)
     there = front(plan)
-    assert there.state("_label_state")["width"] == (
-        "No interval yet: at least 10 of either outcome are needed."
-    )
+    assert there.progress == "0 of 120 labelled: No interval yet: at least 10 of either outcome are needed."
     answer(there, plan, truth, 3)
-    assert there.state("_label_state")["width"].startswith("No interval yet: ")
-    assert "more of" in there.state("_label_state")["width"]
+    assert there.progress.startswith("3 of 120 labelled: No interval yet: ")
+    assert "more of" in there.progress
     widths = []
     for count in (60, 120):
         answer(there, plan, truth, count)
-        widths.append(there.state("_label_state")["width"])
+        widths.append(there.progress.partition(": ")[2])
     numbers = [
         float(words.removeprefix("the rate is known to ±").removesuffix(" points")) for words in widths
     ]
@@ -116,7 +117,7 @@ def test_after_each_label_it_says_how_wide_the_interval_is():
     row = analysis.completion(table, labels=there.widget.labels).iloc[0]
     half = 100 * (row["rate_corrected_high"] - row["rate_corrected_low"]) / 2
     assert numbers[1] == pytest.approx(half, abs=0.051)
-    assert there.state("_label_state")["labelled"] == 120
+    assert there.progress.startswith("120 of 120 labelled")
 
 
 @pytest.mark.slow
@@ -124,7 +125,7 @@ def test_of_several_groups_the_widest_counts_and_none_is_named():
     table, truth, plan = drawn(200)
     there = front(plan)
     answer(there, plan, truth, 200)
-    said = there.state("_label_state")["width"]
+    said = there.progress.partition(": ")[2]
     rows = analysis.completion(table, by="prompt", labels=there.widget.labels)
     half = 50 * (rows["rate_corrected_high"] - rows["rate_corrected_low"]).max()
     assert said == f"each rate is known to ±{half:.1f} points"
@@ -135,8 +136,10 @@ def test_a_draw_is_gone_on_with_where_it_was_left(tmp_path):
     file = tmp_path / "labels.csv"
     answer(front(plan, labels=file), plan, truth, 5)
     again = front(plan, labels=file)
-    assert again.state("_label_state")["labelled"] == 5
-    assert again.query("unlabelled", 0) == 5
+    assert again.progress.startswith("5 of 40 labelled")
+    assert again.place == 5
+    again.go("first")
+    assert again.go("unlabelled") == 5
     labels = again.widget.labels
     assert list(labels["chance"]) == list(plan["chance"].head(5))
     assert set(labels["draw_id"]) == set(plan["draw_id"])
@@ -163,13 +166,13 @@ def test_a_workspace_keeps_the_labels_and_reads_the_transcripts(lift, tmp_path):
     )
     plan = analysis.label_plan(table, n=20)
     there = front(plan, labels=lift, labeller="ann")
-    there.query("to", 3)
-    assert [one["role"] for one in there.opened["turns"]] == ["user", "assistant"]
+    there.go("open", place=3)
+    assert there.root.texts(".plw-who") == ["user", "assistant"]
     assert "SECRET" not in there.everything()
-    there.label(0, "task_completed", True)
-    there.label(1, "task_completed", False)
-    there.label(1, "task_completed", None)
-    there.label(2, "note", "odd")
+    there.label(0, "task_completed", "true")
+    there.label(1, "task_completed", "false")
+    there.label(1, "task_completed", "false")
+    there.note(2, "odd")
     kept = lift.labels(prompt_id=prompt)
     assert [(row.conversation_id, row.question, row.value, row.labeller) for row in kept.itertuples()] == [
         (plan["conversation_id"][2], "note", "odd", "ann"), (plan["conversation_id"][0], "task_completed", "yes", "ann"),
@@ -177,10 +180,10 @@ def test_a_workspace_keeps_the_labels_and_reads_the_transcripts(lift, tmp_path):
     assert list(kept["chance"]) == [plan["chance"][2], plan["chance"][0]]
     assert set(kept["draw_id"]) == set(plan["draw_id"])
     again = front(plan, labels=lift, labeller="ann")
-    assert again.state("_label_state")["labelled"] == 1
+    assert again.progress.startswith("1 of 20")
     assert again.widget.labels.set_index("conversation_id").loc[plan["conversation_id"][0], "task_completed"]
     # Somebody else begins anew.
-    assert front(plan, labels=lift, labeller="ben").state("_label_state")["labelled"] == 0
+    assert front(plan, labels=lift, labeller="ben").progress.startswith("0 of 20")
 
 
 def test_a_label_that_could_not_be_kept_is_kept_with_the_next(lift, tmp_path, monkeypatch):
@@ -189,11 +192,11 @@ def test_a_label_that_could_not_be_kept_is_kept_with_the_next(lift, tmp_path, mo
     there = front(lift.conversations(prompt), labels=lift, labeller="ann")
     with monkeypatch.context() as lost:
         lost.setattr(lift.labels, "add", refused)
-        there.label(0, "task_completed", True)
-        assert "Not kept yet" in there.state("_label_state")["notice"]
+        there.label(0, "task_completed", "true")
+        assert "Not kept yet" in there.notice
     assert lift.labels(prompt_id=prompt).empty
     there.label(1, "sentiment", "negative")
-    assert there.state("_label_state")["notice"] == ""
+    assert there.notice == ""
     assert sorted(lift.labels(prompt_id=prompt)["value"]) == ["negative", "yes"]
     assert lift.labels(prompt_id=prompt)["chance"].isna().all()
 
@@ -226,8 +229,8 @@ def test_what_several_people_said_stands_side_by_side_but_not_in_a_plan():
     there = front(table[table["conversation_id"].isin(ids)], others=labels)
     said = {}
     for place in (0, 1):
-        there.query("to", place)
-        facts = dict(there.opened["facts"])
+        there.go("open", place=place)
+        facts = there.facts
         said[facts["Id"]] = facts["task_completed"]
     assert said == {ids[0]: "ann: yes · ben: no (disputed)", ids[1]: "ann: yes · ben: yes"}
     blind = front(plan, others=labels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections import Counter
 
 import pytest
@@ -11,7 +11,7 @@ import promptlift
 from promptlift.errors import NotFound
 from promptlift.widgets import VariantReview
 from support.deployed import ORIGINAL, TEXTS
-from support.front_end import CommandFrontEnd
+from support.front_end import ReviewFrontEnd
 from support.hostile import PAYLOADS
 from support.request_log import requests_of
 from support.switched_workspace import SwitchedWorkspace
@@ -40,7 +40,7 @@ def done(world):
 
 @pytest.fixture
 def there(lift, done):
-    return CommandFrontEnd(VariantReview(lift, done))
+    return ReviewFrontEnd(VariantReview(lift, done))
 
 
 def test_opening_showing_and_opening_again_does_nothing(lift, there, done, world):
@@ -49,36 +49,37 @@ def test_opening_showing_and_opening_again_does_nothing(lift, there, done, world
         assert "Review of prompt variants" in one._repr_html_()
     assert world.text == ORIGINAL
     assert lift.actions().empty
-    assert there.dialog == {}
+    assert there.dialog is None
 
 
 def test_apply_asks_shows_what_changes_and_acts_once(lift, there, done, world):
     variant_id = world.variant(done, 1)
     dialog = there.click("apply", variant_id)
     assert world.text == ORIGINAL
-    assert "Support" in dialog["lines"][0]
-    assert dialog["texts"][0] == ["Current version: Support", ORIGINAL.strip()]
-    assert {line[0] for line in dialog["diff"]} >= {"+", "-"}
-    token = dialog["token"]
-    assert there.confirm(token="another token") == dialog
+    assert "current version of the prompt Support" in dialog
+    assert there.texts()[0] == ["Current version: Support", ORIGINAL.strip()]
+    assert {*dialog.texts(".plw-sign")} >= {"+", "−"}
+    token = dialog.one(".plw-confirm")["token"]
+    for wrong in ("another token", "ü", ""):
+        there.send("confirm", token=wrong, text="no")
+    assert there.dialog.text == dialog.text
     there.confirm("because")
     assert world.text == TEXTS[1]
     assert SAID["applied"] in there.notice
-    there.confirm("because", token=token)
-    # The same message again, as a front end that comes back sends it.
-    again = {"kind": "confirm", "target": token, "text": ""}
-    there.receive([there.command(number=number, **again) for number in (2, 3)])
+    # The same message again, as a second click sends it.
+    for _ in range(2):
+        there.send("confirm", token=token, text="because")
     assert lift.actions()[["kind", "note"]].to_numpy().tolist() == [["apply", "because"]]
-    assert "● current version" in there.badges()
+    assert "● current version" in there.card(variant_id).texts(".plw-badge")
 
 
 def test_an_undo_asks_too_and_only_the_newest_change_has_one(lift, there, done, world):
     for number in (1, 2):
         there.click("apply", world.variant(done, number))
         there.confirm()
-    assert [row["undo"] for row in there.view["actions"]] == [True, False]
-    dialog = there.click("undo", there.view["actions"][0]["id"])
-    assert dialog["texts"][1][0] == "Previous text"
+    assert [bool(one) for one in there.undos()] == [True, False]
+    there.click("undo", of=there.undos()[0])
+    assert there.texts()[1][0] == "Previous text"
     there.confirm("no")
     assert SAID["restored"] in there.notice
     assert world.text == TEXTS[1]
@@ -88,35 +89,36 @@ def test_an_undo_asks_too_and_only_the_newest_change_has_one(lift, there, done, 
 def test_somebody_elses_change_is_refused_and_both_texts_are_shown(lift, there, done, world):
     lift.client.prompts.update(world.prompt_id, content="Theirs.")
     dialog = there.click("apply", world.variant(done, 1))
-    assert dialog["texts"] == [
+    assert there.texts() == [
         ["When this review was opened", ORIGINAL.strip()],
         ["Current version", "Theirs."],
     ]
-    assert dialog["token"] == ""
+    assert dialog.all(".plw-confirm") == []
     there.click("refresh")
     there.click("apply", world.variant(done, 1))
     # The same text again, by somebody else: another version all the same.
     lift.client.prompts.update(world.prompt_id, content="x")
     lift.client.prompts.update(world.prompt_id, content="Theirs.")
-    assert there.confirm()["title"].startswith(SAID["refused"])
+    there.confirm()
+    assert there.dialog.text.startswith(SAID["refused"])
     assert world.text == "Theirs."
     assert lift.actions().empty
 
 
 def test_failures_are_explained_and_the_widget_goes_on(lift, done, world, service):
     switched = SwitchedWorkspace(lift)
-    there = CommandFrontEnd(VariantReview(switched, done))
+    there = ReviewFrontEnd(VariantReview(switched, done))
     with promptlift.connect(service.base_url, "wrong_0123456789abcdef", progress=False) as wrong:
         there.click("apply", world.variant(done, 1))
         switched.to(wrong)
         there.confirm()
         assert SAID["bad key"] in there.notice
-        there.click("note", world.variant(done, 1), "kept?")
+        there.click("note", world.variant(done, 1), note="kept?")
         assert SAID["not saved"] in there.notice
         there.click("refresh")
         assert SAID["bad key"] in there.notice
     switched.to(lift)
-    there.click("undo", "act_none")
+    there.click("undo", of="act_none")
     there.click("apply", "nothing")
     assert SAID["refresh"] in there.notice
     there.click("apply", world.variant(done, 0))
@@ -129,7 +131,7 @@ def test_failures_are_explained_and_the_widget_goes_on(lift, done, world, servic
 
 def test_an_apply_is_reported_also_when_nothing_can_be_read_after_it(lift, done, world):
     switched = SwitchedWorkspace(lift)
-    there = CommandFrontEnd(VariantReview(switched, done))
+    there = ReviewFrontEnd(VariantReview(switched, done))
     there.click("apply", world.variant(done, 1))
     with promptlift.connect("http://127.0.0.1:9", "nobody_0123456789abcdef", progress=False) as nowhere:
         switched.after("apply", nowhere)
@@ -142,34 +144,34 @@ def test_an_apply_is_reported_also_when_nothing_can_be_read_after_it(lift, done,
     there.click("apply", world.variant(done, 2))
     assert SAID["refresh"] in there.notice
     there.click("refresh")
-    assert there.click("apply", world.variant(done, 2))["title"] == "Apply Variant 2?"
+    assert "Apply Variant 2?" in there.click("apply", world.variant(done, 2))
 
 
 def test_an_optimization_that_runs_can_be_stopped_with_a_reason(lift, world):
     running = world.optimization(status="queued", winner=None)
-    there = CommandFrontEnd(VariantReview(lift, running))
-    assert there.view["can_stop"]
+    there = ReviewFrontEnd(VariantReview(lift, running))
+    assert there.root.all(action="stop")
     there.click("stop")
     there.confirm("too dear")
     assert lift.optimizations[running].stop_reason == "too dear"
-    assert not there.view["can_stop"]
-    assert [row["kind"] for row in there.view["actions"]] == ["stop"]
+    assert not there.root.all(action="stop")
+    assert there.root.one(".plw-action").texts("b") == ["stop"]
     there.click("stop")
     assert SAID["nothing to stop"] in there.notice
 
 
 def test_notes_and_verdicts_are_there_again(lift, there, done, world):
     variant_id = world.variant(done, 2)
-    there.click("note", variant_id, "Too long.\nReally.")
-    there.click("verdict", variant_id, "reject")
-    there.click("verdict", variant_id, "no such verdict")
+    there.click("note", variant_id, note="Too long.\nReally.")
+    there.click("verdict", variant_id, verdict="reject")
+    there.click("verdict", variant_id, verdict="no such verdict")
     assert SAID["not saved"] in there.notice
-    assert there.reviews[variant_id] == ["reject", "Too long.\nReally."]
-    again = CommandFrontEnd(VariantReview(lift, done))
-    assert again.reviews[variant_id] == ["reject", "Too long.\nReally."]
+    assert there.decided(variant_id) == (["reject"], "Too long.\nReally.")
+    again = ReviewFrontEnd(VariantReview(lift, done))
+    assert again.decided(variant_id) == (["reject"], "Too long.\nReally.")
     assert "Too long. Really." in again.html
-    there.click("verdict", variant_id, "")
-    assert there.reviews[variant_id] == ["", "Too long.\nReally."]
+    there.press("verdict", verdict="reject")
+    assert there.decided(variant_id) == ([], "Too long.\nReally.")
 
 
 def test_a_click_makes_few_requests(lift, there, done, world):
@@ -181,16 +183,16 @@ def test_a_click_makes_few_requests(lift, there, done, world):
         assert SAID["applied"] in there.notice
         assert len(made) <= 5, made
         made.clear()
-        there.click("note", variant_id, "short")
-        there.click("verdict", variant_id, "keep")
+        there.click("note", variant_id, note="short")
+        there.click("verdict", variant_id, verdict="keep")
         assert len(made) <= 2, made
         made.clear()
-        there.click("undo", there.view["actions"][0]["id"])
+        there.click("undo", of=there.undos()[0])
         there.confirm()
         assert SAID["restored"] in there.notice
         assert len(made) <= 6, made
-    assert there.reviews[variant_id] == ["keep", "short"]
-    assert [row["kind"] for row in there.view["actions"]] == ["undo", "apply"]
+    assert there.decided(variant_id) == (["keep"], "short")
+    assert [one.texts("b")[0] for one in there.root.all(".plw-action")] == ["undo", "apply"]
 
 
 def test_opening_and_refreshing_ask_for_nothing_twice(done, service, world):
@@ -211,7 +213,7 @@ def test_opening_and_refreshing_ask_for_nothing_twice(done, service, world):
     whether_kept = Counter({"GET /actions": 1})
     with promptlift.connect(service.base_url, world.key, progress=False) as fresh:
         with requests_of(fresh) as made:
-            there = CommandFrontEnd(VariantReview(fresh, done))
+            there = ReviewFrontEnd(VariantReview(fresh, done))
         assert Counter(made) == parts + transcripts + whether_kept
         with requests_of(fresh) as made:
             there.click("refresh")
@@ -220,7 +222,7 @@ def test_opening_and_refreshing_ask_for_nothing_twice(done, service, world):
 
 def test_a_stop_reads_neither_the_prompt_nor_the_notes_again(lift, world):
     running = world.optimization(status="queued", winner=None)
-    there = CommandFrontEnd(VariantReview(lift, running))
+    there = ReviewFrontEnd(VariantReview(lift, running))
     with requests_of(lift) as made:
         there.click("stop")
         there.confirm()
@@ -229,15 +231,16 @@ def test_a_stop_reads_neither_the_prompt_nor_the_notes_again(lift, world):
 
 
 def test_examples_are_listed_filtered_and_opened(there, done, world):
-    assert (there.examples["found"], there.examples["outcome"]) == (3, "disagree")
-    there.click("pair", "confirm:1")
-    sides = there.examples["opened"]["sides"]
-    assert [side["completed"] for side in sides] == ["not completed", "completed"]
-    assert sides[1]["turns"][0]["content"] == "b"
-    there.click("examples", world.variant(done, 1), json.dumps({"outcome": "lost"}))
-    assert there.examples["found"] == 0
-    there.click("examples", world.variant(done, 1), json.dumps({"persona": "c"}))
-    assert there.examples["found"] == 1
+    assert there.found == "3 of 3 pairs"
+    assert there.root.one("select", name="outcome")["value"] == "disagree"
+    there.press("pair", cell=1)
+    opened = there.root.one(".plw-sides")
+    assert opened.texts(".plw-badge") == ["not completed", "completed"]
+    assert opened.all(".plw-side")[1].all(".plw-turn")[0].texts(".plw-foreign") == ["b"]
+    there.press("examples", outcome="lost", name="outcome")
+    assert there.found == "0 of 3 pairs"
+    there.click("examples", world.variant(done, 1), persona="c")
+    assert there.found == "1 of 3 pairs"
 
 
 def test_calls_of_tools_are_shown_with_what_they_gave_and_how(lift, world):
@@ -256,14 +259,14 @@ def test_calls_of_tools_are_shown_with_what_they_gave_and_how(lift, world):
             {"role": "system", "content": "[tool result] Error: no", "toolResult": "likeness"},
         ],
     )
-    there = CommandFrontEnd(VariantReview(lift, made))
-    there.click("pair", "confirm:0")
-    for side in there.examples["opened"]["sides"]:
-        assert [(turn["role"], turn["content"], turn["detail"]) for turn in side["turns"][1:]] == [
-            ("tool call", "find_parcel\n  id: 7", ""),
-            ("tool result", '{"status": "<b>Lyon</b>"}', "replayed from a logged conversation"),
-            ("tool call", "call_me()", ""),
-            ("tool result", "Error: no", "imitated from logged calls"),
+    there = ReviewFrontEnd(VariantReview(lift, made))
+    there.press("pair", cell=0)
+    for side in there.root.all(".plw-side"):
+        assert [turn.text for turn in side.all(".plw-turn")[1:]] == [
+            "tool callfind_parcel\n  id: 7",
+            'tool result · replayed from a logged conversation{"status": "<b>Lyon</b>"}',
+            "tool callcall_me()",
+            "tool result · imitated from logged callsError: no",
         ]
     page = there.widget._repr_html_()
     for words in (
@@ -278,19 +281,13 @@ def test_calls_of_tools_are_shown_with_what_they_gave_and_how(lift, world):
 
 def test_what_is_no_command_does_nothing(lift, there, world):
     messages = [
-        None, 7, {}, {"number": 1}, {"client": "t", "number": True, "kind": "apply"},
-        {"client": "t", "number": 1, "kind": "confirm", "target": None},
-        {"client": "t", "number": 1, "kind": "__init__", "target": ""},
-        {"client": "t", "number": 1, "kind": "confirm", "target": ""},
-        {"client": "t", "number": 1, "kind": "pair", "target": "confirm:x"},
-        {"client": "t", "number": 1, "kind": "pair", "target": "confirm:99"},
-        {"client": "t", "number": 1, "kind": "examples", "target": "", "text": "{"},
-        {"client": 3, "number": 1, "kind": "apply"},
+        None, 7, [], {}, {"action": None}, {"action": ["apply"]}, {"action": "__init__"}, {"action": "confirm", "token": ""},
+        {"action": "confirm", "token": None}, {"action": "pair", "cell": "x"}, {"action": "pair", "stage": "confirm", "cell": "99"},
+        {"action": "pair", "cell": 1}, {"action": "apply", "variant": ["x"]}, {"action": "examples", "variant": {}},
     ]  # fmt: skip
-    for number, message in enumerate(messages, start=1):
-        is_numbered = isinstance(message, dict) and type(message.get("number")) is int
-        there.receive([{**message, "number": number} if is_numbered else message])
-        assert there.dialog == {}
+    for message in messages:
+        there.receive(message)
+        assert there.dialog is None
     assert world.text == ORIGINAL
     assert lift.actions().empty
 
@@ -298,49 +295,52 @@ def test_what_is_no_command_does_nothing(lift, there, world):
 def test_the_notice_after_an_apply_leads_back(there, done, world):
     there.click("apply", world.variant(done, 1))
     there.confirm()
-    undo = there.state("_notice")["undo"]
-    assert undo == there.view["actions"][0]["id"]
-    there.click("undo", undo)
+    undo = there.root.one(".plw-notice").one(".plw-undo")["of"]
+    assert undo == there.undos()[0]
+    there.click("undo", of=undo)
     there.confirm()
     assert world.text == ORIGINAL
-    assert there.state("_notice")["undo"] == ""
+    assert there.root.one(".plw-notice").all(".plw-undo") == []
 
 
 def test_the_confirmation_and_the_screening_are_never_counted_together(lift, world):
     made = lift.optimize(world.prompt_id, mode="exploratory", variants=3, seed=6, wait=False).wait(
         timeout=120
     )
-    there = CommandFrontEnd(VariantReview(lift, made.id))
-    groups = {group["key"]: group["ids"] for group in there.view["groups"]}
+    there = ReviewFrontEnd(VariantReview(lift, made.id))
+    groups = {
+        body["stage"]: [one["variant"] for one in body.all(".plw-variant")]
+        for body in there.root.all("tbody")
+        if body["stage"]
+    }
     assert list(groups) == ["confirm", "screen"]
     assert groups["confirm"] == [made.results.finalist_variant_id]
     assert len(groups["screen"]) == 2
-    cards = {card["id"]: card for card in there.view["cards"]}
-    assert {cards[one]["outcome"] for one in groups["screen"]} == {"screened only"}
-    assert not any(cards[one]["confidence"] for one in groups["screen"])
+    for one in groups["screen"]:
+        assert there.root.one(".plw-variant", variant=one).one(".plw-verdict").text.strip() == "screened only"
+        assert "confidence" not in there.card(one)
     assert there.html.index("Screening") > there.html.index("Confirmation")
     # The finalist has conversations of both stages: each list, and each count in it, is of one.
     finalist = made.results.finalist_variant_id
     table = made.simulations(variant_id=finalist)
     for stage in ("confirm", "screen"):
-        there.click("examples", finalist, json.dumps({"stage": stage, "outcome": ""}))
-        assert there.examples["stages"] == [["confirm", "confirmation"], ["screen", "screening"]]
-        assert there.examples["total"] == table["stage"].eq(stage).sum()
-        assert (
-            sum(count for name, _, count in there.examples["outcomes"] if name != "disagree")
-            <= there.examples["total"]
-        )
-        assert {pair["stage"] for pair in there.examples["pairs"]} == {stage}
-    there.click("examples", finalist, "{}")
-    assert there.examples["stage"] == "confirm"
+        there.click("examples", finalist, stage=stage, outcome="")
+        assert there.options("stage") == ["confirmation", "screening"]
+        total = table["stage"].eq(stage).sum()
+        assert there.found == f"{total} of {total} pairs"
+        counts = [int(re.search(r"\((\d+)\)", one)[1]) for one in there.options("outcome")[2:]]
+        assert sum(counts) <= total
+        assert {pair["stage"] for pair in there.root.all(".plw-pair")} == {stage}
+    there.click("examples", finalist)
+    assert there.root.one("select", name="stage")["value"] == "confirm"
 
 
 def test_what_is_typed_is_no_way_in(lift, there, done, world):
     for text in [one for one in PAYLOADS if one.strip()][::6]:
-        there.click("note", text, text)
+        there.click("note", text, note=text)
         there.click("apply", text)
-        there.confirm(text, token=text)
-        there.click(text, text, text)
+        there.send("confirm", token=text, text=text)
+        there.click(text, text, note=text)
     assert world.text == ORIGINAL
     assert lift.actions().empty
 

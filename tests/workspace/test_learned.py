@@ -175,11 +175,11 @@ def test_one_click_after_labelling_and_one_line_of_the_command_learn_too(lift, p
     truth = log(lift, prompt, 90)
     plan = analysis.label_plan(lift.conversations(prompt.id, insights=True, content=True), n=60)
     there = BrowserFrontEnd(ConversationBrowser(plan, labels=lift, labeller="ann"))
-    assert there.about["learns"] == 20
     for place, one in enumerate(plan["conversation_id"]):
-        there.label(place, "task_completed", bool(truth[one]))
-    there.label(0, "learn", None)
-    said = there.state("_label_state")["learned"]
+        assert bool(there.root.all(action="learn")) == (place >= 20)
+        there.label(place, "task_completed", "true" if truth[one] else "false")
+    there.press("learn")
+    said = there.root.one(".plw-learned").text
     assert said.startswith("Learned from 60 labels: ")
     assert set(lift.conversations(prompt.id, insights=True)["basis"].astype("str")) == {"learned"}
     assert lift.judges.learned(prompt.id).version == 1

@@ -7,6 +7,7 @@ import pytest
 from promptlift.local import wait_for_insights
 from promptlift.schema.search import assembled
 from promptlift.widgets import VariantReview
+from support.front_end import ReviewFrontEnd
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -78,13 +79,14 @@ def test_each_candidate_is_the_original_with_its_edits(opened, searched):
 
 
 def test_its_review_shows_the_tree_and_switches_edits(opened, searched):
-    review = VariantReview(opened, searched.id)
-    family = review.get_state()["_view"]["search"]["family"]
-    assert [one["depth"] for one in family][:2] == [0, 1]
+    there = ReviewFrontEnd(VariantReview(opened, searched.id))
+    family = there.root.all(".plw-member")
+    assert [one["style"] for one in family][:2] == ["--depth:0", "--depth:1"]
     assert len(family) == len(opened.variants(searched))
-    cards = [card for card in review.get_state()["_view"]["cards"] if card["edits"]]
-    assert cards
-    assert all(any(edit["switch"] for edit in card["edits"]) for card in cards)
+    cards = [there.card(one["member"]) for one in family]
+    edited = [card for card in cards if card.all(".plw-edit")]
+    assert edited
+    assert all(card.all(".plw-switch") for card in edited)
 
 
 def test_a_text_put_together_by_hand_is_tested(opened, searched):
@@ -96,4 +98,4 @@ def test_a_text_put_together_by_hand_is_tested(opened, searched):
     assert list(table["name"]) == ["Original", "By hand"]
     assert table["content"].iloc[1] == text
     assert opened.edits(tested).empty
-    assert VariantReview(opened, tested.id).get_state()["_view"]["search"] == {}
+    assert ReviewFrontEnd(VariantReview(opened, tested.id)).root.all(".plw-member") == []

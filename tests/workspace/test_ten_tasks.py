@@ -13,7 +13,7 @@ from promptlift import analysis, plots, widgets
 from promptlift.local import log_samples, wait_for_insights
 from promptlift.schema.conversations import Conversation
 from promptlift.workspace import Comparison
-from support.front_end import FrontEnd
+from support.front_end import BrowserFrontEnd
 from support.source_tree import ROOT
 
 pytestmark = pytest.mark.slow
@@ -103,11 +103,11 @@ def costs(found, _names):
 
 def fifty_to_label(browser, names):
     """As a person labels them in the browser: every one as completed."""
-    assert browser._about["rows"] == 50
-    assert browser._about["blind"] is True
-    front = FrontEnd(browser)
+    front = BrowserFrontEnd(browser)
+    assert front.found == "50 conversations"
+    assert front.root.all("select", name="completion") == []
     for place in range(50):
-        front.send(place=place, field="task_completed", value=True)
+        front.label(place, "task_completed", "true")
     names["browser"] = browser
     assert len(browser.labels) == 50
 

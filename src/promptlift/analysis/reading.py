@@ -77,7 +77,9 @@ _MOST_LISTED = 20
 JUDGED: Final = frozenset(Insights.model_fields) - {"conversation_id", "analyser", "basis", "created_at"}
 # What is said beside numbers that a word list counted.
 WORDS_NOTE: Final = f"Judged by a word list: whether anything is higher or lower {UNTOLD}."
-SENTIMENT_NOTE: Final = "Sentiment was scored by a word list: use it to rank conversations, not to compare groups."
+SENTIMENT_NOTE: Final = (
+    "Sentiment was scored by a word list: use it to rank conversations, not to compare groups."
+)
 _NOTES: Final = {
     "model": "As the model sees it.",
     "learned": "As the learned judge sees it.",

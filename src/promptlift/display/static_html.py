@@ -1,4 +1,4 @@
-"""Static HTML of messages, tables, differences and small bars, for output without scripts.
+"""Static HTML of messages, tables and small bars, for output that runs no script.
 
 A widget's static fallback is built from these elements. They keep their meaning when inline styles are
 removed (GitHub), when JavaScript is off, and when a page typesets mathematics (exported notebooks).
@@ -38,19 +38,6 @@ _ATTRIBUTES: Final = {"style", "class", "open", "title", "lang", "dir", "colspan
 _MATHEMATICS: Final = re.compile(r"[$\\]")
 _SPACE: Final = Markup(" ")
 _BREAK: Final = Markup("<br>")
-_NO_BREAK: Final = Markup("&nbsp;")
-_WORDS: Final = re.compile(r"\s+|\S+")
-
-
-class DiffLine(NamedTuple):
-    """One line of a diff.
-
-    ``mark`` is ``" "`` for an unchanged line, ``"-"`` for a removed and ``"+"`` for an added one, ``"…"`` for omitted
-    lines. ``parts`` are the pieces of the line, each ``"same"``, ``"removed"`` or ``"added"``.
-    """
-
-    mark: Literal[" ", "-", "+", "…"]
-    parts: tuple[tuple[Literal["same", "removed", "added"], str], ...]
 
 
 def text(value: Any, limit: int | None = None) -> Markup:
@@ -159,7 +146,6 @@ def table(
     *,
     numbers: Sequence[int] = (),
     caption: Any = None,
-    widths: Sequence[int] = (),
 ) -> Markup:
     """Return a table.
 
@@ -173,9 +159,6 @@ def table(
         Positions of numeric columns, which are aligned right.
     caption
         Text above the table.
-    widths
-        Percent of the page for each column, so that the columns of several tables line up; by default as wide
-        as the cells need.
     """
     styles = [_NUMBER if place in numbers else _CELL for place in range(len(headers))]
     head = [
@@ -190,11 +173,7 @@ def table(
     if caption is not None:
         style = "text-align:left;font-weight:600;padding:.4em 0"
         parts.insert(0, element("caption", caption, style=style))
-    if widths:
-        columns = [element("col", style=f"width:{width}%") for width in widths]
-        parts.insert(0 if caption is None else 1, element("colgroup", *columns))
-    layout = ";table-layout:fixed;width:100%;min-width:70em" if widths else ""
-    return element("table", *parts, style=f"border-collapse:collapse;margin:.6em 0;font-size:13px{layout}")
+    return element("table", *parts, style="border-collapse:collapse;margin:.6em 0;font-size:13px")
 
 
 def facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:
@@ -205,11 +184,6 @@ def facts(pairs: Iterable[tuple[Any, Any]]) -> Markup:
         if value is not None and value != ""
     ]
     return element("p", _SPACE.join(shown), style="margin:.4em 0")
-
-
-def details(summary: Any, *children: Any, opened: bool = False) -> Markup:
-    """Return a section that a reader can fold and unfold without a script."""
-    return element("details", element("summary", summary), *children, open=opened, style="margin:.5em 0")
 
 
 def transcript(turns: Iterable[Turn], *, limit: int = 1200) -> Markup:
@@ -236,42 +210,6 @@ def _turn(turn: Turn, limit: int) -> Markup:
     style = f"border-left:3px solid {_TONES[tone]};padding:.1em 0 .1em .7em;margin:.5em 0;{_TEXT}"
     head = [element("b", text(turn.role, 30)), *([_SPACE, element("small", small)] if small else [])]
     return element("div", *head, _BREAK, kept or "(empty message)", style=style)
-
-
-def diff_block(lines: Iterable[DiffLine]) -> Markup:
-    """Return a diff: a sign before every line, removed words struck through, added words underlined.
-
-    The signs remain where colours and styles are removed.
-    """
-    return element(
-        "div",
-        *(_diff_line(line) for line in lines),
-        style=f"border:1px solid {_LINE};border-radius:4px;padding:.4em .6em;font-size:13px;{_TEXT}",
-    )
-
-
-def _diff_line(line: DiffLine) -> Markup:
-    sign = {"-": "−", "+": "+", "…": "…"}.get(line.mark, "\u00a0")
-    pieces = []
-    for kind, part in line.parts:
-        inner = Markup("").join(
-            _blank(piece) if piece.isspace() else text(piece) for piece in _WORDS.findall(part)
-        )
-        if kind == "same":
-            pieces.append(inner)
-        else:
-            tone = _TONES["bad" if kind == "removed" else "good"]
-            mark = "line-through" if kind == "removed" else "underline"
-            tag = "del" if kind == "removed" else "ins"
-            pieces.append(element(tag, inner, style=f"color:{tone};text-decoration:{mark}"))
-    return element("div", element("code", sign), _NO_BREAK, *pieces)
-
-
-def _blank(piece: str) -> Markup:
-    """Keep the space between two words, which `text` would lose at the ends of a piece."""
-    if "\n" in piece:
-        return _BREAK * min(piece.count("\n"), 2)
-    return _NO_BREAK * min(len(piece) - 1, 40) + _SPACE
 
 
 _HEIGHT: Final = 28

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import anywidget
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
+from promptlift.widgets.tree import h
 
-__all__ = ["WidgetWithFallback", "WidgetWithHtml", "front_end", "is_unattended"]
+if TYPE_CHECKING:
+    from promptlift.widgets.tree import Node
+
+__all__ = ["WidgetWithFallback", "front_end", "is_unattended"]
 
 
 def front_end(suffix: str, *names: str) -> str:
-    """Return the front-end code of a widget: the parts that all widgets share, then its own.
+    """Return the front-end code of a widget: what all widgets share, then its own.
 
     Parameters
     ----------
@@ -27,7 +29,7 @@ def front_end(suffix: str, *names: str) -> str:
         Its own files in the folder ``front``, in order.
     """
     folder = files("promptlift.widgets") / "front"
-    return "\n".join((folder / f"{name}.{suffix}").read_text(encoding="utf-8") for name in ("shared", *names))
+    return "\n".join((folder / f"{name}.{suffix}").read_text(encoding="utf-8") for name in ("tree", *names))
 
 
 def is_unattended() -> bool:
@@ -67,6 +69,19 @@ class WidgetWithFallback(anywidget.AnyWidget):
         if not is_unattended():
             super().open()
 
+    def slot(self, otherwise: str, into: str | None = None) -> Node:
+        """Return the element that shows this widget inside another.
+
+        Parameters
+        ----------
+        otherwise
+            What is shown where a page cannot do that.
+        into
+            What gets the focus: a selector.
+        """
+        reference = f"anywidget:{self.model_id}"
+        return h("div", widget=reference, key=reference, otherwise=otherwise, into=into)
+
     def close(self) -> None:
         """End the interactive view; the static fallback stays."""
         super().close()
@@ -84,17 +99,3 @@ class WidgetWithFallback(anywidget.AnyWidget):
             return bundle, about
         data, metadata = interactive
         return {**data, **bundle}, {**metadata, **about}
-
-
-class WidgetWithHtml(WidgetWithFallback):
-    """A widget whose static fallback is HTML: a subclass implements ``_static`` instead of ``_fallback``."""
-
-    @abstractmethod
-    def _static(self) -> Markup:
-        """Return the static fallback, built with `promptlift.display.static_html`."""
-
-    def _fallback(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return {"text/html": str(self._static())}, {}
-
-    def _repr_html_(self) -> str:
-        return str(self._static())

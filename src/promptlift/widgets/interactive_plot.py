@@ -9,23 +9,25 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pandas as pd
-import traitlets
 
 from promptlift.analysis.reading import collect, names_of
-from promptlift.errors import PromptliftError
 from promptlift.plots.drill_down import drill_down_of
 from promptlift.plots.notebook_theme import themed_pictures
 from promptlift.schema.inert import one_line
 from promptlift.widgets.browser.widget import ConversationBrowser
-from promptlift.widgets.fallback import WidgetWithFallback, front_end
+from promptlift.widgets.fallback import front_end
+from promptlift.widgets.tree import h, nodes
+from promptlift.widgets.tree_widget import TreeWidget, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from promptlift.plots.drill_down import DrillDown, Mark
+    from promptlift.widgets.tree import Node, Nodes
+    from promptlift.widgets.tree_widget import Event
 
 __all__ = ["InteractivePlot"]
 
@@ -44,7 +46,7 @@ class _Shown(NamedTuple):
     mark: Mark
 
 
-class InteractivePlot(WidgetWithFallback):
+class InteractivePlot(TreeWidget):
     """Show a plot whose marks open the conversations behind them.
 
     Resting the pointer on a mark says its name, estimate, interval and n; a click opens a `ConversationBrowser` on exactly
@@ -76,14 +78,10 @@ class InteractivePlot(WidgetWithFallback):
 
     _esm = front_end("js", "plot")
     _css = front_end("css", "browser", "plot")
-
-    # From Python to the front end.
-    _picture = traitlets.Unicode().tag(sync=True)
-    _dark_picture = traitlets.Unicode().tag(sync=True)
-    _about = traitlets.Dict().tag(sync=True)
-    _opened = traitlets.Dict().tag(sync=True)
-    # From the front end to Python: only the latest click counts.
-    _query = traitlets.Dict().tag(sync=True)
+    # Where no script runs, it is the picture and no HTML.
+    _repr_html_ = None  # type: ignore[assignment]
+    CLASS = "plw-plot"
+    PARTS = ("_picture", "_below")
 
     def __init__(
         self,
@@ -98,15 +96,16 @@ class InteractivePlot(WidgetWithFallback):
         self._labels, self._label_sets, self._blind = labels, label_sets, blind
         self._browser: ConversationBrowser | None = None
         self._png = _png_of(figure)
-        light, dark = _drawings_of(figure) or (f"data:{_PNG};base64,{self._png}", "")
+        self._images = _drawings_of(figure) or (f"data:{_PNG};base64,{self._png}", "")
         _end_showing(figure)
         self._size = {
             "width": round(figure.get_figwidth() * _CSS_DPI),
             "height": round(figure.get_figheight() * _CSS_DPI),
         }
-        marks = [[*_place_of(one, figure), one_line(one.mark.words, 300)] for one in self._marks]
-        super().__init__(_picture=light, _dark_picture=dark, _about={**self._size, "marks": marks})
-        self.observe(self._on_query, "_query")
+        self._places = [_place_of(one, figure) for one in self._marks]
+        self._opened: int | None = None
+        self._said = ""
+        super().__init__()
 
     @property
     def browser(self) -> ConversationBrowser | None:
@@ -118,27 +117,74 @@ class InteractivePlot(WidgetWithFallback):
         """The labels given in the browsers so far; None before the first mark is opened."""
         return None if self._browser is None else self._browser.labels
 
-    def _on_query(self, change: Mapping[str, Any]) -> None:
-        query = change["new"] if isinstance(change["new"], dict) else {}
-        number, place = query.get("number"), query.get("mark")
-        if type(number) is not int or (place is not None and type(place) is not int):
-            return
-        if place is None:
-            self._opened = {"number": number}
-        elif 0 <= place < len(self._marks):
-            try:
-                self._opened = {"number": number, "mark": place, **self._open_mark(place)}
-            except (PromptliftError, ValueError) as error:
-                self._opened = {"number": number, "mark": place, "problem": one_line(str(error), 600)}
+    def _draw(self) -> dict[str, Nodes]:
+        picture = h(
+            "div.plw-picture",
+            h("div.plw-images", part="_picture"),
+            [self._mark(place) for place in range(len(self._marks))],
+            role="group",
+            aria_label="Plot. Arrow keys go from mark to mark, Enter opens the conversations.",
+            style=f"max-width:{self._size['width']}px",
+        )
+        hint = h("p.plw-soft.plw-hint", "Click a mark to read its conversations.")
+        below = h("div.plw-below", part="_below")
+        away = self._opened is not None and h("span", hidden=True, action="close", keys="Escape")
+        tree = nodes(h("div", picture, hint, away, keyboard=True), self._notice, below)
+        return {"_tree": tree, "_picture": self._pictures(), "_below": self._shown()}
 
-    def _open_mark(self, place: int) -> dict[str, str]:
-        """Open a browser on the conversations of a mark, and return what is said of it."""
+    def _still(self) -> Nodes:
+        return []
+
+    def _pictures(self) -> Nodes:
+        """Return the drawings; they are a part of their own, because they are long and never change."""
+        alt = f"A plot with {len(self._marks):,} marks that open conversations"
+        light, dark = self._images
+        shown = [("plw-on-light", light), *([("plw-on-dark", dark)] if dark else [])]
+        return [h(f"img.{name}", src=src, alt=alt, draggable="false", **self._size) for name, src in shown]
+
+    def _mark(self, place: int) -> Node:
+        x, y = self._places[place]
+        return h(
+            "button.plw-mark",
+            action="open",
+            mark=place,
+            aria_label=one_line(self._marks[place].mark.words, 300),
+            aria_expanded=place == self._opened,
+            style=f"left:{x}%;top:{y}%",
+        )
+
+    def _shown(self) -> Nodes:
+        if self._opened is None or self._browser is None:
+            return []
+        close = h("button.plw-close", "Close", action="close")
+        return [
+            h("div.plw-opened", h("b.plw-foreign", self._said), " ", close),
+            self._browser.slot("This page cannot show it here. In a cell, plot.browser is the same."),
+        ]
+
+    def _actions(self) -> Mapping[str, Callable[[Event], None]]:
+        return {"open": self._open_mark, "close": self._close_mark}
+
+    def _close_mark(self, _event: Event) -> None:
+        self._opened = None
+        self._notify("")
+
+    def _open_mark(self, event: Event) -> None:
+        """Open a browser on the conversations of a mark."""
+        place = whole(event.get("mark"))
+        if place is None or place >= len(self._marks):
+            return
+        self._close_mark(event)
         shown = self._marks[place]
-        rows = shown.drill_down(*shown.mark.key)
+        try:
+            rows = shown.drill_down(*shown.mark.key)
+        except ValueError as error:
+            self._notify(str(error), "bad")
+            return
         if not isinstance(rows, pd.DataFrame):
             rows = collect(rows, names_of(rows))
         before = self._browser
-        # In a file they are kept at once; otherwise the next browser goes on with those of the last.
+        # In a file they are kept at once; otherwise the next browser continues with those of the last.
         in_file = isinstance(self._labels, str | os.PathLike)
         labels = self._labels if in_file or before is None else before.labels
         self._browser = ConversationBrowser(
@@ -147,7 +193,7 @@ class InteractivePlot(WidgetWithFallback):
         if before is not None:
             before.close()
         said = f"{len(rows):,} {'conversation' if len(rows) == 1 else 'conversations'} · {shown.mark.words}"
-        return {"words": one_line(said, 340), "browser": f"anywidget:{self._browser.model_id}"}
+        self._opened, self._said = place, one_line(said, 340)
 
     def _fallback(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return {_PNG: self._png}, {_PNG: self._size}

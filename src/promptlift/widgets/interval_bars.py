@@ -5,33 +5,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from markupsafe import Markup
-
-from promptlift.display.static_html import element
+from promptlift.widgets.tree import h
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Piece", "common_axis", "confidence_pieces", "effect_pieces", "pieces_html"]
+    from promptlift.widgets.tree import Node
+
+__all__ = ["Piece", "common_axis", "confidence_pieces", "effect_pieces", "interval_bar"]
 
 Kind = Literal[
     "gap", "line", "fill", "rest", "zero", "dot", "hollow", "expected", "tick", "open-low", "open-high"
 ]
 
-_BASE: Final = "display:inline-block;vertical-align:middle;"
-_STYLES: Final[dict[str, str]] = {
-    "gap": "height:1px;opacity:0",
-    "line": "height:3px;background:#2b83ba",
-    "fill": "height:9px;background:#2b83ba",
-    "rest": "height:9px;background:rgba(128,128,128,.25)",
-    "zero": "height:20px;border-left:1px dashed #808080",
-    "tick": "height:20px;border-left:2px solid #a87900",
-    "dot": "width:9px;height:9px;border-radius:50%;background:#2b83ba;margin:0 -4.5px",
-    "hollow": "width:7px;height:7px;border-radius:50%;border:2px solid #2b83ba;margin:0 -5.5px",
-    "expected": "width:6px;height:6px;border:1px solid #6b7683;margin:0 -4px",
-    "open-low": "width:0;height:0;border:5px solid transparent;border-right-color:#2b83ba;border-left-width:0;margin-right:-5px",
-    "open-high": "width:0;height:0;border:5px solid transparent;border-left-color:#2b83ba;border-right-width:0;margin-left:-5px",
-}
 _ORDER: Final = {"zero": 0, "tick": 0, "open-low": 1, "expected": 2, "dot": 3, "hollow": 3, "open-high": 4}
 _MARGIN: Final = 0.08
 
@@ -119,16 +105,12 @@ def _row(
     return pieces
 
 
-def pieces_html(pieces: Sequence[Piece], *, label: str) -> Markup:
-    """Return the boxes as HTML; ``label`` says the same in words, for those who cannot see them."""
+def interval_bar(pieces: Sequence[Piece], words: str) -> Node | None:
+    """Return the boxes as a node; the words say the same, for those who cannot see them."""
     if not pieces:
-        return Markup("")
+        return None
     boxes = [
-        element(
-            "span",
-            style=f"{_BASE}{_STYLES[piece.kind]}{f';width:{piece.width * 0.98:.2f}%' if piece.width else ''}",
-        )
-        for piece in pieces
+        h(f"span.plw-piece.plw-piece-{kind}", style=f"width:{width}%" if width else None)
+        for kind, width in pieces
     ]
-    style = "display:inline-block;width:180px;height:22px;line-height:22px;font-size:0;white-space:nowrap"
-    return element("span", *boxes, style=style, title=label)
+    return h("span.plw-interval", boxes, role="img", aria_label=words, title=words)

@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from promptlift.display.static_html import (
-    Bar,
-    badge,
-    bars,
-    bars_html,
-    element,
-    facts,
-    last_values,
-    paragraph,
-    root,
-)
+from promptlift.display.static_html import bars, last_values
 from promptlift.errors import PromptliftError
 from promptlift.schema.inert import one_line
-from promptlift.widgets.commands import CommandWidget, explain_failure
 from promptlift.widgets.fallback import front_end
-from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, pieces_html
-from promptlift.widgets.review.cards import (
-    NO_INTERVAL,
-    REHEARSAL,
-    confidence_in_words,
-    interval_in_words,
-)
+from promptlift.widgets.interval_bars import common_axis, confidence_pieces, effect_pieces, interval_bar
+from promptlift.widgets.review.cards import NO_INTERVAL, REHEARSAL, confidence_in_words, interval_in_words
+from promptlift.widgets.tree import fact, h, nodes
+from promptlift.widgets.tree_widget import TreeWidget, explain_failure, push
 from promptlift.words.figures import relative
 from promptlift.workspace.runs import ENDED, pause_before_next_request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from markupsafe import Markup
-
+    from promptlift.display.static_html import Bar
     from promptlift.schema.optimizations import Optimization
     from promptlift.schema.results import OptimizationResults
-    from promptlift.widgets.commands import Command
+    from promptlift.widgets.interval_bars import Piece
+    from promptlift.widgets.tree import Node, Nodes
+    from promptlift.widgets.tree_widget import Event
     from promptlift.workspace import Workspace
 
 __all__ = ["OptimizationMonitor"]
@@ -50,9 +37,10 @@ _STAGES: Final = {
     "done": "done",
 }
 _LONGEST_PAUSE: Final = 60.0
+_HEIGHT: Final = 28
 
 
-class OptimizationMonitor(CommandWidget):
+class OptimizationMonitor(TreeWidget):
     """Watch an optimization while it runs, and stop it.
 
     Shows the stage, the simulated conversations done out of the maximum, the lift so far with an interval that stays valid
@@ -73,8 +61,9 @@ class OptimizationMonitor(CommandWidget):
         When the optimization cannot be read.
     """
 
-    _esm = front_end("js", "commands", "monitor")
+    _esm = front_end("js")
     _css = front_end("css", "commands", "monitor")
+    CLASS = "plw-monitor"
 
     def __init__(
         self, lift: Workspace, optimization_id: str, *, clock: Callable[[], float] = time.monotonic
@@ -87,9 +76,9 @@ class OptimizationMonitor(CommandWidget):
         self._first_seen: tuple[float, int] | None = None
         self._polled_at = self._opened_at
         self._optimization = lift.optimizations[optimization_id]
-        super().__init__(_view=self._view_state())
+        super().__init__()
 
-    def _handlers(self) -> Mapping[str, Callable[[Command], None]]:
+    def _actions(self) -> Mapping[str, Callable[[Event], None]]:
         return {
             "poll": lambda _: self._poll(),
             "refresh": lambda _: self._poll(force=True),
@@ -99,7 +88,6 @@ class OptimizationMonitor(CommandWidget):
     def _poll(self, *, force: bool = False) -> None:
         """Ask the service, unless it was asked a moment ago; several views share one pace."""
         if not force and (self._ended or self._clock() - self._polled_at < self._pause() * 0.8):
-            self._view = {**self._view, "polls": self._view["polls"] + 1}
             return
         self._polled_at = self._clock()
         try:
@@ -111,7 +99,6 @@ class OptimizationMonitor(CommandWidget):
             if self._failures:
                 self._notify("")
             self._failures = 0
-        self._view = {**self._view_state(), "polls": self._view["polls"] + 1}
 
     @property
     def _ended(self) -> bool:
@@ -131,47 +118,78 @@ class OptimizationMonitor(CommandWidget):
 
     # What is shown.
 
-    def _view_state(self) -> dict[str, Any]:
-        found = self._optimization
-        results = found.results
-        progress = results.progress if results is not None else None
-        done = progress.conversations_done if progress else None
-        most = progress.conversations_max if progress else None
-        stage = _STAGES.get(progress.stage or "", "") if progress and found.status == "running" else ""
-        pairs: list[tuple[str, str]] = [
-            ("status", found.status),
-            ("stage", stage),
-            ("mode", found.mode or ""),
-        ]
-        if done is not None:
-            at_most = f" of at most {most:,}" if most else ""
-            pairs.append(("simulated conversations", f"{done:,}{at_most}"))
-        if progress and progress.passes_max:
-            pairs.append(("passes", f"{progress.passes_done or 0} of at most {progress.passes_max}"))
-        if results is not None and results.pairs is not None:
-            pairs.append(("pairs", f"{results.pairs.n:,}"))
-        left = self._left(done, most)
-        if left and not self._ended:
-            pairs.append(("time left", left))
-        effect, effect_boxes = self._effect()
-        confidence = None if results is None else results.confidence
-        needed = None if results is None else results.confidence_needed
-        return {
-            "facts": [list(pair) for pair in pairs if pair[1]],
-            "fraction": 1.0 if found.status == "completed" else (done or 0) / most if most else None,
-            "effect": effect,
-            "effect_pieces": effect_boxes,
-            "confidence": "" if confidence is None else confidence_in_words(confidence, needed),
-            "confidence_pieces": confidence_pieces(confidence, needed),
-            "sparklines": [] if results is None else _sparklines(results),
-            "rehearsal": REHEARSAL if found.rehearsal else "",
-            "ended": self._ended,
-            "words": self._words(found),
-            "pause": self._pause(),
-            "polls": 0,
-        }
+    def _draw(self) -> dict[str, Nodes]:
+        ended = self._ended
+        buttons = h(
+            "span.plw-buttons",
+            not ended and push("Stop …", "stop", ".plw-stop"),
+            push("Refresh", "refresh", ".plw-refresh", disabled=ended),
+        )
+        asking = not ended and h("span", hidden=True, action="poll", poll=self._pause())
+        tree = nodes(self._head(buttons), self._bar(), self._notice, self._about(), asking, self._dialog)
+        return {"_tree": tree}
 
-    def _effect(self) -> tuple[str, list[Any]]:
+    def _still(self) -> Nodes:
+        end = "State when the cell ran. In a running notebook the monitor keeps updating."
+        return [h("p", h("b", "Optimization")), self._head(), self._about(), h("p.plw-soft", end)]
+
+    def _head(self, *buttons: Node) -> Node:
+        found, left = self._optimization, self._left()
+        progress = found.results.progress if found.results is not None else None
+        pairs = found.results.pairs if found.results is not None else None
+        facts = {"status": found.status, "stage": "", "mode": found.mode or ""}
+        if progress is not None:
+            facts["stage"] = _STAGES.get(progress.stage or "", "") if found.status == "running" else ""
+            if progress.conversations_done is not None:
+                most = f" of at most {progress.conversations_max:,}" if progress.conversations_max else ""
+                facts["simulated conversations"] = f"{progress.conversations_done:,}{most}"
+            if progress.passes_max:
+                facts["passes"] = f"{progress.passes_done or 0} of at most {progress.passes_max}"
+        if pairs is not None:
+            facts["pairs"] = f"{pairs.n:,}"
+        facts["time left"] = "" if self._ended else left
+        return h("div.plw-top", [fact(*pair) for pair in facts.items() if pair[1]], buttons)
+
+    def _bar(self) -> Node | None:
+        done, most = self._done()
+        if self._optimization.status == "completed":
+            done = most = 1
+        if not most:
+            return None
+        part = 100 * (done or 0) / most
+        return h(
+            "div.plw-progress-bar",
+            h("div", style=f"width:{part:.1f}%"),
+            role="progressbar",
+            aria_valuemin=0,
+            aria_valuemax=100,
+            aria_valuenow=round(part),
+        )
+
+    def _about(self) -> Node:
+        found, results = self._optimization, self._optimization.results
+        measures = []
+        if results is not None:
+            words, pieces = self._effect()
+            measures = [(words, interval_bar(pieces, words))]
+            if results.confidence is not None:
+                words = confidence_in_words(results.confidence, results.confidence_needed)
+                drawn = confidence_pieces(results.confidence, results.confidence_needed)
+                measures.append((words, interval_bar(drawn, words)))
+            measures += _sparklines(results)
+        return h(
+            "div.plw-about",
+            found.rehearsal and h("p.plw-warning", REHEARSAL),
+            [h("div.plw-measure", drawing, h("span", words)) for words, drawing in measures if words],
+            self._ended and h("p.plw-foreign.plw-end", self._words(found)),
+        )
+
+    def _done(self) -> tuple[int | None, int | None]:
+        results = self._optimization.results
+        progress = results.progress if results is not None else None
+        return (progress.conversations_done, progress.conversations_max) if progress else (None, None)
+
+    def _effect(self) -> tuple[str, list[Piece]]:
         results = self._optimization.results
         if results is None or results.lift is None:
             return "", []
@@ -196,8 +214,9 @@ class OptimizationMonitor(CommandWidget):
         ends = (shown.lift, shown.lift_low, shown.lift_high)
         return words, effect_pieces(*ends, axis=common_axis(ends), interval=level is not None)
 
-    def _left(self, done: int | None, most: int | None) -> str:
+    def _left(self) -> str:
         """Return the most time it can still take, from the pace since the monitor was opened."""
+        done, most = self._done()
         if done is None or not most:
             return ""
         now = self._clock()
@@ -216,8 +235,6 @@ class OptimizationMonitor(CommandWidget):
         )
 
     def _words(self, found: Optimization) -> str:
-        if not self._ended:
-            return ""
         if found.status == "completed":
             won = found.results is not None and found.results.winner_selected
             explanation = one_line((found.results.explanation if found.results else None) or "", 600)
@@ -225,35 +242,29 @@ class OptimizationMonitor(CommandWidget):
             return f"{end} To review the variants: widgets.VariantReview(lift, {self._id!r})"
         return one_line(found.why_it_ended(), 800)
 
-    def _static(self) -> Markup:
-        view = self._view
-        parts = [paragraph(element("b", "Optimization")), facts([tuple(pair) for pair in view["facts"]])]
-        if view["rehearsal"]:
-            parts.append(paragraph(badge("rehearsal", "warn"), " ", view["rehearsal"]))
-        for name in ("effect", "confidence"):
-            if view[name]:
-                drawing = pieces_html(view[f"{name}_pieces"], label=view[name])
-                parts.append(paragraph(drawing, " ", view[name]))
-        for drawn, words in view["sparklines"]:
-            parts.append(paragraph(bars_html([Bar(*one) for one in drawn], label=words), " ", words))
-        if view["words"]:
-            parts.append(paragraph(view["words"]))
-        parts.append(
-            paragraph("State when the cell ran. In a running notebook the monitor keeps updating.", soft=True)
-        )
-        return root(*parts)
-
     def _plain(self) -> str:
         return f"OptimizationMonitor(optimization {self._optimization.status})"
 
 
-def _sparklines(results: OptimizationResults) -> list[list[Any]]:
-    """Return a picture of the confidence and one of the lift after each pass of the confirmation, with their words."""
-    found: list[list[Any]] = []
+def _sparklines(results: OptimizationResults) -> list[tuple[str, Node]]:
+    """Return the confidence and the lift after each pass of the confirmation, in words and as a picture."""
+    found = []
     if any(one is not None for one in results.trace):
-        words = last_values(["?" if one is None else f"{one:.2f}" for one in results.trace])
-        found.append([bars(results.trace, low=0.0, high=1.0), f"confidence by pass: {words}"])
+        values = last_values(["?" if one is None else f"{one:.2f}" for one in results.trace])
+        words = f"confidence by pass: {values}"
+        found.append((words, _sparkline(bars(results.trace, low=0.0, high=1.0), words)))
     if any(one is not None for one in results.lift_trace):
-        words = last_values(["?" if one is None else relative(one) for one in results.lift_trace])
-        found.append([bars(results.lift_trace), f"lift by pass: {words}"])
+        words = f"lift by pass: {last_values(['?' if one is None else relative(one) for one in results.lift_trace])}"
+        found.append((words, _sparkline(bars(results.lift_trace), words)))
     return found
+
+
+def _sparkline(drawn: Sequence[Bar], words: str) -> Node:
+    """Return one bar a pass; the words beside it say the same."""
+    styles = [
+        f"height:{_HEIGHT * one.height / 100:.1f}px;margin-bottom:{_HEIGHT * one.bottom / 100:.1f}px"
+        for one in drawn
+    ]
+    return h(
+        "span.plw-spark", [h("span.plw-spark-bar", style=one) for one in styles], role="img", aria_label=words
+    )

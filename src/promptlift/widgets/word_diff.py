@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from promptlift.display.static_html import DiffLine
 from promptlift.schema.inert import visible
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
     Part = tuple[Literal["same", "removed", "added"], str]
 
-__all__ = ["describe_difference", "diff_lines"]
+__all__ = ["DiffLine", "describe_difference", "diff_lines"]
 
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 # Unchanged lines around a change, and the most characters of a line and lines that are shown.
@@ -25,6 +24,17 @@ _LINES: Final = 400
 _MAX_WORDS: Final = 1_500
 _SIMILAR: Final = 0.35
 _MAX_PAIRED: Final = 40
+
+
+class DiffLine(NamedTuple):
+    """One line of a diff.
+
+    ``mark`` is ``" "`` for an unchanged line, ``"-"`` for a removed and ``"+"`` for an added one, ``"…"`` for omitted
+    lines. ``parts`` are the pieces of the line, each ``"same"``, ``"removed"`` or ``"added"``.
+    """
+
+    mark: Literal[" ", "-", "+", "…"]
+    parts: tuple[tuple[Literal["same", "removed", "added"], str], ...]
 
 
 def diff_lines(before: str, after: str, *, context: int | None = _CONTEXT) -> list[DiffLine]:

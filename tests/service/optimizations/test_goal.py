@@ -12,8 +12,9 @@ import promptlift
 from promptlift.service.optimizations.goal import Goal
 from promptlift.stats.experiment import Experiment
 from promptlift.stats.passes import Outcome
-from promptlift.widgets.review.cards import headline, make_cards
+from promptlift.widgets.review.cards import head, make_cards
 from promptlift.widgets.review.reading import read_review
+from promptlift.widgets.tree import fact
 from support.answering_model import AnsweringModel, share
 
 TARGET = "Name the day of delivery"
@@ -73,7 +74,7 @@ def test_the_finalist_is_who_meets_the_goal_best(begin):
     with promptlift.connect(base_url=caller.service.base_url, api_key=caller.service.key) as lift:
         assert lift.variants(found["id"])["goal_points"].notna().sum() == 2
         review = read_review(lift, found["id"])
-        assert ("finalist chosen by", f"taskCompletion × 1, {TARGET} × 3") in headline(review)
+        assert fact("finalist chosen by", f"taskCompletion × 1, {TARGET} × 3") in head(review)
         facts = {name for card in make_cards(review) for name, _ in card.facts}
         assert "goal, beside the original" in facts
 

@@ -135,7 +135,7 @@ def test_tables_plots_the_review_and_the_report_show_both(won, tmp_path):
         assert places == pytest.approx([mix["lift"], results["lift"]])
 
         _, card = make_cards(read_review(lift, found["id"]))
-        assert card.lift == f"{logged} %"
+        assert card.row["lift"] == mix["lift"]
         assert f"lift {logged} % on the mix of the logged conversations" in card.effect
         assert f"{tested} % on the tested mix" in card.effect
         assert ("failed conversations, logged mix", "15.0 %") in card.facts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -19,7 +19,7 @@ from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.metadata import is_metadata_column, key_of_column
 from promptlift.schema.model import from_wire_time
 from promptlift.widgets.browser.facets import between, facets_in, orders_in, titles_in
-from promptlift.widgets.browser.marks import marked, search_words
+from promptlift.widgets.browser.marks import search_words
 from promptlift.words.figures import is_missing
 
 if TYPE_CHECKING:
@@ -71,8 +71,6 @@ class Row:
     completed: str
     issue_count: int
     prompt: str = ""
-    parts: list[tuple[str, bool]] = field(default_factory=list)
-    """The title in parts where a search found some of it."""
 
 
 class Catalogue:
@@ -167,14 +165,13 @@ class Catalogue:
 
     # Content.
 
-    def row(self, place: int, words: Sequence[str] = ()) -> Row:
-        """Return the row of one conversation, with the words of a search marked in its title."""
+    def row(self, place: int) -> Row:
+        """Return the row of one conversation."""
         values = self.frame.iloc[place]
         title = self._title(values) or one_line(self.ids[place], _TITLE_CHARS) or "(no text)"
         return Row(
             place=place,
             title=title,
-            parts=marked(title, list(words)),
             prompt=one_line(_string(values.get("prompt")), 60) if self._several_prompts else "",
             when=_started_at(values),
             sentiment=None

@@ -152,9 +152,8 @@ class BlindCatalogue(Catalogue):
         del filters
         return super().find(Filters(), among)
 
-    def row(self, place: int, words: Any = ()) -> Row:
+    def row(self, place: int) -> Row:
         """Return a row that says nothing but its number."""
-        del words
         return Row(place, f"Conversation {place + 1}", "", None, "", 0)
 
     def facts(self, place: int) -> list[tuple[str, str]]:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import traitlets
 
-from promptlift.analysis.reading import facts_of
+from promptlift.analysis.reading import WORDS_NOTE, facts_of
 from promptlift.errors import ConfigError, NotFound, PromptliftError
 from promptlift.schema.inert import one_line
 from promptlift.schema.insights import SENTIMENTS
 from promptlift.schema.judges import LABELS_MIN
-from promptlift.widgets.browser import static_fallback
 from promptlift.widgets.browser.catalogue import PAGE_ROWS, Catalogue, Filters
 from promptlift.widgets.browser.kept_labels import KeptLabels, answers_by_conversation, keeps_labels
 from promptlift.widgets.browser.labels import Labels, checked_sets, write_labels
 from promptlift.widgets.browser.marks import marked
-from promptlift.widgets.browser.messages import LabelCommand, Query
 from promptlift.widgets.browser.plan import COMPLETED, BlindCatalogue, Plan, is_plan
-from promptlift.widgets.fallback import WidgetWithHtml, front_end
+from promptlift.widgets.browser.query import LABELLED, Query
+from promptlift.widgets.fallback import front_end
+from promptlift.widgets.tree import badge, field, h, known, nodes, pick, transcript
+from promptlift.widgets.tree_widget import TreeWidget, whole
 
 if TYPE_CHECKING:
     import os
@@ -28,17 +28,40 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    from markupsafe import Markup
     from numpy.typing import NDArray
 
-    from promptlift.display.turn import Turn
+    from promptlift.display.static_html import Tone
+    from promptlift.widgets.browser.labels import Label
+    from promptlift.widgets.tree import Node, Nodes
+    from promptlift.widgets.tree_widget import Event
 
 __all__ = ["ConversationBrowser"]
 
-_LABELLED: Final = ("yes", "no", "differs")
+_KEYS: Final = {
+    "↑ ↓": "move",
+    "PgUp PgDn": "change the page",
+    "Home End": "first, last",
+    "/": "search",
+    "y n": "completed: yes, no",
+    "1 2 3": "negative, neutral, positive",
+    "⌫": "remove the labels",
+    "Enter": "next unlabelled",
+    "?": "show or hide this help",
+}
+_TONES: Final[dict[str, Tone]] = {"positive": "good", "neutral": "plain", "negative": "bad"}
+_COMPLETED: Final[dict[str, tuple[str, Tone]]] = {
+    "yes": ("completed", "good"),
+    "no": ("not completed", "bad"),
+    "unknown": ("not judged", "plain"),
+}
+_STATIC_ROWS: Final = 12
+_STATIC_TURNS: Final = 30
+_STATIC_CHARS: Final = 1_200
+_STATIC_LABELS: Final = 100
+_BOOLEANS: Final = {"true": True, "false": False}
 
 
-class ConversationBrowser(WidgetWithHtml):
+class ConversationBrowser(TreeWidget):
     """Browse conversations in a notebook, and label them with the keyboard.
 
     Only what is shown is sent to the browser: fifty rows of the list and one transcript at a time. The widget changes
@@ -97,16 +120,8 @@ class ConversationBrowser(WidgetWithHtml):
 
     _esm = front_end("js", "browser")
     _css = front_end("css", "browser")
-
-    # From Python to the front end.
-    _about = traitlets.Dict().tag(sync=True)
-    _view = traitlets.Dict().tag(sync=True)
-    _opened = traitlets.Dict().tag(sync=True)
-    _label_state = traitlets.Dict().tag(sync=True)
-    _acknowledged = traitlets.Dict().tag(sync=True)
-    # From the front end to Python: only the latest query counts, but every command does.
-    _query = traitlets.Dict().tag(sync=True)
-    _commands: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    CLASS = "plw-browser"
+    PARTS = ("_filters", "_list", "_pages", "_shown", "_labelling")
 
     def __init__(
         self,
@@ -136,15 +151,13 @@ class ConversationBrowser(WidgetWithHtml):
         else:
             self._labels = Labels(labels, sets=names)
         self._analyser = None if self._plan else facts_of(conversations).get("analyser")
+        self._query, self._fresh, self._help = Query(), True, False
+        self._learned = ""
         self._ranks = self._catalogue.orders[0].ranks
         self._places = self._catalogue.find(Filters())
-        self._last_query: Query | None = None
-        self._notice = self._learned = ""
-        super().__init__(
-            _about=self._describe(), **self._answer(self._first_query()), _label_state=self._shown_labels()
-        )
-        self.observe(self._on_query, "_query")
-        self.observe(self._on_commands, "_commands")
+        self._place: int | None = None
+        self._go_to(self._first())
+        super().__init__()
 
     @property
     def labels(self) -> pd.DataFrame:
@@ -183,67 +196,75 @@ class ConversationBrowser(WidgetWithHtml):
         """
         self._labels.save()
 
-    # Queries.
+    @property
+    def left(self) -> int:
+        """How many of a plan are not labelled yet."""
+        return 0 if self._plan is None else len(self._plan.ids) - self._answered()
 
-    def _first_query(self) -> Query:
+    def _actions(self) -> Mapping[str, Callable[[Event], None]]:
+        return {
+            "search": self._search,
+            "clear": lambda _: self._search({"order": str(self._query.order)}),
+            "open": lambda event: self._go_to(whole(event.get("place"))),
+            "move": lambda event: self._move(1 if event.get("by") == "1" else -1),
+            "page": lambda event: self._turn(1 if event.get("by") == "1" else -1),
+            "first": lambda _: self._go_to_rank(0),
+            "last": lambda _: self._go_to_rank(len(self._places) - 1),
+            "unlabelled": lambda _: self._go_to_unlabelled(),
+            "label": self._label,
+            "remove": lambda event: self._record(event, "both", None),
+            "note": lambda event: self._record(event, "note", event.get("note", "")),
+            "learn": lambda _: self._learn(),
+            "help": lambda _: self._toggle_help(),
+        }
+
+    # Search and moves.
+
+    def _first(self) -> int:
         """Return what is shown first: of a plan the first conversation that is not labelled yet."""
         if self._plan is None:
-            return Query()
+            return 0
         left = (place for place, one in enumerate(self._plan.ids) if self._labels.get(one).unlabelled)
-        return Query(move="to", place=next(left, 0))
+        return next(left, 0)
 
-    def _on_query(self, change: Mapping[str, Any]) -> None:
-        query = Query.parse(change["new"], self._catalogue)
-        if query is None:
-            return
-        with self.hold_sync():
-            for name, value in self._answer(query).items():
-                setattr(self, name, value)
-            self._label_state = self._shown_labels()
+    def _search(self, event: Event) -> None:
+        """Find conversations anew: one that was labelled stays in the list until then."""
+        self._fresh = False
+        self._query = query = Query.parse(event, self._catalogue)
+        self._ranks = self._catalogue.orders[query.order].ranks
+        found = self._catalogue.find(query.filters, self._among(query.labelled))
+        self._places = found[np.argsort(self._ranks[found], kind="stable")]
+        self._place = None
+        self._go_to_rank(0)
 
-    def _answer(self, query: Query) -> dict[str, Any]:
-        if self._last_query is None or query.searches_again(self._last_query):
-            self._ranks = self._catalogue.orders[query.order].ranks
-            found = self._catalogue.find(query.filters, self._among(query.labelled))
-            self._places = found[np.argsort(self._ranks[found], kind="stable")]
-        self._last_query = query
-        place = self._cursor(query)
-        page = 0 if place is None else self._rank(place) // PAGE_ROWS
-        shown = self._places[page * PAGE_ROWS : (page + 1) * PAGE_ROWS]
-        self._shown = [int(one) for one in shown] + ([place] if place is not None else [])
-        view = {
-            "found": len(self._places),
-            "page": page,
-            "pages": -(-len(self._places) // PAGE_ROWS),
-            "first": page * PAGE_ROWS,
-            "rows": [asdict(self._catalogue.row(int(one), query.words)) for one in shown],
-        }
-        opened = self._transcript(place, query.words)
-        return {"_view": view, "_opened": {"number": query.number, **opened}}
+    def _go_to(self, place: int | None) -> None:
+        if place is not None and place in self._places:
+            self._place = place
 
-    def _cursor(self, query: Query) -> int | None:
-        """Return the place of the conversation to show, None when nothing was found."""
-        if not len(self._places):
-            return None
-        here = query.place
-        if query.move == "to" and here in self._places:
-            return here
-        rank = self._rank(here)
-        last = len(self._places) - 1
-        moves = {"last": last, "page": query.page * PAGE_ROWS, "by": rank + query.page}
-        if query.move == "unlabelled":
-            order = np.concatenate([self._places[rank + 1 :], self._places[: rank + 1]])
-            ids = self._catalogue.ids
-            return next((int(one) for one in order if self._labels.get(ids[one]).unlabelled), here)
-        return int(self._places[min(max(0, moves.get(query.move, 0)), last)])
+    def _go_to_rank(self, rank: int) -> None:
+        if len(self._places):
+            self._place = int(self._places[min(max(0, rank), len(self._places) - 1)])
 
-    def _rank(self, place: int) -> int:
-        """Return the rank of a place among the results, or of the next result after it."""
-        rank = self._ranks[place] if 0 <= place < len(self._ranks) else place
-        return min(int(np.searchsorted(self._ranks[self._places], rank)), max(0, len(self._places) - 1))
+    def _move(self, by: int) -> None:
+        self._go_to_rank(self._rank() + by)
+
+    def _turn(self, by: int) -> None:
+        self._go_to_rank((self._rank() // PAGE_ROWS + by) * PAGE_ROWS)
+
+    def _go_to_unlabelled(self) -> None:
+        rank, ids = self._rank(), self._catalogue.ids
+        order = np.concatenate([self._places[rank + 1 :], self._places[: rank + 1]])
+        left = (int(one) for one in order if self._labels.get(ids[one]).unlabelled)
+        self._go_to(next(left, self._place))
+
+    def _rank(self) -> int:
+        """Return where the conversation that is shown is among the results."""
+        if self._place is None:
+            return 0
+        return int(np.searchsorted(self._ranks[self._places], self._ranks[self._place]))
 
     def _among(self, labelled: str) -> NDArray[np.bool_] | None:
-        if labelled not in _LABELLED:
+        if labelled not in LABELLED:
             return None
         labels = [self._labels.get(one) for one in self._catalogue.ids]
         if labelled == "differs":
@@ -256,70 +277,46 @@ class ConversationBrowser(WidgetWithHtml):
             label.sentiment is not None and sentiment in SENTIMENTS and label.sentiment != sentiment
         )
 
-    def _transcript(self, place: int | None, words: list[str]) -> dict[str, Any]:
-        if place is None:
-            return {"place": None, "facts": [], "turns": [], "problem": ""}
-        turns, problem = self._catalogue.turns(place)
-        return {
-            "place": place,
-            "facts": [*self._catalogue.facts(place), *self._said(place)],
-            "turns": [_marked_turn(turn, words) for turn in turns],
-            "problem": problem,
-        }
+    # Labels.
 
-    def _said(self, place: int) -> list[tuple[str, str]]:
-        """Return what several people said of a conversation, side by side; nobody sees it while labelling a plan."""
-        said = {} if self._plan else self._others.get(self._catalogue.ids[place], {})
-        return [(one_line(question, 40), one_line(answers, 400)) for question, answers in said.items()]
-
-    # Commands.
-
-    def _on_commands(self, change: Mapping[str, Any]) -> None:
-        acknowledged = dict(self._acknowledged)
-        problems = []
-        for message in change["new"] if isinstance(change["new"], list) else []:
-            command = LabelCommand.parse(message, len(self._catalogue), self._label_sets)
-            if command is None or command.number <= acknowledged.get(command.client, 0):
-                continue
-            acknowledged[command.client] = command.number
-            if command.field == "learn":
-                self._learn()
-                continue
-            try:
-                self._labels.record(self._catalogue.ids[command.place], command.field, command.value)
-            except ConfigError as error:
-                problems.append(f"{error} The label is kept in browser.labels.")
-        if acknowledged == self._acknowledged:
+    def _label(self, event: Event) -> None:
+        """Set a value of a label, or remove it where it is that already."""
+        name, value = event.get("field", ""), event.get("value", "")
+        allowed = {COMPLETED: tuple(_BOOLEANS), "sentiment": SENTIMENTS, **self._label_sets}.get(name, ())
+        label = self._label_of(whole(event.get("place")))
+        if label is None or value not in allowed:
             return
-        self._notice = one_line(problems[-1], 400) if problems else ""
-        with self.hold_sync():
-            self._label_state = self._shown_labels()
-            self._acknowledged = acknowledged
+        chosen = _BOOLEANS[value] if name == COMPLETED else value
+        self._record(event, name, None if self._value(label, name) == chosen else chosen)
+
+    def _record(self, event: Event, name: str, value: Any) -> None:
+        place = whole(event.get("place"))
+        if place is None or place >= len(self._catalogue):
+            return
+        self._notify("")
+        try:
+            self._labels.record(self._catalogue.ids[place], name, value)
+        except ConfigError as error:
+            self._notify(f"{error} The label is kept in browser.labels.", "bad")
+
+    def _label_of(self, place: int | None) -> Label | None:
+        known = place is not None and place < len(self._catalogue)
+        return self._labels.get(self._catalogue.ids[place]) if known else None  # type: ignore[index]
+
+    @staticmethod
+    def _value(label: Label, name: str) -> Any:
+        return getattr(label, name) if name in (COMPLETED, "sentiment") else label.own.get(name)
 
     def _learn(self) -> None:
-        """Learn a judge from the labels; what was learned, or why nothing was, stands below them."""
+        """Learn a judge from the labels; what was learned, or why nothing was, is shown below them."""
         try:
             said = self._labels.learn()
         except PromptliftError as error:
             said = f"Nothing was learned: {error}"
         self._learned = one_line(said, 2_000)
 
-    def _shown_labels(self) -> dict[str, Any]:
-        """Return the labels of the conversations that are shown, and how many there are in all."""
-        shown = {}
-        for place in self._shown:
-            label = self._labels.get(self._catalogue.ids[place])
-            if not label.empty:
-                verdicts = [label.task_completed, label.sentiment]
-                beside = [dict(label.own), label.note] if label.own or label.note else []
-                shown[str(place)] = [*verdicts, *beside]
-        return {
-            "shown": shown,
-            "labelled": self._answered(),
-            "notice": self._notice,
-            "width": self._width(),
-            "learned": self._learned,
-        }
+    def _toggle_help(self) -> None:
+        self._help = not self._help
 
     def _answered(self) -> int:
         if self._plan is None:
@@ -333,30 +330,323 @@ class ConversationBrowser(WidgetWithHtml):
         said = {one: self._labels.get(one).task_completed for one in self._plan.ids}
         return self._plan.progress({one: answer for one, answer in said.items() if answer is not None})
 
-    # What stays the same.
+    def _said(self, place: int) -> list[tuple[str, str]]:
+        """Return what several people said of a conversation, side by side; nobody sees it while labelling a plan."""
+        said = {} if self._plan else self._others.get(self._catalogue.ids[place], {})
+        return [(one_line(question, 40), one_line(answers, 400)) for question, answers in said.items()]
 
-    def _describe(self) -> dict[str, Any]:
-        kept = self._labels.path
+    # What is shown.
+
+    def _draw(self) -> dict[str, Nodes]:
+        rank = self._rank()
+        first = rank - rank % PAGE_ROWS
+        keys = [
+            h("span", hidden=True, action="move", by=1, keys="ArrowDown j", repeats=True),
+            h("span", hidden=True, action="move", by=-1, keys="ArrowUp k", repeats=True),
+            h("span", hidden=True, action="first", keys="Home"),
+            h("span", hidden=True, action="last", keys="End"),
+            h("span", hidden=True, keys="Escape", then=".plw-list"),
+        ]
+        listed = h(
+            "div.plw-list",
+            part="_list",
+            role="listbox",
+            tabindex=0,
+            aria_label="Conversations",
+            then=".plw-list",
+        )
+        left = h("div.plw-left", listed, h("div.plw-pages", part="_pages"))
+        shown = h("div.plw-shown", part="_shown", tabindex=0, aria_label="Transcript", scrolls=True)
+        note = self._footnote()
+        choices = zlib.crc32(repr(self._choices()).encode("utf-8", "replace"))
+        memory = f"{self._saved_in()} {self._catalogue.blind} {choices}"
+        inside = nodes(
+            h("div.plw-filters", part="_filters", form=True, memory=memory, fresh=self._fresh),
+            self._help
+            and h("div.plw-help", [h("span", h("kbd", key), " ", words) for key, words in _KEYS.items()]),
+            self._notice,
+            h("div.plw-panes", left, shown),
+            h("div.plw-labels", part="_labelling"),
+            note and h("div.plw-foot.plw-soft", note),
+        )
         return {
-            "rows": len(self._catalogue),
-            "page_rows": PAGE_ROWS,
-            "blind": self._catalogue.blind,
-            "judged": self._catalogue.has_judgements,
-            "choices": {**self._catalogue.choices(), **self._catalogue.other_choices()},
-            "label_sets": [[name, list(values)] for name, values in self._label_sets.items()],
-            # From so many labels on a judge may learn from them.
-            "learns": LABELS_MIN if self._labels.learns else 0,
-            "kept": "" if kept is None else one_line(kept.name, 60),
-            "plan": None
-            if self._plan is None
-            else {"question": self._plan.question, "total": len(self._plan.ids)},
-            "note": static_fallback.footnote(self._analyser, self._catalogue),
+            "_tree": [h("div", keys, inside, keyboard=True)],
+            "_filters": self._filter_bars(),
+            "_list": self._rows(self._places[first : first + PAGE_ROWS])
+            or [h("p.plw-soft.plw-none", "No conversations match. Clear the filters to see all.")],
+            "_pages": self._page_buttons(first),
+            "_shown": self._transcript(),
+            "_labelling": self._label_bar(),
         }
 
-    def _static(self) -> Markup:
-        return static_fallback.render(
-            self._catalogue, self._labels, self._places, self._opened.get("place"), self._analyser
+    def _choices(self) -> dict[str, Any]:
+        return {**self._catalogue.choices(), **self._catalogue.other_choices()}
+
+    def _filter_bars(self) -> Nodes:
+        query, filters, choices = self._query, self._query.filters, self._choices()
+
+        def picked(name: str, label: str, options: list[Any], value: Any) -> Node:
+            given = "" if value is None else value
+            return pick(name, [("", label), *options], given, aria_label=label, action="search")
+
+        def counted(pairs: list[Any], words: Mapping[str, Any]) -> list[tuple[Any, str]]:
+            return [(name, f"{words.get(name, name)} ({count:,})") for name, count in pairs]
+
+        text = h(
+            "input", type="search", name="text", value=filters.text, placeholder="Search …", aria_label="Text in the conversation",
+            maxlength=500, size=24, action="search", delay=200, keys="/"
+        )  # fmt: skip
+        judged = self._catalogue.has_judgements
+        sentiments = counted(choices["sentiment"], {"none": "not judged"})
+        completions = counted(choices["completion"], {name: words for name, (words, _) in _COMPLETED.items()})
+        issues = [(at, f"{title} ({count:,})") for at, (title, count) in enumerate(choices["issues"])]
+        labelled = [("no", "Not labelled"), ("yes", "Labelled")]
+        labelled += [("differs", "Label differs from the judge")] if judged else []
+        of_judge = [
+            picked("completion", "Any completion", completions, next(iter(filters.completion), "")),
+            any(name != "none" for name, _ in choices["sentiment"])
+            and picked("sentiment", "Any sentiment", sentiments, next(iter(filters.sentiment), "")),
+            picked("issue", "Any issue", issues, filters.issue),
+        ]
+        chosen = dict(filters.facets)
+        facets = []
+        for key, label, values in choices["facets"]:
+            options = [
+                ("", "any"),
+                *((at, f"{words} ({count:,})") for at, (words, count) in enumerate(values)),
+            ]
+            facets.append(
+                field(label, pick(f"facet {key}", options, chosen.get(key, ""), action="search", key=key))
+            )
+        days = choices["dates"]
+        dates = [
+            field(
+                label,
+                h(
+                    "input",
+                    type="date",
+                    name=name,
+                    min=days[0],
+                    max=days[1],
+                    value=value or "",
+                    action="search",
+                ),
+            )
+            for name, label, value in (("since", "From", filters.since), ("until", "until", filters.until))
+            if days and days[0] != days[1]
+        ]
+        orders = list(enumerate(choices["orders"]))
+        more = nodes(
+            len(orders) > 1 and field("Sort", pick("order", orders, query.order, action="search")),
+            facets,
+            dates,
         )
+        total, found = len(self._catalogue), len(self._places)
+        words = f"{total:,} conversations" if found == total else f"{found:,} of {total:,} conversations"
+        bar = h(
+            "div.plw-bar",
+            self._plan is None and text,
+            judged and of_judge,
+            picked("labelled", "Labelled or not", labelled, query.labelled),
+            h("button", "Clear", action="clear", then=".plw-list"),
+            h("span.plw-found", words, role="status"),
+            h("button", "Keys ", h("kbd", "?"), action="help", keys="?"),
+        )
+        return nodes(bar, more and h("div.plw-bar.plw-more", more))
+
+    def _rows(self, places: Any) -> Nodes:
+        return [self._row(int(place)) for place in places]
+
+    def _row(self, place: int) -> Node:
+        row, label = self._catalogue.row(place), self._labels.get(self._catalogue.ids[place])
+        issues = "1 issue" if row.issue_count == 1 else f"{row.issue_count} issues"
+        return h(
+            "div.plw-row",
+            h("div.plw-title", self._marked(row.title) or row.title),
+            h(
+                "div.plw-small",
+                h("span.plw-soft", row.when),
+                row.prompt and h("span.plw-soft.plw-foreign", row.prompt),
+                row.completed and badge(*_COMPLETED[row.completed]),
+                row.sentiment and badge(row.sentiment, _TONES[row.sentiment]),
+                row.issue_count > 0 and h("span.plw-soft", issues),
+                h("span.plw-own", self._own(label)),
+            ),
+            role="option",
+            action="open",
+            place=place,
+        )
+
+    def _own(self, label: Label) -> Nodes:
+        """Return what a person said of a conversation."""
+        given = [(name, self._value(label, name)) for name in (COMPLETED, "sentiment", *self._label_sets)]
+        shown = [(name, *self._own_words(name, value)) for name, value in given if value is not None]
+        shown += [("note", "note", "plain")] if label.note else []
+        return [h(f"b.plw-badge.plw-{tone}.plw-human", words, key=name) for name, words, tone in shown]
+
+    @staticmethod
+    def _own_words(name: str, value: Any) -> tuple[str, Tone]:
+        if name == COMPLETED:
+            return ("✓ you: completed", "good") if value else ("✗ you: not completed", "bad")
+        return (f"you: {value}", _TONES[value]) if name == "sentiment" else (f"{name}: {value}", "accent")
+
+    def _page_buttons(self, first: int) -> Nodes:
+        found = len(self._places)
+        last = min(first + PAGE_ROWS, found)
+        back = h(
+            "button", "‹ Previous page", action="page", by=-1, keys="PageUp", repeats=True, disabled=not first
+        )
+        on = h(
+            "button",
+            "Next page ›",
+            action="page",
+            by=1,
+            keys="PageDown",
+            repeats=True,
+            disabled=last >= found,
+        )
+        return [back, h("span.plw-soft", found and f"{first + 1:,} to {last:,} of {found:,}"), on]
+
+    def _transcript(self, *, static: bool = False) -> Nodes:
+        if self._place is None:
+            return []
+        turns, problem = self._catalogue.turns(self._place)
+        facts = [*self._catalogue.facts(self._place), *([] if static else self._said(self._place))]
+        shown = turns[:_STATIC_TURNS] if static else turns
+        left = len(turns) - len(shown)
+        return [
+            h(
+                "div.plw-conversation",
+                known(facts),
+                transcript(shown, self._marked, limit=_STATIC_CHARS if static else None),
+                left > 0 and h("p.plw-soft", f"… {left:,} more messages"),
+                problem and h("p.plw-soft", problem),
+                place=self._place,
+                key=self._place,
+            )
+        ]
+
+    def _marked(self, text: str) -> Nodes:
+        """Return a text in parts where a search found some of it; nothing where it found nothing."""
+        words = self._query.words
+        return [h("mark", part) if hit else part for part, hit in (marked(text, words) if words else [])]
+
+    def _label_bar(self) -> Nodes:
+        place, plan = self._place, self._plan
+        label = self._label_of(place)
+
+        def choice(words: str, key: str, name: str, value: Any) -> Node:
+            known = label is not None and self._value(label, name)
+            said, tone = self._own_words(name, value)
+            given = str(value).lower() if isinstance(value, bool) else value
+            return h(
+                "button", words, key and [" ", h("kbd", key)], action="label", place=place, field=name,
+                disabled=place is None, aria_pressed=known == value and label is not None, keys=key or None,
+                badge=said, tone=tone, unsaved=True, data_value=given
+            )  # fmt: skip
+
+        questions: dict[str, tuple[str, list[tuple[str, str, Any]]]] = {
+            COMPLETED: (
+                "Was the task completed?" if plan else "Completed",
+                [("Yes", "y", True), ("No", "n", False)],
+            ),
+            "sentiment": ("Sentiment", [(name, str(at + 1), name) for at, name in enumerate(SENTIMENTS)]),
+        }
+        asked = [name for name in questions if plan is None or plan.question == name]
+        for name, values in self._label_sets.items():
+            keys = "yn" if plan is not None and name == plan.question else ""
+            questions[name] = (name, [(one, keys[at : at + 1], one) for at, one in enumerate(values)])
+        buttons = [
+            [
+                h("span.plw-soft.plw-foreign", words),
+                [choice(said, key, name, value) for said, key, value in values],
+            ]
+            for name in (*asked, *self._label_sets)
+            for words, values in (questions[name],)
+        ]
+        learns = self._labels.learns and self._answered() >= LABELS_MIN
+        note = h(
+            "textarea", rows=1, maxlength=10_000, name="note", value=label.note if label else "", action="note", place=place,
+            key=place, delay=900, disabled=place is None, unsaved=True
+        )  # fmt: skip
+        return nodes(
+            h(
+                "div.plw-labelling",
+                buttons,
+                h("button", "Next unlabelled ", h("kbd", "Enter"), action="unlabelled", keys="Enter"),
+                h("span", hidden=True, action="remove", place=place, keys="Backspace Delete", unsaved=True),
+                h("span.plw-soft.plw-progress", self._progress(), role="status"),
+                learns and h("button", "Learn from these labels", action="learn", once=True),
+                role="group",
+                aria_label="Your label",
+                then=".plw-list",
+            ),
+            self._learned and h("p.plw-learned.plw-soft.plw-foreign", self._learned, role="status"),
+            field("Note", note, "div.plw-noting"),
+        )
+
+    def _progress(self) -> str:
+        """Return how many are labelled, where that is saved, and how wide the interval of a plan is by now."""
+        total = "" if self._plan is None else f" of {len(self._plan.ids):,}"
+        name, width = self._saved_in(), self._width()
+        return f"{self._answered():,}{total} labelled{name and f', saved in {name}'}{width and f': {width}'}"
+
+    def _saved_in(self) -> str:
+        return "" if self._labels.path is None else one_line(self._labels.path.name, 60)
+
+    def _footnote(self) -> str:
+        """Return the caveats under the verdicts: a word-list analyser, and conversations that could not be judged."""
+        if self._catalogue.blind:
+            return ""
+        count, reason = self._catalogue.unjudged()
+        unjudged = f"{count:,} could not be judged and have no insights: {reason}" if count else ""
+        by_words = WORDS_NOTE if self._analyser in ("lexicon", "mixed") else ""
+        return " ".join(filter(None, (by_words, unjudged)))
+
+    def _still(self) -> Nodes:
+        found = len(self._places)
+        title = None if self._place is None else self._catalogue.row(self._place).title
+        more = found > _STATIC_ROWS and h("p.plw-soft", f"The first {_STATIC_ROWS} of {found:,}")
+        end = "To filter, read and label all of them, run this cell in a running notebook."
+        note = self._footnote()
+        return nodes(
+            h("p", h("b", f"{len(self._catalogue):,} conversations"), self._counts()),
+            more,
+            self._rows(self._places[:_STATIC_ROWS]) or h("p", "No conversations match the filters."),
+            title is not None
+            and h("details", h("summary", h("b", title)), self._transcript(static=True), open=True),
+            self._catalogue.names_ids and self._static_labels(),
+            note and h("p.plw-soft", note),
+            h("p.plw-soft", end),
+        )
+
+    def _counts(self) -> str:
+        choices = self._catalogue.choices()
+        kinds = (
+            [(_COMPLETED[name][0], count) for name, count in choices["completion"]],
+            [(name, count) for name, count in choices["sentiment"] if name != "none"],
+        )
+        counts = [f", {len(self._labels):,} labelled" if len(self._labels) else ""]
+        counts += [
+            " · " + ", ".join(f"{count:,} {name}" for name, count in pairs) for pairs in kinds if pairs
+        ]
+        return "".join(counts)
+
+    def _static_labels(self) -> Node | None:
+        count = len(self._labels)
+        if not count:
+            return None
+        shown = []
+        for name in self._labels.table()["conversation_id"].tail(_STATIC_LABELS):
+            label = self._labels.get(name)
+            when = label.labelled_at.strftime("%Y-%m-%d %H:%M") if label.labelled_at else ""
+            shown.append(
+                h("div", h("span.plw-foreign", name[:80]), " ", self._own(label), " ", h("small", when))
+            )
+        words = f"{count:,} {'label' if count == 1 else 'labels'}"
+        if count > _STATIC_LABELS:
+            words = f"The last {_STATIC_LABELS} of {words}"
+        return h("details", h("summary", words), shown)
 
     def _plain(self) -> str:
         return f"ConversationBrowser({len(self._catalogue):,} conversations, {len(self._labels):,} labelled)"
@@ -375,9 +665,3 @@ def _reader(lift: Any) -> Callable[[str], str | None] | None:
         return content
 
     return read
-
-
-def _marked_turn(turn: Turn, words: list[str]) -> dict[str, Any]:
-    """Return a message as the front end shows it: in parts where a search found some of it."""
-    parts = marked(turn.content, words) if words else []
-    return {**asdict(turn), **({"content": "", "parts": parts} if parts else {})}

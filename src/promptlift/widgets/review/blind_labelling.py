@@ -5,36 +5,39 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
-import anywidget
-
 from promptlift.errors import PromptliftError
 from promptlift.widgets.browser.widget import ConversationBrowser
-from promptlift.widgets.commands import CommandWidget, explain_failure
 from promptlift.widgets.review.labelled import DRAWN, plan_of, size_of_draw
+from promptlift.widgets.tree import h
+from promptlift.widgets.tree_widget import TreeWidget, explain_failure, push
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from promptlift.widgets.commands import Command
     from promptlift.widgets.review.reading import Review
+    from promptlift.widgets.tree import Nodes
+    from promptlift.widgets.tree_widget import Event
     from promptlift.workspace import Workspace
 
 __all__ = ["BlindLabelling"]
 
 
-class BlindLabelling(CommandWidget):
+class BlindLabelling(TreeWidget):
     """The part of a review that draws conversations of both arms and has them labelled.
 
-    While the draw is labelled the review is empty: its state has verdicts, prompts and variants, and a front end holds all
-    of the state, also what it does not show.
+    While the draw is labelled the tree of the review is empty, because a front end has all of the tree, also what it does
+    not show.
     """
 
     # The browser of the draw that is being labelled.
-    _drawn = anywidget.WidgetTrait().tag(sync=True)
+    _drawn: ConversationBrowser | None = None
+    # Whether a draw was left, so that the focus goes back to the review.
+    _returned = False
 
     _lift: Workspace
     _id: str
     _review: Review
+    _switched: dict[str, set[str]]
 
     def label_draw(
         self, n: int = DRAWN, *, seed: int = 0, labels: Any = None, labeller: str | None = None
@@ -74,33 +77,40 @@ class BlindLabelling(CommandWidget):
         return ConversationBrowser(plan, labels=kept, labeller=labeller)
 
     @abstractmethod
-    def _empty(self) -> None:
-        """Take everything out of the state that the front end gets."""
-
-    @abstractmethod
     def _refresh(self) -> None:
         """Read the review again and show it."""
 
-    @abstractmethod
-    def _update(self) -> None:
-        """Show the review as it was read last."""
-
-    def _labelling_handlers(self) -> Mapping[str, Callable[[Command], None]]:
-        """Return the only commands while a draw is labelled: any other could bring back what is to stay unseen."""
+    def _labelling_actions(self) -> Mapping[str, Callable[[Event], None]]:
+        """Return the only actions while a draw is labelled: any other could bring back what is to stay unseen."""
         return {"leave": lambda _: self._leave_draw()}
 
+    def _labelling(self, drawn: ConversationBrowser) -> Nodes:
+        """Return the draw, and the way back."""
+        # The last label can still be changed, so a person says when a draw is done.
+        done = drawn.left == 0
+        words = "All labelled: see what the labels say" if done else "Back to the review"
+        back = push(words, "leave", f".plw-leave{'.plw-confirm' if done else ''}")
+        hidden = "Prompt, variant and the judge's verdict stay hidden until you go back."
+        otherwise = "This notebook cannot show the conversations here. Go back, and run review.label_draw() in a cell of its own."
+        top = h(
+            "div.plw-top",
+            h("b", "Conversations of both arms, blind"),
+            h("span.plw-soft", hidden),
+            h("span.plw-buttons", back),
+        )
+        return [h("div.plw-drawn", top, drawn.slot(otherwise, ".plw-list"), reveal=True, key=drawn.model_id)]
+
     def _open_draw(self) -> None:
-        """Show the draw in place of the review; one that was begun is gone on with."""
-        drawn = self.label_draw(size_of_draw(self._review))
-        with self.hold_sync():
-            self._close_dialog()
-            self._notify("")
-            self._empty()
-            self._drawn = drawn
+        """Show the draw in place of the review; one that was begun is continued."""
+        self._drawn = self.label_draw(size_of_draw(self._review))
+        self._drawn.observe(lambda _: self._show(), "_labelling")
+        self._switched = {}
+        self._close_dialog()
+        self._notify("")
 
     def _leave_draw(self) -> None:
         """Show the review again, with what the labels say of it."""
-        drawn: ConversationBrowser | None = self._drawn
+        drawn = self._drawn
         if drawn is None:
             return
         try:
@@ -111,13 +121,11 @@ class BlindLabelling(CommandWidget):
                 "bad",
             )
             return
-        with self.hold_sync():
-            self._drawn = None
-            try:
-                self._refresh()
-            except PromptliftError as error:
-                self._update()
-                self._notify(
-                    f"What you see is from before the labels. {explain_failure(error)} Press Refresh.", "bad"
-                )
+        self._drawn, self._returned = None, True
+        try:
+            self._refresh()
+        except PromptliftError as error:
+            self._notify(
+                f"What you see is from before the labels. {explain_failure(error)} Press Refresh.", "bad"
+            )
         drawn.close()

@@ -1,4 +1,4 @@
-"""What a review shows of each variant (badges, numbers, intervals, diff), the same in both views."""
+"""The variants of a review: their rows on one lift axis, and the card of each with its numbers and its differences."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from promptlift.frames.headline import TESTED_LIFT, headline_of
 from promptlift.schema.inert import one_line
-from promptlift.widgets.interval_bars import Piece, common_axis, confidence_pieces, effect_pieces
-from promptlift.widgets.review.labelled import label_verdict
-from promptlift.widgets.review.search import edits_shown
+from promptlift.widgets.interval_bars import (
+    Piece,
+    common_axis,
+    confidence_pieces,
+    effect_pieces,
+    interval_bar,
+)
+from promptlift.widgets.review.labelled import LabelVerdict, label_verdict
+from promptlift.widgets.tree import badge, diff_block, fact, field, h, known, nodes
+from promptlift.widgets.tree_widget import push
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 from promptlift.words.figures import confidences, relative, signed
 from promptlift.words.sentences import ended
@@ -17,25 +24,26 @@ from promptlift.words.sentences import ended
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlift.display.static_html import DiffLine, Tone
+    from promptlift.display.static_html import Tone
     from promptlift.widgets.review.reading import Review
-    from promptlift.widgets.review.search import EditShown
+    from promptlift.widgets.tree import Node, Nodes
 
     Row = dict[str, Any]
 
 __all__ = [
     "NO_INTERVAL",
     "REHEARSAL",
-    "STAGES",
     "Card",
-    "Stage",
     "actions",
-    "by_stage",
     "confidence_in_words",
-    "headline",
+    "decision",
+    "head",
     "interval_in_words",
     "lift_axis",
     "make_cards",
+    "measured",
+    "text_of",
+    "variants_table",
 ]
 
 NO_INTERVAL: Final = "interval unavailable: the service reports no sample size"
@@ -48,6 +56,12 @@ _IN_PRODUCTION: Final = {
     "confounded": "cannot be told",
     "pending": "pending",
 }
+_VERDICTS: Final[dict[str, tuple[str, str, Tone]]] = {
+    "keep": ("✓ Keep", "✓ you: keep", "good"),
+    "reject": ("✗ Reject", "✗ you: reject", "bad"),
+}
+_HEADERS: Final = ("Lift over the original", "Expected", "Verified", "Verdict", "Pairs")
+_CELLS: Final = (".plw-figures", ".plw-figures", ".plw-verified", ".plw-verdict", ".plw-figures")
 REHEARSAL: Final = "Rehearsal: produced by the built-in model; it says nothing about a real prompt."
 
 
@@ -59,12 +73,8 @@ class Stage(NamedTuple):
     about: str
 
 
-STAGES: Final = (
-    Stage(
-        "confirm",
-        "Confirmation",
-        "New conversations that chose nothing. Only these numbers decide.",
-    ),
+_STAGES: Final = (
+    Stage("confirm", "Confirmation", "New conversations that chose nothing. Only these numbers decide."),
     Stage(
         "screen",
         "Screening",
@@ -77,36 +87,49 @@ STAGES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One variant as shown: its row in the list, and what its card adds."""
+    """One variant: its row, and what is worked out once of it."""
 
-    id: str
+    row: Row
     name: str
-    original: bool
-    winner: bool
     stage: str
-    lift: str
-    interval: tuple[str, ...]
-    expected: str
-    in_production: str
-    outcome: str
-    n: str
-    badges: tuple[tuple[str, Tone], ...]
-    facts: tuple[tuple[str, str], ...]
-    effect: str
-    effect_pieces: tuple[Piece, ...]
-    confidence: str
-    confidence_pieces: tuple[Piece, ...]
+    pieces: list[Piece]
+    labels: LabelVerdict
+    badges: list[tuple[str, Tone]]
     difference: str
-    diff: tuple[DiffLine, ...]
-    warnings: str = ""
-    labels: tuple[str, ...] = ()
-    labels_warn: bool = False
-    label_button: str = ""
-    can_apply: bool = False
-    why_not: str = ""
-    verdict: str = ""
-    note: str = ""
-    edits: tuple[EditShown, ...] = ()
+    diff: Node | None
+    needed: float | None
+    why_not: str
+
+    @property
+    def id(self) -> str:
+        """The variant."""
+        return self.row["variant_id"] or ""
+
+    @property
+    def original(self) -> bool:
+        """Whether it is the original text."""
+        return bool(self.row["is_original"])
+
+    @property
+    def winner(self) -> bool:
+        """Whether it is the winner."""
+        return bool(self.row["is_winner"])
+
+    @property
+    def effect(self) -> str:
+        """Its lift in words."""
+        return "" if self.original else lift_in_words(self.row)
+
+    @property
+    def confidence(self) -> str:
+        """Its confidence in words."""
+        screened = self.original or self.row["stage"] == "screen"
+        return "" if screened else confidence_in_words(self.row["confidence"], self.needed)
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Its numbers by name."""
+        return _facts(self.row)
 
 
 def make_cards(review: Review) -> list[Card]:
@@ -114,18 +137,19 @@ def make_cards(review: Review) -> list[Card]:
     axis = lift_axis(review)
     original = review.original
     before = "" if original is None else original["content"] or ""
-    order = {stage.key: place for place, stage in enumerate(STAGES)}
+    order = {stage.key: place for place, stage in enumerate(_STAGES)}
     cards = [_card(review, headline_of(row), axis, before) for row in review.variants]
     return sorted(cards, key=lambda card: (not card.original, order[card.stage]))
 
 
-def by_stage(cards: Sequence[Card]) -> list[tuple[Stage, list[Card]]]:
+def _by_stage(cards: Sequence[Card]) -> list[tuple[Stage, list[Card]]]:
     """Return the variants by stage; their numbers can be compared within a stage only."""
     groups = [
-        (stage, [card for card in cards if card.stage == stage.key and not card.original]) for stage in STAGES
+        (stage, [card for card in cards if card.stage == stage.key and not card.original])
+        for stage in _STAGES
     ]
     found = [(stage, group) for stage, group in groups if group]
-    if len(found) == 1 and not found[0][0].key and any(card.lift for card in found[0][1]):
+    if len(found) == 1 and not found[0][0].key and any(card.row["lift"] is not None for card in found[0][1]):
         # A service that reports no stages: nothing is known that would divide its variants.
         return [(Stage("", "", ""), found[0][1])]
     return found
@@ -145,53 +169,154 @@ def lift_axis(review: Review) -> tuple[float, float]:
 
 
 def _card(review: Review, row: Row, axis: tuple[float, float], before: str) -> Card:
-    known = row["uncertainty_source"] == "service"
-    original = bool(row["is_original"])
-    why_not = _why_not(review, row)
-    reviewed = review.verdicts.get(row["variant_id"], {})
-    candidate = None if original else review.candidate(row["variant_id"])
-    content = row["content"] or ""
+    original, content = bool(row["is_original"]), row["content"] or ""
     labels = label_verdict(review, row)
-    pieces = effect_pieces(
-        None if original else row["lift"],
-        row["lift_low"],
-        row["lift_high"],
-        expected=row["lift_expected"],
-        axis=axis,
-        interval=known,
-    )
-    needed = review.about.get("threshold")
+    known = row["uncertainty_source"] == "service"
+    ends = (row["lift_low"], row["lift_high"])
+    lift = None if original else row["lift"]
     return Card(
-        id=row["variant_id"] or "",
+        row=row,
         name=one_line(row["name"] or ("Original" if original else row["variant_id"]), 120),
-        original=original,
-        winner=bool(row["is_winner"]),
         stage=row["stage"] if row["stage"] in _BADGES and not original else "",
-        lift="" if original or row["lift"] is None else relative(row["lift"]),
-        interval=() if original else _interval(row),
-        expected="" if original or row["lift_expected"] is None else relative(row["lift_expected"]),
-        in_production=_in_production(review, row),
-        outcome=_outcome(review, row),
-        n="" if row["n"] is None else f"{row['n']:,}",
-        badges=(*_badges(review, row), *filter(None, (labels.badge,))),
-        labels=tuple(one_line(words, 600) for words in labels.sentences),
-        labels_warn=labels.warns,
-        label_button=labels.button,
-        facts=tuple(_facts(row)),
-        effect="" if original else lift_in_words(row),
-        effect_pieces=tuple(pieces),
-        confidence=""
-        if original or row["stage"] == "screen"
-        else confidence_in_words(row["confidence"], needed),
-        confidence_pieces=() if original else tuple(confidence_pieces(row["confidence"], needed)),
+        pieces=effect_pieces(lift, *ends, expected=row["lift_expected"], axis=axis, interval=known),
+        labels=labels,
+        badges=[*_badges(review, row), *filter(None, (labels.badge,))],
         difference="" if original else describe_difference(before, content),
-        diff=() if original else tuple(diff_lines(before, content)),
-        warnings=one_line(row["warnings"] or "", 600),
-        can_apply=not why_not,
-        why_not=why_not,
-        verdict=reviewed.get("verdict") or "",
-        note=reviewed.get("note") or "",
-        edits=tuple(edits_shown(candidate, before)) if candidate is not None else (),
+        diff=None if original else diff_block(diff_lines(before, content)),
+        needed=review.about.get("threshold"),
+        why_not=_why_not(review, row),
+    )
+
+
+# The rows, all on one axis.
+
+
+def variants_table(review: Review, cards: Sequence[Card], chosen: str = "", *, focus: bool = False) -> Node:
+    """Return a row per variant; the arrow keys go from the chosen one to the next, which can have the focus."""
+    low, high = lift_axis(review)
+    zero = 100 * -low / (high - low)
+    middle = 30 < zero < 70 and h("span.plw-zero", "0", style=f"left:{zero}%")
+    axis = h("div.plw-scale.plw-soft", h("span", relative(low)), middle, h("span", relative(high)))
+    titles = [("Variant", ""), (axis, ""), *zip(_HEADERS, _CELLS, strict=True)]
+    header = h("tr", [h(f"th.plw-cell{classes}", words, scope="col") for words, classes in titles])
+    stages = [(Stage("", "", ""), [card for card in cards if card.original]), *_by_stage(cards)]
+    ids = [card.id for _, group in stages for card in group]
+    here = ids.index(chosen) if chosen in ids else 0
+    keys: dict[int, list[str]] = {}
+    for place, key in ((here + 1, "ArrowDown"), (here - 1, "ArrowUp"), (0, "Home"), (len(ids) - 1, "End")):
+        keys.setdefault(place, []).append(key)
+    bodies = []
+    for stage, group in stages:
+        about = stage.about and h("span.plw-soft", f" {stage.about}")
+        title = h("th.plw-cell", h("b", stage.title), about, colspan=7, scope="rowgroup")
+        body = [
+            _row(review, card, zero, keys.get(ids.index(card.id), ()), here=card.id == chosen, focus=focus)
+            for card in group
+        ]
+        bodies.append(h("tbody", stage.title and h("tr.plw-stage", title), body, stage=stage.key))
+    deployed = any(_in_production(review, card.row) for card in cards)
+    return h(
+        f"table.plw-variants{'' if deployed else '.plw-none-deployed'}",
+        h("thead", header),
+        bodies,
+        keyboard=True,
+    )
+
+
+def _row(review: Review, card: Card, zero: float, keys: Sequence[str], *, here: bool, focus: bool) -> Node:
+    row, production = card.row, _in_production(review, card.row)
+    if card.original:
+        drawn = interval_bar([Piece("gap", round(zero, 2)), Piece("zero")], "the original, at 0 %")
+    else:
+        drawn = interval_bar(card.pieces, card.effect)
+    lift = "" if card.original else "not measured" if row["lift"] is None else relative(row["lift"])
+    verdict = review.verdicts.get(card.id, {}).get("verdict")
+    cells: list[Any] = [
+        [h("b", lift), [h("small", words) for words in ([] if card.original else _interval(row))]],
+        "" if card.original or row["lift_expected"] is None else relative(row["lift_expected"]),
+        production or (not card.original and h("span.plw-soft", "–")),
+        [_outcome(review, row), " ", verdict and badge(*_VERDICTS[verdict][1:])],
+        "" if row["n"] is None else f"{row['n']:,}",
+    ]
+    choose = h(
+        "button.plw-choose.plw-foreign", card.name, action="choose", variant=card.id, aria_pressed=here, follow=True,
+        still="b", keys=" ".join(keys), focus=here and focus
+    )  # fmt: skip
+    marks = ".plw-won" * card.winner + ".plw-screened" * (card.stage == "screen") + ".plw-here" * here
+    return h(
+        f"tr.plw-variant{marks}",
+        h("th.plw-cell", choose, scope="row"),
+        h("td.plw-cell.plw-on-axis", drawn),
+        [h(f"td.plw-cell{classes}", cell) for cell, classes in zip(cells, _CELLS, strict=True)],
+        key=card.id,
+        action="choose",
+        variant=card.id,
+    )
+
+
+# The card of one.
+
+
+def measured(card: Card) -> Nodes:
+    """Return the numbers of a variant, in words and as pictures."""
+    first = "p.plw-warning" if card.labels.warns else "p.plw-said"
+    luck = card.stage == "screen" and next(stage.about for stage in _STAGES if stage.key == "screen")
+    confidence = interval_bar(confidence_pieces(card.row["confidence"], card.needed), card.confidence)
+    return nodes(
+        h("div.plw-name.plw-foreign", card.name),
+        h("div.plw-badges", [badge(*one) for one in card.badges]),
+        [
+            h("p.plw-said" if place else first, one_line(words, 600))
+            for place, words in enumerate(card.labels.sentences)
+        ],
+        card.labels.button and h("div.plw-buttons", push(card.labels.button, "label", ".plw-label")),
+        card.effect and h("div.plw-words", card.effect),
+        luck and h("p.plw-warning", luck),
+        card.confidence and confidence,
+        card.confidence and h("div.plw-words", card.confidence),
+        known(card.facts),
+        card.row["warnings"] and h("p.plw-warning", one_line(card.row["warnings"], 600)),
+    )
+
+
+def text_of(card: Card) -> Node | None:
+    """Return how the text of a variant differs from the original."""
+    if not card.difference:
+        return None
+    title = h("div.plw-heading", "Text compared with the original")
+    return h("div.plw-texts", title, h("p.plw-soft", card.difference), card.diff)
+
+
+def decision(review: Review, card: Card) -> Node:
+    """Return the verdict, the note and the button to apply."""
+    said = review.verdicts.get(card.id, {})
+    verdicts = [
+        push(
+            words,
+            "verdict",
+            variant=card.id,
+            verdict=name,
+            aria_pressed="true" if said.get("verdict") == name else "false",
+        )
+        for name, (words, _, _) in _VERDICTS.items()
+    ]
+    note = h(
+        "textarea", rows=2, maxlength=10_000, name="note", value=said.get("note") or "", key=card.id, action="note",
+        variant=card.id, delay=900
+    )  # fmt: skip
+    apply = push(
+        f"Apply {card.name} …",
+        "apply",
+        ".plw-apply.plw-foreign",
+        variant=card.id,
+        disabled=bool(card.why_not),
+    )
+    return h(
+        "div.plw-review-of",
+        h("div.plw-buttons", verdicts, role="group", aria_label=f"Verdict on {card.name}"),
+        field("Note", note, "span.plw-note"),
+        h("div.plw-buttons", apply),
+        card.why_not and h("p.plw-soft", card.why_not),
     )
 
 
@@ -323,8 +448,12 @@ def _why_not(review: Review, row: Row) -> str:
     return ""
 
 
-def headline(review: Review) -> list[tuple[str, str]]:
+def head(review: Review) -> Nodes:
     """Return the outcome of the optimization as names and values."""
+    return [fact(*pair) for pair in _headline(review)]
+
+
+def _headline(review: Review) -> list[tuple[str, str]]:
     optimization = review.optimization
     results = optimization.results
     facts = [
@@ -351,27 +480,31 @@ def headline(review: Review) -> list[tuple[str, str]]:
     return facts
 
 
-def actions(review: Review, cards: Sequence[Card], most: int) -> list[Row]:
-    """Return the newest actions on the prompt as shown, at most ``most``."""
+def actions(review: Review, cards: Sequence[Card], most: int) -> Nodes:
+    """Return the newest actions on the prompt, at most ``most``, with a button to undo the newest change of the text."""
     names = {card.id: card.name for card in cards}
     undoable = True
-    shown = []
+    shown: Nodes = []
     for row in review.actions[:most]:
         changed = row["kind"] != "stop" and row["from_version_id"] != row["to_version_id"]
         when = row["acted_at"]
-        shown.append(
-            {
-                "id": row["action_id"],
-                "kind": row["kind"],
-                "name": names.get(row["variant_id"] or "", ""),
-                "when": "" if when is None else when.strftime("%Y-%m-%d %H:%M UTC"),
-                "note": one_line(row["note"] or "", 400),
-                "undone": bool(row["undone"]),
-                "undo": bool(changed and undoable and not row["undone"]),
-            }
-        )
+        back = changed and undoable and not row["undone"]
         # Only the newest change of the text can be undone.
         undoable = undoable and not changed
+        shown.append(
+            h(
+                "div.plw-action",
+                h("span.plw-soft", "" if when is None else when.strftime("%Y-%m-%d %H:%M UTC")),
+                " ",
+                h("b", row["kind"]),
+                " ",
+                h("span.plw-foreign", names.get(row["variant_id"] or "", "")),
+                row["undone"] and [" ", badge("undone")],
+                row["note"] and h("span.plw-foreign.plw-soft", f" “{one_line(row['note'], 400)}” "),
+                back and push("Undo …", "undo", ".plw-undo", of=row["action_id"]),
+                key=row["action_id"],
+            )
+        )
     return shown
 
 

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import shorten, visible
+from promptlift.widgets.tree import diff_block, h
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 
-__all__ = ["comparison"]
+if TYPE_CHECKING:
+    from promptlift.widgets.tree import Node, Nodes
+
+__all__ = ["comparison", "warning"]
 
 _TEXT_CHARS: Final = 60_000
 
 
-def comparison(before: tuple[str, str], after: tuple[str, str]) -> dict[str, Any]:
+def comparison(before: tuple[str, str], after: tuple[str, str], *, opened: bool = False) -> Nodes:
     """Return the part of a dialog that compares two named texts."""
-    return {
-        "difference": describe_difference(before[1], after[1]),
-        "diff": diff_lines(before[1], after[1]),
-        "texts": [[name, _shortened(text)] for name, text in (before, after)],
-    }
+    whole = [
+        h(
+            "details.plw-text",
+            h("summary", name),
+            h("div.plw-foreign.plw-whole", _shortened(text)),
+            open=opened,
+        )
+        for name, text in (before, after)
+    ]
+    diff = diff_block(diff_lines(before[1], after[1]))
+    return [h("p.plw-soft", describe_difference(before[1], after[1])), *([diff] if diff else []), *whole]
+
+
+def warning(words: str) -> Node:
+    """Return a warning of a dialog."""
+    return h("p.plw-warning.plw-foreign", f"⚠ {words}")
 
 
 def _shortened(text: str) -> str:

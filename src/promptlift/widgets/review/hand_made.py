@@ -5,22 +5,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
-import traitlets
-
 from promptlift.errors import InvalidState
-from promptlift.widgets.commands import CommandWidget
 from promptlift.widgets.review.cards import REHEARSAL
-from promptlift.widgets.review.dialogs import comparison
-from promptlift.widgets.review.reading import read_after_change
-from promptlift.widgets.review.search import UNTESTED, made_by_hand
+from promptlift.widgets.review.dialogs import comparison, warning
+from promptlift.widgets.review.search import UNTESTED, can_switch, edits_list, made_by_hand, switches
+from promptlift.widgets.tree import diff_block, h
+from promptlift.widgets.tree_widget import TreeWidget, push
 from promptlift.widgets.word_diff import describe_difference, diff_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from promptlift.widgets.commands import Command
     from promptlift.widgets.review.cards import Card
     from promptlift.widgets.review.reading import CurrentVersion, Review
+    from promptlift.widgets.tree import Node
+    from promptlift.widgets.tree_widget import Event
     from promptlift.workspace import Workspace
 
 __all__ = ["HandMade"]
@@ -32,11 +31,8 @@ _TESTING: Final = (
 )
 
 
-class HandMade(CommandWidget):
+class HandMade(TreeWidget):
     """The part of a review in which edits are switched off and on, and the text that they make is tested or applied."""
-
-    # Of a variant with switched edits: which, and the text that they make.
-    _made = traitlets.Dict().tag(sync=True)
 
     _lift: Workspace
     _review: Review
@@ -55,38 +51,56 @@ class HandMade(CommandWidget):
         """Return whether the prompt was changed since this review was opened; if so, show both texts."""
 
     @abstractmethod
-    def _report(
-        self, words: str, read: Callable[[Workspace, Review], Review], *, undo: str | None = None
-    ) -> None:
-        """Report what was done, and show what it changed."""
+    def _apply(self, name: str, note: str, **which: Any) -> None:
+        """Make a variant or a text the current version, unless somebody changed the prompt meanwhile."""
 
-    def _made_handlers(self) -> Mapping[str, Callable[[Command], None]]:
+    def _made_actions(self) -> Mapping[str, Callable[[Event], None]]:
         return {
-            "switch": lambda command: self._switch_edit(command.target, command.text),
-            "test": lambda command: self._confirm_test(command.target),
-            "apply made": lambda command: self._confirm_apply_made(command.target),
+            "switch": lambda event: self._switch_edit(event.get("variant", ""), event.get("edit", "")),
+            "test": lambda event: self._confirm_test(event.get("variant", "")),
+            "apply-made": lambda event: self._confirm_apply_made(event.get("variant", "")),
         }
 
     def _switch_edit(self, variant_id: str, edit_id: str) -> None:
-        card = self._card(variant_id)
-        if not any(edit.id == edit_id and edit.switch for edit in card.edits):
+        candidate, original = self._review.candidate(variant_id), self._review.original
+        edits = [] if candidate is None else candidate.edits or []
+        if (
+            candidate is None
+            or original is None
+            or not can_switch(candidate, original["content"] or "")
+            or not any(edit.id == edit_id and switches(edit) for edit in edits)
+        ):
             raise InvalidState("This edit cannot be switched; press Refresh")
         self._switched[variant_id] = self._switched.get(variant_id, set()) ^ {edit_id}
-        self._made = {**self._made, variant_id: self._made_state(variant_id)}
 
-    def _made_state(self, variant_id: str) -> dict[str, Any]:
-        """Return what the front end shows of the text that somebody put together from the edits of a variant."""
-        switched = self._switched.get(variant_id)
-        if not switched:
-            return {}
-        text, original = self._made_text(variant_id), self._review.original or {}
+    def _edits(self, variant_id: str) -> Node | None:
+        """Return the edits of a variant, with the text that somebody put together from them."""
+        candidate, original = self._review.candidate(variant_id), self._review.original
+        if candidate is None or candidate.is_original:
+            return None
+        before = (original or {}).get("content") or ""
+        return edits_list(
+            candidate, before, self._switched.get(variant_id, ()), self._made(variant_id, before)
+        )
+
+    def _made(self, variant_id: str, before: str) -> Node | None:
+        if not self._switched.get(variant_id):
+            return None
+        text = self._made_text(variant_id)
         same = next((one for one in self._review.variants if one["content"] == text), None)
-        return {
-            "switched": sorted(switched),
-            "same": "" if same is None else self._card(same["variant_id"]).name,
-            "difference": describe_difference(original.get("content") or "", text),
-            "diff": diff_lines(original.get("content") or "", text),
-        }
+        words = UNTESTED if same is None else f"This is the text of {self._card(same['variant_id']).name}."
+        buttons = h(
+            "div.plw-buttons",
+            push("Test this text …", "test", ".plw-test", variant=variant_id),
+            push("Apply untested …", "apply-made", ".plw-apply-made", variant=variant_id),
+        )
+        return h(
+            "div.plw-made",
+            h("p.plw-warning.plw-foreign", words),
+            h("p.plw-soft", describe_difference(before, text)),
+            diff_block(diff_lines(before, text)),
+            same is None and buttons,
+        )
 
     def _made_text(self, variant_id: str) -> str:
         candidate, original = self._review.candidate(variant_id), self._review.original
@@ -98,16 +112,14 @@ class HandMade(CommandWidget):
         card, text = self._card(variant_id), self._made_text(variant_id)
         current = self._current()
         self._confirm(
-            {
-                "title": f"Test the text put together from {card.name}?",
-                "lines": [_TESTING],
-                "warnings": [REHEARSAL] if self._review.rehearsal else [],
-                **comparison((f"Current version: {current.name}", current.text), ("To be tested", text)),
-                "field": "Name of the variant",
-                "value": f"{card.name}, by hand"[:_NAME_CHARS],
-                "button": "Test it",
-            },
-            lambda name: self._test(text, name),
+            f"Test the text put together from {card.name}?",
+            h("p", _TESTING),
+            self._review.rehearsal and warning(REHEARSAL),
+            comparison((f"Current version: {current.name}", current.text), ("To be tested", text)),
+            label="Name of the variant",
+            value=f"{card.name}, by hand"[:_NAME_CHARS],
+            button="Test it",
+            act=lambda name: self._test(text, name),
         )
 
     def _test(self, text: str, name: str) -> None:
@@ -127,33 +139,16 @@ class HandMade(CommandWidget):
             return
         current = self._current()
         self._confirm(
-            {
-                "title": f"Apply the text put together from {card.name}?",
-                "lines": [f"It becomes the current version of the prompt {current.name}."],
-                "warnings": [UNTESTED, *([REHEARSAL] if self._review.rehearsal else [])],
-                **comparison((f"Current version: {current.name}", current.text), ("New: by hand", text)),
-                "field": "Note (kept with the action)",
-                "value": f"Put together by hand from {card.name}, untested"[:_NAME_CHARS],
-                "button": "Apply untested",
-            },
-            lambda note: self._apply_made(text, note),
+            f"Apply the text put together from {card.name}?",
+            h("p.plw-foreign", f"It becomes the current version of the prompt {current.name}."),
+            warning(UNTESTED),
+            self._review.rehearsal and warning(REHEARSAL),
+            comparison((f"Current version: {current.name}", current.text), ("New: by hand", text)),
+            label="Note (kept with the action)",
+            value=f"Put together by hand from {card.name}, untested"[:_NAME_CHARS],
+            button="Apply untested",
+            act=lambda note: self._apply_text(text, note),
         )
 
-    def _apply_made(self, text: str, note: str) -> None:
-        current = self._current()
-        # A service that keeps versions compares them itself, in the same step as it applies.
-        if current.version_id is None and self._refuse_if_changed():
-            return
-        try:
-            answer = self._review.optimization.apply(
-                content=text,
-                if_version_id=current.version_id,
-                note=note or None,
-            )
-        except InvalidState as error:
-            if "liveVersionId" in error.details and self._refuse_if_changed():
-                return
-            raise
-        undo = f" To revert this: Undo, or lift.undo({answer.action_id!r})." if answer.action_id else ""
-        words = f"The text put together by hand is now the current version.{undo}"
-        self._report(words, read_after_change, undo=answer.action_id)
+    def _apply_text(self, text: str, note: str) -> None:
+        self._apply("The text put together by hand", note, content=text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from promptlift.schema.inert import one_line
 from promptlift.schema.search import DELETED, assembled
-from promptlift.widgets.interval_bars import Piece, common_axis, effect_pieces
+from promptlift.widgets.interval_bars import common_axis, effect_pieces, interval_bar
+from promptlift.widgets.tree import badge, field, h
 from promptlift.words.figures import signed
 
 if TYPE_CHECKING:
@@ -15,20 +15,21 @@ if TYPE_CHECKING:
 
     from promptlift.display.static_html import Tone
     from promptlift.schema.optimizations import Optimization, Variant
-    from promptlift.schema.search import Edit, Spending
+    from promptlift.schema.search import Edit, EditEvidence, Spending
+    from promptlift.widgets.tree import Node, Nodes
 
 __all__ = [
     "SEARCH_ABOUT",
     "UNTESTED",
-    "EditShown",
-    "Member",
+    "can_switch",
     "cells_in_words",
-    "edits_shown",
+    "edits_list",
     "family",
     "has_search",
     "made_by_hand",
     "spending_in_words",
     "switched_edits",
+    "switches",
 ]
 
 SEARCH_ABOUT: Final = (
@@ -53,69 +54,7 @@ _EDIT_STATES: Final[dict[str, tuple[str, Tone]]] = {
 _TEXT: Final = 2_000
 _QUOTE: Final = 300
 _LINE: Final = 400
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One candidate in the family tree.
-
-    Attributes
-    ----------
-    depth
-        Steps from the original.
-    from_words
-        Its parents, where it has two.
-    measured
-        What the search measured of it, in words.
-    news
-        Symptoms of the edits that its parents do not have.
-    gone
-        Symptoms of the edits of its first parent that it does not have.
-    """
-
-    id: str
-    name: str
-    depth: int
-    generation: str
-    from_words: str
-    badges: tuple[tuple[str, Tone], ...]
-    measured: str
-    pieces: tuple[Piece, ...]
-    news: tuple[str, ...]
-    gone: tuple[str, ...]
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class EditShown:
-    """One edit of a candidate.
-
-    Attributes
-    ----------
-    before, after
-        The text that goes and the text that comes.
-    evidence
-        A conversation and the words in it, for each place.
-    measured
-        Cells with it against without it, in words.
-    switch
-        Whether it can be switched on and off.
-    on
-        Whether the candidate's own text has it.
-    """
-
-    id: str
-    symptom: str
-    cause: str
-    operation: str
-    before: str
-    after: str
-    evidence: tuple[tuple[str, str], ...]
-    measured: str
-    badge: tuple[str, Tone]
-    reason: str
-    switch: bool
-    on: bool
+_DEEPEST: Final = 6
 
 
 def has_search(candidates: Sequence[Variant]) -> bool:
@@ -123,21 +62,16 @@ def has_search(candidates: Sequence[Variant]) -> bool:
     return any(one.search is not None or one.edits for one in candidates)
 
 
-def family(candidates: Sequence[Variant]) -> list[Member]:
+def family(candidates: Sequence[Variant], chosen: str = "") -> Node:
     """Return the candidates as a tree, each below the one that it was made from, the original first."""
     by_id = {one.id: one for one in candidates}
     children: dict[str | None, list[Variant]] = {}
     for one in sorted(candidates, key=lambda one: (one.generation or 0, one.number or 0)):
         parent = None if one.is_original or one.parent_variant_id not in by_id else one.parent_variant_id
         children.setdefault(parent, []).append(one)
-    values = [
-        end
-        for one in candidates
-        if one.search is not None
-        for end in (one.search.points, one.search.points_low, one.search.points_high)
-    ]
-    axis = common_axis(values)
-    found: list[Member] = []
+    measured = [one.search for one in candidates if one.search is not None]
+    axis = common_axis([end for one in measured for end in (one.points, one.points_low, one.points_high)])
+    found: Nodes = []
     left = [(one, 0) for one in reversed(children.get(None, []))]
     seen: set[str] = set()
     while left:
@@ -145,79 +79,152 @@ def family(candidates: Sequence[Variant]) -> list[Member]:
         if one.id in seen:
             continue
         seen.add(one.id)
-        found.append(_member(one, depth, by_id, axis))
+        found.append(_member(one, depth, by_id, axis, here=one.id == chosen))
         left += [(child, depth + 1) for child in reversed(children.get(one.id, []))]
-    return found
+    return h("ul.plw-family", found)
 
 
-def _member(one: Variant, depth: int, by_id: dict[str, Variant], axis: tuple[float, float]) -> Member:
+def _member(
+    one: Variant, depth: int, by_id: dict[str, Variant], axis: tuple[float, float], *, here: bool
+) -> Node:
     parents = [by_id[name] for name in (one.parent_variant_id, one.other_parent_variant_id) if name in by_id]
     own, theirs = _kept(one), {edit.id for parent in parents for edit in _kept(parent)}
     first = _kept(parents[0]) if parents else []
-    badges = [_STATES.get(one.search.state or "", (one.search.state or "", "plain"))] if one.search else []
-    if one.is_winner:
-        badges.insert(0, ("★ winner", "good"))
-    found = one.search
-    known = found is not None and found.points is not None
-    return Member(
-        id=one.id,
-        name=_name(one),
-        depth=depth,
-        generation="" if not one.generation else f"generation {one.generation}",
-        from_words="" if len(parents) < 2 else f"merge of {_name(parents[0])} and {_name(parents[1])}",
-        badges=tuple((words, tone) for words, tone in badges if words),
-        measured=_measured(one),
-        pieces=tuple(
-            effect_pieces(found.points, found.points_low, found.points_high, axis=axis, interval=True)
-            if found is not None and known
-            else []
+    found, words = one.search, _measured(one)
+    state = "" if found is None else found.state or ""
+    badges: list[tuple[str, Tone]] = [("★ winner", "good")] if one.is_winner else []
+    badges += [_STATES.get(state, (state, "plain"))] if state else []
+    drawn = None
+    if found is not None and found.points is not None:
+        ends = (found.points, found.points_low, found.points_high)
+        drawn = interval_bar(effect_pieces(*ends, axis=axis, interval=True), words)
+    choose = h(
+        "button.plw-choose.plw-foreign",
+        _name(one),
+        action="choose",
+        variant=one.id,
+        aria_pressed=here,
+        still="b",
+    )
+    signed_edits = [
+        *(("good", "+ ", edit) for edit in own if edit.id not in theirs),
+        *(("bad", "− ", edit) for edit in first if edit.id not in {mine.id for mine in own}),
+    ]
+    return h(
+        "li.plw-member",
+        h(
+            "div.plw-member-head",
+            choose,
+            one.generation and h("span.plw-soft", f"generation {one.generation}"),
+            [badge(*pair) for pair in badges],
         ),
-        news=tuple(_line(edit.symptom) for edit in own if edit.id not in theirs),
-        gone=tuple(_line(edit.symptom) for edit in first if edit.id not in {mine.id for mine in own}),
-        reason=_line((found.reason if found else None) or ""),
+        drawn,
+        h(
+            "div.plw-member-words",
+            words and h("div.plw-soft", words),
+            len(parents) > 1
+            and h("div.plw-foreign.plw-soft", f"merge of {_name(parents[0])} and {_name(parents[1])}"),
+            [
+                h("div.plw-foreign", h(f"b.plw-{tone}", sign), _line(edit.symptom))
+                for tone, sign, edit in signed_edits
+            ],
+            found is not None and found.reason and h("div.plw-foreign.plw-soft", _line(found.reason)),
+        ),
+        key=one.id,
+        member=one.id,
+        style=f"--depth:{min(depth, _DEEPEST)}",
     )
 
 
-def edits_shown(one: Variant, original: str) -> list[EditShown]:
+def can_switch(one: Variant, original: str) -> bool:
+    """Return whether edits can be switched: putting the whole set into the original gives the candidate's text to the character."""
+    kept = _kept(one)
+    return bool(kept) and assembled(original, kept) == (one.content or "")
+
+
+def switches(edit: Edit) -> bool:
+    """Return whether an edit is one that can be switched off and on: part of the text, or left out again."""
+    return edit.state in ("kept", "pruned")
+
+
+def edits_list(
+    one: Variant, original: str, switched: Collection[str], by_hand: Node | None = None
+) -> Node | None:
     """Return the edits of a candidate: those of its text, then those that were left out or refused.
 
-    Edits can be switched where putting the whole set into the original gives the candidate's text to the character.
+    Parameters
+    ----------
+    one
+        The candidate.
+    original
+        The text that they were made to.
+    switched
+        The edits that were switched off or on.
+    by_hand
+        The text that these make.
     """
-    kept = _kept(one)
-    can_switch = bool(kept) and assembled(original, kept) == (one.content or "")
-    ordered = [*kept, *(edit for edit in one.edits or () if edit.state != "kept")]
-    return [_edit_shown(edit, can_switch=can_switch) for edit in ordered]
-
-
-def _edit_shown(edit: Edit, *, can_switch: bool) -> EditShown:
-    state = edit.state or ""
-    return EditShown(
-        id=edit.id,
-        symptom=_line(edit.symptom) or "No symptom was given",
-        cause=_line(edit.cause),
-        operation=_OPERATIONS.get(edit.operation or "", edit.operation or ""),
-        before="" if edit.operation == "add" else edit.anchor[:_TEXT],
-        after=edit.text[:_TEXT],
-        evidence=tuple(
-            ("in a conversation that was deleted", "")
-            if place.conversation_id == DELETED
-            else (one_line(place.conversation_id or "", 80), _line(place.quote, _QUOTE))
-            for place in edit.evidence
-        ),
-        measured=cells_in_words(edit),
-        badge=_EDIT_STATES.get(state, (state, "plain")),
-        reason=_line(edit.reason or ""),
-        switch=can_switch and state in ("kept", "pruned"),
-        on=state == "kept",
+    ordered = [*_kept(one), *(edit for edit in one.edits or () if edit.state != "kept")]
+    if not ordered:
+        return None
+    able = can_switch(one, original)
+    never = "This text cannot be put together again from its edits, so none can be switched off."
+    return h(
+        "div.plw-edits",
+        h("div.plw-heading", "Edits, and why they were made"),
+        by_hand,
+        [_edit(one.id, edit, able=able and switches(edit), off=edit.id in switched) for edit in ordered],
+        not able and h("p.plw-soft", never),
     )
+
+
+def _edit(variant_id: str, edit: Edit, *, able: bool, off: bool) -> Node:
+    state = edit.state or ""
+    on = (state == "kept") != off
+    switch = h(
+        "input.plw-switch",
+        type="checkbox",
+        action="switch",
+        variant=variant_id,
+        edit=edit.id,
+        key=edit.id,
+        checked=on,
+    )
+    before = "" if edit.operation == "add" else edit.anchor[:_TEXT]
+    return h(
+        f"article.plw-edit{'' if on else '.plw-off'}",
+        h(
+            "div.plw-edit-head",
+            h("b.plw-foreign", _line(edit.symptom) or "No symptom was given"),
+            badge(*_EDIT_STATES.get(state, (state, "plain"))),
+            able and field("switched on" if on else "switched off", switch, "span.plw-switch-of"),
+        ),
+        edit.cause and h("p.plw-foreign", h("span.plw-soft", "Why: "), _line(edit.cause)),
+        h(
+            "div.plw-change",
+            h("span.plw-soft", _OPERATIONS.get(edit.operation or "", edit.operation or "")),
+            before and h("del.plw-foreign", before),
+            edit.text and h("ins.plw-foreign", edit.text[:_TEXT]),
+        ),
+        [_quotation(place) for place in edit.evidence],
+        h("div.plw-words", cells_in_words(edit)),
+        edit.reason and h("p.plw-foreign.plw-soft", _line(edit.reason)),
+        key=edit.id,
+        edit=edit.id,
+    )
+
+
+def _quotation(place: EditEvidence) -> Node:
+    if place.conversation_id == DELETED:
+        return h("blockquote", h("span.plw-soft", "in a conversation that was deleted"))
+    words = _line(place.quote, _QUOTE)
+    where = h("span.plw-soft.plw-foreign", one_line(place.conversation_id or "", 80))
+    return h("blockquote", words and h("span.plw-foreign", f"“{words}” "), where)
 
 
 def switched_edits(one: Variant, switched: Collection[str]) -> list[Edit]:
     """Return the edits of a candidate's text after some were switched, in the order in which they were written."""
     return [
-        edit
-        for edit in one.edits or ()
-        if edit.state in ("kept", "pruned") and (edit.state == "kept") != (edit.id in switched)
+        edit for edit in one.edits or () if switches(edit) and (edit.state == "kept") != (edit.id in switched)
     ]
 
 
@@ -243,7 +250,7 @@ def spending_in_words(optimization: Optimization) -> str:
     parts = [
         f"{name} {_spent(spending)}"
         for name, spending in (
-            ("search", plan.search), ("confirmation", plan.confirmation), ("verification", plan.verification),
+            ("search", plan.search), ("confirmation", plan.confirmation), ("verification", plan.verification)
         )
         if spending.planned is not None or spending.spent is not None
     ]  # fmt: skip

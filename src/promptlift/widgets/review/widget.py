@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
-
-import traitlets
 
 from promptlift.errors import InvalidState, PromptliftError
 from promptlift.schema.inert import one_line
-from promptlift.widgets.commands import explain_failure
 from promptlift.widgets.fallback import front_end
-from promptlift.widgets.review import static_fallback
 from promptlift.widgets.review.blind_labelling import BlindLabelling
 from promptlift.widgets.review.cards import (
     REHEARSAL,
     Card,
     actions,
-    by_stage,
-    headline,
-    lift_axis,
+    decision,
+    head,
     make_cards,
+    measured,
+    text_of,
+    variants_table,
 )
-from promptlift.widgets.review.dialogs import comparison
-from promptlift.widgets.review.examples import OUTCOMES, Examples, pair_state
+from promptlift.widgets.review.dialogs import comparison, warning
+from promptlift.widgets.review.examples import Examples, Opened
 from promptlift.widgets.review.hand_made import HandMade
 from promptlift.widgets.review.reading import (
     CurrentVersion,
@@ -34,28 +31,29 @@ from promptlift.widgets.review.reading import (
     read_review,
     records,
 )
-from promptlift.widgets.review.search import (
-    SEARCH_ABOUT,
-    UNTESTED,
-    family,
-    spending_in_words,
-)
-from promptlift.words.figures import relative
+from promptlift.widgets.review.search import SEARCH_ABOUT, family, spending_in_words
+from promptlift.widgets.tree import Nodes, h, nodes
+from promptlift.widgets.tree_widget import explain_failure, push, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from markupsafe import Markup
-
-    from promptlift.widgets.commands import Command
     from promptlift.widgets.review.reading import Review
+    from promptlift.widgets.tree import Node
+    from promptlift.widgets.tree_widget import Event
     from promptlift.workspace import Workspace
 
 __all__ = ["VariantReview"]
 
 _ACTIONS: Final = 12
-_FALLBACK_EXAMPLES: Final = ("gained", "lost")
+_STATIC_EXAMPLES: Final = ("gained", "lost")
+_STATIC_TEXT: Final = 4_000
 _STOPPABLE: Final = ("queued", "running")
+_TO_LABEL: Final = (
+    "To label conversations of both arms, drawn at random and blind to verdict and variant, run this cell in a running notebook, "
+    "or review.label_draw() in one of its own."
+)
+_TO_DECIDE: Final = "To add notes, decide, apply or undo, run this cell in a running notebook. Nothing happens without a click."
 
 
 class VariantReview(HandMade, BlindLabelling):
@@ -93,45 +91,58 @@ class VariantReview(HandMade, BlindLabelling):
     >>> widgets.VariantReview(lift, "opt_…")  # doctest: +SKIP
     """
 
-    _esm = front_end("js", "commands", "search", "labelling", "review")
+    _esm = front_end("js")
     _css = front_end("css", "commands", "review", "search", "labelling")
-
-    _reviews = traitlets.Dict().tag(sync=True)
-    _examples = traitlets.Dict().tag(sync=True)
+    CLASS = "plw-review"
+    PARTS = ("_table", "_chosen", "_search", "_examples", "_done")
 
     def __init__(self, lift: Workspace, optimization_id: str) -> None:
         self._lift = lift
         self._id = optimization_id
+        self._choice = ""
         self._use(read_review(lift, optimization_id))
-        self._fallback_examples = self._read_fallback_examples()
-        super().__init__(
-            _view=self._view_state(), _reviews=self._review_state(), _examples=self._first_examples()
-        )
+        self._static_examples = self._read_static_examples()
+        super().__init__()
         if self._review.problems:
             self._notify(" ".join(self._review.problems), "bad")
+            self._show()
 
     def _use(self, review: Review) -> None:
         """Show a review from now on; later changes of the prompt are detected against its current version."""
         self._review = review
         self._cards = make_cards(review)
-        self._switched = {}
-        self._examples_table = Examples(self._lift, self._id, review.simulations)
+        self._switched: dict[str, set[str]] = {}
+        self._pairs = Examples(self._lift, self._id, review.simulations)
+        self._opened: Opened | None = None
+        variants = [card for card in self._cards if not card.original]
+        best = next((card for card in variants if card.winner), next(iter(variants or self._cards), None))
+        if not any(card.id == self._choice for card in self._cards):
+            self._choice = "" if best is None else best.id
+        seen = next((card for card in (best, *variants) if card and self._pairs.stages(card.id)), best)
+        self._filter_examples({"variant": "" if seen is None else seen.id})
 
-    def _handlers(self) -> Mapping[str, Callable[[Command], None]]:
+    def _actions(self) -> Mapping[str, Callable[[Event], None]]:
         if self._drawn is not None:
-            return self._labelling_handlers()
+            return self._labelling_actions()
         return {
             "label": lambda _: self._open_draw(),
-            "apply": lambda command: self._confirm_apply(command.target),
+            "choose": self._choose,
+            "apply": lambda event: self._confirm_apply(event.get("variant", "")),
             "stop": lambda _: self._confirm_stop_if_running(),
-            "undo": lambda command: self._confirm_undo(command.target),
+            "undo": lambda event: self._confirm_undo(event.get("of", "")),
             "refresh": lambda _: self._refresh(),
-            "verdict": lambda command: self._update_review(command.target, verdict=command.text or None),
-            "note": lambda command: self._update_review(command.target, note=command.text or None),
-            **self._made_handlers(),
-            "examples": lambda command: self._filter_examples(command.target, command.text),
-            "pair": lambda command: self._open_pair(command.target),
+            "verdict": self._decide,
+            "note": lambda event: self._update_review(event, note=event.get("note") or None),
+            **self._made_actions(),
+            "examples": self._filter_examples,
+            "pair": self._open_pair,
         }
+
+    def _choose(self, event: Event) -> None:
+        card = self._card(event.get("variant", ""))
+        self._choice = card.id
+        if not card.original:
+            self._filter_examples({"variant": card.id})
 
     # Apply.
 
@@ -143,45 +154,41 @@ class VariantReview(HandMade, BlindLabelling):
         if self._refuse_if_changed():
             return
         current = self._current()
-        content = self._content(variant_id)
-        warnings = [REHEARSAL] if self._review.rehearsal else []
-        if not card.winner:
-            warnings.append("This variant is not the winner of the optimization.")
         self._confirm(
-            {
-                "title": f"Apply {card.name}?",
-                "lines": [f"It becomes the current version of the prompt {current.name}. You can undo this."],
-                "warnings": warnings,
-                **comparison(
-                    (f"Current version: {current.name}", current.text), (f"New: {card.name}", content)
-                ),
-                "field": "Note (kept with the action)",
-                "value": card.note,
-                "button": f"Apply {card.name}",
-            },
-            lambda note: self._apply(variant_id, note),
+            f"Apply {card.name}?",
+            h(
+                "p.plw-foreign",
+                f"It becomes the current version of the prompt {current.name}. You can undo this.",
+            ),
+            self._review.rehearsal and warning(REHEARSAL),
+            not card.winner and warning("This variant is not the winner of the optimization."),
+            comparison(
+                (f"Current version: {current.name}", current.text),
+                (f"New: {card.name}", card.row["content"] or ""),
+            ),
+            label="Note (kept with the action)",
+            value=self._review.verdicts.get(card.id, {}).get("note") or "",
+            button=f"Apply {card.name}",
+            act=lambda note: self._apply(
+                card.name, note, variant_id=card.id, rehearsal=self._review.rehearsal
+            ),
         )
 
-    def _apply(self, variant_id: str, note: str) -> None:
-        card, current = self._card(variant_id), self._current()
+    def _apply(self, name: str, note: str, **which: Any) -> None:
+        current = self._current()
         # A service that keeps versions compares them itself, in the same step as it applies.
         if current.version_id is None and self._refuse_if_changed():
             return
         try:
             answer = self._review.optimization.apply(
-                variant_id,
-                if_version_id=current.version_id,
-                rehearsal=self._review.rehearsal,
-                note=note or None,
+                if_version_id=current.version_id, note=note or None, **which
             )
         except InvalidState as error:
             if "liveVersionId" in error.details and self._refuse_if_changed():
                 return
             raise
         undo = f" To revert this: Undo, or lift.undo({answer.action_id!r})." if answer.action_id else ""
-        self._report(
-            f"{card.name} is now the current version.{undo}", read_after_change, undo=answer.action_id
-        )
+        self._report(f"{name} is now the current version.{undo}", read_after_change, undo=answer.action_id)
 
     def _refuse_if_changed(self) -> bool:
         """Return whether the prompt was changed since this review was opened; if so, show both texts."""
@@ -189,16 +196,15 @@ class VariantReview(HandMade, BlindLabelling):
         now = read_current_version(self._lift, self._review.optimization.prompt_id or "", name=before.name)
         if now.same_as(before):
             return False
-        self._inform(
-            {
-                "title": "Not done: the prompt was changed after this review was opened",
-                "lines": [
-                    f"Somebody changed the prompt {now.name}. Compare both texts; press Refresh to continue with the current one."
-                ],
-                "warnings": [],
-                **comparison(("When this review was opened", before.text), ("Current version", now.text)),
-                "refresh": True,
-            }
+        words = f"Somebody changed the prompt {now.name}. Compare both texts; press Refresh to continue with the current one."
+        self._pending = None
+        self._open_dialog(
+            "Not done: the prompt was changed after this review was opened",
+            h("p.plw-foreign", words),
+            comparison(
+                ("When this review was opened", before.text), ("Current version", now.text), opened=True
+            ),
+            buttons=[push("Refresh", "refresh", ".plw-refresh-now")],
         )
         return True
 
@@ -228,15 +234,12 @@ class VariantReview(HandMade, BlindLabelling):
             self._notify("The previous text is no longer kept, so this cannot be undone.", "bad")
             return
         self._confirm(
-            {
-                "title": "Restore the previous text?",
-                "lines": [f"The prompt {current.name} gets exactly the text it had before."],
-                **comparison(("Current version", current.text), ("Previous text", before)),
-                "field": "Note (kept with the action)",
-                "value": "",
-                "button": "Undo",
-            },
-            lambda note: self._undo(action_id, note),
+            "Restore the previous text?",
+            h("p.plw-foreign", f"The prompt {current.name} gets exactly the text it had before."),
+            comparison(("Current version", current.text), ("Previous text", before)),
+            label="Note (kept with the action)",
+            button="Undo",
+            act=lambda note: self._undo(action_id, note),
         )
 
     def _undo(self, action_id: str, note: str) -> None:
@@ -245,25 +248,24 @@ class VariantReview(HandMade, BlindLabelling):
 
     # Notes and verdicts.
 
-    def _update_review(self, variant_id: str, **changes: str | None) -> None:
-        card = self._card(variant_id)
+    def _decide(self, event: Event) -> None:
+        before = self._review.verdicts.get(event.get("variant", ""), {}).get("verdict")
+        verdict = event.get("verdict")
+        self._update_review(event, verdict=None if verdict == before else verdict)
+
+    def _update_review(self, event: Event, **changes: str | None) -> None:
+        card = self._card(event.get("variant", ""))
         try:
             kept = self._review.optimization.mark(card.id, **changes)
         except PromptliftError as error:
             self._notify(f"This was not saved. {explain_failure(error)}", "bad")
             return
         self._review.verdicts[card.id] = {"verdict": kept.verdict, "note": kept.note}
-        self._cards = make_cards(self._review)
-        self._reviews = self._review_state()
-
-    def _review_state(self) -> dict[str, Any]:
-        return {card.id: [card.verdict, card.note] for card in self._cards}
 
     # Reading.
 
     def _refresh(self) -> None:
         self._use(read_review(self._lift, self._id))
-        self._update()
         self._close_dialog()
         self._notify(" ".join(self._review.problems), "bad")
 
@@ -276,22 +278,10 @@ class VariantReview(HandMade, BlindLabelling):
         self._review = replace(before, current=None)
         try:
             self._use(read(self._lift, before))
-            self._update()
         except PromptliftError as error:
             words = f"{words} What you see is out of date: {explain_failure(error)}"
         known = any(row["action_id"] == undo for row in self._review.actions)
         self._notify(words, undo=undo if known else None)
-
-    def _update(self) -> None:
-        with self.hold_sync():
-            self._view = self._view_state()
-            self._reviews = self._review_state()
-            self._made = {}
-            self._examples = self._first_examples()
-
-    def _empty(self) -> None:
-        self._switched = {}
-        self._view, self._reviews, self._made, self._examples = {}, {}, {}, {}
 
     def _current(self) -> CurrentVersion:
         if self._review.current is None:
@@ -304,117 +294,154 @@ class VariantReview(HandMade, BlindLabelling):
             raise InvalidState("This variant no longer exists; press Refresh")
         return card
 
-    def _content(self, variant_id: str) -> str:
-        row = self._review.variant(variant_id)
-        return "" if row is None else row["content"] or ""
-
     # Examples.
 
-    def _first_examples(self) -> dict[str, Any]:
-        examples = self._examples_table
-        variants = [card for card in self._cards if not card.original]
-        if not examples.available or not variants:
-            return {"available": examples.available}
-        best = next((card for card in variants if card.winner), variants[0])
-        first = next((card for card in (best, *variants) if examples.stages(card.id)), best)
-        return self._list_examples(first.id, self._first_outcome(first.id))
+    def _filter_examples(self, event: Event) -> None:
+        self._examined = event.get("variant", "")
+        self._filters = self._pairs.filters(self._examined, event)
+        self._opened = None
 
-    def _first_outcome(self, variant_id: str) -> str:
-        """Return the filter that a person most likely wants first: where the outcomes differ, if they do anywhere."""
-        pairs = self._examples_table.pairs(variant_id)
-        return "disagree" if any(pair.matches("disagree", "", "") for pair in pairs) else ""
+    def _open_pair(self, event: Event) -> None:
+        cell = whole(event.get("cell"))
+        if cell is not None:
+            self._opened = self._pairs.open(self._examined, event.get("stage", ""), cell)
 
-    def _list_examples(
-        self, variant_id: str, outcome: str, persona: str = "", scenario: str = "", *, stage: str = ""
-    ) -> dict[str, Any]:
-        listing = self._examples_table.listing(
-            variant_id, stage=stage, outcome=outcome, persona=persona, scenario=scenario
-        )
-        return {"available": True, "name": self._card(variant_id).name, **listing, "opened": None}
-
-    def _filter_examples(self, variant_id: str, filters: str) -> None:
-        try:
-            given = json.loads(filters or "{}")
-        except ValueError:
-            return
-        if not isinstance(given, dict) or not self._examples_table.available:
-            return
-        card = self._card(variant_id)
-        outcome = str(given.get("outcome", self._first_outcome(card.id)) or "")
-        self._examples = self._list_examples(
-            card.id,
-            outcome if outcome in OUTCOMES else "",
-            str(given.get("persona") or ""),
-            str(given.get("scenario") or ""),
-            stage=str(given.get("stage") or ""),
-        )
-
-    def _open_pair(self, target: str) -> None:
-        stage, _, cell = target.partition(":")
-        if cell.isdecimal() and self._examples.get("variant"):
-            opened = self._examples_table.open(self._examples["variant"], stage, int(cell))
-            self._examples = {**self._examples, "opened": None if opened is None else pair_state(opened)}
-
-    def _read_fallback_examples(self) -> list[tuple[str, dict[str, Any]]]:
+    def _read_static_examples(self) -> list[Opened]:
         """Read a pair where the variant gained and one where it lost, for the page without scripts."""
-        variant_id = self._first_examples().get("variant")
-        if not variant_id:
-            return []
         examples = []
         try:
-            for outcome in _FALLBACK_EXAMPLES:
-                pairs = self._examples_table.pairs(variant_id)
+            for outcome in _STATIC_EXAMPLES:
+                pairs = self._pairs.pairs(self._examined)
                 pair = next((one for one in pairs if one.matches(outcome, "", "")), None)
-                opened = pair and self._examples_table.open(variant_id, pair.stage, pair.cell)
-                if opened:
-                    examples.append((self._card(variant_id).name, opened))
+                opened = pair and self._pairs.open(self._examined, pair.stage, pair.cell)
+                examples += [opened] if opened else []
         except PromptliftError as error:
             self._review.problems.append(f"An example could not be read: {error}")
         return examples
 
     # What is shown.
 
-    def _view_state(self) -> dict[str, Any]:
-        optimization = self._review.optimization
-        low, high = lift_axis(self._review)
-        explanation = optimization.results.explanation if optimization.results else None
-        return {
-            "head": [list(pair) for pair in headline(self._review)],
-            "rehearsal": REHEARSAL if self._review.rehearsal else "",
-            "explanation": one_line(
-                explanation or optimization.failure or optimization.stop_reason or "", 800
-            ),
-            "can_stop": optimization.status in _STOPPABLE,
-            "cards": [asdict(card) for card in self._cards],
-            "groups": [
-                {**stage._asdict(), "ids": [card.id for card in cards]}
-                for stage, cards in by_stage(self._cards)
-            ],
-            "axis": {"low": relative(low), "high": relative(high), "zero": 100 * -low / (high - low)},
-            "actions": actions(self._review, self._cards, _ACTIONS),
-            "keeps_notes": self._review.keeps_notes,
-            "search": self._search_state(),
-        }
-
-    def _search_state(self) -> dict[str, Any]:
-        """Return where the candidates of a search come from; empty without one."""
-        if not self._review.candidates:
-            return {}
-        optimization = self._review.optimization
-        return {
-            "family": [asdict(member) for member in family(self._review.candidates)],
-            "spending": spending_in_words(optimization.state),
-            "headroom": one_line((optimization.headroom.text if optimization.headroom else None) or "", 600),
-            "about": SEARCH_ABOUT,
-            "untested": UNTESTED,
-        }
-
-    def _static(self) -> Markup:
+    def _draw(self) -> dict[str, Nodes]:
         if self._drawn is not None:
-            # What is labelled blind stays so where the review is shown again.
-            drawn: Markup = self._drawn._static()  # noqa: SLF001
-            return drawn
-        return static_fallback.render(self._review, self._cards, self._fallback_examples)
+            shown = nodes(self._notice, self._labelling(self._drawn))
+            return {**{name: [] for name in self.PARTS}, "_tree": shown}
+        stop = self._review.optimization.status in _STOPPABLE and push("Stop …", "stop", ".plw-stop")
+        buttons = h("span.plw-buttons", stop, push("Refresh", "refresh", ".plw-refresh"))
+        tree = nodes(
+            h("div.plw-top", head(self._review), buttons),
+            self._notice,
+            self._about(),
+            *(h(f"div.plw{name.replace('_', '-')}", part=name, key=name) for name in self.PARTS),
+            self._dialog,
+        )
+        return {
+            "_tree": tree,
+            "_table": self._list_variants(),
+            "_chosen": self._chosen_card(),
+            "_search": self._family(),
+            "_examples": self._list_examples(),
+            "_done": self._list_actions(),
+        }
+
+    def _about(self) -> Node:
+        optimization = self._review.optimization
+        explanation = optimization.results.explanation if optimization.results else None
+        words = one_line(explanation or optimization.failure or optimization.stop_reason or "", 800)
+        return h(
+            "div.plw-about",
+            self._review.rehearsal and h("p.plw-warning", REHEARSAL),
+            words and h("p.plw-foreign", words),
+        )
+
+    def _list_variants(self) -> Nodes:
+        if not self._cards:
+            return []
+        return [variants_table(self._review, self._cards, self._choice, focus=self._returned)]
+
+    def _chosen_card(self) -> Nodes:
+        card = next((one for one in self._cards if one.id == self._choice), None)
+        if card is None:
+            return [h("p.plw-soft", "There are no variants yet. Press Refresh to check again.")]
+        numbers = h("div.plw-numbers", measured(card), decision(self._review, card))
+        return [_framed(card, numbers, text_of(card), self._edits(card.id))]
+
+    def _family(self) -> Nodes:
+        """Return where the candidates of a search come from; nothing without one."""
+        if not self._review.candidates:
+            return []
+        optimization = self._review.optimization
+        spending = spending_in_words(optimization.state)
+        headroom = one_line((optimization.headroom.text if optimization.headroom else None) or "", 600)
+        return nodes(
+            h("div.plw-heading", "Family tree of the candidates"),
+            h("p.plw-soft", SEARCH_ABOUT),
+            spending and h("p.plw-soft", spending),
+            headroom and h("p.plw-foreign", headroom),
+            family(self._review.candidates, self._choice),
+        )
+
+    def _list_examples(self) -> Nodes:
+        if not self._pairs.available:
+            return [h("p.plw-soft", "This service has no simulated conversations.")]
+        if not self._examined:
+            return []
+        name = self._card(self._examined).name
+        return self._pairs.listing(self._examined, name, self._filters, self._opened)
+
+    def _list_actions(self) -> Nodes:
+        done = actions(self._review, self._cards, _ACTIONS)
+        words = (
+            "Notes, verdicts and actions are kept by the service."
+            if self._review.keeps_notes
+            else "This service keeps no notes, verdicts and actions."
+        )
+        return [
+            *([h("div.plw-heading", "Actions")] if done else []),
+            *done,
+            h("div.plw-soft.plw-kept", words),
+        ]
+
+    def _repr_html_(self) -> str:
+        # What is labelled blind stays so where the review is shown again.
+        return super()._repr_html_() if self._drawn is None else self._drawn._repr_html_()
+
+    def _still(self) -> Nodes:
+        current = self._review.current
+        text = current and h("div.plw-foreign", current.text[:_STATIC_TEXT])
+        return nodes(
+            h("p", h("b", "Review of prompt variants")),
+            h("div.plw-top", head(self._review)),
+            self._about(),
+            self._list_variants() or h("p", "There are no variants yet."),
+            [self._still_card(card) for card in self._cards],
+            self._family(),
+            [self._still_example(one) for one in self._static_examples],
+            text and _folded("Current version of the prompt", text),
+            self._list_actions(),
+            [h("p", problem) for problem in self._review.problems],
+            any(card.labels.button for card in self._cards) and h("p.plw-soft", _TO_LABEL),
+            h("p.plw-soft", _TO_DECIDE),
+        )
+
+    def _still_card(self, card: Card) -> Node:
+        said = self._review.verdicts.get(card.id, {})
+        note = said.get("note") and h("p.plw-foreign", "Note: ", one_line(said["note"], 2_000))
+        inside = _framed(
+            card, h("div.plw-numbers", measured(card), note), text_of(card), self._edits(card.id)
+        )
+        return _folded(h("b", card.name), inside, opened=card.winner)
+
+    def _still_example(self, opened: Opened) -> Node:
+        name = next((card.name for card in self._cards if card.id == opened.pair.variant["variant_id"]), "")
+        return _folded(f"Example of {name}: {opened.pair.outcome_in_words}", opened.node(name))
 
     def _plain(self) -> str:
         return f"VariantReview({len(self._cards)} texts, optimization {self._review.optimization.status})"
+
+
+def _framed(card: Card, *parts: Any) -> Node:
+    return h(f"section.plw-card{'.plw-won' if card.winner else ''}", parts, key=card.id, variant=card.id)
+
+
+def _folded(title: Any, *inside: Any, opened: bool = False) -> Node:
+    return h("details", h("summary", title), inside, open=opened)
