@@ -147,7 +147,10 @@ def fact(name: str, value: Any) -> Node:
 
 def known(pairs: Iterable[tuple[str, str]]) -> Node:
     """Return a list of names with their values."""
-    return h("dl", [h("div.plw-known", h("dt", name), h("dd.plw-foreign", value)) for name, value in pairs])
+    return h(
+        "dl",
+        [h("div.plw-known", h("dt", name), h("dd.plw-value.plw-foreign", value)) for name, value in pairs],
+    )
 
 
 def field(label: str, control: Node, tag: str = "span") -> Node:
