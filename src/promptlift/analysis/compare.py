@@ -170,9 +170,9 @@ def compare(
     if labels is not None:
         result = _decided_by_labels(judged, columns)
     # pandas copies the attributes of a table with each of its columns.
-    rows = result.to_dict("records")
+    shown = result.to_dict("records")
     made = with_provenance(result, data, "compare", by=by, outcome=outcome, **facts)
-    return _in_words(made, rows, judged)
+    return _in_words(made, shown, judged)
 
 
 def _check_arguments(confidence_mode: str, repeats: str, pair: Any, rectifier: str) -> None:
