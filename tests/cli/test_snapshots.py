@@ -117,11 +117,11 @@ def test_refresh_connects_to_the_service_of_the_snapshot(running, env, tmp_path,
     opened = promptlift.open_snapshot(tmp_path)
     before = len(opened.conversations())
     with pytest.raises(ConfigError, match="No API key"):
-        opened.refresh()
+        opened.pull()
     with promptlift.connect(running.base_url, running.key, progress=False) as lift:
         lift.log([{"content": "User: And now?\nAssistant: Yes."}], prompt_id="Sales")
         with pytest.raises(ConfigError, match=r"lift\.pull"):
-            lift.refresh()
+            lift.pull()
     monkeypatch.setenv("PROMPTLIFT_API_KEY", running.key)
-    opened.refresh()
+    opened.pull()
     assert len(opened.conversations()) == before + 1

@@ -13,8 +13,7 @@ from support.pulled import LISTED, workspace
 def test_pages_that_are_as_before_are_not_sent_again(tmp_path, in_use):
     with ForeignService(honours=LISTED, tags=True) as service:
         service.fill(450)
-        lift = workspace(service)
-        lift.use_snapshot(tmp_path if in_use else None)
+        lift = workspace(service, snapshot=tmp_path if in_use else None)
         lift.conversations(insights=True)
         # The pages of a pull that goes on overlap more than those of the first.
         first = lift.conversations(insights=True)

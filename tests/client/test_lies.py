@@ -213,8 +213,3 @@ def test_insights_of_another_conversation_in_the_list_are_refused(service, lift)
     view = {"conversationId": other["id"], **lies.insights_of(other)}
     service.lie = rows(lambda data, _: [row | {"insights": view} for row in data], first=1)
     check(lambda: lift.conversations(insights=True), "the insights of another conversation", [])
-
-
-def test_a_filter_for_insights_that_is_ignored_is_refused(service, lift):
-    service.lie = rows(lambda data, _: [row | {"hasInsights": False} for row in data])
-    check(lambda: lift.insights("p1"), "ignores the filter hasInsights=true", [])

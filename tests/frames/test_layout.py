@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 TABLES = {
     "conversations": lambda: frames.conversations_table([], insights=True, content=True)[0],
-    "insights": lambda: frames.insights_table([])[0],
     "messages": lambda: frames.messages_table([])[0],
     "prompts": lambda: frames.prompts_table([])[0],
     "usage": lambda: frames.usage_table([{}])[0],

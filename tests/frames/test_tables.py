@@ -57,7 +57,7 @@ DTYPES = dtypes(conversations([])[0])
 def test_the_dtypes_are_the_same_whatever_the_rows():
     for rows in ([ROW], [{"id": "c2"}], [{"id": "c3", "insights": None, "content": None}]):
         assert dtypes(conversations(rows)[0]) == DTYPES
-        for make in (frames.messages_table, frames.prompts_table, frames.insights_table):
+        for make in (frames.messages_table, frames.prompts_table):
             assert dtypes(make(rows)[0]) == dtypes(make([])[0])
 
 
@@ -138,11 +138,6 @@ def test_insights_that_are_no_object_are_counted():
     frame, warnings = conversations([{**ROW, "insights": "good"}])
     assert frame["sentiment"].isna().all()
     assert warnings == {"insights": 1}
-
-
-def test_only_judged_conversations_are_in_the_insights_table():
-    frame, _ = frames.insights_table([ROW, {"id": "c2"}, {"id": "c3", "insights": None}])
-    assert list(frame["conversation_id"]) == ["c1"]
 
 
 def test_messages_are_in_order_with_their_turn():

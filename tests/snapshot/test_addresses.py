@@ -74,8 +74,7 @@ def test_a_pull_to_an_address_is_the_snapshot_that_a_folder_has(tmp_path, addres
 
 def test_later_pulls_and_tables_bring_it_up_to_date(address, service):
     place, options = address
-    lift = workspace(service)
-    lift.use_snapshot(place, storage_options=options)
+    lift = workspace(service, snapshot=place, storage_options=options)
     assert len(lift.conversations()) == 230
     service.fill(4)
     service.rows[40]["status"] = "abandoned"
@@ -85,10 +84,10 @@ def test_later_pulls_and_tables_bring_it_up_to_date(address, service):
     assert found.attrs["promptlift"]["snapshot"] == place
     pd.testing.assert_frame_equal(found, plain.conversations(insights=True, content=True))
     service.fill(1)
-    assert lift.refresh().manifest.rows()["conversations"] == 235
+    assert lift.pull().manifest.rows()["conversations"] == 235
     for _ in range(3):
         service.fill(1)
-        snapshot = lift.refresh()
+        snapshot = lift.pull()
     _, files = files_at(place, options)
     named = {one.path for one in snapshot.manifest.files} | set(snapshot.manifest.retired)
     assert files == {"manifest.json", *named}
@@ -153,9 +152,9 @@ def test_one_writer_at_a_time_and_a_claim_that_is_not_renewed_is_void(address, s
 def test_what_another_writer_did_is_not_written_over(address, service):
     """A claim can be lost, by a machine that stood still for minutes; the state that it began from tells."""
     place, options = address
-    lift, other = workspace(service), workspace(service)
-    lift.use_snapshot(place, storage_options=options)
-    lift.refresh()
+    lift = workspace(service, snapshot=place, storage_options=options)
+    other = workspace(service)
+    lift.pull()
     service.fill(2)
 
     def before(_method, path, _count):
@@ -166,9 +165,9 @@ def test_what_another_writer_did_is_not_written_over(address, service):
 
     service.before, service.lock = before, contextlib.nullcontext()
     with pytest.raises(SnapshotBusy, match=r"written by another process meanwhile.*Pull again"):
-        lift.refresh()
+        lift.pull()
     assert verify(place, storage_options=options) == {}
-    assert lift.refresh().manifest.pulls == 3
+    assert lift.pull().manifest.pulls == 3
 
 
 def test_an_address_that_nobody_knows_is_refused(service):

@@ -429,9 +429,8 @@ def test_the_signature_tells_what_no_sum_can(tmp_path, monkeypatch, capsys):
     with StampingService(honours=LISTED) as service:
         service.fill(5, promptId="p1")
         service.fill(5, promptId="p2")
-        lift = workspace(service)
-        snapshot = lift.pull(tmp_path)
-        lift.use_snapshot(tmp_path)
+        lift = workspace(service, snapshot=tmp_path)
+        snapshot = lift.pull()
         assert snapshot.signature == "signed with this key"
         assert (snapshot.verify(), Snapshot(tmp_path).signature) == ({}, "signed; not checked, no key")
         assert KEY not in (tmp_path / MANIFEST).read_text()
@@ -439,7 +438,7 @@ def test_the_signature_tells_what_no_sum_can(tmp_path, monkeypatch, capsys):
         run_verify(tmp_path)
         assert capsys.readouterr().out.endswith("signed; not checked, no key.\n")
         service.insert(promptId="p1")
-        assert lift.refresh().signature == "signed with this key"
+        assert lift.pull().signature == "signed with this key"
         # A prompt with all that belongs to it is taken out, and everything fits.
         manifest = Snapshot(tmp_path).manifest
         left = [one for one in manifest.files if one.prompt_id != "p2"]

@@ -20,7 +20,6 @@ TABLES = {
     "conversations": lambda lift, content: lift.conversations(content=content),
     "with insights": lambda lift, content: lift.conversations(insights=True, content=content),
     "of a status": lambda lift, content: lift.conversations(status="abandoned", content=content),
-    "insights": lambda lift, _content: lift.insights(),
     "issues": lambda lift, _content: lift.issues(),
     "topics": lambda lift, _content: lift.topics("p1"),
     "messages": lambda lift, _content: lift.messages(),
@@ -57,8 +56,7 @@ def test_tables_are_those_of_the_service_whatever_happened_there(tmp_path, kind,
     chance = random.Random(seed)
     with kind(honours=honours, page_limit=20) as service:
         service.fill(50)
-        used, plain = workspace(service), workspace(service)
-        used.use_snapshot(tmp_path)
+        used, plain = workspace(service, snapshot=tmp_path), workspace(service)
         used.prompts(), plain.prompts()
         for _ in range(4):
             # What is judged anew shows in the list, or in the time of the change, or nowhere.
@@ -82,8 +80,8 @@ def test_a_second_read_asks_only_for_what_differs(tmp_path):
         lift.conversations(insights=True)
         whole = len(service.seen)
         assert whole > 400
-        lift.pull(tmp_path)
-        lift.use_snapshot(tmp_path)
+        lift = workspace(service, snapshot=tmp_path)
+        lift.pull()
         service.rows[300].update(hasInsights=False)
         service.fill(3)
         service.seen.clear()
@@ -93,7 +91,7 @@ def test_a_second_read_asks_only_for_what_differs(tmp_path):
         assert found["sentiment"].notna().sum() == 402
         assert found.attrs["promptlift"]["requests"] <= len(service.seen)
         service.seen.clear()
-        lift.insights()
+        lift.conversations(insights=True)
         assert len(service.seen) <= 400 / 100 + 1
 
 
@@ -113,21 +111,19 @@ def test_where_the_service_says_what_changed_a_read_of_nothing_new_takes_three_r
 
 
 @pytest.mark.slow
-def test_a_pull_changes_nothing_about_later_reads_and_use_can_be_switched_off(tmp_path):
+def test_a_pull_changes_nothing_about_later_reads(tmp_path):
     with ForeignService(honours=LISTED) as service:
         service.fill(300)
         lift = workspace(service)
         lift.pull(tmp_path)
         assert "snapshot" not in lift.conversations().attrs["promptlift"]
-        lift.use_snapshot(tmp_path)
-        assert lift.conversations().attrs["promptlift"]["snapshot"] == str(tmp_path)
+        used = workspace(service, snapshot=tmp_path)
+        assert used.conversations().attrs["promptlift"]["snapshot"] == str(tmp_path)
         before = Snapshot(tmp_path).manifest
-        lift.use_snapshot(None)
         service.fill(1)
         assert "snapshot" not in lift.conversations().attrs["promptlift"]
         assert Snapshot(tmp_path).manifest == before
-        lift.use_snapshot(tmp_path)
-        assert len(lift.conversations()) == 301
+        assert len(used.conversations()) == 301
         assert Snapshot(tmp_path).manifest.totals["conversations"] == 301
 
 
@@ -138,7 +134,7 @@ def test_what_the_snapshot_does_not_have_is_asked_of_the_service(tmp_path):
         service.fill(5, promptId="p2")
         lift = workspace(service)
         lift.pull(tmp_path, prompt_id="p1")
-        lift.use_snapshot(tmp_path)
+        lift = workspace(service, snapshot=tmp_path)
         assert lift.conversations("p1").attrs["promptlift"]["snapshot"] == str(tmp_path)
         for table in (lift.conversations(), lift.conversations(["p1", "p2"]), lift.messages("p1")):
             assert "snapshot" not in table.attrs["promptlift"]
@@ -151,7 +147,7 @@ def test_while_another_process_writes_it_the_service_is_asked(tmp_path):
         service.fill(30)
         lift = workspace(service)
         lift.pull(tmp_path)
-        lift.use_snapshot(tmp_path)
+        lift = workspace(service, snapshot=tmp_path)
         with only_writer(LocalFolder(tmp_path)):
             service.fill(1)
             found = lift.conversations()
@@ -165,7 +161,7 @@ def test_a_read_that_fails_carries_the_table_as_it_was(tmp_path):
         service.fill(450)
         lift = workspace(service)
         lift.pull(tmp_path)
-        lift.use_snapshot(tmp_path)
+        lift = workspace(service, snapshot=tmp_path)
         service.fill(1)
         service.fault = lambda _m, _p, _c: hang_up if service.seen[-1][2].get("offset", "0") != "0" else None
         with pytest.raises(IncompleteError) as caught:

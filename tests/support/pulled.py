@@ -32,11 +32,13 @@ class SkippingClock(Clock):
         return stop.is_set()
 
 
-def workspace(service, *, clock=None):
-    """A workspace that does not try for long."""
+def workspace(service, *, clock=None, snapshot=None, storage_options=None):
+    """A workspace that does not try for long; on a snapshot where one is given, as for ``promptlift.connect``."""
     config = configure(service.base_url, KEY)
     transport = Transport(config, policy=None if clock else QUICK, clock=clock)
-    return Workspace(config, progress=False, client=Client(config, transport=transport))
+    lift = Workspace(config, progress=False, client=Client(config, transport=transport))
+    lift._use_snapshot(snapshot, storage_options)
+    return lift
 
 
 @dataclass

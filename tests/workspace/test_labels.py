@@ -125,7 +125,7 @@ def test_labels_are_matched_and_compared_with_the_judge(lift, prompt, tmp_path, 
     found = labels.set_index("conversation_id")["task_completed"]
     assert {**found} == {ids["s-1"]: True, ids["s-2"]: False}
     wait_for_insights(lift, [prompt], progress=False)
-    (row,) = analysis.judge_agreement(labels, lift.insights(prompt)).to_dict("records")
+    (row,) = analysis.judge_agreement(labels, lift.conversations(prompt, insights=True)).to_dict("records")
     assert row["n"] + row["n_unjudged"] == 2
     # Both conversations have a label, so the labels are the rate.
     rate = analysis.completion(lift.conversations(prompt, insights=True), labels=labels)

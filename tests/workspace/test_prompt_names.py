@@ -85,7 +85,6 @@ CALLS = {
     "Workspace.prompt_id": lambda lift, one, _: lift.prompt_id(one),
     "Workspace.conversations": lambda lift, one, _: sorted(lift.conversations(one)["conversation_id"]),
     "Workspace.messages": lambda lift, one, _: sorted(lift.messages(one)["content"]),
-    "Workspace.insights": lambda lift, one, _: sorted(lift.insights(one)["conversation_id"]),
     "Workspace.prompt_insights": lambda lift, one, _: insights_view(lift, one),
     "Workspace.issues": lambda lift, one, _: len(lift.issues(one)) > 0,
     "Workspace.topics": lambda lift, one, _: sorted(lift.topics(one)["conversation_id"]),
@@ -299,7 +298,7 @@ def test_an_id_on_our_service_costs_no_request_more(start_service):
         fresh.client.transport.send = lambda call, *more, **named: (
             sent.append(call.label) or send(call, *more, **named)
         )
-        assert len(fresh.insights(one)) == 3
+        assert fresh.messages(one)["conversation_id"].nunique() == 3
         assert sent == ["GET /conversations"]
         # The table of conversations has the prompt's name, which costs one.
         assert list(fresh.conversations(one)["prompt"]) == ["The only prompt"] * 3
@@ -316,7 +315,6 @@ def test_tables_name_the_prompt_once_the_names_are_known_and_cost_no_request_mor
             "optimizations": lambda: fresh.optimizations(prompt_id),
             "variants": lambda: fresh.variants(optimization_id),
             "messages": lambda: fresh.messages(prompt_id),
-            "insights": lambda: fresh.insights(prompt_id),
             "benchmark_arms": bench.arms,
         }
         made = {}

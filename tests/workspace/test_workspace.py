@@ -67,20 +67,16 @@ def test_all_tables_can_be_had_when_there_is_nothing(service, lift):
         lift.conversations(),
         lift.conversations(insights=True, content=True),
         lift.messages(),
-        lift.insights(),
     ):
         assert len(frame) == 0
         assert frame.attrs["promptlift"]["complete"]
     assert list(lift.prompts()["prompt_id"]) == ["p1"]
 
 
-def test_insights_and_messages_of_one_prompt(service, lift):
+def test_messages_of_one_prompt(service, lift):
     service.fill(4)
     service.fill(2, insights=False)
     service.insert(promptId="p2")
-    assert len(lift.insights("p1")) == 4
-    asked = [params for _, path, params in service.seen if path == "/conversations"]
-    assert asked[0]["hasInsights"] == "true"
     messages = lift.messages("p1")
     assert len(messages) == 6
     assert messages["content"].str.startswith("hello").all()

@@ -54,7 +54,7 @@ def judge_agreement(labels: Any, insights: Any, *, level: float = 0.95) -> pd.Da
         Table with conversation_id and task_completed or sentiment or both, one row a conversation: ``browser.labels``;
         or with a row an answer: conversation_id, question, value. A column ``chance`` says how they were drawn.
     insights
-        Table with the same columns, as ``lift.insights()`` or ``lift.conversations(insights=True)`` gives it; or verdicts of a
+        Table with the same columns, as ``lift.conversations(insights=True)`` gives it; or verdicts of a
         judge of your own (``lift.judges.verdicts``), of which each version has a row of its own.
     level
         Coverage of the intervals.
@@ -174,7 +174,7 @@ def _compare(
 
 
 def _shared_questions(labels: Any, insights: Any) -> list[str]:
-    known = [(names_of(labels), "The labels are browser.labels."), (names_of(insights), "Read the insights with lift.insights().")]  # fmt: skip
+    known = [(names_of(labels), "The labels are browser.labels."), (names_of(insights), "Read the insights with lift.conversations(insights=True).")]  # fmt: skip
     for present, hint in known:
         missing = [] if KEY in present else [KEY]
         if not any(question in present for question in _ANSWERS):

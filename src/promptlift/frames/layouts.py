@@ -73,7 +73,6 @@ INSIGHT_VALUES: Final[Columns] = tuple(column for column in _CONVERSATION if col
 CONVERSATIONS: Final[Columns] = tuple(
     column for column in _CONVERSATION if column not in (*CONTENT, *INSIGHT_VALUES)
 )
-INSIGHTS: Final[Columns] = (CONVERSATIONS[0], _PROMPT_IF_KNOWN, *INSIGHT_VALUES)
 _MENTIONED_IN: Final[Columns] = tuple(
     column
     for column in CONVERSATIONS
@@ -295,7 +294,6 @@ FLEET: Final = table_columns(FleetAgent, "fleet")
 TABLES: Final[dict[str, Columns]] = {
     "prompts": PROMPTS,
     "conversations": (*CONVERSATIONS, *CONTENT, *INSIGHT_VALUES),
-    "insights": INSIGHTS,
     "issues": ISSUES,
     "topics": TOPICS,
     "messages": MESSAGES,

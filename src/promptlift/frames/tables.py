@@ -13,14 +13,12 @@ import pandas as pd
 from promptlift.frames.columns import read_table
 from promptlift.frames.layouts import (
     FLEET,
-    INSIGHTS,
     PROMPTS,
     STEP_FAILURES,
     TOP_ISSUES,
     USAGE,
 )
 from promptlift.schema.basis import basis_of_analyser, weakest
-from promptlift.schema.naming import link_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,12 +26,6 @@ if TYPE_CHECKING:
     from promptlift.schema.basis import Basis
 
 Row = dict[str, Any]
-
-
-def insights_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:
-    """Make the table of insights, one row per conversation with insights."""
-    judged = [row for row in rows if isinstance(row.get("insights"), dict)]
-    return read_table(INSIGHTS, judged, prompt=[link_of(row) for row in judged])
 
 
 def prompts_table(rows: Sequence[Row]) -> tuple[pd.DataFrame, dict[str, int]]:

@@ -213,7 +213,7 @@ def with_labels(source: Any, material: Material, labels: Any) -> Material:
     if labels is None:
         return material
     tried, found = material.optimizations, {}
-    if tried is not None and hasattr(source, "simulations"):
+    if tried is not None and not isinstance(source, pd.DataFrame):
         completed = tried.loc[tried["status"].astype("str") == "completed", "optimization_id"]
         # Labels that do not say what they are of may be of any.
         named = "optimization_id" in names_of(labels)
@@ -221,7 +221,7 @@ def with_labels(source: Any, material: Material, labels: Any) -> Material:
         for one in completed.head(MAX_OPTIMIZATIONS):
             if one in mine:
                 with suppress(NotFound):  # a service without simulated conversations
-                    found[str(one)] = source.simulations(one)
+                    found[str(one)] = source.optimizations[one].simulations()
     material = replace(material, labels=labels, labels_of_simulations=labels, simulations=found)
     periods = {
         name: as_labelled(table, labels)

@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from promptlift.display.static_html import Bar
-    from promptlift.schema.optimizations import Optimization
     from promptlift.schema.results import OptimizationResults
     from promptlift.widgets.interval_bars import Piece
     from promptlift.widgets.tree import Node, Nodes
     from promptlift.widgets.tree_widget import Event
-    from promptlift.workspace import Workspace
+    from promptlift.workspace import OptimizationRun, Workspace
 
 __all__ = ["OptimizationMonitor"]
 
@@ -234,7 +233,7 @@ class OptimizationMonitor(TreeWidget):
             else f"at most {seconds / 3600:.1f} hours"
         )
 
-    def _words(self, found: Optimization) -> str:
+    def _words(self, found: OptimizationRun) -> str:
         if found.status == "completed":
             won = found.results is not None and found.results.winner_selected
             explanation = one_line((found.results.explanation if found.results else None) or "", 600)

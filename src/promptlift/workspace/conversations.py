@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from promptlift.schema.conversations import Conversation
-
     Time = str | date | datetime
 
 
@@ -224,25 +222,6 @@ class ConversationTables(Pulling):
                 conversations.attrs["promptlift"]["agreement"] = [*found]
         return conversations
 
-    def conversation(self, conversation_id: str) -> Conversation:
-        """Return one conversation with its transcript and its insights; in a cell it can be read.
-
-        Parameters
-        ----------
-        conversation_id
-            An id, as tables of conversations have it.
-
-        Raises
-        ------
-        NotFound
-            When there is no such conversation.
-
-        Examples
-        --------
-        >>> lift.conversation(df["conversation_id"].iloc[0])  # doctest: +SKIP
-        """
-        return self.client.conversations.get(conversation_id)
-
     def issues(
         self,
         prompt_id: str | Sequence[str] | None = None,
@@ -328,32 +307,6 @@ class ConversationTables(Pulling):
             lambda on_part: self._read(Wanted(content=True), on_part, **filters),
             frames().Parts(frames().messages_table),
         )
-
-    def insights(self, prompt_id: str | None = None) -> pd.DataFrame:
-        """Return the insights of conversations, one row for each conversation that has them.
-
-        Parameters
-        ----------
-        prompt_id
-            A prompt's name or id; all conversations of the account when it is left out.
-
-        Returns
-        -------
-        DataFrame
-            conversation_id, prompt (as in :meth:`messages`), sentiment, sentiment_score (-1 to 1), task_completed, topics, summary, issues,
-            insights_at, analyser.
-        """
-        filters = {"prompt_id": self._names.id_of_filter(prompt_id)}
-        kept = self._from_snapshot(
-            [filters["prompt_id"]], lambda tables: tables.insights(filters["prompt_id"])
-        )
-        if kept is not None:
-            return self._existing(kept, filters)
-
-        def read(on_part: Callable[[list[dict[str, Any]]], None]) -> RowsRead:
-            return self._read(Wanted(insights=True), on_part, has_insights=True, **filters)
-
-        return self._table_of_parts("insights", filters, read, frames().Parts(frames().insights_table))
 
     def usage(self) -> pd.DataFrame:
         """Return the usage of the billing period, one row for each resource.

@@ -84,29 +84,45 @@ class SnapshotWorkspace(Workspace):
 
     def pull(
         self,
-        folder: str | os.PathLike[str],
+        folder: str | os.PathLike[str] | None = None,
         *,
         prompt_id: str | None = None,
         content: bool | None = None,
         everything: bool = False,
         storage_options: Mapping[str, Any] | None = None,
     ) -> Snapshot:
-        """Refuse to pull: there is no service here. :meth:`refresh` connects to the one that the snapshot is of.
+        """Bring the snapshot up to date from the service that it is of; the tables are the new ones afterwards.
+
+        The key is ``PROMPTLIFT_API_KEY``; a snapshot has none. That of an embedded service, which may be at another address each
+        time, is brought up to date with ``promptlift.local().pull(folder)``.
 
         Parameters
         ----------
-        folder, prompt_id, content, everything, storage_options
+        folder
+            Leave it out: a snapshot cannot be copied into another folder in this way.
+        prompt_id, content, everything, storage_options
             As for ``lift.pull``.
 
         Raises
         ------
         ConfigError
-            Always.
+            When there is no key, or another folder is named.
         """
-        del prompt_id, content, everything, storage_options
-        raise ConfigError(
-            f"A snapshot cannot be pulled from. promptlift.connect().pull({str(folder)!r}) reads the service."
-        )
+        if folder is not None:
+            raise ConfigError(
+                f"A snapshot cannot be pulled from. promptlift.connect().pull({str(folder)!r}) reads the service."
+            )
+        service = self.snapshot.manifest.service
+        options = self.snapshot.storage_options if storage_options is None else storage_options
+        with connect(
+            service["base_url"],
+            scheme=service["scheme"],
+            snapshot=self.snapshot.folder,
+            storage_options=options,
+        ) as lift:
+            lift.pull(prompt_id=prompt_id, content=content, everything=everything)
+        self.reload()
+        return self.snapshot
 
     def scan(self, table: str = "conversations", *, engine: Engine = "duckdb", connection: Any = None) -> Any:
         """Return a table in an engine that goes beyond pandas: DuckDB, Polars or Spark.
@@ -122,25 +138,6 @@ class SnapshotWorkspace(Workspace):
             When a file is missing, cut or changed.
         """
         return self.snapshot.scan(table, engine=engine, connection=connection)
-
-    def refresh(self) -> Snapshot:
-        """Bring the snapshot up to date from the service that it is of; the tables are the new ones afterwards.
-
-        The key is ``PROMPTLIFT_API_KEY``; a snapshot has none. That of an embedded service, which may be at another address each
-        time, is brought up to date with ``promptlift.local().pull(folder)``.
-
-        Raises
-        ------
-        ConfigError
-            When there is no key.
-        """
-        manifest = self.snapshot.manifest
-        service = manifest.service
-        with connect(service["base_url"], scheme=service["scheme"]) as lift:
-            lift.use_snapshot(self.snapshot.folder, storage_options=self.snapshot.storage_options)
-            lift.refresh()
-        self.reload()
-        return self.snapshot
 
     def reload(self) -> None:
         """Take the state that the last pull left, by whomever."""
@@ -166,29 +163,6 @@ class SnapshotWorkspace(Workspace):
         del insights, content
         count = self._tables().count(self._names.id_of_filter(prompt_id), status=status)
         return ReadPlan(count, 0, None, 0.0)
-
-    def use_snapshot(
-        self,
-        folder: str | os.PathLike[str] | None,
-        *,
-        storage_options: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Refuse: a snapshot is all there is here.
-
-        Parameters
-        ----------
-        folder, storage_options
-            As for ``lift.use_snapshot``.
-
-        Raises
-        ------
-        ConfigError
-            Always.
-        """
-        del storage_options
-        raise ConfigError(
-            f"This is a snapshot already. promptlift.connect(snapshot={folder!r}) opens the service beside one."
-        )
 
     def _from_snapshot(
         self,

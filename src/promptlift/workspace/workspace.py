@@ -20,6 +20,7 @@ from promptlift.workspace.reviews import Reviewing
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
 # Debuggers and lists of variables ask for the repr of everything, again and again.
 _REUSED_SECONDS: Final = 10.0
@@ -32,6 +33,7 @@ def connect(
     scheme: str = "prompt",
     progress: bool = True,
     snapshot: str | os.PathLike[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> Workspace:
     """Open a workspace on a running service. No request is made yet.
 
@@ -50,7 +52,16 @@ def connect(
     progress
         Whether reads that take longer than a second show a progress bar.
     snapshot
-        Folder of a snapshot from which tables of conversations are answered, see :meth:`Workspace.use_snapshot`.
+        Folder of a snapshot from which tables of conversations are answered, which each call first brings up to date; the
+        first call makes it. ``conversations`` and ``messages``, and what is made of them, then fetch only what is new or
+        different, and are the tables that the service would give. It is asked directly for what the snapshot does not have
+        (other prompts than the one it was pulled for, transcripts where it was pulled without them), and while another process
+        writes the snapshot. Where the service says what changed since a time, as the embedded one does, a call takes three
+        requests, and two more where something changed. Elsewhere it takes the pages of the list, and one request for each
+        conversation that differs there; insights that were made anew with no sign of it in the list are then as they were, until
+        ``lift.pull(everything=True)``.
+    storage_options
+        Of the file system of the snapshot's address, as for :meth:`Workspace.pull`.
 
     Raises
     ------
@@ -58,7 +69,7 @@ def connect(
         When the address or the key is missing or invalid.
     """
     workspace = Workspace(configure(base_url, api_key, scheme=scheme), progress=progress)
-    workspace.use_snapshot(snapshot)
+    workspace._use_snapshot(snapshot, storage_options)  # noqa: SLF001 - before it is handed out
     return workspace
 
 

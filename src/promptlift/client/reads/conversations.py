@@ -71,7 +71,7 @@ class ConversationRead:
     ----------
     wanted
         Details of every row; fetched only if the list does not include them.
-    prompt_id, status, has_insights
+    prompt_id, status
         Filters of the list.
     progress
         Called often, with rows ready and rows in total.
@@ -97,7 +97,6 @@ class ConversationRead:
         *,
         prompt_id: str | None = None,
         status: str | None = None,
-        has_insights: bool | None = None,
         progress: Progress | None = None,
         on_part: Callable[[list[Row]], None] | None = None,
         on_details: Callable[[Row], None] | None = None,
@@ -120,7 +119,7 @@ class ConversationRead:
         # Rows passed on or skipped, and the complete ones at the beginning of the rest.
         self._handed = 0
         self._whole_rows = 0
-        self._filters = {"prompt_id": prompt_id, "status": status, "has_insights": has_insights}
+        self._filters = {"prompt_id": prompt_id, "status": status}
         self._rows: list[Row] = []
         self._total = 0
         self._pending: set[str] = set()

@@ -338,7 +338,7 @@ def _in_production(review: Review, row: Row) -> str:
     deployment = review.optimization.deployment
     if deployment is None or deployment.variant_id != row["variant_id"] or deployment.verification is None:
         return ""
-    return _IN_PRODUCTION.get(deployment.verification, deployment.verification)
+    return str(_IN_PRODUCTION.get(deployment.verification, deployment.verification))
 
 
 def _outcome(review: Review, row: Row) -> str:

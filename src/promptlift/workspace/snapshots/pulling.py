@@ -47,7 +47,7 @@ class Pulling(Session):
 
     def pull(
         self,
-        folder: str | os.PathLike[str],
+        folder: str | os.PathLike[str] | None = None,
         *,
         prompt_id: str | None = None,
         content: bool | None = None,
@@ -56,14 +56,14 @@ class Pulling(Session):
     ) -> Snapshot:
         """Copy the account's tables into a folder of Parquet files, or bring such a folder up to date.
 
-        A pull that was interrupted in any way resumes where it stopped, and fetches nothing twice.
-        :meth:`use_snapshot` lets later reads be answered from the folder.
+        A pull that was interrupted in any way resumes where it stopped, and fetches nothing twice. Later reads ask the service
+        as before; :func:`promptlift.open_snapshot` reads the folder.
 
         Parameters
         ----------
         folder
             The folder; it is made when it is not there. Or an address that fsspec knows, such as ``s3://bucket/january``
-            (extra ``s3``).
+            (extra ``s3``). By default the one of ``promptlift.connect(snapshot=…)``.
         prompt_id
             A prompt's name or id: only its conversations; all of the account when it is left out.
         content
@@ -83,6 +83,8 @@ class Pulling(Session):
 
         Raises
         ------
+        ConfigError
+            When no folder is given and the workspace has none.
         NotFound
             When there is no such prompt; the message has near names, and no folder is made.
         SnapshotError
@@ -94,63 +96,22 @@ class Pulling(Session):
         --------
         >>> lift.pull("january/")  # doctest: +SKIP
         """
-        used = SnapshotInUse(_location(folder, storage_options))
+        used = self._in_use if folder is None else SnapshotInUse(_location(folder, storage_options))
+        if used is None:
+            raise ConfigError('Name a folder to pull into, such as lift.pull("january/").')
         from promptlift.workspace.snapshots.pull import PullOptions  # noqa: PLC0415  Parquet takes its time to load
 
-        options = PullOptions(self._names.id_of_filter(prompt_id), content, everything)
+        asked = self._prompt_of(used) if folder is None and prompt_id is None else prompt_id
+        options = PullOptions(self._names.id_of_filter(asked), content, everything)
         if options.prompt_id is not None and not used.location.exists(""):
             self._names.check_filter(options.prompt_id)
         snapshot, _ = self._pull_into(used, options)
         return snapshot
 
-    def refresh(self) -> Snapshot:
-        """Bring the snapshot in use up to date, see :meth:`use_snapshot`.
-
-        Raises
-        ------
-        ConfigError
-            When no snapshot is in use.
-        """
-        used = self._in_use
-        if used is None:
-            raise ConfigError(
-                'There is no snapshot in use: lift.pull("folder/") makes one, and lift.use_snapshot("folder/") uses it.'
-            )
-        from promptlift.workspace.snapshots.pull import PullOptions  # noqa: PLC0415  Parquet takes its time to load
-
-        snapshot, _ = self._pull_into(used, PullOptions(self._prompt_of(used)))
-        return snapshot
-
-    def use_snapshot(
-        self,
-        folder: str | os.PathLike[str] | None,
-        *,
-        storage_options: Mapping[str, Any] | None = None,
+    def _use_snapshot(
+        self, folder: str | os.PathLike[str] | None, storage_options: Mapping[str, Any] | None = None
     ) -> None:
-        """Answer tables of conversations from a snapshot, which each call first brings up to date.
-
-        ``promptlift.connect(snapshot=…)`` does the same. ``conversations``, ``issues``, ``topics``, ``messages``
-        and ``insights``, and what is made of them, then fetch only what is new or different, and are the tables that the
-        service would give. It is asked directly for what the snapshot does not have (other prompts than the one it was
-        pulled for, transcripts where it was pulled without them), and while another process writes the snapshot.
-
-        Where the service says what changed since a time, as the embedded one does, a call takes three requests, and two more
-        where something changed. Elsewhere it takes the pages of the list, and one request for each conversation that differs
-        there; insights that were made anew with no sign of it in the list are then as they were, until
-        ``pull(…, everything=True)``.
-
-        Parameters
-        ----------
-        folder
-            The snapshot; the first table that is asked for makes it when it is not there. ``None`` reads the service again.
-        storage_options
-            As for :meth:`pull`.
-
-        Examples
-        --------
-        >>> lift.use_snapshot("january/")  # doctest: +SKIP
-        >>> lift.use_snapshot(None)  # doctest: +SKIP
-        """
+        """Answer tables of conversations from a snapshot, which each call first brings up to date."""
         self._in_use = None if folder is None else SnapshotInUse(_location(folder, storage_options))
 
     def _from_snapshot(

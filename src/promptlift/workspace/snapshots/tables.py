@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from promptlift.client.reads.read_list import RowsRead
-from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, INSIGHTS, MESSAGES, VERDICTS
+from promptlift.frames.layouts import CONTENT, CONVERSATIONS, INSIGHT_VALUES, MESSAGES, VERDICTS
 from promptlift.snapshot.columns import frame_of
 from promptlift.workspace.session import frames, with_read_record
 
@@ -94,16 +94,6 @@ class SnapshotTables:
         table = self._in_list_order(self._rows("messages", None, prompt_id), prompt_id, "turn")
         return self._recorded(
             self._with_prompt(_or_empty(table), MESSAGES), "messages", {"prompt_id": prompt_id}
-        )
-
-    def insights(self, prompt_id: str | None) -> pd.DataFrame:
-        """Return the table of insights."""
-        names = [column.name for column in INSIGHTS if column.name != "prompt"]
-        table = self._rows("conversations", [*names, "prompt_id", "has_insights", "position"], prompt_id)
-        if table is not None:
-            table = table.filter(table["has_insights"]).sort_by([("position", "descending")])
-        return self._recorded(
-            self._with_prompt(_or_empty(table), INSIGHTS), "insights", {"prompt_id": prompt_id}
         )
 
     def verdicts(
