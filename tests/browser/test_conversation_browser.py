@@ -37,7 +37,7 @@ df = pd.DataFrame({{
     "topics": [["delivery"]] * N,
     "content": [content(i) for i in range(N)],
 }})
-df.attrs["promptlift"] = {{"analyser": "lexicon"}}
+df.attrs["promptlift"] = {{"analyser": "llm:gpt-4o"}}
 """
 ROWS = 10_000
 

@@ -268,8 +268,8 @@ def sentiment_codes(frame: pd.DataFrame, usual: float | None = None) -> NDArray[
         score = _numbers(frame["sentiment_score"])
         above = np.searchsorted(np.round([usual + NEAR, usual + FAR], 6), score)
         below = np.searchsorted(np.round([usual - FAR, usual - NEAR], 6), score, side="right")
-        return np.asarray(np.where(np.isnan(score), len(BANDS), above + below))
-    column: Any = frame["sentiment"]
+        return np.where(np.isnan(score), len(BANDS), above + below)
+    column: pd.Series[Any] = frame["sentiment"]
     if isinstance(column.dtype, pd.ArrowDtype):
         column = column.astype("str")
     if not isinstance(column.dtype, pd.CategoricalDtype):
