@@ -34,18 +34,18 @@ NO_ID = "not an object with a string as id"
 # Name: the lie, and what the exception says; WHOLE where the table is complete in spite of it.
 PAGES = {
     # the total
-    "a total that is a cap": (total(100), r"counts 100 rows and gives 100 from offset 97"),
+    "a total that is a cap": (total(100), r"counts 100 rows and returns 100 from offset 97"),
     "a total that ends with every page": (
         total(lambda page, asked: asked.offset + len(page["data"])),
         WHOLE,
     ),
-    "a total one too low": (total(349), "counts 349 rows and gives"),
+    "a total one too low": (total(349), "counts 349 rows and returns"),
     "a total one too high": (total(351), "no rows at offset 350 of 351"),
     "a total of NaN": (total(float("nan")), NO_PAGE),
     "no total": (without("total"), NO_PAGE),
     "a total that falls in mid read": (
         total(lambda _, asked: 294 if asked.number >= 3 else 350),
-        "counts 294 rows and gives 59 from offset 291",
+        "counts 294 rows and returns 59 from offset 291",
     ),
     "a total and a page that are short once": (lies.cut_total, WHOLE),
     "a total that falls when it is looked at again": (lies.hidden, "contain fewer"),
@@ -56,15 +56,15 @@ PAGES = {
     "a limit as text": (pagination(limit="100"), WHOLE),
     "a limit and an offset that are ignored": (
         lies.everything,
-        "counts 350 rows and gives 350 from offset 347",
+        "counts 350 rows and returns 350 from offset 347",
     ),
     "an offset that is ignored": (
         rows(lambda _, asked: asked.honest(0, 100), first=1),
-        "counts 350 rows and gives 100 from offset 291",
+        "counts 350 rows and returns 100 from offset 291",
     ),
     "a hidden cap that is the total": (
         both(cap(50), total(50)),
-        "counts 50 rows and gives 50 from offset 47",
+        "counts 50 rows and returns 50 from offset 47",
     ),
     # the rows
     "the first page again": (lies.repeated, WHOLE),
@@ -174,7 +174,7 @@ def test_a_service_that_caps_its_pages_and_its_total_is_found_out(service, lift,
     """The issue's case: a total of 100 with a full page of 100."""
     service.page_limit = min(count, 100)
     service.lie = total(count)
-    check(lift.conversations, f"counts {count} rows and gives", [])
+    check(lift.conversations, f"counts {count} rows and returns", [])
 
 
 def other_id(answer, _path):

@@ -310,7 +310,7 @@ def test_what_a_verdict_means_follows_from_the_judge():
     yes, no = completed_by_verdict(0.55, tpr=0.9, tnr=0.8)
     assert yes == pytest.approx(0.5 * 0.9 / 0.55)
     assert no == pytest.approx(0.5 * 0.1 / 0.45)
-    with pytest.raises(ValueError, match="above 1 together"):
+    with pytest.raises(ValueError, match="sum to more than 1"):
         completed_by_verdict(0.5, tpr=0.5, tnr=0.5)
 
 

@@ -188,7 +188,7 @@ def test_who_found_the_issues_and_the_failures_too_weighs_nothing(by):
     assert (view.impact, view.impact_points, view.completion_without) == ("low", None, None)
     *looks, last = recommendations(figures, issues, {}, NOBODY)
     assert [said.split(":")[0] for said in looks] == ['Look at "Late delivery"', 'Look at "Wrong invoice"']
-    assert "cannot be told" in last
+    assert "Their cost is unknown" in last
     assert "points" not in " ".join([*looks, last])
     impact = impact_view(
         figures, [], days=7, dated=DATED, business=BusinessSettings(value_per_conversation=2.0)
@@ -284,7 +284,7 @@ def test_failures_cost_what_the_owner_says_they_are_worth():
     moment = impact_view(figures, costs, days=1, dated=(0, clock.DAY - 1), business=business)
     assert (moment.cost, moment.failures_per_week, moment.cost_per_week) == (200.0, None, None)
     assert moment.first_issue.excess_failures_per_week is moment.first_issue.excess_cost_per_week is None
-    assert "per week" in moment.undated
+    assert "no weekly figures" in moment.undated
     assert view.undated is None
     unknown = impact_view(figures, [], days=14, dated=DATED, business=BusinessSettings())
     assert unknown.cost is unknown.cost_per_week is unknown.first_issue is None

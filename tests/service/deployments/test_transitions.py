@@ -52,7 +52,7 @@ def test_the_settings_decide_how_a_winner_begins(world, settings, rehearsal, sta
     assert world.text == (TEXTS[1] if went_live else ORIGINAL)
     assert world.kinds() == (["prompt.updated"] if went_live else [])
     if rehearsal:
-        assert "rehearsal says nothing about a real prompt" in found["reason"]
+        assert "rehearsal proves nothing about a real prompt" in found["reason"]
 
 
 def test_an_automatic_deployment_says_so_everywhere(world):

@@ -38,8 +38,8 @@ def test_each_operation(new, expected):
     [
         (edit(1, "rewrite", "Anything."), "none of add"),
         (edit(1, "add", "  "), "no text"),
-        (edit(1, "replace", "x", "Not there."), "does not stand"),
-        (edit(1, "delete", "", ""), "does not stand"),
+        (edit(1, "replace", "x", "Not there."), "is not in the prompt"),
+        (edit(1, "delete", "", ""), "is not in the prompt"),
         (edit(1, "replace", "Be brief.", "Be brief."), "changes nothing"),
     ],
 )

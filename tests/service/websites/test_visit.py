@@ -108,7 +108,7 @@ def test_an_endless_page_is_read_as_far_as_the_limit(net, website):
         ((404, {}, "no"), "answered 404"),
         ((204, {}, ""), "answered 204"),
         ((302, {}, "no location"), "answered 302"),
-        ((200, {"Content-Type": "application/pdf"}, "%PDF"), "no web page"),
+        ((200, {"Content-Type": "application/pdf"}, "%PDF"), "is not a web page"),
         ((200, {"Content-Encoding": "gzip"}, b"\x1f\x8b"), "compressed"),
     ],
 )
