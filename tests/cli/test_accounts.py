@@ -213,7 +213,7 @@ def test_on_postgresql_a_revoked_key_is_refused_by_every_process_at_once(start_s
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("create", "x", "--email", "nobody"), "no e-mail address"),
+        (("create", "x", "--email", "nobody"), "not an e-mail address"),
         (("create", " ", "--email", "a@b.test"), "must not be blank"),
         (("create", "x", "--email", "a@b.test", "--plan", "free", "--prompts", "9"), "--plan enterprise"),
         (("create", "x", "--email", "a@b.test", "--requests", "0"), "at least 1"),

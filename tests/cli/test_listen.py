@@ -103,7 +103,7 @@ def test_old_events_are_refused_and_not_sent_again(listen, tmp_path):
     secret.write_text(f"{VECTOR.secret}\n", encoding="utf-8")
     with listen("--secret-file", secret, "--tolerance", 60) as listening:
         assert listening.post(VECTOR.body, {HEADER: VECTOR.signature}) == 200
-        assert listening.lines[-1].startswith("refused: The event evt_1 is of 2026-01-31T09:30:00+00:00")
+        assert listening.lines[-1].startswith("refused: The event evt_1 is dated 2026-01-31T09:30:00+00:00")
 
 
 def test_deliveries_are_forwarded_byte_for_byte_with_the_answer(listen):

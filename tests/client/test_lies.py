@@ -186,13 +186,13 @@ def no_id(answer, _path):
 
 
 DETAILS = {
-    "the detail of another conversation": (other_id, "not that of this conversation"),
-    "a detail of nobody": (no_id, "not that of this conversation"),
-    "nothing in the detail": (lambda *_: {}, "not that of this conversation"),
-    "a list as the detail": (lambda *_: [], "not that of this conversation"),
+    "the detail of another conversation": (other_id, "does not belong to this conversation"),
+    "a detail of nobody": (no_id, "does not belong to this conversation"),
+    "nothing in the detail": (lambda *_: {}, "does not belong to this conversation"),
+    "a list as the detail": (lambda *_: [], "does not belong to this conversation"),
     "an error with a success status": (
         lambda *_: {"error": {"code": "X", "message": "no"}},
-        "not that of this",
+        "does not belong to this",
     ),
     "a web page as the detail": (lambda *_: b"<html>", "not JSON"),
 }

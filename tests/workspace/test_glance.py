@@ -162,7 +162,7 @@ def test_a_running_optimization_is_named_with_the_call_that_watches_it(filled):
         assert re.search(r"Optimizations: Support v2 \((running|queued), ", text)
         assert f"promptlift.widgets.OptimizationMonitor(lift, '{begun.id}')" in text
     finally:
-        filled.stop(begun.id, reason="seen")
+        begun.stop("seen")
 
 
 @pytest.mark.slow

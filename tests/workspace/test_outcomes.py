@@ -111,7 +111,7 @@ def test_outcomes_lists_what_the_logs_say_and_how_to_read_it(lift, prompt):
 
 
 def test_a_rule_that_cannot_be_read_says_how_one_is_written(lift, prompt):
-    with pytest.raises(ValidationError, match=r"write one such as score\.reward >= 1"):
+    with pytest.raises(ValidationError, match=r"write a rule such as score\.reward >= 1"):
         lift.update_prompt(prompt.id, outcome="score.reward >= many")
 
 

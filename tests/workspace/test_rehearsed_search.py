@@ -55,13 +55,13 @@ def searched(opened):
 
 
 def test_edits_quote_conversations_and_say_what_became_of_them(opened, searched):
-    edits = opened.edits(searched)
+    edits = searched.edits()
     assert len(edits) >= 3
     assert edits["symptom"].str.startswith("Rehearsal: ").all()
     assert edits["state"].notna().all()
     assert edits.attrs["promptlift"]["rehearsal"] is True
     logged = opened.conversations(searched.prompt_id, content=True).set_index("conversation_id")["content"]
-    simulated = opened.optimizations[searched].simulations(content=True).set_index("simulation_id")["content"]
+    simulated = searched.simulations(content=True).set_index("simulation_id")["content"]
     for ids, quotes in zip(edits["conversation_ids"], edits["quotes"], strict=True):
         for one, quote in zip(ids, quotes, strict=True):
             assert quote in (logged if one in logged.index else simulated)[one]
@@ -82,7 +82,7 @@ def test_its_review_shows_the_tree_and_switches_edits(opened, searched):
     there = ReviewFrontEnd(VariantReview(opened, searched.id))
     family = there.root.all(".plw-member")
     assert [one["style"] for one in family][:2] == ["--depth:0", "--depth:1"]
-    assert len(family) == len(opened.variants(searched))
+    assert len(family) == len(searched.variants())
     cards = [there.card(one["member"]) for one in family]
     edited = [card for card in cards if card.all(".plw-edit")]
     assert edited
@@ -94,8 +94,8 @@ def test_a_text_put_together_by_hand_is_tested(opened, searched):
     tested = opened.optimize(
         searched.prompt_id, mode="exploratory", candidates={"By hand": text}, search="off", seed=1, wait=False
     ).wait(timeout=200)
-    table = opened.variants(tested)
+    table = tested.variants()
     assert list(table["name"]) == ["Original", "By hand"]
     assert table["content"].iloc[1] == text
-    assert opened.edits(tested).empty
+    assert tested.edits().empty
     assert ReviewFrontEnd(VariantReview(opened, tested.id)).root.all(".plw-member") == []

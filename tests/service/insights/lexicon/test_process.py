@@ -85,7 +85,7 @@ def test_a_conversation_that_cannot_be_judged_does_not_hold_up_its_neighbours(
 def test_a_conversation_that_ends_the_process_fails_alone(fragile: LexiconProcess) -> None:
     outcomes = fragile.judge_all([asked("User: hello"), asked("User: deadly"), asked("User: bye")])
     assert [type(outcome) for outcome in outcomes] == [Judgement, JudgeFailed, Judgement]
-    assert "ended on this conversation" in str(outcomes[1])
+    assert "crashed on this conversation" in str(outcomes[1])
 
 
 def test_a_process_that_was_killed_is_started_again(process: LexiconProcess) -> None:
