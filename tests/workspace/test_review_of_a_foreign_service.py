@@ -34,7 +34,8 @@ def test_no_interval_is_invented_and_the_rest_works(foreign, lift):
     assert row.all(".plw-piece-hollow")
     assert not row.all(".plw-piece-line")
     assert "This service has no simulated conversations." in review.root.text
-    assert not card.all("textarea")
+    assert "This service keeps no notes, verdicts and actions." in review.root.text
+    assert not card.all(action="note")
     assert "no sample size" in review.html
     review.click("apply", "va")
     assert review.texts()[0] == ["Current version: Support", "old"]
