@@ -288,7 +288,7 @@ def text_of(card: Card) -> Node | None:
 
 
 def decision(review: Review, card: Card) -> Node:
-    """Return the verdict, the note and the button to apply."""
+    """Return the verdict and the note, if the service keeps them, and the button to apply."""
     said = review.verdicts.get(card.id, {})
     verdicts = [
         push(
@@ -313,8 +313,11 @@ def decision(review: Review, card: Card) -> Node:
     )
     return h(
         "div.plw-review-of",
-        h("div.plw-buttons", verdicts, role="group", aria_label=f"Verdict on {card.name}"),
-        field("Note", note, "span.plw-note"),
+        review.keeps_notes
+        and [
+            h("div.plw-buttons", verdicts, role="group", aria_label=f"Verdict on {card.name}"),
+            field("Note", note, "span.plw-note"),
+        ],
         h("div.plw-buttons", apply),
         card.why_not and h("p.plw-soft", card.why_not),
     )
