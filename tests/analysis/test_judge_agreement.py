@@ -189,7 +189,7 @@ def test_bad_input_says_what_to_do():
     labels, insights = completion_tables([[7, 2], [3, 5]])
     with pytest.raises(FrameError, match=r"browser\.labels"):
         analysis.judge_agreement(labels.drop(columns="conversation_id"), insights)
-    with pytest.raises(FrameError, match=r"lift\.insights"):
+    with pytest.raises(FrameError, match=r"lift\.conversations\(insights=True\)"):
         analysis.judge_agreement(labels, insights[["conversation_id"]])
     with pytest.raises(FrameError, match="a column that the labels have"):
         analysis.judge_agreement(labels, insights.rename(columns={"task_completed": "sentiment"}))

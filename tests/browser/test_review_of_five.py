@@ -133,7 +133,9 @@ def test_the_notice_and_undo_are_in_sight_after_apply(review):
     page = notebook.page
     page.set_viewport_size({"width": 1000, "height": 620})
     # The winner is the only row that was confirmed.
-    box.locator("tbody[data-stage=confirm] .plw-variant:not(.plw-screened) td").last.click()
+    won = box.locator("tbody[data-stage=confirm] .plw-variant:not(.plw-screened)")
+    won.locator("td").last.click()
+    expect(box.locator(".plw-card .plw-name")).to_have_text(won.locator(".plw-choose").inner_text())
     apply = box.locator(".plw-apply")
     # The button is below the fold of a small window, and the head of the review above it.
     apply.scroll_into_view_if_needed()

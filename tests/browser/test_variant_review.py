@@ -150,7 +150,9 @@ def test_what_cannot_be_applied_says_why_and_the_widget_goes_on(opened):
     # The key is revoked; the network is gone; and then all is well again.
     ask_to_apply(notebook, box)
     notebook.evaluate(
-        "mine = review._lift; review._lift = promptlift.connect(lift.client.config.base_url, 'revoked_0123456789abcdef')"
+        "mine, run = review._lift, review._review.optimization\n"
+        "review._lift = promptlift.connect(lift.client.config.base_url, 'revoked_0123456789abcdef')\n"
+        "run.client = review._lift.client"
     )
     dialog.locator(".plw-confirm").click()
     says(box.locator(".plw-notice"), "does not accept the API key")

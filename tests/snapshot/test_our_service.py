@@ -179,7 +179,7 @@ def test_plots_reports_comparisons_and_widgets_need_no_network(offline, tmp_path
     plots.variant_lift(lift.variants(optimization_id))
     assert widgets.VariantReview(lift, optimization_id) is not None
     assert lift.optimizations[optimization_id].status == "completed"
-    one = lift.client.conversations.get(df["conversation_id"].iloc[0])
+    one = lift.conversation(df["conversation_id"].iloc[0])
     assert "parcel" in one.content
     assert one.insights.sentiment in ("negative", "neutral", "positive")
     assert lift.plan().requests == 0
@@ -213,10 +213,7 @@ def test_what_only_the_service_can_do_says_so(offline):
 
 def test_a_conversation_is_the_same_from_either_source(ours, opened):
     for one in opened.conversations()["conversation_id"][::7]:
-        there, here = (
-            ours.client.conversations.get(one).to_wire(),
-            opened.client.conversations.get(one).to_wire(),
-        )
+        there, here = ours.conversation(one).to_wire(), opened.conversation(one).to_wire()
         there.pop("idempotencyKey", None)
         assert said(here) == said(there)
 

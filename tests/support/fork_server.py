@@ -300,7 +300,7 @@ def _use(url: str, key: str) -> None:
 
     try:
         with httpx.Client(
-            base_url=url, headers={"Authorization": f"Bearer {key}"}, trust_env=False
+            base_url=url, headers={"Authorization": f"Bearer {key}"}, trust_env=False, timeout=60
         ) as client:
             prompt = {"name": "Help", "content": "You help.", "llmModel": "gpt-4o-mini"}
             prompt_id = client.post("/prompts", json=prompt).json()["id"]

@@ -6,7 +6,6 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from promptlift.analysis.sentiments import is_by_score
 from promptlift.schema.basis import UNTOLD
 
 if TYPE_CHECKING:
@@ -43,6 +42,8 @@ def summary(overview: pd.DataFrame, prompts: dict[str, str]) -> str:
     prompts
         Ids by the names to show, in the order to show them.
     """
+    from promptlift.analysis.sentiments import is_by_score  # noqa: PLC0415 - help and version load no pandas
+
     rows: dict[Hashable, dict[Hashable, Any]] = overview.set_index("prompt_id").to_dict("index")
     # The labels of a word list say nothing.
     labelled = not is_by_score(overview)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from promptlift.schema.conversations import Conversation
+
     Time = str | date | datetime
 
 
@@ -221,6 +223,25 @@ class ConversationTables(Pulling):
             if found is not None:
                 conversations.attrs["promptlift"]["agreement"] = [*found]
         return conversations
+
+    def conversation(self, conversation_id: str) -> Conversation:
+        """Return one conversation with its transcript and insights, laid out for reading in a cell.
+
+        Parameters
+        ----------
+        conversation_id
+            An id from a table of conversations.
+
+        Raises
+        ------
+        NotFound
+            If there is no such conversation.
+
+        Examples
+        --------
+        >>> lift.conversation(df["conversation_id"].iloc[0])  # doctest: +SKIP
+        """
+        return self.client.conversations.get(conversation_id)
 
     def issues(
         self,

@@ -659,7 +659,7 @@ def _reader(lift: Any) -> Callable[[str], str | None] | None:
 
     def read(conversation_id: str) -> str | None:
         try:
-            content: str | None = lift.client.conversations.get(conversation_id).content
+            content: str | None = lift.conversation(conversation_id).content
         except NotFound:
             return None
         return content
