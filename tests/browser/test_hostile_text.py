@@ -74,7 +74,9 @@ root => {
 
 
 def test_nothing_runs_and_nothing_moves_in_the_interactive_widget(lab):
-    notebook = lab.open([CODE, "browser = widgets.ConversationBrowser(df)\nbrowser"], name="hostile.ipynb")
+    notebook = lab.open(
+        [CODE, "browser = widgets.ConversationBrowser(df)\nbrowser"], name="hostile.ipynb", anew=True
+    )
     page = notebook.page
     asked = []
     page.on("request", lambda request: asked.append(request.url))

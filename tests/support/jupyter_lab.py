@@ -226,8 +226,16 @@ class Lab:
         nbformat.write(book, path)
         return path
 
-    def open(self, cells: Sequence[str] | None = None, *, name: str) -> Notebook:
-        """Open a notebook in place of the last: one of code cells that is written here, or one that lies in the folder."""
+    def open(self, cells: Sequence[str] | None = None, *, name: str, anew: bool = False) -> Notebook:
+        """Open a notebook in place of the last: one of code cells that is written here, or one that lies in the folder.
+
+        With ``anew`` in a page of its own, whose panels no notebook before has moved.
+        """
+        if anew and self.shown is not None:
+            (session,) = self._ask("api/sessions")
+            self.shown.page.close()
+            self._ask(f"api/sessions/{session['id']}", "DELETE")
+            self.shown = None
         path = self.folder / name if cells is None else self.write(cells, name)
         if self.shown is None:
             page = self._new_page()
