@@ -190,7 +190,7 @@ class Optimizing(VariantTables):
 
     def variants(
         self,
-        optimization_id: str | Iterable[str] | None = None,
+        optimization_id: str | OptimizationRun | Iterable[str | OptimizationRun] | None = None,
         *,
         prompt_id: str | None = None,
     ) -> pd.DataFrame:
@@ -202,7 +202,7 @@ class Optimizing(VariantTables):
         Parameters
         ----------
         optimization_id
-            An id, or several.
+            A run or its id, or several.
         prompt_id
             Instead: all optimizations of a prompt, by its name or id.
 
@@ -243,7 +243,7 @@ class Optimizing(VariantTables):
 
     def edits(
         self,
-        optimization_id: str | Iterable[str] | None = None,
+        optimization_id: str | OptimizationRun | Iterable[str | OptimizationRun] | None = None,
         *,
         prompt_id: str | None = None,
     ) -> pd.DataFrame:
@@ -297,10 +297,11 @@ def _chosen(optimization_id: Any, prompt_id: str | None) -> list[str] | None:
     if optimization_id is None:
         return None
     several = isinstance(optimization_id, Iterable) and not isinstance(optimization_id, str)
-    ids = list(optimization_id) if several else [optimization_id]
+    given = list(optimization_id) if several else [optimization_id]
+    ids = [one.id if isinstance(one, OptimizationRun) else one for one in given]
     if not ids or not all(isinstance(one, str) and one for one in ids):
         raise ConfigError(
-            f"optimization_id must be an id as text, or several, not {optimization_id!r}. lift.optimizations() lists them."
+            f"optimization_id must be a run or its id, or several, not {optimization_id!r}. lift.optimizations() lists them."
         )
     return list(dict.fromkeys(ids))
 
