@@ -96,6 +96,7 @@ def test_a_text_put_together_by_hand_is_tested(opened, searched):
     ).wait(timeout=200)
     table = tested.variants()
     assert list(table["name"]) == ["Original", "By hand"]
+    assert list(opened.variants([tested])["name"]) == ["Original", "By hand"]
     assert table["content"].iloc[1] == text
     assert tested.edits().empty
     assert ReviewFrontEnd(VariantReview(opened, tested.id)).root.all(".plw-member") == []
